@@ -46,9 +46,16 @@ extension Administration {
   ) throws(Problem) {
     let code = try Self.userCode(request.content)
     let desk = try desk(operators)
-    answer(operators, &exchange, nil) { _ throws(InstallationDesk.Failure) in
+    answer(operators, &exchange, nil) { [store] _ throws(InstallationDesk.Failure) in
       let found = try await desk.find(userCode: code)
-      return InstallationDocument.entry(InstallationDocument.entry(.enrolment(found)) { _ in nil })
+      let replaced = found.state == .denied ? nil : try await desk.replaced(by: found)
+      var scheduled = 0
+      if let replaced {
+        do throws(StoreError) { scheduled = try await store.scheduledCount(of: replaced) } catch {
+          throw .store(error)
+        }
+      }
+      return InstallationDocument.found(found, replacing: replaced, scheduled: scheduled)
     }
   }
 
@@ -105,7 +112,8 @@ extension Administration {
     answer(operators, &exchange, .revoke) { [audit] record throws(InstallationDesk.Failure) in
       if let id {
         record.installation = id.description
-        record.app = try await desk.revoke(id)?.appID
+        let (installation, cancelled) = try await desk.revoke(id)
+        (record.app, record.cancelled) = (installation?.appID, cancelled)
         return Self.done
       }
       // One line for each. After a failure in the middle, the installations before it stay revoked, with their lines.
@@ -115,7 +123,8 @@ extension Administration {
         var line = blank
         line.installation = id.description
         do throws(InstallationDesk.Failure) {
-          line.app = try await desk.revoke(id)?.appID
+          let (installation, cancelled) = try await desk.revoke(id)
+          (line.app, line.cancelled) = (installation?.appID, cancelled)
         } catch {
           // Another operator was faster.
           if case .refused = error { continue }

@@ -192,15 +192,16 @@ package final class AppointmentCarrier: Sendable {
     .leftAside(for: min(max(now - visit.due.due, .seconds(1)), .seconds(30)))
   }
 
-  /// Checks that the installation that booked it was neither revoked nor enrolled again. If the store cannot say, nothing is sent.
+  /// Checks that the installation that the appointment belongs to was neither revoked nor replaced. If the store cannot say, nothing
+  /// is sent.
   private func recheck(_ visit: Visit) -> (@Sendable () async -> Undelivered?)? {
-    guard let installation = visit.content.installation, let directory = visit.setting.directory else {
-      return nil
-    }
-    return { [log = parts.log, context = visit.content.context] in
+    guard visit.content.installation != nil else { return nil }
+    let (setting, content, id) = (visit.setting, visit.content, visit.id)
+    return { [log = parts.log, store = parts.store, context = visit.content.context] in
       do throws(StoreError) {
-        return try await directory.holds(installation.id, generation: installation.generation)
-          ? nil : .revoked
+        // The record as it is now: it may have gone over to another installation since it was read.
+        let record = try await store.callbacks([id]).first ?? visit.due.record
+        return try await setting.isAlive(record, content) ? nil : .revoked
       } catch {
         log.storeFailed(error, doing: "recheck", context)
         return .unchecked

@@ -127,6 +127,9 @@ package struct KeptInstallation: Hashable, Sendable {
   /// The generation of its secret.
   package let generation: Int64
 
+  /// The installation outside authentication, as it was at the booking.
+  package var identity: InstallationIdentity { InstallationIdentity(id, generation: generation) }
+
   /// The saved values of an installation.
   package init(_ installation: Installation) {
     id = installation.client.id

@@ -5,16 +5,23 @@ import Callers
 package import Deciding
 package import Gate
 import HTTP
+import Installations
 package import Platform
+package import Store
 
 extension AppointmentSetting {
   /// The decision on an appointment as if it were due at a time. Takes no allowance.
   ///
   /// - Throws: The problem of a stop, or of a caller or an app that is gone.
   package func ruling(
-    on content: AppointmentContent, at time: Instant, now: Instant, deadline: MonotonicTime
+    on record: StoredCallback, _ content: AppointmentContent, at time: Instant, now: Instant,
+    deadline: MonotonicTime
   ) async throws(Problem) -> Ruling {
-    if let objection = objection(to: content) { throw Problem(.denied, "Not any more: \(objection).") }
+    let objection: String?
+    do throws(StoreError) { objection = try await self.objection(to: record, content) } catch {
+      throw Problem(error)
+    }
+    if let objection { throw Problem(.denied, "Not any more: \(objection).") }
     do throws(Decider.Refusal) {
       _ = try decider.admit(
         content.callerID, to: .callback, app: content.appID.map { .value($0) } ?? .absent,

@@ -5,6 +5,7 @@ package import Configuration
 package import Deciding
 package import Delivery
 package import Installations
+package import Store
 import Texts
 
 /// The parts of one configuration that handle an appointment.
@@ -30,6 +31,24 @@ package struct AppointmentSetting: Sendable {
 
   /// How late calls may be made; nil if none are made.
   package var lateness: Duration? { configuration.appointments?.late }
+
+  /// Whether the installation that an appointment belongs to was neither revoked nor replaced. True for one of another caller.
+  ///
+  /// - Parameter record: The record as it is now. One of an earlier release names the installation in its content alone.
+  func isAlive(_ record: StoredCallback, _ content: AppointmentContent) async throws(StoreError) -> Bool {
+    guard let installation = record.origin.installation ?? content.installation?.identity else { return true }
+    guard let directory else { return false }
+    return try await directory.holds(installation)
+  }
+
+  /// Why an appointment may not be called any more; nil if it may. The due time, dialogs, moves and the question before the call all
+  /// ask here. The rules come after.
+  package func objection(
+    to record: StoredCallback, _ content: AppointmentContent
+  ) async throws(StoreError) -> String? {
+    if let objection = objection(to: content) { return objection }
+    return try await isAlive(record, content) ? nil : "its installation was revoked or replaced"
+  }
 
   /// Why the caller or app of an appointment no longer exists in the configuration; nil if both exist.
   func objection(to content: AppointmentContent) -> String? {

@@ -139,6 +139,7 @@ extension Handlers {
     case .full: refuse(&calling, await full(time, calling.context))
     case .inProgress: refuse(&calling, Problem(.inProgress))
     case .mismatch: refuse(&calling, Problem(.mismatch))
+    case .revoked: refuse(&calling, .revoked)
     case .replay(let record): replay(&calling, record)
     }
   }

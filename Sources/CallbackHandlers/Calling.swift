@@ -10,6 +10,7 @@ import Gate
 package import HTTP
 package import HTTPServer
 package import Handling
+import Installations
 import Platform
 import Records
 import Serving
@@ -129,6 +130,7 @@ extension Handlers {
       key: key.map { .init(text: caller.owned($0), fingerprint: Array(asked.fingerprint.utf8)) },
       terms: terms.kept,
       deadline: facts.instant.advanced(by: terms.timeout))
+    intent.installation = caller.installation?.installation.identity
     intent.notifies = calling.generation.notified(caller)
     return RequestedCallback(
       request: asked, key: key, caller: caller, carriesCode: own.addsVerificationCode, facts: facts,

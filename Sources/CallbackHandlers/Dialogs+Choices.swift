@@ -42,7 +42,7 @@ extension Handlers {
     var at = subject.at
     if now < at {
       do throws(Problem) {
-        let ruling = try await ruling(on: content, at: now, visit)
+        let ruling = try await ruling(on: subject.record, content, at: now, visit)
         visit.line?.verdicts = ruling.verdicts
         switch ruling.concluded() {
         case .granted: at = now
@@ -62,7 +62,7 @@ extension Handlers {
     guard let confirm = visit.generation.appointments?.confirm, let time = snoozed(subject, confirm)
     else { throw .tooLate(subject.record) }
     let content = try await content(of: subject, visit)
-    let ruling = try await ruling(on: content, at: time, visit)
+    let ruling = try await ruling(on: subject.record, content, at: time, visit)
     visit.line?.verdicts = ruling.verdicts
     if case .refused(let denial) = ruling.concluded() {
       throw denial.code == .closed ? .tooLate(subject.record) : Problem(denial)
@@ -79,7 +79,8 @@ extension Handlers {
     }
     let content = try await content(of: subject, visit)
     let ruling: Ruling
-    do throws(Problem) { ruling = try await self.ruling(on: content, at: time, visit) } catch { return nil }
+    do throws(Problem) { ruling = try await self.ruling(on: subject.record, content, at: time, visit) } catch
+    { return nil }
     guard case .granted = ruling.concluded() else { return nil }
     return confirm.snooze
   }
@@ -91,15 +92,18 @@ extension Handlers {
   }
 
   private func ruling(
-    on content: AppointmentContent, at time: Instant, _ visit: DialogVisit
+    on record: StoredCallback, _ content: AppointmentContent, at time: Instant, _ visit: DialogVisit
   ) async throws(Problem) -> Ruling {
-    let generation = visit.generation
-    let setting = AppointmentSetting(
+    try await setting(visit.generation).ruling(
+      on: record, content, at: time, now: dueClock,
+      deadline: visit.start + visit.generation.configuration.callbacks.timeout)
+  }
+
+  /// The parts of a configuration that say what becomes of an appointment.
+  func setting(_ generation: Generation) -> AppointmentSetting {
+    AppointmentSetting(
       configuration: generation.configuration, decider: generation.decider,
       delivery: generation.delivery(callbacks, tokens: tokens), directory: generation.desk?.directory)
-    return try await setting.ruling(
-      on: content, at: time, now: dueClock,
-      deadline: visit.start + generation.configuration.callbacks.timeout)
   }
 
   private func reschedule(

@@ -11,6 +11,7 @@ import Gate
 package import HTTP
 package import HTTPServer
 package import Handling
+import Installations
 import JSON
 import Platform
 import Records
@@ -32,32 +33,60 @@ extension Handlers {
     visit(request, &exchange) { [self] visit, _ throws(Problem) in
       let wait = try Self.wait(visit.request.queryItem("wait"))
       var record = try await record(id, of: visit.caller)
-      if wait > 0 {
-        record = await change(of: record, within: .seconds(wait), visit)
-      }
+      if wait > 0 { record = try await change(of: record, within: .seconds(wait), visit) }
       // HEAD has no body.
       if visit.request.method != .head { visit.generation.told(record, by: visit.responder) }
       return CallbackDocument.response(document(of: record, visit))
     }
   }
 
-  /// Waits for a change of a record, until its client has finished writing: it may have closed its end, and gives its room back.
+  /// How often a request that waits asks whether its installation is still one.
+  private static let holdInterval = Duration.milliseconds(500)
+
+  /// Waits for a change of a record. The wait ends early if its client has finished writing, since it may have closed its connection, or if
+  /// its caller is no installation any more.
   private func change(
     of record: StoredCallback, within span: Duration, _ visit: Visit
-  ) async -> StoredCallback {
+  ) async throws(Problem) -> StoredCallback {
     let owner = visit.caller.owner
     let party: AppointmentWatch.Party =
       visit.caller.hasOwnSubject
       ? .owner(callerID: owner.callerID, subject: owner.subject) : .any(at: visit.address)
-    let waiting = Task { [watch = appointments.watch] in
-      await watch.wait(for: record, of: party, until: visit.start + span)
+    let installation = visit.caller.installation?.installation
+    let directory = visit.generation.desk?.directory
+    let waiting = Task { [clock, watch = appointments.watch] in
+      await withTaskGroup(of: StoredCallback?.self) { group in
+        group.addTask { await watch.wait(for: record, of: party, until: visit.start + span) }
+        if let installation, let directory {
+          group.addTask {
+            while await clock.hasSlept(until: clock.now + Self.holdInterval) {
+              // While the store fails, the caller waits on.
+              do throws(StoreError) {
+                guard try await directory.holds(installation) else { return nil }
+              } catch {}
+            }
+            return nil
+          }
+        }
+        defer { group.cancelAll() }
+        // The end of the client ends both: then the record counts.
+        for await result in group where result != nil || !Task.isCancelled { return result }
+        return nil
+      }
     }
     visit.responder.whenClientFinishes { waiting.cancel() }
-    return await withTaskCancellationHandler {
+    let changed = await withTaskCancellationHandler {
       await waiting.value
     } onCancel: {
       waiting.cancel()
     }
+    if let installation, let directory {
+      // The wait was longer than what is known of the caller.
+      let holds: Bool
+      do throws(StoreError) { holds = try await directory.holdsNow(installation) } catch { throw .noRecords }
+      guard holds else { throw .ended }
+    }
+    return changed ?? record
   }
 
   /// Reads `wait`.
@@ -169,6 +198,14 @@ extension Handlers {
     let decider = visit.generation.decider
     var facts = facts
     let (kept, sealed) = try await content(of: record, visit.context)
+    let objection: String?
+    do throws(StoreError) {
+      objection = try await setting(visit.generation).objection(to: record, kept)
+    } catch {
+      callbacks.log.storeFailed(error, doing: "move", visit.context)
+      throw .noRecords
+    }
+    if let objection { throw Problem(.denied, "Not any more: \(objection).") }
     facts.phone = kept.contact
     let limits = visit.generation.configuration.callbacks
     let ruling = try await decider.ruleAgain(

@@ -64,7 +64,7 @@ package struct Caller: Hashable, Sendable {
 
   /// The owner of the caller's records, keys and duplicates. A user has the same owner with an installation and with a JWT.
   package var owner: InstallationUser {
-    installation?.installation.user ?? InstallationUser(callerID: id, subject: subject)
+    installation?.installation.owner ?? InstallationUser(callerID: id, subject: subject)
   }
 
   /// An installation as an audit line names it.

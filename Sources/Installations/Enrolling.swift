@@ -154,7 +154,8 @@ package enum Enrolling {
     Installation(
       client: client, appID: appID, user: user, address: address, secret: secret,
       // Never an earlier generation, not even after the store has deleted it.
-      generation: max(now.nanosecondsSinceEpoch, (before?.generation ?? 0) + 1), createdAt: now, usedAt: now)
+      generation: max(now.nanosecondsSinceEpoch, (before?.generation ?? 0) + 1), createdAt: now, usedAt: now,
+      operatorDeliveries: (before?.operatorDeliveries ?? 0) + (user == nil ? 1 : 0))
   }
 
   // MARK: Installed ones
@@ -191,9 +192,11 @@ package enum Enrolling {
     kept?.revokedAt == nil && kept?.secret == proved.secret
   }
 
-  /// Whether an installation still has the secret of a generation.
-  package static func holds(generation: Int64, now kept: Installation?) -> Bool {
-    kept?.revokedAt == nil && kept?.generation == generation
+  /// Whether an installation was neither revoked nor replaced.
+  ///
+  /// - Parameter made: When the record was made that names it.
+  package static func holds(_ named: InstallationIdentity, made: Instant?, now kept: Installation?) -> Bool {
+    kept?.revokedAt == nil && kept?.isSame(as: named, made: made) == true
   }
 
   /// Takes a counter for the code of a callback.

@@ -31,15 +31,18 @@ package struct InstallationDesk: Sendable {
   /// The counts for metrics.
   package let counts = CurrentCounts()
   private let clock: any TimeSource
+  private let onEnded: @Sendable ([EndedAppointment]) async -> Void
 
+  /// - Parameter onEnded: Completes appointments that the store has ended with their installation.
   package init(
     store: any InstallationStore, directory: InstallationDirectory, codes: InstallationCodes,
-    clock: any TimeSource
+    clock: any TimeSource, onEnded: @escaping @Sendable ([EndedAppointment]) async -> Void = { _ in }
   ) {
     self.store = store
     self.directory = directory
     self.codes = codes
     self.clock = clock
+    self.onEnded = onEnded
   }
 
   /// Why a step failed.
@@ -56,11 +59,16 @@ package struct InstallationDesk: Sendable {
   private func change<Success: Sendable>(
     _ scope: InstallationScope, isSeen: Bool = true,
     _ step: @escaping @Sendable (InstallationView, Instant) -> Enrolling.Step<Success>
-  ) async throws(Failure) -> Success {
+  ) async throws(Failure) -> Success { try await outcome(scope, isSeen: isSeen, step).result }
+
+  private func outcome<Success: Sendable>(
+    _ scope: InstallationScope, isSeen: Bool = true,
+    _ step: @escaping @Sendable (InstallationView, Instant) -> Enrolling.Step<Success>
+  ) async throws(Failure) -> InstallationOutcome<Success> {
     let now = now
-    let result: Result<Success, InstallationRefusal>
+    let outcome: InstallationOutcome<Result<Success, InstallationRefusal>>
     do throws(StoreError) {
-      result = try await store.changeInstallation(scope, at: now) { view in
+      outcome = try await store.change(scope, at: now) { view in
         let (change, result) = step(view, now)
         return (change, result)
       }
@@ -68,8 +76,9 @@ package struct InstallationDesk: Sendable {
       throw .store(error)
     }
     if isSeen { directory.forget(scope.id) }
-    switch result {
-    case .success(let success): return success
+    if !outcome.ended.isEmpty { await onEnded(outcome.ended) }
+    switch outcome.result {
+    case .success(let success): return InstallationOutcome(success, ended: outcome.ended)
     case .failure(let refusal): throw .refused(refusal)
     }
   }
@@ -198,12 +207,26 @@ package struct InstallationDesk: Sendable {
     }
   }
 
-  /// Revokes an installation, and ends the requests for it.
+  /// The installation that the delivery of a request would replace; nil if there is none.
+  package func replaced(by enrolment: Enrolment) async throws(Failure) -> Installation? {
+    do throws(StoreError) {
+      return try await store.installation(enrolment.client.id).flatMap { $0.revokedAt == nil ? $0 : nil }
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// Revokes an installation, and ends its appointments and the requests for it.
   ///
-  /// - Returns: The installation; nil if there were only requests.
+  /// - Returns: The installation, nil if there were only requests; and how many appointments ended.
   @discardableResult
-  package func revoke(_ id: InstallationID) async throws(Failure) -> Installation? {
-    try await change(InstallationScope(id, countsLive: true)) { view, now in Enrolling.revoke(view, at: now) }
+  package func revoke(
+    _ id: InstallationID
+  ) async throws(Failure) -> (installation: Installation?, cancelled: Int) {
+    let outcome = try await outcome(InstallationScope(id, countsLive: true)) { view, now in
+      Enrolling.revoke(view, at: now)
+    }
+    return (outcome.result, outcome.ended.count)
   }
 
   /// The installations of a subject, of every issuer, that are not revoked.

@@ -73,9 +73,18 @@ package final class InstallationDirectory: Sendable {
     Enrolling.holds(proved, now: try await latest(proved.client.id))
   }
 
-  /// Whether an installation still has the secret of a generation, by such a record.
-  package func holds(_ id: InstallationID, generation: Int64) async throws(StoreError) -> Bool {
-    Enrolling.holds(generation: generation, now: try await latest(id))
+  /// Whether an installation was neither revoked nor replaced, by such a record.
+  ///
+  /// - Parameter made: When the record was made that names it.
+  package func holds(
+    _ named: InstallationIdentity, made: Instant? = nil
+  ) async throws(StoreError) -> Bool {
+    Enrolling.holds(named, made: made, now: try await latest(named.id))
+  }
+
+  /// Whether an installation that has proved its secret still has it, by the store alone: for a response after a long wait.
+  package func holdsNow(_ proved: Installation) async throws(StoreError) -> Bool {
+    Enrolling.holds(proved, now: try await look(proved.client.id)?.installation)
   }
 
   private func latest(_ id: InstallationID) async throws(StoreError) -> Installation? {

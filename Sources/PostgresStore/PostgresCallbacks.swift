@@ -20,8 +20,10 @@ enum PostgresCallbacks {
         notices: CallbackNotices(
           try row.optionalID(30), confirmAt: try row.optionalInteger(31), serial: try row.optionalInteger(32),
           state: try row.optionalWord(33), next: try row.optionalInteger(34),
-          tries: try row.optionalInteger(35), snoozes: try row.optionalInteger(36)),
-        ticket: row[37].map(StoredTicket.init(stored:))),
+          tries: try row.optionalInteger(35), snoozes: try row.optionalInteger(36),
+          generation: try row.optionalInteger(37)),
+        ticket: row[38].map(StoredTicket.init(stored:)),
+        origin: CallbackOrigin(try row.optionalID(39), column: try row.optionalInteger(40))),
       key: try row.optionalID(11), place: try row.optionalID(12), instance: try row.integer(13),
       abandoned: try row.integer(14), expires: try row.integer(15), appointment: try appointment(row))
   }
@@ -162,18 +164,23 @@ enum PostgresCallbacks {
       PostgresText.array(quoting: rows.map { $0.record.verificationCode.map { PostgresText.bytea($0.key) } }),
       PostgresText.array(rows.map { number($0.record.verificationCode?.until.nanosecondsSinceEpoch) }),
     ] + parameters(rows.map(\.record.at), rows.map(\.appointment)) + parameters(rows.map(\.record.notices))
-      + [PostgresText.array(quoting: rows.map(\.record.ticket?.stored))]
+      + [
+        PostgresText.array(quoting: rows.map(\.record.ticket?.stored)),
+        PostgresText.array(rows.map { $0.record.origin.installation?.id.id.hex ?? "NULL" }),
+        PostgresText.array(rows.map { number($0.record.origin.column) }),
+      ]
   }
 
   private static func parameters(_ notices: [CallbackNotices?]) -> [String?] {
     [
-      PostgresText.array(notices.map { $0?.installation.id.hex ?? "NULL" }),
+      PostgresText.array(notices.map { $0?.installation.id.id.hex ?? "NULL" }),
       PostgresText.array(notices.map { number($0?.confirmAt?.nanosecondsSinceEpoch) }),
       PostgresText.array(notices.map { number($0?.serial) }),
       PostgresText.array(notices.map { $0?.state.rawValue ?? "NULL" }),
       PostgresText.array(notices.map { number($0?.next?.nanosecondsSinceEpoch) }),
       PostgresText.array(notices.map { number($0?.tries) }),
       PostgresText.array(notices.map { number($0?.snoozes) }),
+      PostgresText.array(notices.map { number($0?.installation.column) }),
     ]
   }
 
@@ -195,14 +202,15 @@ enum PostgresCallbacks {
     ]
   }
 
-  private static func parameters(_ notices: [StoredNotice]) -> [String?] {
+  static func parameters(_ notices: [StoredNotice]) -> [String?] {
     [
       PostgresText.array(quoting: notices.map { PostgresText.bytea($0.id.bytes) }),
-      PostgresText.array(notices.map(\.callback.id.hex)),
-      PostgresText.array(notices.map(\.installation.id.hex)),
+      PostgresText.array(notices.map { ($0.callback?.id ?? StoredNotice.noCallback).hex }),
+      PostgresText.array(notices.map(\.installation.id.id.hex)),
       PostgresText.array(quoting: notices.map(\.action.rawValue)),
       PostgresText.array(notices.map { "\($0.serial)" }),
       PostgresText.array(notices.map { "\($0.created.nanosecondsSinceEpoch)" }),
+      PostgresText.array(notices.map { number($0.installation.column) }),
     ]
   }
 

@@ -9,6 +9,10 @@ extension PostgresSession {
       \.dueAppointment)
   }
 
+  func appointmentsWithoutOrigin(most: Int) throws(StoreError) -> [DueAppointment] {
+    try records(PostgresStatements.withoutOrigin, ["\(most)"]).compactMap(\.dueAppointment)
+  }
+
   func scheduledAppointment(_ id: CallbackID) throws(StoreError) -> DueAppointment? {
     try records(PostgresStatements.callback, [id.id.hex]).first?.dueAppointment
   }

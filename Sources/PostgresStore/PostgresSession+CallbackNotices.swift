@@ -26,11 +26,13 @@ extension PostgresSession {
   /// A record with its device; nil where there is nothing to say.
   private static func notice(_ row: PostgresRow, on platform: String) throws(PostgresFailure) -> DueNotice? {
     let record = try PostgresCallbacks.row(row).record
-    guard let id = record.notices?.installation else { return nil }
+    guard let id = record.notices?.installation.id else { return nil }
     return DueNotice(
       record,
       to: StoredDevice(
-        installation: id, platform: platform, token: try row.text(PostgresStatements.columnCount),
+        installation: InstallationIdentity(
+          id, generation: try row.integer(PostgresStatements.columnCount + 2)), platform: platform,
+        token: try row.text(PostgresStatements.columnCount),
         registered: try row.time(PostgresStatements.columnCount + 1)))
   }
 
@@ -38,13 +40,22 @@ extension PostgresSession {
     let command = PostgresCommand.prepared(PostgresStatements.notice, [PostgresText.bytea(id.bytes)])
     return try read(command) { rows throws(PostgresFailure) in
       guard let row = rows.first else { return nil }
-      let record = row.dropFirst(5)
+      let (record, callback) = (row.dropFirst(6), try row.id(0))
       return FoundNotice(
         notice: StoredNotice(
-          id: id, callback: CallbackID(try row.id(0)), installation: InstallationID(try row.id(1)),
+          id: id, callback: callback == StoredNotice.noCallback ? nil : CallbackID(callback),
+          installation: InstallationIdentity(try row.id(1), column: try row.optionalInteger(5)),
           action: try row.word(2), serial: Int(try row.integer(3)), created: try row.time(4)),
         // Without an id there is none: it was forgotten.
         record: record[0] == nil ? nil : try PostgresCallbacks.row(record).record)
+    }
+  }
+
+  func keepNotice(_ notice: StoredNotice) throws(StoreError) {
+    try use { connection throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      _ = try connection.run(
+        [.prepared(PostgresStatements.putNotices, PostgresCallbacks.parameters([notice]))], within: Self.span)
     }
   }
 

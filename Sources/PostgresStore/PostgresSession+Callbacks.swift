@@ -63,7 +63,7 @@ extension PostgresSession {
 
   /// Begins a transaction with its mark, then locks and adds its rows.
   ///
-  /// The order of locks is: keys, dedupe entries, records, allowances, each in the order of their ids. So transactions never wait in a
+  /// The order of locks is: installations that book, keys, dedupe entries, records, allowances, each in the order of their ids. So transactions never wait in a
   /// circle. Slots and numbers are locked among the dedupe entries, by rows made for that. So bookings of one slot, or of one number,
   /// run one after the other, and each counts those before it.
   ///
@@ -87,7 +87,8 @@ extension PostgresSession {
       }
     }
     while true {
-      let late = try lock(&working, keys: keys, named: named, places: places, connection, mark)
+      let late = try lock(
+        &working, keys: keys, named: named, places: places, connection, [.plain("BEGIN"), mark.command])
       if late.isEmpty { return }
       _ = try connection.run([.plain("ROLLBACK")], within: Self.span)
       places.formUnion(late)
@@ -97,9 +98,9 @@ extension PostgresSession {
   /// Locks rows and adds them. If records among them have other dedupe entries by now, it returns those instead.
   private func lock(
     _ working: inout WorkingSet, keys: Set<StoreID>, named: [StoreID], places: Set<StoreID>,
-    _ connection: PostgresConnection, _ mark: PostgresMark
+    _ connection: PostgresConnection, _ beginning: [PostgresCommand]
   ) throws(PostgresFailure) -> Set<StoreID> {
-    var commands: [PostgresCommand] = [.plain("BEGIN"), mark.command]
+    var commands = beginning
     func run(_ statement: PostgresStatement, _ parameters: [String?]) -> Int {
       commands.append(.prepared(statement, parameters))
       return commands.count - 1
@@ -107,6 +108,12 @@ extension PostgresSession {
     func lock(_ ids: some Sequence<StoreID>, _ statement: PostgresStatement, _ more: [String] = []) -> Int {
       run(statement, [PostgresText.array(ids.sorted().map(\.hex))] + more)
     }
+    let installationPlace =
+      working.installations.isEmpty
+      ? nil
+      : run(
+        PostgresStatements.lockInstallations,
+        [PostgresText.array(Set(working.installations.map(\.id.id)).map(\.hex))])
     let keyPlace = keys.isEmpty ? nil : lock(keys, PostgresStatements.lockKeys)
     let placePlace = places.isEmpty ? nil : lock(places, PostgresStatements.lockPlaces)
     let rowPlace =
@@ -127,6 +134,12 @@ extension PostgresSession {
     let rows = try rowPlace.map { found[$0].rows }?.map(PostgresCallbacks.row) ?? []
     let late = rows.filter { working.ending.contains($0.record.id) }.compactMap(\.place)
     guard places.isSuperset(of: late) else { return Set(late) }
+    if let installationPlace {
+      for row in found[installationPlace].rows {
+        working.book.living.insert(
+          InstallationIdentity(InstallationID(try row.id(0)), generation: try row.integer(1)))
+      }
+    }
     if let keyPlace {
       for row in found[keyPlace].rows { try PostgresCallbacks.add(key: row, to: &working.book) }
     }
@@ -147,6 +160,35 @@ extension PostgresSession {
       try PostgresCallbacks.add(numbers: found[numberPlace].rows, of: working.numbers, to: &working.book)
     }
     return []
+  }
+
+  /// Locks the appointments of an installation that is over, in the transaction that is open, and has them succeed.
+  ///
+  /// - Returns: The writes, and the appointments that end; nil if a move came in between, so that all has to begin anew.
+  func succeed(
+    _ succession: Succession, at now: Instant, _ connection: PostgresConnection
+  ) throws(PostgresFailure) -> (writes: [PostgresCommand], ended: [EndedAppointment])? {
+    let (owner, installation) = (succession.owner, succession.installation)
+    let found = try connection.run(
+      [
+        .prepared(PostgresStatements.lockInstallation, [installation.id.id.hex]),
+        .prepared(
+          PostgresStatements.ofInstallation,
+          [owner.callerID, owner.subject, installation.id.id.hex, "\(installation.generation)"]),
+      ], within: Self.span)[1].rows
+    guard !found.isEmpty else { return ([], []) }
+    var ids: Set<CallbackID> = []
+    var (keys, places): (Set<StoreID>, Set<StoreID>) = ([], [])
+    for row in found {
+      ids.insert(CallbackID(try row.id(0)))
+      if let key = try row.optionalID(1) { keys.insert(key) }
+      if let place = try row.optionalID(2) { places.insert(place) }
+    }
+    var working = WorkingSet(ending: ids)
+    let late = try lock(&working, keys: keys, named: [], places: places, connection, [])
+    guard late.isEmpty else { return nil }
+    let ended = working.book.succeed(succession, ids, at: now)
+    return (PostgresCallbacks.commands(for: working.book), ended)
   }
 
   // MARK: Recovering

@@ -17,73 +17,99 @@ extension PostgresSession {
     return try read(command) { rows throws(PostgresFailure) in try rows.first.map(Enrolment.init(row:)) }
   }
 
-  /// Three kinds of locks, always in this order: of the list of requests, of a user, of an installation. Each is the
-  /// transaction's own. Two names with the same hash wait for each other and nothing else.
+  /// Three kinds of locks, always in this order: of the list of requests, of a user, of an installation. Then, where an installation
+  /// is over, its row and its appointments. Each is the transaction's own. Two names with the same hash wait for each other and nothing else.
   func changeInstallation<Result>(
     _ scope: InstallationScope, at now: Instant, _ body: (InstallationView) -> (InstallationChange, Result)
-  ) throws(StoreError) -> Result {
-    let time = "\(now.nanosecondsSinceEpoch)"
-    var result: Result?
+  ) throws(StoreError) -> InstallationOutcome<Result> {
+    var outcome: InstallationOutcome<Result>?
     try once { connection, mark throws(PostgresFailure) in
-      let maker = try self.maker(connection)
-      var commands: [PostgresCommand] = [.plain("BEGIN"), mark.command]
-      func lock(_ kind: Int, _ name: [UInt8]) {
-        commands.append(
-          .prepared(
-            PostgresStatements.lockName, ["\(kind)", "\(Int32(truncatingIfNeeded: maker.id(of: name).low))"]))
+      while true {
+        let (writes, made) = try self.tried(scope, at: now, connection, mark, body)
+        outcome = made
+        if let writes { return writes }
+        _ = try connection.run([.plain("ROLLBACK")], within: Self.span)
       }
-      if scope.userCode != nil { lock(1, []) }
-      if let user = scope.user?.user { lock(2, Array("\(user.callerID)\0\(user.subject)".utf8)) }
-      lock(3, scope.id.bytes)
-      func read(_ statement: PostgresStatement, _ parameters: [String?]) -> Int {
-        commands.append(.prepared(statement, parameters))
-        return commands.count - 1
-      }
-      let installation = read(PostgresStatements.installation, [scope.id.id.hex])
-      let request = scope.request.map {
-        read(PostgresStatements.enrolment, [PostgresText.bytea($0.bytes)])
-      }
-      let others = scope.user.map {
-        read(
-          PostgresStatements.installationsOfUser,
-          [
-            $0.user.subject, $0.user.callerID, $0.appID, "\($0.usedSince.nanosecondsSinceEpoch)",
-            scope.id.id.hex,
-          ])
-      }
-      let live = scope.countsLive ? read(PostgresStatements.liveEnrolments, [scope.id.id.hex, time]) : nil
-      let pending = scope.userCode.map { _ in read(PostgresStatements.pendingEnrolments, [time]) }
-      let sameCode = scope.userCode.map { read(PostgresStatements.enrolmentOfCode, [$0, time]) }
-      let found = try connection.run(commands, within: Self.span)
-      var view = InstallationView(
-        installation: try found[installation].rows.first.map(Installation.init(row:)))
-      view.enrolment = try request.flatMap { found[$0].rows.first }.map(Enrolment.init(row:))
-      let count = { (index: Int?) throws(PostgresFailure) in
-        Int(try index.flatMap { found[$0].rows.first }?.integer(0) ?? 0)
-      }
-      view.others = try count(others)
-      view.live = try count(live)
-      view.pending = try count(pending)
-      view.isUserCodeTaken = sameCode.map { !found[$0].rows.isEmpty } ?? false
-      let (change, answer) = body(view)
-      result = answer
-      var writes: [PostgresCommand] = []
-      if let installation = change.installation {
-        writes.append(.prepared(PostgresStatements.putInstallation, installation.parameters))
-      }
-      if change.endsDevice(of: view) {
-        writes.append(.prepared(PostgresStatements.removeDevice, [scope.id.id.hex]))
-      }
-      if change.endsOthers {
-        writes.append(.prepared(PostgresStatements.endEnrolments, [scope.id.id.hex]))
-      }
-      if let enrolment = change.enrolment {
-        writes.append(.prepared(PostgresStatements.putEnrolment, enrolment.parameters))
-      }
-      return writes
     }
-    guard let result else { preconditionFailure("the transaction succeeded without running its body") }
-    return result
+    guard let outcome else { preconditionFailure("the transaction succeeded without running its body") }
+    return outcome
+  }
+
+  /// Begins a transaction, and reads and locks what it changes.
+  ///
+  /// - Returns: The writes; nil if all has to begin anew.
+  private func tried<Result>(
+    _ scope: InstallationScope, at now: Instant, _ connection: PostgresConnection, _ mark: PostgresMark,
+    _ body: (InstallationView) -> (InstallationChange, Result)
+  ) throws(PostgresFailure) -> (writes: [PostgresCommand]?, InstallationOutcome<Result>) {
+    let time = "\(now.nanosecondsSinceEpoch)"
+    let maker = try self.maker(connection)
+    var commands: [PostgresCommand] = [.plain("BEGIN"), mark.command]
+    func lock(_ kind: Int, _ name: [UInt8]) {
+      commands.append(
+        .prepared(
+          PostgresStatements.lockName, ["\(kind)", "\(Int32(truncatingIfNeeded: maker.id(of: name).low))"]))
+    }
+    if scope.userCode != nil { lock(1, []) }
+    if let user = scope.user?.user { lock(2, Array("\(user.callerID)\0\(user.subject)".utf8)) }
+    lock(3, scope.id.bytes)
+    func read(_ statement: PostgresStatement, _ parameters: [String?]) -> Int {
+      commands.append(.prepared(statement, parameters))
+      return commands.count - 1
+    }
+    let installation = read(PostgresStatements.installation, [scope.id.id.hex])
+    let request = scope.request.map {
+      read(PostgresStatements.enrolment, [PostgresText.bytea($0.bytes)])
+    }
+    let others = scope.user.map {
+      read(
+        PostgresStatements.installationsOfUser,
+        [
+          $0.user.subject, $0.user.callerID, $0.appID, "\($0.usedSince.nanosecondsSinceEpoch)",
+          scope.id.id.hex,
+        ])
+    }
+    let live = scope.countsLive ? read(PostgresStatements.liveEnrolments, [scope.id.id.hex, time]) : nil
+    let pending = scope.userCode.map { _ in read(PostgresStatements.pendingEnrolments, [time]) }
+    let sameCode = scope.userCode.map { read(PostgresStatements.enrolmentOfCode, [$0, time]) }
+    let found = try connection.run(commands, within: Self.span)
+    var view = InstallationView(
+      installation: try found[installation].rows.first.map(Installation.init(row:)))
+    view.enrolment = try request.flatMap { found[$0].rows.first }.map(Enrolment.init(row:))
+    let count = { (index: Int?) throws(PostgresFailure) in
+      Int(try index.flatMap { found[$0].rows.first }?.integer(0) ?? 0)
+    }
+    view.others = try count(others)
+    view.live = try count(live)
+    view.pending = try count(pending)
+    view.isUserCodeTaken = sameCode.map { !found[$0].rows.isEmpty } ?? false
+    let (change, result) = body(view)
+    var writes: [PostgresCommand] = []
+    if let installation = change.installation {
+      writes.append(.prepared(PostgresStatements.putInstallation, installation.parameters))
+    }
+    if change.endsDevice(of: view) {
+      writes.append(.prepared(PostgresStatements.removeDevice, [scope.id.id.hex]))
+    }
+    if change.endsOthers {
+      writes.append(.prepared(PostgresStatements.endEnrolments, [scope.id.id.hex]))
+    }
+    if let enrolment = change.enrolment {
+      writes.append(.prepared(PostgresStatements.putEnrolment, enrolment.parameters))
+    }
+    if let owner = change.crowds(view) {
+      writes.append(
+        .prepared(
+          PostgresStatements.forgetRevoked,
+          [owner.subject, owner.callerID, "\(InstallationQuery.mostRevoked)"]))
+    }
+    guard let succession = change.succession(of: view) else {
+      return (writes, InstallationOutcome(result, ended: []))
+    }
+    guard let (more, ended) = try succeed(succession, at: now, connection) else {
+      return (nil, InstallationOutcome(result, ended: []))
+    }
+    return (writes + more, InstallationOutcome(result, ended: ended))
   }
 
   func touchInstallations(_ uses: [InstallationID: Instant]) throws(StoreError) {
@@ -118,13 +144,13 @@ extension PostgresSession {
       entries = try read(.prepared(statement, [query.after, limit])) { rows throws(PostgresFailure) in
         try rows.map(Installation.init(row:)).map { .installation($0) }
       }
-    case .pending, .denied:
+    case .pending, .approved, .denied:
       let command = PostgresCommand.prepared(
         PostgresStatements.enrolments,
         [
-          PostgresText.array(query.state == .pending ? ["pending", "approved"] : ["denied"]),
+          PostgresText.array([query.state.rawValue]),
           query.after.map { "\\x\($0)" } ?? "\\x",
-          query.state == .pending ? "\(query.now.nanosecondsSinceEpoch)" : "0", limit,
+          query.state == .denied ? "0" : "\(query.now.nanosecondsSinceEpoch)", limit,
         ])
       entries = try read(command) { rows throws(PostgresFailure) in
         try rows.map(Enrolment.init(row:)).map { .enrolment($0) }
@@ -138,11 +164,12 @@ extension PostgresSession {
       PostgresStatements.installationCounts, ["\(now.nanosecondsSinceEpoch)"])
     let numbers = try read(command) { rows throws(PostgresFailure) in
       try rows.prefix(1).map { row throws(PostgresFailure) in
-        try (0..<4).map { column throws(PostgresFailure) in Int(try row.integer(column)) }
-      }.first ?? [0, 0, 0, 0]
+        try (0..<5).map { column throws(PostgresFailure) in Int(try row.integer(column)) }
+      }.first ?? [0, 0, 0, 0, 0]
     }
     return InstallationCounts([
       .pending: numbers[0], .active: numbers[1] - numbers[2], .denied: numbers[3], .revoked: numbers[2],
+      .approved: numbers[4],
     ])
   }
 
@@ -179,7 +206,7 @@ extension PostgresSession {
 }
 
 extension Installation {
-  fileprivate init(row: PostgresRow) throws(PostgresFailure) {
+  init(row: PostgresRow) throws(PostgresFailure) {
     var user: InstallationUser?
     if let callerID = row[4], let subject = row[5] {
       user = InstallationUser(callerID: callerID, subject: subject)
@@ -191,7 +218,8 @@ extension Installation {
       revokedAt: try row.optionalTime(11),
       codes: CodeState(
         lastStep: try row.integer(12), counter: try row.integer(13), failures: try row.integer(14),
-        lockedUntil: try row.optionalTime(15)))
+        lockedUntil: try row.optionalTime(15)),
+      operatorDeliveries: try row.optionalInteger(16))
   }
 
   fileprivate var parameters: [String?] {
@@ -200,6 +228,7 @@ extension Installation {
       PostgresText.bytea(secret.bytes), "\(generation)", "\(createdAt.nanosecondsSinceEpoch)",
       "\(usedAt.nanosecondsSinceEpoch)", revokedAt.map { "\($0.nanosecondsSinceEpoch)" }, "\(codes.lastStep)",
       "\(codes.counter)", "\(codes.failures)", codes.lockedUntil.map { "\($0.nanosecondsSinceEpoch)" },
+      "\(operatorDeliveries)",
     ]
   }
 }

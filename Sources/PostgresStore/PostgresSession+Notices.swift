@@ -7,53 +7,105 @@ import Store
 extension PostgresSession {
   // MARK: Devices
 
-  /// Registrations of one token run one after the other: two of them would find no row, and both make one.
-  func registerDevice(_ device: StoredDevice) throws(StoreError) {
+  /// Registrations of one token run one after the other: two of them would find no row, and both make one. The lock of the
+  /// installation comes first, as in each transaction.
+  func registerDevice(_ device: StoredDevice) throws(StoreError) -> DeviceRegistration {
+    var registration = DeviceRegistration.ended
     try once { connection, mark throws(PostgresFailure) in
+      registration = .ended
       let hash = Int32(truncatingIfNeeded: try self.maker(connection).id(of: device.name.bytes).low)
-      _ = try connection.run(
-        [.plain("BEGIN"), mark.command, .prepared(PostgresStatements.lockName, ["4", "\(hash)"])],
-        within: Self.span)
-      let (id, name) = (device.installation.id.hex, PostgresText.bytea(device.name.bytes))
-      return [
+      let (id, name) = (device.installation.id.id.hex, PostgresText.bytea(device.name.bytes))
+      let generation = "\(device.installation.generation)"
+      let since = device.registered.advanced(by: .zero - StoredDevice.nameLife)
+      let found = try connection.run(
+        [
+          .plain("BEGIN"), mark.command,
+          .prepared(PostgresStatements.lockOwnInstallation, [id, generation]),
+          .prepared(PostgresStatements.lockName, ["4", "\(hash)"]),
+          .prepared(PostgresStatements.usersOfName, [name, "\(since.nanosecondsSinceEpoch)", id]),
+          .prepared(PostgresStatements.device, [id, generation]),
+        ], within: Self.span)
+      guard let kept = found[2].rows.first else { return [] }
+      let installation = try Installation(row: kept)
+      let others = try found[4].rows.map(Installation.init(row:))
+      guard !device.isNamedByApp || others.allSatisfy({ $0.owner == installation.owner }) else {
+        registration = .taken
+        return []
+      }
+      let before = try found[5].rows.first.map { row throws(PostgresFailure) in
+        try StoredDevice(row: row, of: device.installation)
+      }
+      registration = .registered(replaced: before.flatMap { $0.name == device.name ? nil : $0 })
+      return (device.isNamedByApp ? Self.use(device, at: device.registered) : []) + [
         .prepared(PostgresStatements.removeDeviceElsewhere, [name, id]),
         .prepared(
           PostgresStatements.putDevice,
           [id, device.platform, device.token, name, "\(device.registered.nanosecondsSinceEpoch)"]),
       ]
     }
+    return registration
   }
 
-  func device(of id: InstallationID) throws(StoreError) -> StoredDevice? {
-    try read(.prepared(PostgresStatements.device, [id.id.hex])) { rows throws(PostgresFailure) in
-      try rows.first.map { row throws(PostgresFailure) in
-        StoredDevice(
-          installation: id, platform: try row.text(0), token: try row.text(1), registered: try row.time(2))
-      }
+  func noteUse(of device: StoredDevice, at time: Instant) throws(StoreError) {
+    try use { connection throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      _ = try connection.run(Self.use(device, at: time), within: Self.span)
     }
   }
 
-  func removeDevice(of id: InstallationID) throws(StoreError) {
-    _ = try change(
-      PostgresStatements.lockDevice, [id.id.hex], then: PostgresStatements.removeDevice, [id.id.hex])
+  private static func use(_ device: StoredDevice, at time: Instant) -> [PostgresCommand] {
+    let id = device.installation.id.id.hex
+    return [
+      .prepared(
+        PostgresStatements.useName,
+        [
+          PostgresText.bytea(device.name.bytes), "\(time.nanosecondsSinceEpoch)", id,
+          "\(device.installation.generation)",
+        ]), .prepared(PostgresStatements.forgetOldNames, [id, "\(StoredDevice.mostNames)"]),
+    ]
+  }
+
+  func device(of installation: InstallationIdentity) throws(StoreError) -> StoredDevice? {
+    let command = PostgresCommand.prepared(
+      PostgresStatements.device, [installation.id.id.hex, "\(installation.generation)"])
+    return try read(command) { rows throws(PostgresFailure) in
+      try rows.first.map { row throws(PostgresFailure) in try StoredDevice(row: row, of: installation) }
+    }
+  }
+
+  func removeDevice(of installation: InstallationIdentity) throws(StoreError) {
+    let (id, generation) = (installation.id.id.hex, "\(installation.generation)")
+    try once { connection, mark throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      let found = try connection.run(
+        [
+          .plain("BEGIN"), mark.command,
+          .prepared(PostgresStatements.lockOwnInstallation, [id, generation]),
+        ], within: Self.span)
+      guard !found[2].rows.isEmpty else { return [] }
+      return [
+        .prepared(PostgresStatements.removeDevice, [id]),
+        .prepared(PostgresStatements.freeNames, [id, generation]),
+      ]
+    }
   }
 
   func dropDevice(_ device: StoredDevice) throws(StoreError) -> Bool {
     try change(
       PostgresStatements.lockSameDevice,
       [
-        device.installation.id.hex, PostgresText.bytea(device.name.bytes),
+        device.installation.id.id.hex, PostgresText.bytea(device.name.bytes),
         "\(device.registered.nanosecondsSinceEpoch)",
-      ], then: PostgresStatements.removeDevice, [device.installation.id.hex])
+      ], then: PostgresStatements.removeDevice, [device.installation.id.id.hex])
   }
 
   // MARK: Claims
 
   /// Runs under the lock of the installation: two of them would count the same claims, and leave one too many.
   func openClaim(_ claim: StoredClaim, most: Int) throws(StoreError) -> [StoredClaim] {
-    let id = claim.installation.id.hex
+    let id = claim.installation.id.id.hex
     return try lapse { maker in
-      let hash = Int32(truncatingIfNeeded: maker.id(of: claim.installation.bytes).low)
+      let hash = Int32(truncatingIfNeeded: maker.id(of: claim.installation.id.bytes).low)
       return [
         .prepared(PostgresStatements.lockName, ["3", "\(hash)"]),
         .prepared(PostgresStatements.lockOldClaims, [id, "\(max(most - 1, 0))"]),
@@ -66,6 +118,7 @@ extension PostgresSession {
           [
             PostgresText.bytea(claim.id.bytes), id, claim.appID, "\(claim.created.nanosecondsSinceEpoch)",
             "\(claim.expires.nanosecondsSinceEpoch)", PostgresText.bytea(claim.receipts),
+            claim.installation.column.map { "\($0)" },
           ]),
       ]
     }
@@ -81,19 +134,22 @@ extension PostgresSession {
     }
   }
 
-  func redeemClaim(_ id: SHA256Digest, by installation: InstallationID, at time: Instant)
+  func redeemClaim(_ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant)
     throws(StoreError) -> Bool
   {
     let id = PostgresText.bytea(id.bytes)
     return try change(
-      PostgresStatements.lockClaim, [id, installation.id.hex, "\(time.nanosecondsSinceEpoch)"],
+      PostgresStatements.lockClaim,
+      [
+        id, installation.id.id.hex, "\(time.nanosecondsSinceEpoch)", "\(installation.generation)",
+      ],
       then: PostgresStatements.endClaims, [PostgresText.array(quoting: [id]), ClaimState.redeemed.rawValue])
   }
 
   func withdrawClaim(_ id: SHA256Digest) throws(StoreError) -> Bool {
     let id = PostgresText.bytea(id.bytes)
     return try change(
-      PostgresStatements.lockClaim, [id, nil, nil],
+      PostgresStatements.lockClaim, [id, nil, nil, nil],
       then: PostgresStatements.endClaims, [PostgresText.array(quoting: [id]), ClaimState.withdrawn.rawValue])
   }
 
@@ -108,8 +164,13 @@ extension PostgresSession {
   func purgeClaims(madeUpTo time: Int64, most: Int) throws(StoreError) -> Int {
     var removed = 0
     try use { connection throws(PostgresFailure) in
-      removed = try connection.run(
-        [.prepared(PostgresStatements.purgeClaims, ["\(time)", "\(most)"])], within: Self.span)[0].changed
+      removed =
+        try connection.run(
+          [
+            .prepared(PostgresStatements.purgeClaims, ["\(time)", "\(most)"]),
+            .prepared(PostgresStatements.purgeNames, ["\(time)", "\(most)"]),
+          ], within: Self.span
+        ).map(\.changed).max() ?? 0
     }
     return removed
   }
@@ -155,10 +216,19 @@ extension PostgresSession {
   }
 }
 
+extension StoredDevice {
+  fileprivate init(row: PostgresRow, of installation: InstallationIdentity) throws(PostgresFailure) {
+    self.init(
+      installation: installation, platform: try row.text(0), token: try row.text(1),
+      registered: try row.time(2))
+  }
+}
+
 extension StoredClaim {
   fileprivate init(row: PostgresRow) throws(PostgresFailure) {
     self.init(
-      id: try row.digest(0), installation: InstallationID(try row.id(1)), appID: try row.text(2),
-      created: try row.time(3), expires: try row.time(4), receipts: try row.bytes(5))
+      id: try row.digest(0),
+      installation: InstallationIdentity(try row.id(1), column: try row.optionalInteger(7)),
+      appID: try row.text(2), created: try row.time(3), expires: try row.time(4), receipts: try row.bytes(5))
   }
 }

@@ -18,6 +18,11 @@ extension PostgresStatements {
       SELECT \(columns()) FROM callgate_callback WHERE due IS NOT NULL AND due <= $1::bigint
       ORDER BY due LIMIT $2::bigint
       """)
+  static let withoutOrigin = PostgresStatement(
+    name: "callgate_without_origin",
+    sql: """
+      SELECT \(columns()) FROM callgate_callback WHERE due IS NOT NULL AND generation IS NULL LIMIT $1::bigint
+      """)
   static let appointments = PostgresStatement(
     name: "callgate_appointments",
     sql: """

@@ -4,8 +4,11 @@ extension PostgresStatements {
   /// The due notices of callbacks; the condition is the one of an index.
   private static func due(_ condition: String) -> String {
     """
-    SELECT \(columns("callback")), device.token, device.registered
+    SELECT \(columns("callback")), device.token, device.registered, kept.generation
     FROM callgate_callback AS callback JOIN callgate_device AS device ON device.installation = callback.notifies
+    JOIN callgate_installation AS kept ON kept.id = device.installation AND kept.revoked IS NULL
+      AND CASE WHEN callback.notifies_generation IS NULL THEN kept.generation <= callback.created
+        ELSE kept.generation = callback.notifies_generation END
     WHERE callback.notice_next IS NOT NULL AND \(condition)
       AND callback.notice_next BETWEEN $1::bigint AND $2::bigint
       AND device.platform = $3 AND callback.status <> 'pending'
@@ -20,10 +23,10 @@ extension PostgresStatements {
   static let putNotices = PostgresStatement(
     name: "callgate_put_notices",
     sql: """
-      INSERT INTO callgate_notice (id, callback, installation, action, serial, created)
-      SELECT id, callback, installation, action, serial, created
-      FROM unnest($1::bytea[], $2::uuid[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[])
-        AS new (id, callback, installation, action, serial, created)
+      INSERT INTO callgate_notice (id, callback, installation, action, serial, created, generation)
+      SELECT id, callback, installation, action, serial, created, generation
+      FROM unnest($1::bytea[], $2::uuid[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[])
+        AS new (id, callback, installation, action, serial, created, generation)
       ON CONFLICT (id) DO NOTHING
       """)
   /// With its callback, in one statement.
@@ -31,7 +34,7 @@ extension PostgresStatements {
     name: "callgate_notice",
     sql: """
       SELECT notice.callback, notice.installation, notice.action, notice.serial, notice.created,
-        \(columns("callback"))
+        notice.generation, \(columns("callback"))
       FROM callgate_notice AS notice LEFT JOIN callgate_callback AS callback ON callback.id = notice.callback
       WHERE notice.id = $1::bytea
       """)

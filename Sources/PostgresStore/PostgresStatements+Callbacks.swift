@@ -9,7 +9,8 @@ extension PostgresStatements {
     "platform_tid", "key", "place", "instance", "abandoned", "expires", "verification_code",
     "verification_key", "verification_until", "at", "slot", "number", "due", "tries", "last_code", "content",
     "content_key", "content_until", "key_retention", "retention", "notifies", "confirm_at", "notice_serial",
-    "notice_state", "notice_next", "notice_tries", "snoozes", "ticket",
+    "notice_state", "notice_next", "notice_tries", "snoozes", "notifies_generation", "ticket", "installation",
+    "generation",
   ]
   /// How many they are.
   static var columnCount: Int { columns.count }
@@ -83,6 +84,27 @@ extension PostgresStatements {
       ORDER BY id FOR UPDATE
       """)
 
+  /// The installations that book, before anything else: none is revoked while an appointment of its is written.
+  static let lockInstallations = PostgresStatement(
+    name: "callgate_lock_installations",
+    sql: """
+      SELECT id, generation FROM callgate_installation WHERE id = ANY($1::uuid[]) AND revoked IS NULL
+      ORDER BY id FOR SHARE
+      """)
+  /// An installation that is about to be over. It waits for those that book by it, and is found by none that comes later.
+  static let lockInstallation = PostgresStatement(
+    name: "callgate_lock_installation",
+    sql: "SELECT FROM callgate_installation WHERE id = $1::uuid FOR UPDATE")
+  /// The appointments of an installation, with their keys and dedupe entries. The conditions after the owner are no index's: an owner
+  /// has few appointments.
+  static let ofInstallation = PostgresStatement(
+    name: "callgate_of_installation",
+    sql: """
+      SELECT id, key, place FROM callgate_callback
+      WHERE status = 'scheduled' AND caller = $1 AND coalesce(subject, caller) = $2
+        AND (installation = $3::uuid AND generation = $4::bigint OR notifies = $3::uuid AND notifies_generation = $4::bigint)
+      """)
+
   // MARK: Writing
 
   static let putCallbacks = PostgresStatement(
@@ -94,7 +116,7 @@ extension PostgresStatements {
         $16::bigint[], $17::bytea[], $18::bytea[], $19::bigint[], $20::bigint[], $21::bigint[], $22::uuid[],
         $23::bigint[], $24::integer[], $25::text[], $26::bytea[], $27::bytea[], $28::bigint[], $29::bigint[],
         $30::bigint[], $31::uuid[], $32::bigint[], $33::bigint[], $34::text[], $35::bigint[], $36::bigint[],
-        $37::bigint[], $38::text[])
+        $37::bigint[], $38::bigint[], $39::text[], $40::uuid[], $41::bigint[])
       ON CONFLICT (id) DO UPDATE SET \(CallbackBook.Row.updates)
       """)
   static let putKeys = PostgresStatement(

@@ -1,9 +1,9 @@
 // The SQL statements for installations in PostgreSQL.
 
 extension PostgresStatements {
-  private static let columns = """
+  static let installationColumns = """
     id, client_app, client_detail, app, caller, subject, address, secret, generation, created, used, revoked, last_step, \
-    counter, failures, locked
+    counter, failures, locked, operator_deliveries
     """
   private static let enrolmentColumns = """
     id, installation, client_app, client_detail, app, code, address, created, expires, forgotten, answered, state
@@ -15,7 +15,8 @@ extension PostgresStatements {
   // MARK: Installations
 
   static let installation = PostgresStatement(
-    name: "callgate_installation", sql: "SELECT \(columns) FROM callgate_installation WHERE id = $1::uuid")
+    name: "callgate_installation",
+    sql: "SELECT \(installationColumns) FROM callgate_installation WHERE id = $1::uuid")
   static let installationsOfUser = PostgresStatement(
     name: "callgate_installations_of_user",
     sql: """
@@ -31,15 +32,16 @@ extension PostgresStatements {
   static let putInstallation = PostgresStatement(
     name: "callgate_put_installation",
     sql: """
-      INSERT INTO callgate_installation (\(columns))
+      INSERT INTO callgate_installation (\(installationColumns))
       VALUES ($1::uuid, $2, $3, $4, $5, $6, $7, $8::bytea, $9::bigint, $10::bigint, $11::bigint, $12::bigint, $13::bigint,
-        $14::bigint, $15::bigint, $16::bigint)
+        $14::bigint, $15::bigint, $16::bigint, $17::bigint)
       ON CONFLICT (id) DO UPDATE SET client_app = excluded.client_app, client_detail = excluded.client_detail,
         app = excluded.app, caller = excluded.caller, subject = excluded.subject, address = excluded.address,
         secret = excluded.secret, generation = excluded.generation, created = excluded.created,
         used = greatest(callgate_installation.used, excluded.used),
         revoked = excluded.revoked, last_step = excluded.last_step, counter = excluded.counter,
-        failures = excluded.failures, locked = excluded.locked
+        failures = excluded.failures, locked = excluded.locked,
+        operator_deliveries = excluded.operator_deliveries
       """)
   static let touchInstallations = PostgresStatement(
     name: "callgate_touch_installations",
@@ -54,7 +56,7 @@ extension PostgresStatements {
     PostgresStatement(
       name: "callgate_list_installations_\(name)",
       sql: """
-        SELECT \(columns) FROM callgate_installation WHERE ($1::uuid IS NULL OR id > $1::uuid) AND \(condition)
+        SELECT \(installationColumns) FROM callgate_installation WHERE ($1::uuid IS NULL OR id > $1::uuid) AND \(condition)
         ORDER BY id LIMIT $2::bigint
         """)
   }
@@ -63,10 +65,20 @@ extension PostgresStatements {
     name: "callgate_installation_counts",
     sql: """
       SELECT
-        (SELECT count(*) FROM callgate_enrolment WHERE state IN ('pending', 'approved') AND expires > $1::bigint),
+        (SELECT count(*) FROM callgate_enrolment WHERE state = 'pending' AND expires > $1::bigint),
         (SELECT count(*) FROM callgate_installation),
         (SELECT count(*) FROM callgate_installation WHERE revoked IS NOT NULL),
-        (SELECT count(*) FROM callgate_enrolment WHERE state = 'denied')
+        (SELECT count(*) FROM callgate_enrolment WHERE state = 'denied'),
+        (SELECT count(*) FROM callgate_enrolment WHERE state = 'approved' AND expires > $1::bigint)
+      """)
+  /// Forgets the oldest revoked installations of a user.
+  static let forgetRevoked = PostgresStatement(
+    name: "callgate_forget_revoked",
+    sql: """
+      DELETE FROM callgate_installation WHERE id IN (
+        SELECT id FROM callgate_installation
+        WHERE subject = $1 AND caller = $2 AND revoked IS NOT NULL AND coalesce(operator_deliveries, 0) = 0
+        ORDER BY revoked DESC, id DESC OFFSET $3::bigint FOR UPDATE SKIP LOCKED)
       """)
   static let purgeInstallations = PostgresStatement(
     name: "callgate_purge_installations",

@@ -14,10 +14,10 @@ extension PostgresStore {
     }
   }
 
-  public func changeInstallation<Result: Sendable>(
+  public func change<Result: Sendable>(
     _ scope: InstallationScope, at now: Instant,
     _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
-  ) async throws(StoreError) -> Result {
+  ) async throws(StoreError) -> InstallationOutcome<Result> {
     try await sessions.call(.updates) { session throws(StoreError) in
       try session.changeInstallation(scope, at: now, body)
     }

@@ -5,16 +5,29 @@ public import JOSE
 public import Store
 
 extension PostgresStore {
-  public func registerDevice(_ device: StoredDevice) async throws(StoreError) {
+  @discardableResult
+  public func registerDevice(_ device: StoredDevice) async throws(StoreError) -> DeviceRegistration {
     try await sessions.call(.updates) { session throws(StoreError) in try session.registerDevice(device) }
   }
 
-  public func removeDevice(of id: InstallationID) async throws(StoreError) {
-    try await sessions.call(.updates) { session throws(StoreError) in try session.removeDevice(of: id) }
+  public func removeDevice(of installation: InstallationIdentity) async throws(StoreError) {
+    try await sessions.call(.updates) { session throws(StoreError) in
+      try session.removeDevice(of: installation)
+    }
   }
 
-  public func device(of id: InstallationID) async throws(StoreError) -> StoredDevice? {
-    try await sessions.call(.reads) { session throws(StoreError) in try session.device(of: id) }
+  public func device(of installation: InstallationIdentity) async throws(StoreError) -> StoredDevice? {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.device(of: installation) }
+  }
+
+  public func noteUse(of device: StoredDevice, at time: Instant) async throws(StoreError) {
+    try await sessions.call(.updates) { session throws(StoreError) in
+      try session.noteUse(of: device, at: time)
+    }
+  }
+
+  public func keepNotice(_ notice: StoredNotice) async throws(StoreError) {
+    try await sessions.call(.updates) { session throws(StoreError) in try session.keepNotice(notice) }
   }
 
   public func dropDevice(_ device: StoredDevice) async throws(StoreError) -> Bool {
@@ -33,7 +46,7 @@ extension PostgresStore {
   }
 
   public func redeemClaim(
-    _ id: SHA256Digest, by installation: InstallationID, at time: Instant
+    _ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant
   ) async throws(StoreError) -> Bool {
     try await sessions.call(.updates) { session throws(StoreError) in
       try session.redeemClaim(id, by: installation, at: time)

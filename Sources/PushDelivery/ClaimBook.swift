@@ -4,7 +4,7 @@ package import API
 import Callers
 import Deciding
 package import Gate
-import Installations
+package import Installations
 import JOSE
 import JSON
 package import Notices
@@ -26,15 +26,19 @@ package struct ClaimBook: Sendable {
   private static let portion = 256
 
   let store: any NoticeStore
+  /// Says which installations are alive: what another one made is unknown.
+  let directory: InstallationDirectory
   let keys: StoreKeys
   private let ledger: AllowanceLedger
   private let clock: any TimeSource
   private let log: Log
 
   package init(
-    store: any NoticeStore, keys: StoreKeys, ledger: AllowanceLedger, clock: any TimeSource, log: Log
+    store: any NoticeStore, directory: InstallationDirectory, keys: StoreKeys, ledger: AllowanceLedger,
+    clock: any TimeSource, log: Log
   ) {
     self.store = store
+    self.directory = directory
     self.keys = keys
     self.ledger = ledger
     self.clock = clock
@@ -46,27 +50,48 @@ package struct ClaimBook: Sendable {
   // MARK: Devices
 
   /// The device of an installation.
-  package func device(of id: InstallationID) async throws(Problem) -> StoredDevice {
+  package func device(of installation: InstallationIdentity) async throws(Problem) -> StoredDevice {
     let device: StoredDevice?
-    do throws(StoreError) { device = try await store.device(of: id) } catch { throw Problem(error) }
+    do throws(StoreError) { device = try await store.device(of: installation) } catch { throw Problem(error) }
     guard let device else { throw .noDevice }
     return device
   }
 
   /// Registers the device of an installation.
-  package func register(_ token: PushToken, of id: InstallationID) async throws(Problem) {
+  ///
+  /// - Returns: The device whose place it takes.
+  package func register(
+    _ token: PushToken, of installation: InstallationIdentity
+  ) async throws(Problem) -> StoredDevice? {
     let device = StoredDevice(
-      installation: id, platform: token.platform.rawValue, token: token.exposed, registered: now)
-    do throws(StoreError) { try await store.registerDevice(device) } catch { throw Problem(error) }
-    log.write(
-      .info, "an installation registered its device",
-      ["installation": id.description, "provider": token.platform.rawValue])
+      installation: installation, platform: token.platform.rawValue, token: token.exposed, registered: now)
+    let registration: DeviceRegistration
+    do throws(StoreError) { registration = try await store.registerDevice(device) } catch {
+      throw Problem(error)
+    }
+    switch registration {
+    case .taken:
+      throw Problem(.taken, "Another installation uses this device id. Make a new one that nobody can guess.")
+    case .ended: throw .ended
+    case .registered(let replaced):
+      log.write(
+        .info, "an installation registered its device",
+        ["installation": installation.description, "provider": token.platform.rawValue])
+      return replaced
+    }
   }
 
   /// Removes the device of an installation.
-  package func removeDevice(of id: InstallationID) async throws(Problem) {
-    do throws(StoreError) { try await store.removeDevice(of: id) } catch { throw Problem(error) }
-    log.write(.info, "an installation removed its device", ["installation": id.description])
+  package func removeDevice(of installation: InstallationIdentity) async throws(Problem) {
+    do throws(StoreError) { try await store.removeDevice(of: installation) } catch { throw Problem(error) }
+    log.write(.info, "an installation removed its device", ["installation": installation.description])
+  }
+
+  /// Notes that a provider has taken a notice for a device.
+  func used(_ device: StoredDevice) async {
+    guard device.platform == PushPlatform.http.rawValue else { return }
+    // Where the store fails, the name stays as long as its registration says.
+    do throws(StoreError) { try await store.noteUse(of: device, at: now) } catch {}
   }
 
   /// Forgets a device that its provider does not know, unless it was registered after the time of which the provider speaks.
@@ -93,7 +118,7 @@ package struct ClaimBook: Sendable {
 
   /// Keeps a claim. Gives the allowances back if it is certainly not kept.
   func open(
-    _ id: NoticeID, for installation: InstallationID, appID: String, _ receipts: [AllowanceReceipt]
+    _ id: NoticeID, for installation: InstallationIdentity, appID: String, _ receipts: [AllowanceReceipt]
   ) async throws(Problem) -> StoredClaim {
     let now = now
     let claim = StoredClaim(
@@ -133,11 +158,12 @@ package struct ClaimBook: Sendable {
     case over
     /// Another installation's.
     case foreign
+    /// Not known, or an installation's that was revoked or replaced.
     case unknown
   }
 
   /// Finds the claim of an id, which may be any text.
-  package func find(_ text: String, for installation: InstallationID) async throws(Problem) -> Finding {
+  package func find(_ text: String, for installation: InstallationIdentity) async throws(Problem) -> Finding {
     guard let id = NoticeID(text) else { return .unknown }
     let standing: ClaimStanding?
     do throws(StoreError) { standing = try await store.claim(id.digest) } catch { throw Problem(error) }
@@ -147,15 +173,27 @@ package struct ClaimBook: Sendable {
     case .live(let claim)?, .over(let claim)?:
       // The store forgets it a little later.
       guard now < claim.created.advanced(by: Self.memory) else { return .unknown }
-      guard claim.installation == installation else { return .foreign }
+      guard claim.installation == installation else { return try await holds(claim) ? .foreign : .unknown }
       guard case .live? = standing, now < claim.expires else { return .over }
       return .live(claim)
     }
   }
 
-  /// Whether an id is that of a claim, live or over.
+  /// Whether an id is that of a claim, live or over, of an installation that is one still.
   package func isKnown(_ id: NoticeID) async throws(Problem) -> Bool {
-    do throws(StoreError) { return try await store.claim(id.digest) != nil } catch { throw Problem(error) }
+    let standing: ClaimStanding?
+    do throws(StoreError) { standing = try await store.claim(id.digest) } catch { throw Problem(error) }
+    switch standing {
+    case nil: return false
+    case .live(let claim)?, .over(let claim)?: return try await holds(claim)
+    }
+  }
+
+  /// Whether the installation of a claim was neither revoked nor replaced.
+  private func holds(_ claim: StoredClaim) async throws(Problem) -> Bool {
+    do throws(StoreError) { return try await directory.holds(claim.installation) } catch {
+      throw Problem(error)
+    }
   }
 
   /// Spends a claim, for a token that is at hand.

@@ -2,7 +2,7 @@
 
 package import API
 import Gate
-import Installations
+package import Installations
 import JOSE
 import Notices
 package import Platform
@@ -13,16 +13,21 @@ package import Store
 /// What the store knows of notices of callbacks. It outlives a configuration.
 package struct NoticeBook: Sendable {
   package let store: any CallbackNoticeStore
+  let directory: InstallationDirectory
   let keys: StoreKeys
   let clock: any TimeSource
 
-  package init(store: any CallbackNoticeStore, keys: StoreKeys, clock: any TimeSource) {
+  package init(
+    store: any CallbackNoticeStore, directory: InstallationDirectory, keys: StoreKeys, clock: any TimeSource
+  ) {
     self.store = store
+    self.directory = directory
     self.keys = keys
     self.clock = clock
   }
 
-  /// The notice of an id, which may be any text; nil where it is not known, or older than a day.
+  /// The notice of an id, which may be any text; nil where it is not known, older than a day, or an installation's that was revoked or
+  /// replaced. Everything that an id allows begins here.
   package func find(_ text: String) async throws(Problem) -> FoundNotice? {
     guard let id = NoticeID(text) else { return nil }
     let found: FoundNotice?
@@ -30,7 +35,11 @@ package struct NoticeBook: Sendable {
     guard let found, Instant(clock.unixTime) < found.notice.created.advanced(by: ClaimBook.memory) else {
       return nil
     }
-    return found
+    let holds: Bool
+    do throws(StoreError) {
+      holds = try await directory.holds(found.notice.installation, made: found.record?.createdAt)
+    } catch { throw Problem(error) }
+    return holds ? found : nil
   }
 
   /// Notes that the app reads the end of a callback in a response. Where the store fails, a notice tells it once more.

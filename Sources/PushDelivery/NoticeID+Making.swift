@@ -1,5 +1,6 @@
 // Makes the ids of notices from the store key.
 
+import Gate
 package import JOSE
 package import Notices
 import Sealing
@@ -17,6 +18,18 @@ extension NoticeID {
   /// each instance has the same. An id of a callback has 74 random bits, and who knows it cannot tell the notice's id.
   static func make(_ keys: StoreKeys, for notice: DueNotice) -> NoticeID {
     let name = Array("\(notice.record.id) \(notice.action.rawValue) \(notice.serial) ".utf8)
+    var attempt: UInt8 = 0
+    while true {
+      if let id = NoticeID(keys, info: name + [attempt]) { return id }
+      attempt += 1
+    }
+  }
+
+  /// The id of the notice that a device was replaced: one for an installation and a minute, so that a phone that registers one device
+  /// after the other makes few.
+  static func make(_ keys: StoreKeys, for replaced: StoredDevice, at now: Instant) -> NoticeID {
+    let installation = replaced.installation
+    let name = Array("device \(installation.id) \(installation.generation) \(now.seconds / 60) ".utf8)
     var attempt: UInt8 = 0
     while true {
       if let id = NoticeID(keys, info: name + [attempt]) { return id }

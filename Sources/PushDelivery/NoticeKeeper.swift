@@ -244,7 +244,9 @@ package final class NoticeKeeper: Sendable {
         id: id, action: Notice.Action(notice.action), text: setting.texts[notice.action],
         ends: UnixTime(seconds: ends.seconds, nanoseconds: ends.nanoseconds)), to: device, &posts)
     switch attempt {
-    case .taken: try await settle(notice, .taken)
+    case .taken:
+      try await settle(notice, .taken)
+      await claims.used(notice.device)
     case .refused: try await settle(notice, .dropped)
     // The device that is registered now gets it, or the next one that is.
     case .deviceGone(let since):

@@ -1,6 +1,7 @@
 // Tells a device by push that a token waits.
 
 package import API
+package import Configuration
 package import Gate
 import JOSE
 import Notices
@@ -14,14 +15,16 @@ package struct TokenPush: Sendable {
   /// Notices of callbacks.
   package let notices: NoticeBook
   package let senders: NoticeSenders
-  private let text: String
+  private let texts: Configuration.Notices.Texts
 
-  /// - Parameter text: What the phone shows.
-  package init(_ book: ClaimBook, _ notices: NoticeBook, _ senders: NoticeSenders, text: String) {
+  /// - Parameter texts: What the phone shows.
+  package init(
+    _ book: ClaimBook, _ notices: NoticeBook, _ senders: NoticeSenders, texts: Configuration.Notices.Texts
+  ) {
     self.book = book
     self.notices = notices
     self.senders = senders
-    self.text = text
+    self.texts = texts
   }
 
   /// Keeps a claim, and sends its notice to the device of the installation that asked. It returns when the provider has taken the
@@ -47,6 +50,26 @@ package struct TokenPush: Sendable {
     try result.get()
   }
 
+  /// Tells a device that another one has taken its place, in the background. What no provider takes is lost: the audit line says it, too.
+  package func tell(_ replaced: StoredDevice) {
+    guard let platform = PushPlatform(rawValue: replaced.platform),
+      let token = PushToken(replaced.token, platform: platform)
+    else { return }
+    let now = book.now
+    let id = NoticeID.make(book.keys, for: replaced, at: now)
+    let notice = StoredNotice(ofDevice: replaced, id: id.digest, created: now)
+    let ends = now.advanced(by: CallbackNotices.newsLife)
+    Task {
+      // Before it leaves: the app may ask for it at once.
+      do throws(StoreError) { try await book.store.keepNotice(notice) } catch { return }
+      _ = await senders.send(
+        Notice(
+          id: id, action: .changed, text: texts.changed,
+          ends: UnixTime(seconds: ends.seconds, nanoseconds: ends.nanoseconds)), to: token
+      ) { true }
+    }
+  }
+
   /// Whether the client has gone. The first try is then the last.
   private final class Departure: Sendable {
     let hasHappened = Atomic<Bool>(false)
@@ -68,7 +91,7 @@ package struct TokenPush: Sendable {
     if let token = device.pushToken {
       outcome = await senders.send(
         Notice(
-          id: id, action: .access, text: text,
+          id: id, action: .access, text: texts.access,
           ends: UnixTime(seconds: claim.expires.seconds, nanoseconds: claim.expires.nanoseconds)), to: token
       ) {
         !departure.hasHappened.load(ordering: .relaxed)
@@ -82,7 +105,7 @@ package struct TokenPush: Sendable {
       // A newer release has registered it for a provider that this one does not know.
       outcome = .notTaken(retryAfter: nil)
     }
-    if outcome == .taken { return }
+    if outcome == .taken { return await book.used(device) }
     await book.withdraw(claim)
     switch outcome {
     case .taken: return

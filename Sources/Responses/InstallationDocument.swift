@@ -52,9 +52,24 @@ package enum InstallationDocument {
     return Response(status: .ok, fields: fields, content: document.serialized())
   }
 
-  /// One entry, as its own response.
-  package static func entry(_ entry: JSONValue) -> Response {
-    Response(status: .ok, fields: fields, content: entry.serialized())
+  /// A request that an operator looks at, with the installation that its approval would replace.
+  ///
+  /// - Parameter scheduled: How many appointments of that installation would end.
+  package static func found(
+    _ enrolment: Enrolment, replacing replaced: Installation?, scheduled: Int
+  ) -> Response {
+    var document = members(of: .enrolment(enrolment)) { _ in nil }
+    if let replaced {
+      var members: JSONObject = ["client_app": .string(replaced.client.app.hidingPhoneNumbers)]
+      if let detail = replaced.client.detail {
+        members["client_detail"] = .string(detail.hidingPhoneNumbers)
+      }
+      members["created_at"] = .string(replaced.createdAt.rfc3339)
+      members["used_at"] = .string(replaced.usedAt.rfc3339)
+      members["scheduled"] = .number(JSONNumber(Int64(scheduled)))
+      document["replaces"] = .object(members)
+    }
+    return Response(status: .ok, fields: fields, content: document.serialized())
   }
 
   /// One entry of the operators' list. It holds no user code: the operator types the code that the customer reads out.
@@ -62,6 +77,12 @@ package enum InstallationDocument {
   /// - Parameter terms: The terms of its app, if that still has installations.
   package static func entry(_ entry: InstallationEntry, _ terms: (String) -> InstallationTerms?) -> JSONValue
   {
+    .object(members(of: entry, terms))
+  }
+
+  private static func members(
+    of entry: InstallationEntry, _ terms: (String) -> InstallationTerms?
+  ) -> JSONObject {
     var document = JSONObject()
     let client: InstallationClient
     switch entry {
@@ -84,12 +105,12 @@ package enum InstallationDocument {
       }
     case .enrolment(let enrolment):
       document["app"] = .string(enrolment.appID)
-      document["state"] = enrolment.state == .denied ? "denied" : "pending"
+      document["state"] = .string(enrolment.listedState.rawValue)
       document["address"] = .string(enrolment.address)
       document["created_at"] = .string(enrolment.createdAt.rfc3339)
       document["expires_at"] = .string(enrolment.expiresAt.rfc3339)
     }
-    return .object(document)
+    return document
   }
 }
 

@@ -11,16 +11,17 @@ struct SQLiteCallbacks {
   private let putRow, putKey, putPlace: SQLiteStatement
   private let removeRow, removeKey, removePlace: SQLiteStatement
   private let putNotice: SQLiteStatement
-  private let pending, late, slot, number: SQLiteStatement
+  private let pending, late, slot, number, living: SQLiteStatement
 
   /// A record's columns, in the order in which rows are read and written.
   static let columns = """
     id, caller, subject, app, contact, created, settled, status, code, upstream_status, platform_tid, key, place,
     instance, abandoned, expires, verification_code, verification_key, verification_until, at, slot, number, due,
-    tries, last_code, content, content_key, content_until, key_retention, retention, \(CallbackNotices.columns), ticket
+    tries, last_code, content, content_key, content_until, key_retention, retention, \(CallbackNotices.columns), ticket,
+    installation, generation
     """
   /// How many they are.
-  static let count: Int32 = 38
+  static let count: Int32 = 41
 
   /// The statement for a page of records.
   private static func list(_ status: StoredCallback.Status?) -> String {
@@ -54,8 +55,8 @@ struct SQLiteCallbacks {
       ON CONFLICT (id) DO UPDATE SET callback = excluded.callback, expires = excluded.expires
       """
     static let putNotice = """
-      INSERT INTO callgate_notice (id, callback, installation, action, serial, created)
-      VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
+      INSERT INTO callgate_notice (id, callback, installation, action, serial, created, generation)
+      VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
       """
     static let removeRow = "DELETE FROM callgate_callback WHERE id = ?"
     static let removeKey = "DELETE FROM callgate_callback_key WHERE id = ?"
@@ -68,6 +69,16 @@ struct SQLiteCallbacks {
     static let number = """
       SELECT id FROM callgate_callback
       WHERE number IS NOT NULL AND settled IS NULL AND number = ?
+      """
+    static let living = "SELECT generation FROM callgate_installation WHERE id = ? AND revoked IS NULL"
+    /// The conditions after the owner are no index's: an owner has few appointments.
+    static let ofInstallation = """
+      SELECT \(columns) FROM callgate_callback
+      WHERE status = 'scheduled' AND caller = ? AND coalesce(subject, caller) = ?
+        AND (installation = ?3 AND generation = ?4 OR notifies = ?3 AND notifies_generation = ?4)
+      """
+    static let withoutOrigin = """
+      SELECT \(columns) FROM callgate_callback WHERE due IS NOT NULL AND generation IS NULL LIMIT ?
       """
     static let due = """
       SELECT \(columns) FROM callgate_callback WHERE due IS NOT NULL AND due <= ? ORDER BY due LIMIT ?
@@ -93,7 +104,8 @@ struct SQLiteCallbacks {
       SQL.removeRow,
       SQL.removeKey,
       SQL.removePlace, SQL.pending, SQL.late, SQL.slot, SQL.number, SQL.due, SQL.appointments, SQL.slots,
-      SQL.counts, SQLiteSession.dueQuestions, SQLiteSession.dueNews, list(nil),
+      SQL.counts, SQL.living, SQL.ofInstallation, SQL.withoutOrigin, SQLiteSession.dueQuestions,
+      SQLiteSession.dueNews, list(nil),
     ] + StoredCallback.Status.allCases.map(list)
 
   init(_ connection: SQLiteConnection) throws(StoreError) {
@@ -111,6 +123,7 @@ struct SQLiteCallbacks {
     late = try SQLiteStatement(connection, SQL.late)
     slot = try SQLiteStatement(connection, SQL.slot)
     number = try SQLiteStatement(connection, SQL.number)
+    living = try SQLiteStatement(connection, SQL.living)
   }
 
   // MARK: Reading
@@ -175,6 +188,11 @@ struct SQLiteCallbacks {
 
   /// Adds the rows of a transaction.
   func read(_ working: inout WorkingSet) throws(StoreError) {
+    for installation in working.installations {
+      try living.run([.blob(installation.id.bytes)]) { row in
+        if row.integer(0) == installation.generation { working.book.living.insert(installation) }
+      }
+    }
     for names in working.begins { try read(names, into: &working.book) }
     for id in working.callbacks {
       guard let row = try row(id) else { continue }
@@ -213,8 +231,10 @@ struct SQLiteCallbacks {
         notices: CallbackNotices(
           row.optionalID(30), confirmAt: row.optionalInteger(31),
           serial: row.optionalInteger(32), state: row.optionalWord(33), next: row.optionalInteger(34),
-          tries: row.optionalInteger(35), snoozes: row.optionalInteger(36)),
-        ticket: row.optionalText(37).map(StoredTicket.init(stored:))),
+          tries: row.optionalInteger(35), snoozes: row.optionalInteger(36),
+          generation: row.optionalInteger(37)),
+        ticket: row.optionalText(38).map(StoredTicket.init(stored:)),
+        origin: CallbackOrigin(row.optionalID(39), column: row.optionalInteger(40))),
       key: row.optionalID(11), place: row.optionalID(12), instance: row.integer(13),
       abandoned: row.integer(14), expires: row.integer(15), appointment: appointment(row))
   }
@@ -256,20 +276,18 @@ struct SQLiteCallbacks {
         .optional(appointment?.content?.until.nanosecondsSinceEpoch),
         .optional(appointment?.keyRetention.nanosecondsClamped),
         .optional(appointment?.retention.nanosecondsClamped),
-        .optional(record.notices?.installation.bytes),
+        .optional(record.notices?.installation.id.bytes),
         .optional(record.notices?.confirmAt?.nanosecondsSinceEpoch),
         .optional(record.notices.map { Int64($0.serial) }), .optional(record.notices?.state.rawValue),
         .optional(record.notices?.next?.nanosecondsSinceEpoch),
         .optional(record.notices.map { Int64($0.tries) }),
-        .optional(record.notices.map { Int64($0.snoozes) }), .optional(record.ticket?.stored),
+        .optional(record.notices.map { Int64($0.snoozes) }),
+        .optional(record.notices?.installation.column), .optional(record.ticket?.stored),
+        .optional(record.origin.installation?.id.bytes), .optional(record.origin.column),
       ])
     }
     for notice in book.changes.notices {
-      try putNotice.run([
-        .blob(notice.id.bytes), .blob(notice.callback.id.bytes), .blob(notice.installation.bytes),
-        .text(notice.action.rawValue), .integer(Int64(notice.serial)),
-        .integer(notice.created.nanosecondsSinceEpoch),
-      ])
+      try put(notice)
     }
     for name in book.changes.keys {
       guard let key = book.keys[name] else {
@@ -288,6 +306,33 @@ struct SQLiteCallbacks {
       }
       try putPlace.run([.blob(name.bytes), .blob(place.callback.id.bytes), .integer(place.expires)])
     }
+  }
+
+  /// Writes a notice, unless it is there.
+  func put(_ notice: StoredNotice) throws(StoreError) {
+    try putNotice.run([
+      .blob(notice.id.bytes), .blob(notice.callback?.id.bytes ?? StoredNotice.noCallback.bytes),
+      .blob(notice.installation.id.bytes), .text(notice.action.rawValue), .integer(Int64(notice.serial)),
+      .integer(notice.created.nanosecondsSinceEpoch), .optional(notice.installation.column),
+    ])
+  }
+
+  /// Reads the rows of the appointments of an installation that is over, and has them succeed.
+  func succeed(
+    _ succession: Succession, at now: Instant, _ connection: SQLiteConnection
+  ) throws(StoreError) -> [EndedAppointment] {
+    var ids: Set<CallbackID> = []
+    let (owner, installation) = (succession.owner, succession.installation)
+    try SQLiteStatement(connection, SQL.ofInstallation).run([
+      .text(owner.callerID), .text(owner.subject), .blob(installation.id.bytes),
+      .integer(installation.generation),
+    ]) { if let row = Self.row($0) { ids.insert(row.record.id) } }
+    guard !ids.isEmpty else { return [] }
+    var working = WorkingSet(ending: ids)
+    try read(&working)
+    let ended = working.book.succeed(succession, ids, at: now)
+    try write(working.book)
+    return ended
   }
 
   // MARK: Recovering
@@ -320,6 +365,16 @@ extension SQLiteCallbacks {
       .integer(time.nanosecondsSinceEpoch), .integer(Int64(most)),
     ]) { if let appointment = row($0)?.dueAppointment { due.append(appointment) } }
     return due
+  }
+
+  static func withoutOrigin(
+    most: Int, _ connection: SQLiteConnection
+  ) throws(StoreError) -> [DueAppointment] {
+    var found: [DueAppointment] = []
+    try SQLiteStatement(connection, SQL.withoutOrigin).run([.integer(Int64(most))]) {
+      if let appointment = row($0)?.dueAppointment { found.append(appointment) }
+    }
+    return found
   }
 
   static func appointments(

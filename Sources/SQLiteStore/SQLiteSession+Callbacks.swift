@@ -85,6 +85,10 @@ extension SQLiteSession {
     }
   }
 
+  func appointmentsWithoutOrigin(most: Int) throws(StoreError) -> [DueAppointment] {
+    try read { connection throws(StoreError) in try SQLiteCallbacks.withoutOrigin(most: most, connection) }
+  }
+
   func scheduledAppointment(_ id: CallbackID) throws(StoreError) -> DueAppointment? {
     var found: DueAppointment?
     try use { open throws(StoreError) in found = try open.prepared().callbacks.row(id)?.dueAppointment }

@@ -12,6 +12,15 @@ extension SQLiteSession {
     WHERE code = ? AND +state IN ('pending', 'approved', 'denied') AND expires > ?
     """
 
+  /// Forgets the oldest revoked installations of a user.
+  static let forgetRevoked = """
+    DELETE FROM callgate_installation WHERE id IN (
+      SELECT id FROM callgate_installation
+      WHERE subject = ? AND caller = ? AND revoked IS NOT NULL AND subject IS NOT NULL
+        AND coalesce(operator_deliveries, 0) = 0
+      ORDER BY revoked DESC, id DESC LIMIT -1 OFFSET ?)
+    """
+
   func installation(_ id: InstallationID) throws(StoreError) -> Installation? {
     var found: Installation?
     try use { open throws(StoreError) in
@@ -33,8 +42,9 @@ extension SQLiteSession {
 
   func changeInstallation<Result>(
     _ scope: InstallationScope, at now: Instant, _ body: (InstallationView) -> (InstallationChange, Result)
-  ) throws(StoreError) -> Result {
+  ) throws(StoreError) -> InstallationOutcome<Result> {
     var result: Result?
+    var ended: [EndedAppointment] = []
     try transaction { open throws(StoreError) in
       let statements = try open.prepared()
       let time = SQLiteValue.integer(now.nanosecondsSinceEpoch)
@@ -94,10 +104,19 @@ extension SQLiteSession {
       if let enrolment = change.enrolment {
         try SQLiteStatement(open.connection, Enrolment.replacement).run(enrolment.values)
       }
+      ended = []
+      if let succession = change.succession(of: view) {
+        ended = try statements.callbacks.succeed(succession, at: now, open.connection)
+      }
+      if let owner = change.crowds(view) {
+        try SQLiteStatement(open.connection, Self.forgetRevoked).run([
+          .text(owner.subject), .text(owner.callerID), .integer(Int64(InstallationQuery.mostRevoked)),
+        ])
+      }
       return !change.isEmpty
     }
     guard let result else { preconditionFailure("the transaction succeeded without running its body") }
-    return result
+    return InstallationOutcome(result, ended: ended)
   }
 
   func touchInstallations(_ uses: [InstallationID: Instant]) throws(StoreError) {
@@ -149,11 +168,9 @@ extension SQLiteSession {
         ).run([.blob(after), limit]) { row in
           if let installation = Installation(row) { entries.append(.installation(installation)) }
         }
-      case .pending, .denied:
-        let condition =
-          query.state == .pending
-          ? "state IN ('pending', 'approved') AND expires > \(query.now.nanosecondsSinceEpoch)"
-          : "state = 'denied'"
+      case .pending, .approved, .denied:
+        let isLive = query.state == .denied ? "" : " AND expires > \(query.now.nanosecondsSinceEpoch)"
+        let condition = "state = '\(query.state.rawValue)'\(isLive)"
         try SQLiteStatement(
           open.connection,
           """
@@ -185,11 +202,13 @@ extension SQLiteSession {
       try SQLiteStatement(
         open.connection,
         """
-        SELECT state = 'denied', count(*) FROM callgate_enrolment
+        SELECT state, count(*) FROM callgate_enrolment
         WHERE state = 'denied' OR (state IN ('pending', 'approved') AND expires > ?) GROUP BY 1
         """
       ).run([.integer(now.nanosecondsSinceEpoch)]) { row in
-        counts.counts[row.integer(0) == 1 ? .denied : .pending] = Int(row.integer(1))
+        if let state = InstallationQuery.State(rawValue: row.text(0)) {
+          counts.counts[state] = Int(row.integer(1))
+        }
       }
     }
     return counts
@@ -227,10 +246,10 @@ extension Installation {
   /// In the order in which rows are read and written.
   static let columns = """
     id, client_app, client_detail, app, caller, subject, address, secret, generation, created, used, revoked, last_step, \
-    counter, failures, locked
+    counter, failures, locked, operator_deliveries
     """
   fileprivate static let replacement = """
-    INSERT OR REPLACE INTO callgate_installation (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT OR REPLACE INTO callgate_installation (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   /// Nil for a row that cannot be read.
@@ -248,7 +267,8 @@ extension Installation {
       revokedAt: row.optionalInteger(11).map { Instant(nanosecondsSinceEpoch: $0) },
       codes: CodeState(
         lastStep: row.integer(12), counter: row.integer(13), failures: row.integer(14),
-        lockedUntil: row.optionalInteger(15).map { Instant(nanosecondsSinceEpoch: $0) }))
+        lockedUntil: row.optionalInteger(15).map { Instant(nanosecondsSinceEpoch: $0) }),
+      operatorDeliveries: row.optionalInteger(16))
   }
 
   fileprivate var values: [SQLiteValue] {
@@ -257,7 +277,8 @@ extension Installation {
       .optional(user?.callerID), .optional(user?.subject), .text(address), .blob(secret.bytes),
       .integer(generation), .integer(createdAt.nanosecondsSinceEpoch), .integer(usedAt.nanosecondsSinceEpoch),
       .optional(revokedAt?.nanosecondsSinceEpoch), .integer(codes.lastStep), .integer(codes.counter),
-      .integer(codes.failures), .optional(codes.lockedUntil?.nanosecondsSinceEpoch),
+      .integer(codes.failures),
+      .optional(codes.lockedUntil?.nanosecondsSinceEpoch), .integer(operatorDeliveries),
     ]
   }
 }

@@ -7,48 +7,133 @@ import Store
 extension SQLiteSession {
   // MARK: Devices
 
-  func registerDevice(_ device: StoredDevice) throws(StoreError) {
+  /// The installations of other ids that use the name of a hook since a time: by that name's row, and by their device, which a release
+  /// without these rows may have registered.
+  static let usersOfName = """
+    SELECT \(Installation.columns) FROM callgate_hook_name
+    JOIN callgate_installation ON id = holder AND generation = holder_generation
+    WHERE name = ?1 AND last > ?2 AND id <> ?3 AND revoked IS NULL
+    UNION ALL
+    SELECT \(Installation.columns) FROM callgate_device JOIN callgate_installation ON id = installation
+    WHERE name = ?1 AND registered > ?2 AND id <> ?3 AND revoked IS NULL
+    """
+  /// Notes that an installation, which was neither revoked nor replaced, uses a name.
+  static let useName = """
+    INSERT INTO callgate_hook_name (name, holder, holder_generation, last)
+    SELECT ?1, id, generation, ?2 FROM callgate_installation
+    WHERE id = ?3 AND generation = ?4 AND revoked IS NULL
+    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, holder_generation = excluded.holder_generation,
+      last = max(last, excluded.last)
+    """
+
+  func registerDevice(_ device: StoredDevice) throws(StoreError) -> DeviceRegistration {
+    var registration = DeviceRegistration.ended
     try transaction { open throws(StoreError) in
-      _ = try open.prepared()
+      registration = .ended
+      let id = SQLiteValue.blob(device.installation.id.bytes)
+      var installation: Installation?
+      try open.prepared().installation.run([id]) { installation = Installation($0) }
+      guard let installation, installation.identity == device.installation, installation.revokedAt == nil
+      else {
+        return false
+      }
+      if device.isNamedByApp {
+        let since = device.registered.advanced(by: .zero - StoredDevice.nameLife)
+        try SQLiteStatement(open.connection, Self.usersOfName).run([
+          .blob(device.name.bytes), .integer(since.nanosecondsSinceEpoch), id,
+        ]) { row in
+          if let other = Installation(row), other.owner != installation.owner { registration = .taken }
+        }
+        guard registration != .taken else { return false }
+        try Self.use(device, at: device.registered, open)
+      }
+      let before = try Self.device(of: device.installation, open)
+      registration = .registered(replaced: before.flatMap { $0.name == device.name ? nil : $0 })
       // It replaces what has the same installation, and what has the same name.
       try SQLiteStatement(
         open.connection,
         """
         INSERT OR REPLACE INTO callgate_device (installation, platform, token, name, registered)
-        SELECT id, ?, ?, ?, ? FROM callgate_installation WHERE id = ? AND revoked IS NULL
+        VALUES (?, ?, ?, ?, ?)
         """
       ).run([
-        .text(device.platform), .text(device.token), .blob(device.name.bytes),
-        .integer(device.registered.nanosecondsSinceEpoch), .blob(device.installation.bytes),
+        id, .text(device.platform), .text(device.token), .blob(device.name.bytes),
+        .integer(device.registered.nanosecondsSinceEpoch),
       ])
+      return true
+    }
+    return registration
+  }
+
+  func noteUse(of device: StoredDevice, at time: Instant) throws(StoreError) {
+    try transaction { open throws(StoreError) in
+      _ = try open.prepared()
+      try Self.use(device, at: time, open)
       return true
     }
   }
 
-  func device(of id: InstallationID) throws(StoreError) -> StoredDevice? {
+  private static func use(_ device: StoredDevice, at time: Instant, _ open: Open) throws(StoreError) {
+    let id = SQLiteValue.blob(device.installation.id.bytes)
+    try SQLiteStatement(open.connection, useName).run([
+      .blob(device.name.bytes), .integer(time.nanosecondsSinceEpoch), id,
+      .integer(device.installation.generation),
+    ])
+    try SQLiteStatement(
+      open.connection,
+      """
+      DELETE FROM callgate_hook_name WHERE name IN (
+        SELECT name FROM callgate_hook_name WHERE holder = ? ORDER BY last DESC LIMIT -1 OFFSET ?)
+      """
+    ).run([id, .integer(Int64(StoredDevice.mostNames))])
+  }
+
+  func forgetNames(usedUpTo time: Int64) throws(StoreError) -> Int {
+    try change("DELETE FROM callgate_hook_name WHERE last <= ?", [.integer(time)])
+  }
+
+  func device(of installation: InstallationIdentity) throws(StoreError) -> StoredDevice? {
     var found: StoredDevice?
     try use { open throws(StoreError) in
       _ = try open.prepared()
-      try SQLiteStatement(
-        open.connection, "SELECT platform, token, registered FROM callgate_device WHERE installation = ?"
-      ).run([.blob(id.bytes)]) { row in
-        found = StoredDevice(
-          installation: id, platform: row.text(0), token: row.text(1),
-          registered: Instant(nanosecondsSinceEpoch: row.integer(2)))
-      }
+      found = try Self.device(of: installation, open)
     }
     return found
   }
 
-  func removeDevice(of id: InstallationID) throws(StoreError) {
-    _ = try change("DELETE FROM callgate_device WHERE installation = ?", [.blob(id.bytes)])
+  private static func device(
+    of installation: InstallationIdentity, _ open: Open
+  ) throws(StoreError) -> StoredDevice? {
+    var found: StoredDevice?
+    try SQLiteStatement(
+      open.connection,
+      """
+      SELECT platform, token, registered FROM callgate_device JOIN callgate_installation ON id = installation
+      WHERE installation = ? AND generation = ?
+      """
+    ).run([.blob(installation.id.bytes), .integer(installation.generation)]) { row in
+      found = StoredDevice(
+        installation: installation, platform: row.text(0), token: row.text(1),
+        registered: Instant(nanosecondsSinceEpoch: row.integer(2)))
+    }
+    return found
+  }
+
+  func removeDevice(of installation: InstallationIdentity) throws(StoreError) {
+    let values: [SQLiteValue] = [.blob(installation.id.bytes), .integer(installation.generation)]
+    _ = try change(
+      """
+      DELETE FROM callgate_device WHERE installation = ?1
+        AND EXISTS (SELECT 1 FROM callgate_installation WHERE id = ?1 AND generation = ?2)
+      """, values)
+    _ = try change("DELETE FROM callgate_hook_name WHERE holder = ? AND holder_generation = ?", values)
   }
 
   func dropDevice(_ device: StoredDevice) throws(StoreError) -> Bool {
     try change(
       "DELETE FROM callgate_device WHERE installation = ? AND name = ? AND registered = ?",
       [
-        .blob(device.installation.bytes), .blob(device.name.bytes),
+        .blob(device.installation.id.bytes), .blob(device.name.bytes),
         .integer(device.registered.nanosecondsSinceEpoch),
       ]) > 0
   }
@@ -61,7 +146,7 @@ extension SQLiteSession {
       _ = try open.prepared()
       lapsed = try Self.lapse(
         "installation = ? ORDER BY created DESC LIMIT -1 OFFSET ?",
-        [.blob(claim.installation.bytes), .integer(Int64(max(most - 1, 0)))], open)
+        [.blob(claim.installation.id.bytes), .integer(Int64(max(most - 1, 0)))], open)
       try SQLiteStatement(
         open.connection,
         """
@@ -69,14 +154,17 @@ extension SQLiteSession {
           SELECT id FROM callgate_claim WHERE installation = ? AND state <> 'live'
           ORDER BY created DESC LIMIT -1 OFFSET ?)
         """
-      ).run([.blob(claim.installation.bytes), .integer(Int64(StoredClaim.mostOver))])
+      ).run([.blob(claim.installation.id.bytes), .integer(Int64(StoredClaim.mostOver))])
       try SQLiteStatement(
         open.connection,
-        "INSERT INTO callgate_claim (\(StoredClaim.columns)) VALUES (?, ?, ?, ?, ?, ?, 'live')"
+        """
+        INSERT INTO callgate_claim (id, installation, app, created, expires, receipts, state, generation)
+        VALUES (?, ?, ?, ?, ?, ?, 'live', ?)
+        """
       ).run([
-        .blob(claim.id.bytes), .blob(claim.installation.bytes), .text(claim.appID),
+        .blob(claim.id.bytes), .blob(claim.installation.id.bytes), .text(claim.appID),
         .integer(claim.created.nanosecondsSinceEpoch), .integer(claim.expires.nanosecondsSinceEpoch),
-        .blob(claim.receipts),
+        .blob(claim.receipts), .optional(claim.installation.column),
       ])
       return true
     }
@@ -97,15 +185,18 @@ extension SQLiteSession {
     return found
   }
 
-  func redeemClaim(_ id: SHA256Digest, by installation: InstallationID, at time: Instant)
+  func redeemClaim(_ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant)
     throws(StoreError) -> Bool
   {
     try change(
       """
       UPDATE callgate_claim SET state = 'redeemed', receipts = x''
-      WHERE id = ? AND state = 'live' AND installation = ? AND expires > ?
+      WHERE id = ? AND state = 'live' AND installation = ? AND expires > ? AND coalesce(generation, ?4) = ?4
       """,
-      [.blob(id.bytes), .blob(installation.bytes), .integer(time.nanosecondsSinceEpoch)]) > 0
+      [
+        .blob(id.bytes), .blob(installation.id.bytes), .integer(time.nanosecondsSinceEpoch),
+        .integer(installation.generation),
+      ]) > 0
   }
 
   func withdrawClaim(_ id: SHA256Digest) throws(StoreError) -> Bool {
@@ -165,7 +256,10 @@ extension SQLiteSession {
 
 extension StoredClaim {
   /// In the order in which rows are read and written; the state is last.
-  fileprivate static let columns = "id, installation, app, created, expires, receipts, state"
+  fileprivate static let columns = """
+    id, installation, app, created, expires, receipts, state, coalesce(generation, (
+      SELECT generation FROM callgate_installation AS kept WHERE kept.id = callgate_claim.installation))
+    """
 
   /// Nil for a row that cannot be read.
   fileprivate init?(_ row: SQLiteRow) {
@@ -173,7 +267,8 @@ extension StoredClaim {
       return nil
     }
     self.init(
-      id: id, installation: InstallationID(installation), appID: row.text(2),
+      id: id, installation: InstallationIdentity(installation, column: row.optionalInteger(7)),
+      appID: row.text(2),
       created: Instant(nanosecondsSinceEpoch: row.integer(3)),
       expires: Instant(nanosecondsSinceEpoch: row.integer(4)), receipts: row.blob(5))
   }

@@ -50,6 +50,16 @@ extension SQLiteStore {
     }
   }
 
+  public func appointmentsWithoutOrigin(most: Int) async throws(StoreError) -> [DueAppointment] {
+    try await sessions.call(.reads) { session throws(StoreError) in
+      try session.appointmentsWithoutOrigin(most: most)
+    }
+  }
+
+  public func note(_ origin: CallbackOrigin, of id: CallbackID) async throws(StoreError) {
+    try await sessions.note(origin, of: id)
+  }
+
   public func takenPlaces(in slots: ClosedRange<Int64>) async throws(StoreError) -> [Int64: Int] {
     try await sessions.call(.reads) { session throws(StoreError) in try session.takenPlaces(in: slots) }
   }

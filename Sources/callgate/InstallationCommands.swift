@@ -24,7 +24,7 @@ struct InstallationListCommand: ParsableCommand {
     commandName: "list",
     abstract: "Lists installations and the requests for them.",
     discussion: """
-      Without --state the command lists every state: pending, active, denied and revoked. The list shows no user code. \
+      Without --state the command lists every state: pending, approved, active, denied and revoked. The list shows no user code. \
       All times are in UTC.
 
       \(AdminOptions.discussion)
@@ -112,7 +112,8 @@ struct ApproveCommand: ParsableCommand {
     abstract: "Approves the request that waits under a user code.",
     discussion: """
       Shows the request and asks for confirmation. Compare the app and the phone with what the customer says: the names come \
-      from the phone, so anyone can write them. After approval the phone gets its secret when it next polls.
+      from the phone, so anyone can write them. If the approval replaces an installation, the command warns you and says how many \
+      of its appointments end. After approval the phone gets its secret when it next polls.
 
       \(AdminOptions.discussion)
 
@@ -169,7 +170,7 @@ struct RevokeCommand: ParsableCommand {
     abstract: "Revokes one installation, or all of a subject.",
     discussion: """
       Asks for confirmation. Every instance refuses the secret within 2 seconds, and callbacks of the installation that wait in \
-      the queue are not made. With --subject the command revokes the installations of this subject of every issuer.
+      the queue are not made. Its scheduled appointments are cancelled at once. With --subject the command revokes the installations of this subject of every issuer.
 
       \(AdminOptions.discussion)
 

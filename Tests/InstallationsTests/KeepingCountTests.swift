@@ -81,11 +81,11 @@ private final class TouchyStore: InstallationStore {
   func enrolment(userCode: String, at now: Instant) -> Enrolment? {
     memory.enrolment(userCode: userCode, at: now)
   }
-  func changeInstallation<Result: Sendable>(
+  func change<Result: Sendable>(
     _ scope: InstallationScope, at now: Instant,
     _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
-  ) -> Result {
-    memory.changeInstallation(scope, at: now, body)
+  ) -> InstallationOutcome<Result> {
+    memory.change(scope, at: now, body)
   }
   func installations(subject: String) -> [InstallationID] { memory.installations(subject: subject) }
   func installations(_ query: InstallationQuery) -> InstallationPage { memory.installations(query) }

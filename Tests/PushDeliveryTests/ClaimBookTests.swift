@@ -14,11 +14,12 @@ import Testing
 
 @Suite struct ClaimBookTests {
   private let fixture: PushFixture
-  private let other: InstallationID
+  private let other: InstallationIdentity
 
   init() throws {
     fixture = try PushFixture(limit: 20)
-    other = try #require(InstallationID("00000000-0000-4000-8000-000000000002"))
+    other = InstallationIdentity(
+      try #require(InstallationID("00000000-0000-4000-8000-000000000002")), generation: 1)
   }
 
   /// Opens a claim, and returns the id of its notice.
@@ -28,7 +29,7 @@ import Testing
     return try #require(sender.sent.first).id.exposed
   }
 
-  private func isLive(_ id: String, for installation: InstallationID? = nil) async throws -> Bool {
+  private func isLive(_ id: String, for installation: InstallationIdentity? = nil) async throws -> Bool {
     if case .live = try await fixture.book.find(id, for: installation ?? fixture.id) { true } else { false }
   }
 

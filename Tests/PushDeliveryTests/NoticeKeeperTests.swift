@@ -41,7 +41,7 @@ import Testing
     return keeper { senders }
   }
 
-  private func intent(_ id: InstallationID? = nil, _ number: Int = 65) throws -> CallbackIntent {
+  private func intent(_ id: InstallationIdentity? = nil, _ number: Int = 65) throws -> CallbackIntent {
     var intent = CallbackIntent(
       id: CallbackID(at: fixture.now), callerID: "installation", subject: nil, appID: "shop",
       contact: try E164("+141555501\(number)"), key: nil,
@@ -54,7 +54,7 @@ import Testing
   /// Books an appointment, and asks some time before it.
   @discardableResult
   private func book(
-    in span: Duration, asked before: Duration, for id: InstallationID? = nil, _ number: Int = 65
+    in span: Duration, asked before: Duration, for id: InstallationIdentity? = nil, _ number: Int = 65
   ) async throws -> CallbackID {
     let at = fixture.now.advanced(by: span)
     var booking = Booking(
@@ -66,7 +66,7 @@ import Testing
   }
 
   /// A callback that has ended.
-  private func ended(for id: InstallationID? = nil) async throws -> CallbackID {
+  private func ended(for id: InstallationIdentity? = nil) async throws -> CallbackID {
     let intent = try intent(id)
     #expect(try await fixture.memory.begin(intent, at: fixture.now) == .begun)
     try await fixture.memory.settle(
@@ -347,7 +347,8 @@ import Testing
   @Test func `a provider that hangs holds up no other, and another instance sends what this one cannot`()
     async throws
   {
-    let other = try #require(InstallationID("00000000-0000-4000-8000-000000000002"))
+    let other = InstallationIdentity(
+      try #require(InstallationID("00000000-0000-4000-8000-000000000002")), generation: 1)
     try await fixture.enrol()
     try await fixture.enrol("device-2", other)
     try await fixture.memory.registerDevice(
@@ -379,7 +380,8 @@ import Testing
   @Test func `notices that cannot be sent are passed over a few times a minute, and hold up no other`()
     async throws
   {
-    let other = try #require(InstallationID("00000000-0000-4000-8000-000000000002"))
+    let other = InstallationIdentity(
+      try #require(InstallationID("00000000-0000-4000-8000-000000000002")), generation: 1)
     try await fixture.enrol()
     try await fixture.enrol("device-2", other)
     try await fixture.memory.registerDevice(
@@ -387,7 +389,8 @@ import Testing
     for _ in 0..<100 { _ = try await ended(for: other) }
     fixture.clock.advance(by: .seconds(60))
     let counting = CountingNotices(fixture.memory)
-    let book = NoticeBook(store: counting, keys: fixture.notices.keys, clock: fixture.clock)
+    let book = NoticeBook(
+      store: counting, directory: fixture.directory, keys: fixture.notices.keys, clock: fixture.clock)
     let well = ScriptedSender()
     let sending = senders([.http: well])
     try await run(keeper(reading: book, sending.asClosure)) {

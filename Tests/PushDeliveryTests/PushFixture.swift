@@ -1,8 +1,10 @@
 // A store in memory, an installation with a device, and a provider that answers as a test says.
 
 import API
+import Configuration
 import Gate
 import HTTP
+import Installations
 import JOSE
 import Notices
 import Platform
@@ -64,7 +66,8 @@ struct PushFixture {
   let log: Log
   let book: ClaimBook
   let notices: NoticeBook
-  let id: InstallationID
+  let id: InstallationIdentity
+  let directory: InstallationDirectory
   private let policy: Policy
 
   /// - Parameters:
@@ -76,9 +79,11 @@ struct PushFixture {
     log = Log(
       sink: LogSink(lanes: 1, write: { _ in true }), lane: 0, level: .error, format: .json, clock: clock)
     let keys = StoreKeys(current: try .generate())
-    book = ClaimBook(store: store, keys: keys, ledger: ledger, clock: clock, log: log)
-    notices = NoticeBook(store: memory, keys: keys, clock: clock)
-    id = try #require(InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44"))
+    directory = InstallationDirectory(store: memory, clock: clock)
+    book = ClaimBook(store: store, directory: directory, keys: keys, ledger: ledger, clock: clock, log: log)
+    notices = NoticeBook(store: memory, directory: directory, keys: keys, clock: clock)
+    id = InstallationIdentity(
+      try #require(InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44")), generation: 1)
     policy = try Policy(rules: [
       Rule(
         name: "few",
@@ -89,20 +94,20 @@ struct PushFixture {
   var now: Instant { Instant(clock.unixTime) }
 
   /// Makes the installation and registers its device.
-  func enrol(_ token: String = "device-1", _ other: InstallationID? = nil) async throws {
+  func enrol(_ token: String = "device-1", _ other: InstallationIdentity? = nil) async throws {
     let installation = Installation(
-      client: InstallationClient(id: other ?? id, app: "Shop", detail: nil), appID: "shop", user: nil,
+      client: InstallationClient(id: (other ?? id).id, app: "Shop", detail: nil), appID: "shop", user: nil,
       address: "192.0.2.1", secret: SHA256Digest(of: [1]), generation: 1, createdAt: now, usedAt: now)
     try await memory.changeInstallation(InstallationScope(installation.client.id), at: now) { _ in
       (InstallationChange(installation: installation), ())
     }
-    try await book.register(try #require(PushToken(token, platform: .http)), of: other ?? id)
+    _ = try await book.register(try #require(PushToken(token, platform: .http)), of: other ?? id)
   }
 
   func push(_ sender: ScriptedSender) -> TokenPush {
     TokenPush(
       book, notices, NoticeSenders([.http: sender], clock: clock, log: log, metrics: metrics),
-      text: "It is ready.")
+      texts: Configuration.Notices().texts)
   }
 
   /// Takes one from the allowance; nil where it is used up.
@@ -153,14 +158,22 @@ struct FailingStore: NoticeStore {
     StoreError(.unavailable, "test", "down", isInDoubt: isInDoubt)
   }
 
-  func registerDevice(_ device: StoredDevice) async throws(StoreError) {
+  func registerDevice(_ device: StoredDevice) async throws(StoreError) -> DeviceRegistration {
     try await memory.registerDevice(device)
   }
 
-  func removeDevice(of id: InstallationID) async throws(StoreError) { try await memory.removeDevice(of: id) }
+  func removeDevice(of installation: InstallationIdentity) async throws(StoreError) {
+    try await memory.removeDevice(of: installation)
+  }
 
-  func device(of id: InstallationID) async throws(StoreError) -> StoredDevice? {
-    try await memory.device(of: id)
+  func noteUse(of device: StoredDevice, at time: Instant) async throws(StoreError) {
+    try await memory.noteUse(of: device, at: time)
+  }
+
+  func keepNotice(_ notice: StoredNotice) async throws(StoreError) { try await memory.keepNotice(notice) }
+
+  func device(of installation: InstallationIdentity) async throws(StoreError) -> StoredDevice? {
+    try await memory.device(of: installation)
   }
 
   func dropDevice(_ device: StoredDevice) async throws(StoreError) -> Bool {
@@ -177,7 +190,7 @@ struct FailingStore: NoticeStore {
   func claim(_ id: SHA256Digest) async throws(StoreError) -> ClaimStanding? { try await memory.claim(id) }
 
   func redeemClaim(
-    _ id: SHA256Digest, by installation: InstallationID, at time: Instant
+    _ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant
   ) async throws(StoreError) -> Bool {
     if case .redeem = failure { throw Self.error(isInDoubt: true) }
     return try await memory.redeemClaim(id, by: installation, at: time)

@@ -1,6 +1,7 @@
 // Tests of what becomes of a claim and its allowances when a notice is sent.
 
 import API
+import Configuration
 import Gate
 import Metrics
 import Notices
@@ -25,7 +26,7 @@ import Testing
     let sender = ScriptedSender()
     #expect(try await fixture.ask(fixture.push(sender)) == nil)
     let notice = try #require(sender.sent.first)
-    #expect((notice.action, notice.text) == (.access, "It is ready."))
+    #expect((notice.action, notice.text) == (.access, "Your secure connection is ready."))
     #expect(notice.ends.seconds == fixture.now.seconds + 60)
     #expect(sender.devices.map(\.exposed) == ["device-1"])
     guard case .live(let claim) = try await claim(fixture, sender) else {
@@ -120,7 +121,8 @@ import Testing
     let push = TokenPush(
       fixture.book, fixture.notices,
       NoticeSenders(
-        [.fcm: ScriptedSender()], clock: fixture.clock, log: fixture.log, metrics: fixture.metrics), text: "x"
+        [.fcm: ScriptedSender()], clock: fixture.clock, log: fixture.log, metrics: fixture.metrics),
+      texts: Configuration.Notices().texts
     )
     #expect(try await fixture.ask(push)?.code == .upstreamUnavailable)
     #expect(try await fixture.hasAllowance())

@@ -6,7 +6,7 @@ import Store
 import Testing
 
 @Suite struct DeviceContractTests {
-  private static func id(_ number: Int) -> InstallationID { .numbered(number) }
+  private static func id(_ number: Int) -> InstallationIdentity { .numbered(number) }
 
   private static func device(_ number: Int, token: String, _ platform: String = "fcm", at second: Double = 0)
     -> StoredDevice
@@ -76,7 +76,7 @@ import Testing
     }
     // A change that keeps the secret keeps the device.
     try await store.putInstallation(1, usedAt: .noon(50))
-    try await store.touchInstallations([Self.id(1): .noon(60)])
+    try await store.touchInstallations([Self.id(1).id: .noon(60)])
     #expect(try await store.device(of: Self.id(1)) != nil)
     try await store.putInstallation(2, revokedAt: .noon(1))
     #expect(try await store.device(of: Self.id(2)) == nil)
@@ -86,7 +86,7 @@ import Testing
     #expect(try await store.device(of: Self.id(3)) == nil)
     try await store.putInstallation(4, usedAt: .noon(50))
     try await store.purgeInstallations(at: .noon(60), unusedSince: ["shop": .noon(50)])
-    #expect(try await store.installation(Self.id(5)) == nil)
+    #expect(try await store.installation(Self.id(5).id) == nil)
     try await store.putInstallation(5)
     #expect(try await store.device(of: Self.id(5)) == nil)
     #expect(try await store.device(of: Self.id(4)) != nil)

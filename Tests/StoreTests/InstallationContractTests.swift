@@ -118,15 +118,19 @@ import Testing
       InstallationScope(made.client.id, request: made.request, userCode: "BCDFGHJK"), at: .noon()
     ) { view in (InstallationChange(), view) }
     #expect(view.enrolment == made && view.pending == 1 && view.isUserCodeTaken)
-    for (state, isListed) in [(Enrolment.State.approved, true), (.denied, false)] {
+    for (state, listed) in [
+      (Enrolment.State.pending, InstallationQuery.State.pending), (.approved, .approved), (.denied, .denied),
+    ] {
       var judged = made
       judged.state = state
       try await Self.put(judged, store)
       #expect(try await store.enrolment(userCode: "BCDFGHJK", at: .noon()) == judged)
-      let pending = try await store.installations(InstallationQuery(.pending, limit: 9, at: .noon()))
-      #expect(pending.entries == (isListed ? [.enrolment(judged)] : []))
       let counts = try await store.installationCounts(at: .noon())
-      #expect(counts[.pending] == (isListed ? 1 : 0) && counts[.denied] == (isListed ? 0 : 1))
+      for other in [InstallationQuery.State.pending, .approved, .denied] {
+        let page = try await store.installations(InstallationQuery(other, limit: 9, at: .noon()))
+        #expect(page.entries == (other == listed ? [.enrolment(judged)] : []))
+        #expect(counts[other] == (other == listed ? 1 : 0))
+      }
     }
     try await Self.put(made, store)
     let live = try await store.changeInstallation(

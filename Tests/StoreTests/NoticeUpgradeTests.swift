@@ -20,7 +20,7 @@ import Testing
     let claims = [(live, "live"), (over, "redeemed")].map { claim, state in
       """
       INSERT INTO callgate_claim (id, installation, app, created, expires, receipts, state) VALUES (
-        \(bytes(claim.id.bytes)), \(id(claim.installation.id)), 'shop', \(time), \(time + 60_000_000_000),
+        \(bytes(claim.id.bytes)), \(id(claim.installation.id.id)), 'shop', \(time), \(time + 60_000_000_000),
         \(bytes(claim.receipts)), '\(state)')
       """
     }
@@ -37,6 +37,7 @@ import Testing
     let error = await #expect(throws: StoreError.self) { try await store.ping() }
     #expect(error?.kind == .incompatible)
     try await store.migrate()
+    try await store.putInstallation(1)
     #expect(try await store.claim(Self.live.id) == .live(Self.live))
     #expect(try await store.claim(Self.over.id) == .over(Self.over.over))
     // Its app never asked for notices.

@@ -124,10 +124,13 @@ extension APIOperation {
       APIParameter(
         name: "state", place: .query,
         description: "Only entries of this state. Without it: all, grouped by state.",
-        schema: ["type": "string", "enum": ["pending", "active", "denied", "revoked"]], example: "active"),
+        schema: ["type": "string", "enum": ["pending", "approved", "active", "denied", "revoked"]],
+        example: "active"),
       APIParameter(
         name: "after", place: .query, description: "`next` of the page before.",
-        schema: ["type": "string", "pattern": "^(pending|active|denied|revoked):([0-9a-f]{2}){0,32}$"]),
+        schema: [
+          "type": "string", "pattern": "^(pending|approved|active|denied|revoked):([0-9a-f]{2}){0,32}$",
+        ]),
       APIParameter(
         name: "limit", place: .query, description: "The most entries in a page.",
         schema: ["type": "integer", "minimum": 1, "maximum": 1000, "default": 50], example: 50),
@@ -143,7 +146,10 @@ extension APIOperation {
     method: .post, id: "postFindInstallation", tag: .operators, access: .operators,
     summary: "Find the request of a user code",
     description:
-      "Shows the request with this user code, so that you can check it before you approve it.",
+      """
+      Shows the request with this user code, so that you can check it before you approve it. `replaces` is the installation that the \
+      approval replaces: its phone must enrol again, and its appointments end.
+      """,
     content: .json("UserCodeRequest", ("code", ["user_code": "BCDF-GHJK"])),
     answers: [
       APIAnswer(
@@ -169,7 +175,7 @@ extension APIOperation {
     method: .post, id: "postRevokeInstallation", tag: .operators, access: .operators,
     summary: "Revoke an installation, or all of a user",
     description:
-      "Every instance with the same store refuses the installation within two seconds. With `subject` the server revokes all installations of that user, from every issuer.",
+      "Every instance with the same store refuses the installation within two seconds, and its scheduled appointments are cancelled. With `subject` the server revokes all installations of that user, from every issuer.",
     content: .json("RevocationRequest", ("one", ["client_id": exampleClient]), ("user", ["subject": "ann"])),
     answers: [APIAnswer(status: .noContent, description: "Revoked.", fields: [.noStore])],
     refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])

@@ -56,13 +56,14 @@ extension APIOperation {
     summary: "Register the device that gets this installation's notices",
     description: """
       `token` is what the provider gave to the app on this phone: FCM's registration token, APNs' device token in hexadecimal digits, \
-      or the name that your own receiver knows. An installation has one device, and a device belongs to the installation that \
-      registered it last. Register again at each start of the app: providers change tokens.
+      or the name that your own receiver knows. An installation has one device. A token of FCM or APNs belongs to the installation that \
+      registered it last. A name that another user's installation has used in the last 24 hours is `taken`, so make names that nobody \
+      can guess. A device that is replaced gets a notice `changed`. Register again at each start of the app: providers change tokens.
       """,
     content: .json(
       "DeviceRequest", ("fcm", ["platform": "fcm", "token": "cVQ3x0sTSe2:APA91bF0example"])),
     answers: [APIAnswer(status: .noContent, description: "It is registered.", fields: [.noStore])],
-    refusals: [.invalidJSON, .denied, .unsupportedMediaType, .invalidRequest, .storeUnavailable])
+    refusals: [.invalidJSON, .denied, .taken, .unsupportedMediaType, .invalidRequest, .storeUnavailable])
 
   package static let removeDevice = APIOperation(
     method: .delete, id: "deleteDevice", tag: .installations, access: .callers,

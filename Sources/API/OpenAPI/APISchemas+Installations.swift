@@ -97,12 +97,21 @@ extension APISchemas {
               "client_app": { "type": "string", "description": "The app's name, as the app sent it. It is not verified." },
               "client_detail": { "type": "string", "description": "A further detail from the app. It is not verified." },
               "app": { "type": "string", "description": "The configured app." },
-              "state": { "type": "string", "enum": ["pending", "active", "denied", "revoked"], "description": "Its state." },
+              "state": { "type": "string", "enum": ["pending", "approved", "active", "denied", "revoked"], "description": "Its state." },
               "subject": { "type": "string", "description": "The user, or the client_id where an operator approved it." },
               "address": { "type": "string", "description": "The address that requested it." },
               "created_at": { "type": "string", "format": "date-time", "description": "When it was enrolled or requested." },
               "used_at": { "type": "string", "format": "date-time", "description": "When it was last used, to the hour." },
-              "expires_at": { "type": "string", "format": "date-time", "description": "When it expires if it is not used or approved." } } }
+              "expires_at": { "type": "string", "format": "date-time", "description": "When it expires if it is not used or approved." },
+              "replaces": { "type": "object", "additionalProperties": false,
+                "required": ["client_app", "created_at", "used_at", "scheduled"],
+                "description": "The installation that the approval of this request replaces. Only `find` says so.",
+                "properties": {
+                  "client_app": { "type": "string", "description": "Its app's name." },
+                  "client_detail": { "type": "string", "description": "Its app's detail." },
+                  "created_at": { "type": "string", "format": "date-time", "description": "When it was enrolled." },
+                  "used_at": { "type": "string", "format": "date-time", "description": "When it was last used, to the hour." },
+                  "scheduled": { "type": "integer", "minimum": 0, "description": "How many of its appointments end." } } } } }
           """#)
     ),
     (

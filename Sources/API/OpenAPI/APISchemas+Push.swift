@@ -31,7 +31,7 @@ extension APISchemas {
                   "access", "changed", "expired",
                   "get-dialog-user-confirmation-provide_code-true", "get-dialog-user-confirmation-provide_code-false" ],
                 "description": "What the app does: claim the token, ask for the callback, or ask the user." },
-              "callback": { "type": "string", "description": "The callback that it is about; not there for a token." } } }
+              "callback": { "type": "string", "description": "The callback that it is about. Absent for a token, and where another device has replaced this one." } } }
           """#)
     ),
     (

@@ -24,6 +24,8 @@ package enum AuditedAction: String, CaseIterable, Sendable {
   case snooze
   /// A customer asks in a dialog to be called now.
   case connect
+  /// An installation registers its device.
+  case device
 
   /// The name of an action that rules judge.
   package init(_ action: Action) {
@@ -51,6 +53,7 @@ package enum AuditedAction: String, CaseIterable, Sendable {
     case .cancel: 9
     case .snooze: 10
     case .connect: 11
+    case .device: 12
     }
   }
 }

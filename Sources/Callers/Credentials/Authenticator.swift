@@ -379,6 +379,14 @@ extension Problem {
     return problem
   }
 
+  /// The same for a request that waited for something else than a call.
+  package static var ended: Problem {
+    var problem = Problem(
+      .unauthenticated, "This installation was revoked or enrolled again. Send its current credentials.")
+    problem.responseFields.append("WWW-Authenticate", Authenticator.basicChallenge)
+    return problem
+  }
+
   /// The store cannot be asked for an installation.
   package static var noInstallations: Problem {
     Problem(.storeUnavailable, "The server cannot check this credential right now. Try again.", retryAfter: 1)

@@ -39,6 +39,14 @@ extension RetryingStore {
     try await store.appointments(of: callerID, subject: subject, most: most)
   }
 
+  package func appointmentsWithoutOrigin(most: Int) async throws(StoreError) -> [DueAppointment] {
+    try await store.appointmentsWithoutOrigin(most: most)
+  }
+
+  package func note(_ origin: CallbackOrigin, of id: CallbackID) async throws(StoreError) {
+    try await store.note(origin, of: id)
+  }
+
   package func takenPlaces(in slots: ClosedRange<Int64>) async throws(StoreError) -> [Int64: Int] {
     try await store.takenPlaces(in: slots)
   }
@@ -56,7 +64,7 @@ extension AppointmentEnding {
   /// The status that it leads to.
   var status: StoredCallback.Status {
     switch self {
-    case .cancelled, .declined, .unanswered: .cancelled
+    case .cancelled, .declined, .unanswered, .revoked: .cancelled
     case .expired: .expired
     case .failed: .failed
     }

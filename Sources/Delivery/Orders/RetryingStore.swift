@@ -129,7 +129,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     // The key of a callback that is being withdrawn.
     case .inProgress(let first), .duplicate(let first): try check(first, before)
     case .replay(let first): try check(first.id, before)
-    case .booked, .full, .mismatch: break
+    case .booked, .full, .revoked, .mismatch: break
     }
     return result
   }

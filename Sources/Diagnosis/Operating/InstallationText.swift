@@ -36,7 +36,20 @@ enum InstallationText {
       ("Address", word(entry, "address")),
       ("Since", "\(time(entry["created_at"])) UTC"), ("Expires", "\(time(entry["expires_at"])) UTC"),
     ]
-    return rows.flatMap { TerminalText.row($0.0, $0.1) }
+    return rows.flatMap { TerminalText.row($0.0, $0.1) } + replaced(entry["replaces"])
+  }
+
+  /// The warning that an approval replaces an installation.
+  private static func replaced(_ entry: JSONValue?) -> [String] {
+    guard let entry else { return [] }
+    let scheduled = entry["scheduled"]?.int ?? 0
+    let rows = [
+      ("Replaces", client(entry)),
+      ("", "enrolled \(time(entry["created_at"])), used \(time(entry["used_at"])) UTC"),
+      ("", scheduled == 1 ? "1 appointment ends" : "\(scheduled) appointments end"),
+    ]
+    return ["", "Warning: approval replaces an installation. Its phone must enrol again."]
+      + rows.flatMap { TerminalText.row($0.0, $0.1) }
   }
 
   private static func client(_ entry: JSONValue) -> String {

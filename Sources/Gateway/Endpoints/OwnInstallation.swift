@@ -16,13 +16,13 @@ import Texts
 extension Handlers {
   /// `DELETE /installations/self`: a phone revokes its own installation.
   func revokeSelf(_ request: borrowing Request, _ exchange: inout Exchange) {
-    visit(request, &exchange, as: .revoke) { visit, _ throws(Problem) in
+    visit(request, &exchange, as: .revoke) { visit, line throws(Problem) in
       guard let installation = visit.caller.installation?.installation, let desk = visit.generation.desk
       else {
         throw Problem(.denied, "Only an installation can revoke itself.")
       }
       do throws(InstallationDesk.Failure) {
-        try await desk.revoke(installation.client.id)
+        line?.cancelled = try await desk.revoke(installation.client.id).cancelled
       } catch {
         throw Problem(error)
       }

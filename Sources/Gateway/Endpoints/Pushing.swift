@@ -38,12 +38,12 @@ extension Handlers {
     // HEAD shows what GET would answer, and sends nothing.
     let sends = request.method != .head
     return .later { [self, vending] in
-      $0.respond(await answer(vending, push, installation.client.id, facts, sends: sends))
+      $0.respond(await answer(vending, push, installation.identity, facts, sends: sends))
     }
   }
 
   private func answer(
-    _ vending: Vending, _ push: TokenPush, _ id: InstallationID, _ facts: Facts, sends: Bool
+    _ vending: Vending, _ push: TokenPush, _ id: InstallationIdentity, _ facts: Facts, sends: Bool
   ) async -> PreparedResponse {
     var vending = vending
     let statuses: [AllowanceStatus]
@@ -68,7 +68,7 @@ extension Handlers {
   /// - Parameter sends: False for HEAD, which takes nothing and sends nothing.
   /// - Returns: What is left of the caller's allowances.
   private func notify(
-    _ vending: inout Vending, _ push: TokenPush, _ id: InstallationID, _ facts: Facts, sends: Bool
+    _ vending: inout Vending, _ push: TokenPush, _ id: InstallationIdentity, _ facts: Facts, sends: Bool
   ) async throws(Problem) -> [AllowanceStatus] {
     let device = try await push.book.device(of: id)
     let generation = vending.generation
@@ -174,11 +174,10 @@ extension Handlers {
           return Response(status: .ok, fields: Self.fields, content: Array(#"{"action":"access"}"#.utf8))
         case .foreign, .unknown: break
         }
-        if let found = try await push.notices.find(id), found.notice.installation == installation {
-          let document: JSONObject = [
-            "action": .string(found.notice.action.rawValue),
-            "callback": .string(found.notice.callback.description),
-          ]
+        // One that is found is an installation's that holds: of this id, it is this one.
+        if let found = try await push.notices.find(id), found.notice.installation.id == installation.id {
+          var document: JSONObject = ["action": .string(found.notice.action.rawValue)]
+          document["callback"] = found.notice.callback.map { .string($0.description) }
           return Response(status: .ok, fields: Self.fields, content: document.serialized())
         }
         try await push.book.countUnknown(from: visit.address)
@@ -191,11 +190,12 @@ extension Handlers {
 
   /// `PUT /installations/self/push`: registers the device of the installation that asks.
   func registerDevice(_ request: borrowing Request, _ exchange: inout Exchange) {
-    visit(request, &exchange, readsContent: true) { visit, _ throws(Problem) in
+    visit(request, &exchange, as: .device) { visit, line throws(Problem) in
       let (push, id) = try visit.installationWithPush
       try JSONContent.check(visit.request)
       let asked = try DeviceRequest(parsing: visit.request.content, platforms: push.senders.platforms)
-      try await push.book.register(asked.token, of: id)
+      line?.app = visit.caller.installedFor
+      if let replaced = try await push.book.register(asked.token, of: id) { push.tell(replaced) }
       return Response(status: .noContent, fields: ["Cache-Control": "no-store"])
     }
   }
@@ -212,12 +212,12 @@ extension Handlers {
 
 extension Visit {
   /// The installation that asks, where it is one.
-  fileprivate var installation: (push: TokenPush, id: InstallationID)? {
-    guard let id = caller.installation?.installation.client.id, let push = generation.push else { return nil }
+  fileprivate var installation: (push: TokenPush, id: InstallationIdentity)? {
+    guard let id = caller.installation?.installation.identity, let push = generation.push else { return nil }
     return (push, id)
   }
 
-  fileprivate var installationWithPush: (push: TokenPush, id: InstallationID) {
+  fileprivate var installationWithPush: (push: TokenPush, id: InstallationIdentity) {
     get throws(Problem) {
       guard let installation else { throw Problem(.denied, "Only an installation gets notices.") }
       return installation

@@ -22,7 +22,7 @@ struct SessionRequest: Sendable {
   /// Nil for an app without a desk.
   init?(_ caller: Caller, _ app: App?, _ generation: Generation) {
     guard let name = app?.desk, let desk = generation.desks[name] else { return nil }
-    user = desk.userIDs.user(caller.subject, of: caller.owner.callerID)
+    user = desk.userIDs.user(caller.owner.subject, of: caller.owner.callerID)
     source = desk.source
   }
 }

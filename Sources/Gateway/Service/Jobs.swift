@@ -2,6 +2,7 @@
 
 import Appointments
 import Callers
+import Delivery
 import Installations
 import Platform
 import PushDelivery
@@ -37,10 +38,15 @@ struct Jobs: Sendable {
       await installations?.keepCounted()
       await activity
     }
+    let origins = runtime.appointments.keys.map {
+      OriginKeeper(store: runtime.callbacks.store, keys: $0, clock: clock)
+    }
     appointments = Task {
+      async let noting: Void? = origins?.run()
       async let counting: Void? = keeper?.keepCounted()
       await keeper?.run()
       await counting
+      await noting
     }
     notices = Task { await noticeKeeper?.run() }
     lapses = Task { [book = runtime.push?.book] in await book?.keepLapsing() }

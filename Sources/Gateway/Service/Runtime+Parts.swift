@@ -24,6 +24,9 @@ extension Runtime {
     let ledger = AllowanceLedger(store: store)
     // A reload may add appointments, and a store that keeps them is opened at the next start only.
     let keepsAppointments = store.sharing != .process || configuration.purpose == .sandbox
+    let directory = InstallationDirectory(store: store, clock: clock)
+    let callbacks = CallbackParts(configuration, store, surroundings, scheduler: scheduler)
+    let watch = AppointmentWatch(store: store, time: clock)
     self.init(
       tokens: upstreams.tokens,
       desks: ChatDesks(
@@ -31,8 +34,9 @@ extension Runtime {
       storeKind: kind, storeHealth: store.health, ledger: ledger,
       installations: keys.map { keys in
         InstallationDesk(
-          store: store, directory: InstallationDirectory(store: store, clock: clock),
-          codes: InstallationCodes(keys: keys), clock: clock)
+          store: store, directory: directory, codes: InstallationCodes(keys: keys), clock: clock,
+          onEnded: EndedWithInstallation(callbacks, ledger: ledger, keys: keys, watch: watch, log: log)
+            .complete)
       },
       stops: StopBoard(store: store, clock: clock),
       remotes: RemotePolicies(
@@ -41,13 +45,14 @@ extension Runtime {
       keys: KeySources(
         transport: surroundings.metered(upstreams.transport, .jwks), time: clock, log: log),
       metrics: metrics,
-      callbacks: CallbackParts(configuration, store, surroundings, scheduler: scheduler),
+      callbacks: callbacks,
       appointments: AppointmentParts(
-        keys: keepsAppointments ? keys : nil, watch: AppointmentWatch(store: store, time: clock)),
+        keys: keepsAppointments ? keys : nil, watch: watch),
       push: keys.map { keys in
         PushParts(
-          book: ClaimBook(store: store, keys: keys, ledger: ledger, clock: clock, log: log),
-          notices: NoticeBook(store: store, keys: keys, clock: clock),
+          book: ClaimBook(
+            store: store, directory: directory, keys: keys, ledger: ledger, clock: clock, log: log),
+          notices: NoticeBook(store: store, directory: directory, keys: keys, clock: clock),
           kept: KeptSenders(transport: upstreams.transport, connect: { upstreams.apns() }, clock: clock),
           clock: clock, log: log, metrics: metrics)
       },

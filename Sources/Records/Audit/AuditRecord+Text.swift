@@ -38,6 +38,7 @@ extension AuditRecord {
     if let upstreamStatus { Self.append(member: "upstream_status", "\(upstreamStatus)", to: &line) }
     if let trigger { Self.append(member: "trigger", trigger.rawValue, to: &line) }
     if let callback { Self.append(member: "callback", callback, to: &line) }
+    if let cancelled { Self.append(member: "cancelled", "\(cancelled)", to: &line) }
     if isReplay { Self.append(member: "replay", "true", to: &line) }
     line.append(UInt8(ascii: " "))
     line.append(milliseconds: duration)

@@ -56,6 +56,8 @@ package struct AuditRecord: Sendable {
   package var contact: String?
   /// The id of the callback's or ticket's record, as in the response.
   package var callback: String?
+  /// How many appointments a revocation has ended.
+  package var cancelled: Int?
   /// Whether the response repeats that of the first request with the same `Idempotency-Key`.
   package var isReplay = false
   /// The trace the client sent.
@@ -122,6 +124,7 @@ package struct AuditRecord: Sendable {
     }
     Self.member(#","contact":"#, contact, to: &output)
     Self.member(action == .ticket ? #","ticket":"# : #","callback":"#, callback, to: &output)
+    if let cancelled { output.append(contentsOf: #","cancelled":\#(cancelled)"#.utf8) }
     if isReplay { output.append(contentsOf: #","replay":true"#.utf8) }
     if let trace {
       output.append(contentsOf: #","trace_id":""#.utf8)

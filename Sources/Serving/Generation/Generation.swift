@@ -111,9 +111,9 @@ extension Generation {
   package func told(_ id: CallbackID) { push?.notices.told(id) }
 
   /// The installation that hears of its callback by notices; nil for other callers, and where no provider is configured.
-  package func notified(_ caller: Caller) -> InstallationID? {
+  package func notified(_ caller: Caller) -> InstallationIdentity? {
     guard let push, !push.senders.platforms.isEmpty else { return nil }
-    return caller.installation?.installation.client.id
+    return caller.installation?.installation.identity
   }
 
   /// The last use, by app, up to which installations are deleted at a time. An installation stays for thirty days after its idle time,

@@ -39,7 +39,7 @@ package struct PushParts: Sendable {
     let notices = notices ?? Configuration.Notices()
     return TokenPush(
       book, self.notices, NoticeSenders(notices, kept, clock: clock, log: log, metrics: metrics),
-      text: notices.texts.access)
+      texts: notices.texts)
   }
 }
 

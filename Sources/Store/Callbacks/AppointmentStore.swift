@@ -58,6 +58,12 @@ public protocol AppointmentStore: Sendable {
   func appointments(of callerID: String, subject: String, most: Int) async throws(StoreError)
     -> [StoredCallback]
 
+  /// `scheduled` appointments whose origin stands in their sealed content alone.
+  func appointmentsWithoutOrigin(most: Int) async throws(StoreError) -> [DueAppointment]
+
+  /// Notes the origin of such an appointment. Others stay as they are.
+  func note(_ origin: CallbackOrigin, of id: CallbackID) async throws(StoreError)
+
   /// The number of appointments in each slot that begins in a range of seconds since the epoch. Empty slots are left out.
   func takenPlaces(in slots: ClosedRange<Int64>) async throws(StoreError) -> [Int64: Int]
 

@@ -52,6 +52,8 @@ public enum BookingResult: Hashable, Sendable {
   case full
   /// Nothing was kept: the first request with this key is still running.
   case inProgress(CallbackID)
+  /// Nothing was kept: the installation that books was revoked or replaced.
+  case revoked
   /// Nothing was kept: the key was used for something else.
   case mismatch
   /// Nothing was kept: the first request with this key has been answered.
@@ -80,6 +82,8 @@ public enum AppointmentEnding: Hashable, Sendable {
   case declined(serial: Int)
   /// Its owner was asked by the notice with this serial number and has not answered. It ends as `cancelled`.
   case unanswered(serial: Int)
+  /// Its installation was revoked, or replaced by another owner's. It ends as `cancelled`.
+  case revoked
   /// Its time passed before it could be tried.
   /// - due: The due time when it was read. If it has another one by now, it was moved, or another instance tried it.
   case expired(due: Instant)
@@ -87,10 +91,10 @@ public enum AppointmentEnding: Hashable, Sendable {
   /// - due: As for `expired`.
   case failed(String, due: Instant)
 
-  /// Whether its owner ends it, at any time. Anything else is judged by a clock.
+  /// Whether it ends at any time, also before its own. Anything else is judged by a clock.
   package var isOwners: Bool {
     switch self {
-    case .cancelled, .declined: true
+    case .cancelled, .declined, .revoked: true
     case .unanswered, .expired, .failed: false
     }
   }
@@ -99,7 +103,7 @@ public enum AppointmentEnding: Hashable, Sendable {
   var due: Instant? {
     switch self {
     case .expired(let due), .failed(_, let due): due
-    case .cancelled, .declined, .unanswered: nil
+    case .cancelled, .declined, .unanswered, .revoked: nil
     }
   }
 
@@ -107,7 +111,7 @@ public enum AppointmentEnding: Hashable, Sendable {
   var serial: Int? {
     switch self {
     case .declined(let serial), .unanswered(let serial): serial
-    case .cancelled, .expired, .failed: nil
+    case .cancelled, .revoked, .expired, .failed: nil
     }
   }
 }

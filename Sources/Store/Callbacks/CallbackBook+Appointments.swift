@@ -1,6 +1,6 @@
 // The rules for appointments, without I/O and the same for every store.
 
-import Gate
+package import Gate
 import Platform
 
 extension CallbackBook {
@@ -45,6 +45,7 @@ extension CallbackBook {
   ) -> BookingResult {
     let intent = booking.intent
     let time = now.nanosecondsSinceEpoch
+    if let installation = intent.installation, !living.contains(installation) { return .revoked }
     switch keyStanding(of: names.callback, at: time) {
     case .free: break
     case .inProgress(let id): return .inProgress(id)
@@ -75,7 +76,7 @@ extension CallbackBook {
         },
         notices: intent.notifies.map {
           CallbackNotices(installation: $0, confirmAt: booking.confirmAt, next: booking.confirmAt)
-        }),
+        }, origin: CallbackOrigin(intent.installation)),
       key: names.callback.key, place: names.callback.place, instance: instance, abandoned: end,
       expires: end.adding(max(intent.terms.retention, intent.terms.keyRetention)),
       appointment: Appointment(
@@ -234,6 +235,10 @@ extension CallbackBook {
     let ended = row.ended(kept, at: now) { record in
       switch ending {
       case .cancelled, .declined, .unanswered: record.status = .cancelled
+      case .revoked:
+        record.status = .cancelled
+        record.code = Self.revoked
+        record.notices?.drop()
       case .expired: record.status = .expired
       case .failed(let code, _):
         record.status = .failed
@@ -245,6 +250,47 @@ extension CallbackBook {
     changes.rows.insert(id)
     keepKey(of: row, after: now)
     return .ended(ended.record, content: appointment.content?.sealed ?? [])
+  }
+
+  /// The code of an appointment that has ended with its installation.
+  private static let revoked = "revoked"
+
+  /// Ends the `scheduled` ones among some appointments of an installation that is over, or has them go over to another one.
+  ///
+  /// - Returns: Those that ended.
+  package mutating func succeed(
+    _ succession: Succession, _ ids: some Sequence<CallbackID>, at now: Instant
+  ) -> [EndedAppointment] {
+    var all: [EndedAppointment] = []
+    for id in ids.sorted() {
+      guard let record = rows[id]?.record, record.status == .scheduled else { continue }
+      let isMaker = record.origin == .installation(succession.installation)
+      switch succession {
+      case .ends:
+        guard isMaker, case .ended(let record, let content) = end(id, .revoked, at: now) else { continue }
+        all.append(EndedAppointment(record: record, content: content))
+      case .passes(let before, let next, _):
+        rows[id] = rows[id]?.changed { record in
+          if isMaker { record.origin = .installation(next) }
+          if record.notices?.installation == before { record.notices?.pass(to: next) }
+        }
+        changes.rows.insert(id)
+      }
+    }
+    return all
+  }
+
+  /// Notes the origin of an appointment, which a release without this column has left in its sealed content.
+  mutating func note(_ origin: CallbackOrigin, of id: CallbackID) -> Bool {
+    guard let record = rows[id]?.record, record.origin == .unsaved else { return false }
+    rows[id] = rows[id]?.changed { record in
+      record.origin = origin
+      if let installation = origin.installation, record.notices?.installation.id == installation.id {
+        record.notices?.installation = installation
+      }
+    }
+    changes.rows.insert(id)
+    return true
   }
 
   /// Keeps the key of an appointment that has ended for as long as its terms say.
@@ -264,8 +310,8 @@ extension CallbackBook.Row {
     "expires",
     "verification_until", "at", "slot", "due", "tries", "last_code", "content", "content_key",
     "content_until", "notifies", "confirm_at", "notice_serial", "notice_state", "notice_next", "notice_tries",
-    "snoozes",
-    "ticket",
+    "snoozes", "notifies_generation",
+    "ticket", "installation", "generation",
   ].map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
 
   /// The same row with an appointment that has ended at a time: its content is wiped, and from then on the rest is kept for as long

@@ -14,7 +14,7 @@ extension CallbackBook {
     set(notices, of: notice.record.id)
     changes.notices.append(
       StoredNotice(
-        id: id, callback: notice.record.id, installation: notices.installation, action: notice.action,
+        id: id, callback: notice.record.id, installation: notice.device.installation, action: notice.action,
         serial: notice.serial, created: now))
     return true
   }
@@ -43,6 +43,7 @@ extension CallbackBook {
   private func standing(of notice: DueNotice) -> CallbackNotices? {
     guard let record = rows[notice.record.id]?.record, let notices = record.notices,
       notices.state == .waiting, notices.serial == notice.serial,
+      notices.installation.generation == 0 || notices.installation == notice.device.installation,
       record.status.isFinal ? record.noticeAction == notice.action : notice.action.asks
     else { return nil }
     return notices

@@ -108,6 +108,8 @@ package struct CallbackBook: Sendable {
   package internal(set) var slots: [Int64: Int] = [:]
   /// The appointments for a number that are not over. Only the numbers of bookings are read.
   package internal(set) var numbers: [StoreID: Set<CallbackID>] = [:]
+  /// Of the installations that book, those that are alive.
+  package var living: Set<InstallationIdentity> = []
   /// The rows to write, and those to remove.
   package internal(set) var changes = Changes()
 
@@ -199,7 +201,7 @@ package struct CallbackBook: Sendable {
         contact: intent.maskedContact, createdAt: now, settledAt: nil, status: .pending, code: nil,
         upstreamStatus: nil, platformTID: nil, verificationCode: code,
         notices: intent.notifies.map { CallbackNotices(installation: $0, confirmAt: nil, next: nil) },
-        ticket: intent.isTicket ? StoredTicket() : nil),
+        ticket: intent.isTicket ? StoredTicket() : nil, origin: CallbackOrigin(intent.installation)),
       key: names.key, place: names.place, instance: instance, abandoned: abandoned,
       // Keys and dedupe entries point to their record, and codes are kept in it.
       expires: max(

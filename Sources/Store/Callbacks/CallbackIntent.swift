@@ -66,8 +66,10 @@ public struct CallbackIntent: Sendable {
   public let deadline: Instant
   /// Its verification code, sealed with a store key, with the bytes of `id` associated; nil where it carries none.
   public var sealedCode: [UInt8]?
+  /// The installation that makes it; nil where its caller is none.
+  public var installation: InstallationIdentity?
   /// The installation that gets notices of it; nil where its caller is none, or the server sends none.
-  public var notifies: InstallationID?
+  public var notifies: InstallationIdentity?
 
   /// An intent.
   public init(

@@ -22,7 +22,7 @@ public struct CallbackNotices: Hashable, Sendable {
   public static let grace = Duration.seconds(1)
 
   /// The installation that gets the notices.
-  public let installation: InstallationID
+  public internal(set) var installation: InstallationIdentity
   /// When the installation is asked to confirm the appointment; nil where it is not asked.
   public internal(set) var confirmAt: Instant?
   /// Counts the times of the appointment: each move, snooze and connection has another one, and so another `_id`. So has the
@@ -38,7 +38,7 @@ public struct CallbackNotices: Hashable, Sendable {
   package internal(set) var tries: Int
 
   package init(
-    installation: InstallationID, confirmAt: Instant?, serial: Int = 1, state: State = .waiting,
+    installation: InstallationIdentity, confirmAt: Instant?, serial: Int = 1, state: State = .waiting,
     snoozes: Int = 0, next: Instant?, tries: Int = 0
   ) {
     self.installation = installation
@@ -63,6 +63,16 @@ public struct CallbackNotices: Hashable, Sendable {
   /// The notice of a corrected end is another one, so that the answer of a provider to the first one does not settle it.
   mutating func correct() { serial += 1 }
 
+  /// They go over to another installation. A question that waits for an answer is asked again, with another serial number: the
+  /// earlier one belongs to the installation before.
+  mutating func pass(to installation: InstallationIdentity) {
+    self.installation = installation
+    if let confirmAt { ask(at: confirmAt) }
+  }
+
+  /// Nobody gets them any more.
+  mutating func drop() { (state, next) = (.dropped, nil) }
+
   /// The app has read the end.
   mutating func tell() { (state, next) = (.told, nil) }
 
@@ -76,16 +86,16 @@ public struct CallbackNotices: Hashable, Sendable {
 extension CallbackNotices {
   /// The columns in which databases keep them, as SQL, in the order of the initializer below.
   package static let columns =
-    "notifies, confirm_at, notice_serial, notice_state, notice_next, notice_tries, snoozes"
+    "notifies, confirm_at, notice_serial, notice_state, notice_next, notice_tries, snoozes, notifies_generation"
 
   /// Reads the columns of a record; nil where it has no notices.
   package init?(
     _ installation: StoreID?, confirmAt: Int64?, serial: Int64?, state: State?, next: Int64?, tries: Int64?,
-    snoozes: Int64?
+    snoozes: Int64?, generation: Int64?
   ) {
     guard let installation, let state else { return nil }
     self.init(
-      installation: InstallationID(installation),
+      installation: InstallationIdentity(installation, column: generation),
       confirmAt: confirmAt.map { Instant(nanosecondsSinceEpoch: $0) }, serial: Int(serial ?? 1), state: state,
       snoozes: Int(snoozes ?? 0), next: next.map { Instant(nanosecondsSinceEpoch: $0) },
       tries: Int(tries ?? 0))

@@ -42,10 +42,10 @@ public struct DueNotice: Hashable, Sendable {
 public struct StoredNotice: Hashable, Sendable {
   /// SHA-256 of the notice's id. The store never has the id itself.
   public let id: SHA256Digest
-  /// The callback.
-  public let callback: CallbackID
+  /// The callback; nil for the notice of a device that was replaced.
+  public let callback: CallbackID?
   /// The installation that gets it: to another one it is unknown.
-  public let installation: InstallationID
+  public let installation: InstallationIdentity
   /// What it says.
   public let action: NoticeAction
   /// The serial number that the record had.
@@ -53,8 +53,12 @@ public struct StoredNotice: Hashable, Sendable {
   /// When it was first taken.
   public let created: Instant
 
+  /// What the column `callback` has where there is none.
+  package static let noCallback = StoreID(high: 0, low: 0)
+
   package init(
-    id: SHA256Digest, callback: CallbackID, installation: InstallationID, action: NoticeAction, serial: Int,
+    id: SHA256Digest, callback: CallbackID?, installation: InstallationIdentity, action: NoticeAction,
+    serial: Int,
     created: Instant
   ) {
     self.id = id
@@ -63,6 +67,15 @@ public struct StoredNotice: Hashable, Sendable {
     self.action = action
     self.serial = serial
     self.created = created
+  }
+}
+
+extension StoredNotice {
+  /// The notice of a device in whose place another one was registered.
+  package init(ofDevice replaced: StoredDevice, id: SHA256Digest, created: Instant) {
+    self.init(
+      id: id, callback: nil, installation: replaced.installation, action: .changed, serial: 0,
+      created: created)
   }
 }
 

@@ -56,6 +56,8 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var verificationCode: SealedCode?
   /// Its notices; nil where no installation gets any.
   public internal(set) var notices: CallbackNotices?
+  /// Who made it.
+  public internal(set) var origin: CallbackOrigin
   /// What came of a ticket; nil for a callback.
   public internal(set) var ticket: StoredTicket?
   /// Whether it had been recovered as `unknown` before its process settled it. Only what `settle` returns says so.
@@ -65,7 +67,8 @@ public struct StoredCallback: Hashable, Sendable {
     id: CallbackID, callerID: String, subject: String?, appID: String?, contact: String, createdAt: Instant,
     at: Instant? = nil, settledAt: Instant?, status: Status, code: String?, upstreamStatus: Int?,
     platformTID: String?,
-    verificationCode: SealedCode? = nil, notices: CallbackNotices? = nil, ticket: StoredTicket? = nil
+    verificationCode: SealedCode? = nil, notices: CallbackNotices? = nil, ticket: StoredTicket? = nil,
+    origin: CallbackOrigin = .unsaved
   ) {
     self.id = id
     self.callerID = callerID
@@ -82,6 +85,7 @@ public struct StoredCallback: Hashable, Sendable {
     self.verificationCode = verificationCode
     self.notices = notices
     self.ticket = ticket
+    self.origin = origin
   }
 
   /// Whether recovery made it `unknown`, as far as the record tells: there is no upstream status.

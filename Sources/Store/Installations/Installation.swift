@@ -57,12 +57,16 @@ public struct Installation: Hashable, Sendable {
   public var revokedAt: Instant?
   /// The state of its verified one-time passwords.
   public var codes = CodeState()
+  /// How often a secret for this id was delivered on an operator's word, this one included.
+  public let operatorDeliveries: Int64
 
   /// A record.
+  ///
+  /// - Parameter operatorDeliveries: Nil counts this one alone.
   public init(
     client: InstallationClient, appID: String, user: InstallationUser?, address: String, secret: SHA256Digest,
     generation: Int64, createdAt: Instant, usedAt: Instant, revokedAt: Instant? = nil,
-    codes: CodeState = CodeState()
+    codes: CodeState = CodeState(), operatorDeliveries: Int64? = nil
   ) {
     self.client = client
     self.appID = appID
@@ -74,6 +78,7 @@ public struct Installation: Hashable, Sendable {
     self.usedAt = usedAt
     self.revokedAt = revokedAt
     self.codes = codes
+    self.operatorDeliveries = operatorDeliveries ?? (user == nil ? 1 : 0)
   }
 
   /// The last verified one-time password of an installation, and the failed verifications since.

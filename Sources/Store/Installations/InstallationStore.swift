@@ -93,6 +93,27 @@ public struct InstallationChange: Hashable, Sendable {
     guard let before = view.installation, let installation else { return false }
     return installation.revokedAt != nil || installation.secret != before.secret
   }
+
+  /// What becomes of the appointments of the installation as it was; nil where it stays.
+  package func succession(of view: InstallationView) -> Succession? {
+    guard let before = view.installation, before.revokedAt == nil, let installation, endsDevice(of: view)
+    else {
+      return nil
+    }
+    guard installation.revokedAt == nil, let user = installation.user, user == before.user,
+      installation.appID == before.appID
+    else { return .ends(before.identity, before.owner) }
+    return .passes(before.identity, to: installation.identity, before.owner)
+  }
+
+  /// The owner whose oldest revoked installations go, so that no more than `InstallationQuery.mostRevoked` are kept; nil if none does.
+  /// An id that an operator has approved is kept: its name must not begin anew.
+  package func crowds(_ view: InstallationView) -> InstallationUser? {
+    guard let installation, installation.revokedAt != nil, view.installation?.revokedAt == nil else {
+      return nil
+    }
+    return installation.user
+  }
 }
 
 /// One entry of the operators' list.
@@ -104,7 +125,10 @@ public enum InstallationEntry: Hashable, Sendable {
 /// A list that operators ask for, in pages.
 public struct InstallationQuery: Hashable, Sendable {
   /// The states, in the order of a list of everything.
-  public enum State: String, Sendable, CaseIterable { case pending, active, denied, revoked }
+  public enum State: String, Sendable, CaseIterable { case pending, approved, active, denied, revoked }
+
+  /// How many revoked installations of an owner are kept.
+  package static let mostRevoked = 100
 
   /// The listed state.
   public var state: State
@@ -160,11 +184,15 @@ public protocol InstallationStore: Sendable {
 
   /// Reads and locks the rows of a scope, passes them to `body`, and saves the change that `body` returns, in one transaction.
   ///
+  /// Where the change revokes or replaces an installation, the same transaction removes its device. Its `scheduled` appointments go
+  /// over to the new installation of the same owner, or end as `cancelled` with the code `revoked`.
+  ///
   /// - Parameter body: A pure function of the view. It may be called more than once; its last result counts.
-  func changeInstallation<Result: Sendable>(
+  /// - Returns: What `body` returned, and the appointments that ended.
+  func change<Result: Sendable>(
     _ scope: InstallationScope, at now: Instant,
     _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
-  ) async throws(StoreError) -> Result
+  ) async throws(StoreError) -> InstallationOutcome<Result>
 
   /// Saves the last uses of installations. Times older than the saved ones change nothing.
   func touchInstallations(_ uses: [InstallationID: Instant]) async throws(StoreError)
@@ -187,6 +215,30 @@ public protocol InstallationStore: Sendable {
     -> Int
 }
 
+/// The result of a change.
+public struct InstallationOutcome<Result: Sendable>: Sendable {
+  /// What the body returned.
+  public let result: Result
+  /// The appointments that ended with their installation.
+  public let ended: [EndedAppointment]
+
+  package init(_ result: Result, ended: [EndedAppointment]) {
+    self.result = result
+    self.ended = ended
+  }
+}
+
+extension InstallationStore {
+  /// The same as `change`, without the appointments that ended.
+  @discardableResult
+  public func changeInstallation<Result: Sendable>(
+    _ scope: InstallationScope, at now: Instant,
+    _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
+  ) async throws(StoreError) -> Result {
+    try await change(scope, at: now, body).result
+  }
+}
+
 extension InstallationEntry {
   /// The key by which lists are ordered, as hex: of an installation its id, of a request its digest, which leads nowhere.
   package var key: String {
@@ -194,6 +246,26 @@ extension InstallationEntry {
     case .installation(let installation): Hex.encode(installation.client.id.bytes)
     case .enrolment(let enrolment): Hex.encode(enrolment.request.bytes)
     }
+  }
+}
+
+extension Enrolment {
+  /// The state that lists show.
+  public var listedState: InstallationQuery.State {
+    switch state {
+    case .approved: .approved
+    case .denied: .denied
+    case .pending, .delivered, .ended: .pending
+    }
+  }
+}
+
+extension AppointmentStore {
+  /// How many `scheduled` appointments belong to an installation.
+  public func scheduledCount(of installation: Installation) async throws(StoreError) -> Int {
+    let owner = installation.owner
+    return try await appointments(of: owner.callerID, subject: owner.subject, most: 100_000)
+      .count { $0.origin == .installation(installation.identity) }
   }
 }
 

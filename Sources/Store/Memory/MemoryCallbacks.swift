@@ -52,7 +52,9 @@ struct MemoryCallbacks: Sendable {
 
   // MARK: Appointments
 
-  mutating func book(_ booking: Booking, at now: Instant) -> BookingResult {
+  /// - Parameter living: The installation that books, if it was neither revoked nor replaced.
+  mutating func book(_ booking: Booking, living: InstallationIdentity?, at now: Instant) -> BookingResult {
+    book.living = living.map { [$0] } ?? []
     let result = book.book(booking, ids.names(of: booking), instance: 0, at: now)
     written()
     return result
@@ -81,6 +83,22 @@ struct MemoryCallbacks: Sendable {
     let result = book.end(id, ending, at: now)
     written()
     return result
+  }
+
+  mutating func succeed(_ succession: Succession, at now: Instant) -> [EndedAppointment] {
+    let owner = succession.owner
+    let ids = appointments(of: owner.callerID, subject: owner.subject, most: .max).map(\.id)
+    defer { written() }
+    return book.succeed(succession, ids, at: now)
+  }
+
+  func withoutOrigin(most: Int) -> [DueAppointment] {
+    Array(open.filter { $0.record.origin == .unsaved }.compactMap(\.dueAppointment).prefix(most))
+  }
+
+  mutating func note(_ origin: CallbackOrigin, of id: CallbackID) {
+    _ = book.note(origin, of: id)
+    written()
   }
 
   func appointment(_ id: CallbackID) -> DueAppointment? { book.rows[id]?.dueAppointment }
@@ -162,8 +180,10 @@ struct MemoryCallbacks: Sendable {
   }
 
   func notice(_ id: SHA256Digest) -> FoundNotice? {
-    notices[id].map { FoundNotice(notice: $0, record: record($0.callback)) }
+    notices[id].map { FoundNotice(notice: $0, record: $0.callback.flatMap { record($0) }) }
   }
+
+  mutating func keep(_ notice: StoredNotice) { notices[notice.id] = notice }
 
   mutating func purgeNotices(madeUpTo time: Int64) -> Int {
     let count = notices.count

@@ -6,9 +6,9 @@ import JOSE
 /// All claims, with the live ones of each installation.
 struct MemoryClaims: Sendable {
   private var claims: [SHA256Digest: StoredClaim] = [:]
-  private var live: [InstallationID: [SHA256Digest]] = [:]
+  private var live: [InstallationIdentity: [SHA256Digest]] = [:]
   /// Those that are over, in the order of their ends.
-  private var over: [InstallationID: [SHA256Digest]] = [:]
+  private var over: [InstallationIdentity: [SHA256Digest]] = [:]
 
   mutating func open(_ claim: StoredClaim, most: Int) -> [StoredClaim]? {
     guard claims[claim.id] == nil else { return nil }
@@ -21,7 +21,7 @@ struct MemoryClaims: Sendable {
     return lapsed
   }
 
-  private mutating func forgetOld(of installation: InstallationID) {
+  private mutating func forgetOld(of installation: InstallationIdentity) {
     guard let ended = over[installation], ended.count > StoredClaim.mostOver else { return }
     let kept = ended.compactMap { claims[$0] }.sorted { $0.created > $1.created }.prefix(StoredClaim.mostOver)
     for id in Set(ended).subtracting(kept.map(\.id)) { claims[id] = nil }
@@ -32,7 +32,7 @@ struct MemoryClaims: Sendable {
     claims[id].map { isLive($0) ? .live($0) : .over($0) }
   }
 
-  mutating func redeem(_ id: SHA256Digest, by installation: InstallationID, at time: Instant) -> Bool {
+  mutating func redeem(_ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant) -> Bool {
     guard let claim = claims[id], claim.installation == installation, time < claim.expires else {
       return false
     }

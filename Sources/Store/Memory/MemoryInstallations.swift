@@ -22,7 +22,7 @@ struct MemoryInstallations: Sendable {
   mutating func change<Result>(
     _ scope: InstallationScope, at now: Instant,
     _ body: (InstallationView) -> (InstallationChange, Result)
-  ) -> Result {
+  ) -> (Result, Succession?) {
     var view = InstallationView(installation: installations[scope.id])
     view.enrolment = scope.request.flatMap { enrolments[$0] }
     if let counted = scope.user {
@@ -52,7 +52,13 @@ struct MemoryInstallations: Sendable {
       }
     }
     if let enrolment = change.enrolment { enrolments[enrolment.request] = enrolment }
-    return result
+    if let owner = change.crowds(view) {
+      let revoked = installations.values.filter {
+        $0.user == owner && $0.revokedAt != nil && $0.operatorDeliveries == 0
+      }.sorted { ($0.revokedAt ?? now, $0.client.id) > ($1.revokedAt ?? now, $1.client.id) }
+      for old in revoked.dropFirst(InstallationQuery.mostRevoked) { installations[old.client.id] = nil }
+    }
+    return (result, change.succession(of: view))
   }
 
   mutating func touch(_ uses: [InstallationID: Instant]) {
@@ -61,9 +67,24 @@ struct MemoryInstallations: Sendable {
     }
   }
 
-  mutating func register(_ device: StoredDevice) {
-    guard let installation = installations[device.installation], installation.revokedAt == nil else { return }
+  /// An installation that was neither revoked nor replaced.
+  func living(_ identity: InstallationIdentity) -> Installation? {
+    installations[identity.id].flatMap { $0.identity == identity && $0.revokedAt == nil ? $0 : nil }
+  }
+
+  mutating func register(_ device: StoredDevice) -> DeviceRegistration {
+    guard let installation = living(device.installation) else { return .ended }
+    if device.isNamedByApp {
+      let users = devices.users(
+        of: device, since: device.registered.advanced(by: .zero - StoredDevice.nameLife))
+      guard users.allSatisfy({ living($0).map { $0.owner == installation.owner } ?? true }) else {
+        return .taken
+      }
+    }
+    let before = devices[device.installation]
     devices.register(device)
+    if device.isNamedByApp { devices.use(device, at: device.registered) }
+    return .registered(replaced: before.flatMap { $0.name == device.name ? nil : $0 })
   }
 
   func installations(subject: String) -> [InstallationID] {
@@ -83,7 +104,8 @@ struct MemoryInstallations: Sendable {
     case .active, .revoked:
       entries = installations.values.lazy
         .filter { ($0.revokedAt != nil) == (query.state == .revoked) }.map { .installation($0) }
-    case .pending, .denied: entries = enrolments.values.lazy.filter(query.lists).map { .enrolment($0) }
+    case .pending, .approved, .denied:
+      entries = enrolments.values.lazy.filter(query.lists).map { .enrolment($0) }
     }
     if let after = query.after { entries.removeAll { $0.key <= after } }
     entries.sort { $0.key < $1.key }
@@ -99,7 +121,7 @@ struct MemoryInstallations: Sendable {
       if enrolment.state == .denied {
         counts.counts[.denied, default: 0] += 1
       } else if enrolment.isLive(at: now) {
-        counts.counts[.pending, default: 0] += 1
+        counts.counts[enrolment.state == .approved ? .approved : .pending, default: 0] += 1
       }
     }
     return counts
@@ -121,7 +143,8 @@ extension InstallationQuery {
   /// Whether a request belongs on this list.
   func lists(_ enrolment: Enrolment) -> Bool {
     switch state {
-    case .pending: enrolment.isLive(at: now)
+    case .pending: enrolment.state == .pending && enrolment.isLive(at: now)
+    case .approved: enrolment.state == .approved && enrolment.isLive(at: now)
     case .denied: enrolment.state == .denied
     case .active, .revoked: false
     }

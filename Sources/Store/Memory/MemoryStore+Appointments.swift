@@ -5,7 +5,10 @@ import Synchronization
 
 extension MemoryStore {
   public func book(_ booking: Booking, at now: Instant) -> BookingResult {
-    callbacks.withLock { $0.book(booking, at: now) }
+    installed.withLock { installed in
+      let living = booking.intent.installation.flatMap { installed.living($0) }?.identity
+      return callbacks.withLock { $0.book(booking, living: living, at: now) }
+    }
   }
 
   public func move(_ booking: Booking, at now: Instant) -> MoveResult {
@@ -37,6 +40,14 @@ extension MemoryStore {
 
   public func appointments(of callerID: String, subject: String, most: Int) -> [StoredCallback] {
     callbacks.withLock { $0.appointments(of: callerID, subject: subject, most: most) }
+  }
+
+  public func appointmentsWithoutOrigin(most: Int) -> [DueAppointment] {
+    callbacks.withLock { $0.withoutOrigin(most: most) }
+  }
+
+  public func note(_ origin: CallbackOrigin, of id: CallbackID) {
+    callbacks.withLock { $0.note(origin, of: id) }
   }
 
   public func takenPlaces(in slots: ClosedRange<Int64>) -> [Int64: Int] {

@@ -11,8 +11,10 @@ extension MemoryStore {
     let records = callbacks.withLock { $0.noticed(questions: questions, news: news) }
     return Array(
       records.lazy.compactMap { record in
-        guard let id = record.notices?.installation, let device = self.device(of: id),
-          device.platform == platform
+        guard let named = record.notices?.installation,
+          let installation = self.installation(named.id),
+          installation.isSame(as: named, made: record.createdAt),
+          let device = self.device(of: installation.identity), device.platform == platform
         else { return nil }
         return DueNotice(record, to: device)
       }.prefix(most))

@@ -12,11 +12,24 @@ extension MemoryStore {
     installed.withLock { $0.enrolment(userCode: userCode, at: now) }
   }
 
+  public func change<Result: Sendable>(
+    _ scope: InstallationScope, at now: Instant,
+    _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
+  ) -> InstallationOutcome<Result> {
+    installed.withLock { installed in
+      let (result, succession) = installed.change(scope, at: now, body)
+      let ended = succession.map { succession in callbacks.withLock { $0.succeed(succession, at: now) } }
+      return InstallationOutcome(result, ended: ended ?? [])
+    }
+  }
+
+  /// The same without the appointments that ended.
+  @discardableResult
   public func changeInstallation<Result: Sendable>(
     _ scope: InstallationScope, at now: Instant,
     _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
   ) -> Result {
-    installed.withLock { $0.change(scope, at: now, body) }
+    change(scope, at: now, body).result
   }
 
   public func touchInstallations(_ uses: [InstallationID: Instant]) { installed.withLock { $0.touch(uses) } }

@@ -5,9 +5,22 @@ public import JOSE
 import Synchronization
 
 extension MemoryStore {
-  public func registerDevice(_ device: StoredDevice) { installed.withLock { $0.register(device) } }
-  public func removeDevice(of id: InstallationID) { installed.withLock { $0.devices.remove(of: id) } }
-  public func device(of id: InstallationID) -> StoredDevice? { installed.withLock { $0.devices[id] } }
+  @discardableResult
+  public func registerDevice(_ device: StoredDevice) -> DeviceRegistration {
+    installed.withLock { $0.register(device) }
+  }
+  public func removeDevice(of installation: InstallationIdentity) {
+    installed.withLock { $0.devices.remove(of: installation) }
+  }
+  public func device(of installation: InstallationIdentity) -> StoredDevice? {
+    installed.withLock { $0.devices[installation] }
+  }
+  public func noteUse(of device: StoredDevice, at time: Instant) {
+    installed.withLock { installed in
+      if installed.living(device.installation) != nil { installed.devices.use(device, at: time) }
+    }
+  }
+  public func keepNotice(_ notice: StoredNotice) { callbacks.withLock { $0.keep(notice) } }
   public func dropDevice(_ device: StoredDevice) -> Bool { installed.withLock { $0.devices.drop(device) } }
 
   public func openClaim(_ claim: StoredClaim, most: Int) throws(StoreError) -> [StoredClaim] {
@@ -20,7 +33,8 @@ extension MemoryStore {
 
   public func claim(_ id: SHA256Digest) -> ClaimStanding? { claims.withLock { $0.standing(id) } }
 
-  public func redeemClaim(_ id: SHA256Digest, by installation: InstallationID, at time: Instant) -> Bool {
+  public func redeemClaim(_ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant) -> Bool
+  {
     claims.withLock { $0.redeem(id, by: installation, at: time) }
   }
 

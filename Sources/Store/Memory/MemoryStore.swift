@@ -145,6 +145,9 @@ public final class MemoryStore: Store {
     pages.eachPage { page in removed += page.purgeAll { $0.expiry <= now.seconds } }
     let seconds = now.seconds - StopSet.lingering
     stopped.withLock { _ = $0.removeEnded(at: seconds) }
+    removed += installed.withLock {
+      $0.devices.forgetNames(usedUpTo: Instant(nanosecondsSinceEpoch: now.claimHorizon))
+    }
     removed += claims.withLock { $0.purge(madeUpTo: now.claimHorizon) }
     removed += callbacks.withLock { $0.purgeNotices(madeUpTo: now.claimHorizon) }
     return removed + callbacks.withLock { $0.purge(at: now) }

@@ -13,15 +13,23 @@ public protocol NoticeStore: Sendable {
   /// Registers the device of an installation, in place of the one that it had. The same platform and token of another
   /// installation are removed there.
   ///
-  /// An installation that is revoked, or that the store does not know, gets no device. A device is removed in the transaction that
-  /// revokes, replaces or purges its installation.
-  func registerDevice(_ device: StoredDevice) async throws(StoreError)
+  /// The name of a hook is not taken from a living installation of another owner that registered it, or got a notice by it, in the
+  /// 24 h before. An installation that is revoked or replaced, or that the store does not know, gets no device. A device is removed
+  /// in the transaction that revokes, replaces or purges its installation.
+  @discardableResult
+  func registerDevice(_ device: StoredDevice) async throws(StoreError) -> DeviceRegistration
 
-  /// Removes the device of an installation, if it has one.
-  func removeDevice(of id: InstallationID) async throws(StoreError)
+  /// Removes the device of an installation, if it has one, and frees its names of hooks.
+  func removeDevice(of installation: InstallationIdentity) async throws(StoreError)
 
   /// The device of an installation.
-  func device(of id: InstallationID) async throws(StoreError) -> StoredDevice?
+  func device(of installation: InstallationIdentity) async throws(StoreError) -> StoredDevice?
+
+  /// Notes that a hook has taken a notice for a device, so that its name stays with the installation.
+  func noteUse(of device: StoredDevice, at time: Instant) async throws(StoreError)
+
+  /// Keeps a notice that is about no callback.
+  func keepNotice(_ notice: StoredNotice) async throws(StoreError)
 
   /// Removes a device, unless its installation has registered it again or registered another one.
   ///
@@ -42,7 +50,7 @@ public protocol NoticeStore: Sendable {
   /// - Returns: true for exactly one of any number of calls; false where it is no live claim of this installation, or `time` is not
   ///   before its `expires`.
   func redeemClaim(
-    _ id: SHA256Digest, by installation: InstallationID, at time: Instant
+    _ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant
   ) async throws(StoreError) -> Bool
 
   /// Takes a claim back.

@@ -14,7 +14,7 @@ public struct StoredClaim: Hashable, Sendable {
   /// SHA-256 of the notice's id. The store never has the id itself, so who reads the store cannot claim.
   public let id: SHA256Digest
   /// The installation that asked for the token: no other may claim it.
-  public let installation: InstallationID
+  public let installation: InstallationIdentity
   /// The id of the configured app that the token is for.
   @Exact public private(set) var appID: String
   /// When the installation asked.
@@ -26,7 +26,7 @@ public struct StoredClaim: Hashable, Sendable {
 
   /// A claim.
   public init(
-    id: SHA256Digest, installation: InstallationID, appID: String, created: Instant, expires: Instant,
+    id: SHA256Digest, installation: InstallationIdentity, appID: String, created: Instant, expires: Instant,
     receipts: [UInt8]
   ) {
     self.id = id

@@ -7,7 +7,7 @@ public import Texts
 /// What the store keeps of an installation's device. Who has the token can push to the device, so it prints as `<redacted>`.
 public struct StoredDevice: Hashable, Sendable {
   /// The installation. It has one device at most.
-  public let installation: InstallationID
+  public let installation: InstallationIdentity
   /// The service that carries notices to the device: `fcm`, `apns` or `http`.
   @Exact public private(set) var platform: String
   /// The name by which that service knows the device.
@@ -16,15 +16,33 @@ public struct StoredDevice: Hashable, Sendable {
   public let registered: Instant
 
   /// A device.
-  public init(installation: InstallationID, platform: String, token: String, registered: Instant) {
+  public init(installation: InstallationIdentity, platform: String, token: String, registered: Instant) {
     self.installation = installation
     self.platform = platform
     self.token = token
     self.registered = registered
   }
 
+  /// Whether the integrator has chosen the name. Others come from their provider, which makes them unguessable.
+  package var isNamedByApp: Bool { platform == "http" }
+
+  /// How long the name of a hook stays with an installation that registered it or got a notice by it.
+  package static let nameLife = Duration.seconds(86_400)
+  /// How many names of hooks are kept for an installation.
+  package static let mostNames = 8
+
   /// Identifies platform and token. Tokens themselves are too long for an index of PostgreSQL.
   package var name: SHA256Digest { SHA256Digest(of: Array("\(platform)\0\(token)".utf8)) }
+}
+
+/// The result of `registerDevice`.
+public enum DeviceRegistration: Hashable, Sendable {
+  /// The installation has the device, in place of another one if it had another one.
+  case registered(replaced: StoredDevice?)
+  /// Nothing was changed: an installation of another owner uses the name of this hook.
+  case taken
+  /// Nothing was changed: the installation was revoked or replaced.
+  case ended
 }
 
 extension StoredDevice: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

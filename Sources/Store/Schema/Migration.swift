@@ -367,6 +367,48 @@ package struct Migration: Sendable {
     Migration(
       sqlite: ["ALTER TABLE callgate_callback ADD COLUMN ticket TEXT"],
       postgres: ["ALTER TABLE callgate_callback ADD COLUMN ticket text"]),
+    // The generations of installations, and who made a callback: 0 with no installation for another caller, NULL in rows of earlier
+    // releases. Who used the name of a hook, and when last, in nanoseconds since the epoch.
+    Migration(
+      sqlite: [
+        "ALTER TABLE callgate_installation ADD COLUMN operator_deliveries INTEGER",
+        "ALTER TABLE callgate_callback ADD COLUMN notifies_generation INTEGER",
+        "ALTER TABLE callgate_callback ADD COLUMN installation BLOB",
+        "ALTER TABLE callgate_callback ADD COLUMN generation INTEGER",
+        "ALTER TABLE callgate_claim ADD COLUMN generation INTEGER",
+        "ALTER TABLE callgate_notice ADD COLUMN generation INTEGER",
+        """
+        CREATE TABLE callgate_hook_name (
+          name BLOB PRIMARY KEY NOT NULL, holder BLOB NOT NULL, holder_generation INTEGER NOT NULL, last INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX callgate_hook_name_holder ON callgate_hook_name (holder, last)",
+        "CREATE INDEX callgate_hook_name_last ON callgate_hook_name (last)",
+        """
+        CREATE INDEX callgate_installation_over ON callgate_installation (subject, caller)
+          WHERE subject IS NOT NULL AND revoked IS NOT NULL
+        """,
+      ],
+      postgres: [
+        "ALTER TABLE callgate_installation ADD COLUMN operator_deliveries bigint",
+        """
+        ALTER TABLE callgate_callback ADD COLUMN notifies_generation bigint, ADD COLUMN installation uuid,
+          ADD COLUMN generation bigint
+        """,
+        "ALTER TABLE callgate_claim ADD COLUMN generation bigint",
+        "ALTER TABLE callgate_notice ADD COLUMN generation bigint",
+        """
+        CREATE TABLE callgate_hook_name (
+          name bytea PRIMARY KEY, holder uuid NOT NULL, holder_generation bigint NOT NULL, last bigint NOT NULL
+        )
+        """,
+        "CREATE INDEX callgate_hook_name_holder ON callgate_hook_name (holder, last)",
+        "CREATE INDEX callgate_hook_name_last ON callgate_hook_name (last)",
+        """
+        CREATE INDEX callgate_installation_over ON callgate_installation (subject, caller)
+          WHERE subject IS NOT NULL AND revoked IS NOT NULL
+        """,
+      ]),
   ]
 
   /// Extends stops of both access and callbacks: before tickets and installations, these were stops of all actions.

@@ -65,6 +65,10 @@ extension SessionQueue {
     try await commit { onResult in .callback(.reschedule(change, at: now, onResult)) }
   }
 
+  package func note(_ origin: CallbackOrigin, of id: CallbackID) async throws(StoreError) {
+    let _: Bool = try await commit { onResult in .callback(.note(origin, of: id, onResult)) }
+  }
+
   package func told(_ id: CallbackID) async throws(StoreError) {
     let _: Bool = try await commit { onResult in .callback(.told(id, onResult)) }
   }

@@ -31,4 +31,5 @@ package enum CallbackWork: Sendable {
   case settleNotice(DueNotice, NoticeOutcome, @Sendable (Bool) -> Void)
   case reschedule(Rescheduling, at: Instant, @Sendable (ReschedulingResult) -> Void)
   case told(CallbackID, @Sendable (Bool) -> Void)
+  case note(CallbackOrigin, of: CallbackID, @Sendable (Bool) -> Void)
 }

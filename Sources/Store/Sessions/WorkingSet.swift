@@ -22,6 +22,7 @@ package struct WorkingSet {
     case settleNotice(DueNotice, NoticeOutcome, (Bool) -> Void)
     case reschedule(Rescheduling, Instant, (ReschedulingResult) -> Void)
     case told(CallbackID, (Bool) -> Void)
+    case note(CallbackID, CallbackOrigin, (Bool) -> Void)
   }
 
   private var jobs: [Named] = []
@@ -33,6 +34,8 @@ package struct WorkingSet {
   package private(set) var slots: Set<Int64> = []
   /// The numbers whose appointments to read.
   package private(set) var numbers: Set<StoreID> = []
+  /// The installations that book. They are locked first, so that none is revoked meanwhile.
+  package private(set) var installations: Set<InstallationIdentity> = []
   /// Whether a callback begins in this process. The store then saves the process's sign of life first.
   package private(set) var startsCallbacks = false
   /// Whether somebody asks what came of it after an error in doubt: of a new record or an end. The store then remembers its mark.
@@ -74,6 +77,7 @@ package struct WorkingSet {
       case .callback(.book(let booking, let now, let onResult)):
         let names = maker.names(of: booking)
         read(booking, names.callback, names.number)
+        if let installation = booking.intent.installation { installations.insert(installation) }
         isFoundOut = true
         self.jobs.append(.book(booking, names, now, onResult))
       case .callback(.move(let booking, let now, let onResult)):
@@ -106,8 +110,17 @@ package struct WorkingSet {
       case .callback(.told(let id, let onResult)):
         callbacks.insert(id)
         self.jobs.append(.told(id, onResult))
+      case .callback(.note(let origin, let id, let onResult)):
+        callbacks.insert(id)
+        self.jobs.append(.note(id, origin, onResult))
       }
     }
+  }
+
+  /// The rows of records that end, for a transaction without jobs.
+  package init(ending ids: Set<CallbackID>) {
+    callbacks = ids
+    ending = ids
   }
 
   private mutating func read(_ booking: Booking, _ names: CallbackNames, _ number: StoreID) {
@@ -158,6 +171,7 @@ package struct WorkingSet {
         onResult(book.settleNotice(notice, outcome))
       case .reschedule(let change, let now, let onResult): onResult(book.reschedule(change, at: now))
       case .told(let id, let onResult): onResult(book.told(id))
+      case .note(let id, let origin, let onResult): onResult(book.note(origin, of: id))
       }
     }
   }

@@ -144,7 +144,10 @@ final class CarrierFixture: Sendable {
       id: id, callerID: caller.owner.callerID, subject: caller.owner.subject, appID: app,
       contact: content.contact, key: nil, terms: terms,
       deadline: now.advanced(by: .seconds(seconds + 200)))
-    if question != nil { intent.notifies = InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44") }
+    if question != nil {
+      intent.notifies = InstallationIdentity(
+        try #require(InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44")), generation: 1)
+    }
     var booking = Booking(
       intent: intent, at: now.advanced(by: .seconds(seconds)), slot: 0,
       content: try content.sealed(with: keys, for: id), limits: .init(perSlot: 9, perNumber: 9))

@@ -3,6 +3,7 @@
 import Foundation
 import Gate
 import HTTP
+import Installations
 import JOSE
 import JSON
 import Notices
@@ -15,8 +16,8 @@ import Testing
 /// A phone that is asked before its calls, and the notices that the store would send.
 struct DialogFixture: Sendable {
   let appointments: AppointmentFixture
-  private let phone: Fields
-  private let installation: String
+  let phone: Fields
+  let installation: String
 
   init(confirm: String = "{}", rules: String = "[]", code: Bool = true) async throws {
     appointments = try await AppointmentFixture(
@@ -29,14 +30,15 @@ struct DialogFixture: Sendable {
         """)
     let id = UUID().uuidString.lowercased()
     installation = id
-    let answer = try await appointments.calls.call(
-      path: "/fetch-code", body: #"{"client_id":"\#(id)","client_app":"Shop"}"#,
-      fields: try AppointmentFixture.user("ann"))
-    let secret = try #require(answer.json?["client_secret"]?.string)
-    phone = ["Authorization": "Basic " + Base64.encode(Array("\(id):\(secret)".utf8))]
-    let registered = try await appointments.calls.send(
-      .put, "/installations/self/push", #"{"platform":"http","token":"canary-device"}"#, fields: phone)
-    #expect(registered.status == 204)
+    phone = try await appointments.enrol(id, "ann")
+    #expect(try await register("canary-device", by: phone) == 204)
+  }
+
+  /// Registers the device of an installation, and returns the status.
+  func register(_ token: String, by phone: Fields) async throws -> Int {
+    try await appointments.calls.send(
+      .put, "/installations/self/push", #"{"platform":"http","token":"\#(token)"}"#, fields: phone
+    ).status
   }
 
   private var store: any CallbackNoticeStore {
@@ -94,9 +96,12 @@ struct DialogFixture: Sendable {
   /// Keeps a token that waits to be claimed.
   func openClaim(_ id: String) async throws {
     let now = Instant(SystemClock().unixTime)
+    let named = try #require(InstallationID(installation))
+    let directory = try #require(appointments.calls.service.directory)
+    let kept = try #require(try await directory.look(named))
     let claim = StoredClaim(
-      id: SHA256Digest(of: Array(id.utf8)), installation: try #require(InstallationID(installation)),
-      appID: "shop", created: now, expires: now.advanced(by: .seconds(60)), receipts: [])
+      id: SHA256Digest(of: Array(id.utf8)), installation: kept.installation.identity, appID: "shop",
+      created: now, expires: now.advanced(by: .seconds(60)), receipts: [])
     let claims = try #require(appointments.calls.service.claims)
     #expect(try await claims.openClaim(claim, most: 8).isEmpty)
   }
@@ -123,4 +128,14 @@ struct DialogFixture: Sendable {
   }
 
   func end() async throws -> [JSONValue] { try await appointments.end() }
+}
+
+extension AppointmentFixture {
+  /// Enrols an installation of a user, and returns its credential.
+  func enrol(_ id: String, _ user: String) async throws -> Fields {
+    let answer = try await calls.call(
+      path: "/fetch-code", body: #"{"client_id":"\#(id)","client_app":"Shop"}"#, fields: try Self.user(user))
+    let secret = try #require(answer.json?["client_secret"]?.string)
+    return ["Authorization": "Basic " + Base64.encode(Array("\(id):\(secret)".utf8))]
+  }
 }

@@ -130,6 +130,10 @@ final class DoubtfulStore: CallbackStore, AppointmentStore {
     memory.appointments(of: callerID, subject: subject, most: most)
   }
 
+  func appointmentsWithoutOrigin(most: Int) -> [DueAppointment] {
+    memory.appointmentsWithoutOrigin(most: most)
+  }
+  func note(_ origin: CallbackOrigin, of id: CallbackID) { memory.note(origin, of: id) }
   func takenPlaces(in slots: ClosedRange<Int64>) -> [Int64: Int] { memory.takenPlaces(in: slots) }
 
   func callbacks(_ ids: Set<CallbackID>) -> [StoredCallback] { memory.callbacks(ids) }

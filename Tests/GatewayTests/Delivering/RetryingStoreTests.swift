@@ -165,7 +165,8 @@ import Testing
   {
     let fixture = Fixture()
     var intent = try fixture.intent()
-    intent.notifies = InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44")
+    intent.notifies = InstallationIdentity(
+      try #require(InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44")), generation: 1)
     #expect(try await fixture.store.begin(intent, at: fixture.now) == .begun)
     fixture.doubtful.set(settles: false)
     await fixture.store.settle(intent, fixture.accepted) { _ in }

@@ -162,6 +162,8 @@ final class RunningService: Sendable {
   /// The notices of callbacks, and the records that they are about.
   var notices: (any CallbackNoticeStore)? { service.runtime.push?.notices.store }
   var records: any AppointmentStore { service.runtime.callbacks.store }
+  /// Finds installations.
+  var directory: InstallationDirectory? { service.runtime.installations?.directory }
   /// The tokens that wait to be claimed.
   var claims: (any NoticeStore)? { service.runtime.push?.book.store }
 

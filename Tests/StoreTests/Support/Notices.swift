@@ -13,6 +13,13 @@ extension InstallationID {
   }
 }
 
+extension InstallationIdentity {
+  /// The installation that `putInstallation` makes.
+  static func numbered(_ number: Int, generation: Int64 = 1) -> InstallationIdentity {
+    InstallationIdentity(.numbered(number), generation: generation)
+  }
+}
+
 extension StoredClaim {
   /// A claim of a minute.
   static func numbered(
@@ -26,11 +33,13 @@ extension StoredClaim {
 
 extension InstallationStore {
   func putInstallation(
-    _ number: Int, secret: UInt8 = 1, usedAt: Instant = .noon(), revokedAt: Instant? = nil
+    _ number: Int, secret: UInt8 = 1, user: String? = nil, generation: Int64 = 1, usedAt: Instant = .noon(),
+    revokedAt: Instant? = nil
   ) async throws {
     let installation = Installation(
-      client: InstallationClient(id: .numbered(number), app: "Shop", detail: nil), appID: "shop", user: nil,
-      address: "192.0.2.1", secret: SHA256Digest(of: [secret]), generation: 1, createdAt: .noon(),
+      client: InstallationClient(id: .numbered(number), app: "Shop", detail: nil), appID: "shop",
+      user: user.map { InstallationUser(callerID: "users", subject: $0) }, address: "192.0.2.1",
+      secret: SHA256Digest(of: [secret]), generation: generation, createdAt: .noon(),
       usedAt: usedAt, revokedAt: revokedAt)
     try await changeInstallation(InstallationScope(installation.client.id), at: .noon()) { _ in
       (InstallationChange(installation: installation), ())

@@ -53,6 +53,16 @@ extension ScriptedStore {
     return memory.appointments(of: callerID, subject: subject, most: most)
   }
 
+  package func appointmentsWithoutOrigin(most: Int) throws(StoreError) -> [DueAppointment] {
+    try check()
+    return memory.appointmentsWithoutOrigin(most: most)
+  }
+
+  package func note(_ origin: CallbackOrigin, of id: CallbackID) throws(StoreError) {
+    try check()
+    memory.note(origin, of: id)
+  }
+
   package func takenPlaces(in slots: ClosedRange<Int64>) throws(StoreError) -> [Int64: Int] {
     try check()
     return memory.takenPlaces(in: slots)

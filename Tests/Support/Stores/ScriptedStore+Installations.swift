@@ -8,11 +8,11 @@ extension ScriptedStore {
   package func enrolment(userCode: String, at now: Instant) -> Enrolment? {
     memory.enrolment(userCode: userCode, at: now)
   }
-  package func changeInstallation<Result: Sendable>(
+  package func change<Result: Sendable>(
     _ scope: InstallationScope, at now: Instant,
     _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
-  ) -> Result {
-    memory.changeInstallation(scope, at: now, body)
+  ) -> InstallationOutcome<Result> {
+    memory.change(scope, at: now, body)
   }
   package func touchInstallations(_ uses: [InstallationID: Instant]) { memory.touchInstallations(uses) }
   package func installations(subject: String) -> [InstallationID] { memory.installations(subject: subject) }

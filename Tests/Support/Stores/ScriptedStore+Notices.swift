@@ -5,15 +5,22 @@ package import JOSE
 package import Store
 
 extension ScriptedStore {
-  package func registerDevice(_ device: StoredDevice) { memory.registerDevice(device) }
-  package func removeDevice(of id: InstallationID) { memory.removeDevice(of: id) }
-  package func device(of id: InstallationID) -> StoredDevice? { memory.device(of: id) }
+  @discardableResult
+  package func registerDevice(_ device: StoredDevice) -> DeviceRegistration { memory.registerDevice(device) }
+  package func removeDevice(of installation: InstallationIdentity) { memory.removeDevice(of: installation) }
+  package func device(of installation: InstallationIdentity) -> StoredDevice? {
+    memory.device(of: installation)
+  }
+  package func noteUse(of device: StoredDevice, at time: Instant) { memory.noteUse(of: device, at: time) }
+  package func keepNotice(_ notice: StoredNotice) { memory.keepNotice(notice) }
   package func dropDevice(_ device: StoredDevice) -> Bool { memory.dropDevice(device) }
   package func openClaim(_ claim: StoredClaim, most: Int) throws(StoreError) -> [StoredClaim] {
     try memory.openClaim(claim, most: most)
   }
   package func claim(_ id: SHA256Digest) -> ClaimStanding? { memory.claim(id) }
-  package func redeemClaim(_ id: SHA256Digest, by installation: InstallationID, at time: Instant) -> Bool {
+  package func redeemClaim(_ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant)
+    -> Bool
+  {
     memory.redeemClaim(id, by: installation, at: time)
   }
   package func withdrawClaim(_ id: SHA256Digest) -> Bool { memory.withdrawClaim(id) }

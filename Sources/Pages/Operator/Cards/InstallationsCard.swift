@@ -19,6 +19,7 @@ extension OperatorCard {
       <div id="found" hidden>
       <p class="notice warn">Anyone can write the app's name and detail. Verify the customer's identity before you approve.</p>
       <dl id="found-facts"></dl>
+      <p id="found-replaces" class="notice warn" hidden></p>
       <p class="row"><button type="button" id="approve" class="primary">Approve</button>
       <button type="button" id="deny" class="danger">Deny…</button></p>
       </div>
@@ -86,7 +87,7 @@ extension OperatorCard {
       async function revokeOne(entry) {
         const text = [
           stranger(entry.client_app), " of ", stranger(entry.subject),
-          " gets no token from now on. The customer has to enrol the phone again.",
+          " gets no token from now on, and its appointments are cancelled. The customer has to enrol the phone again.",
         ];
         if (!await confirmed("Revoke this installation?", text, "Revoke")) return;
         await attempt("active-status", async () => {
@@ -110,6 +111,11 @@ extension OperatorCard {
             ["asked from", entry.address], ["asked at", moment(entry.created_at)], ["expires", moment(entry.expires_at)],
             ["client_id", entry.client_id],
           ]);
+          const old = entry.replaces;
+          $("found-replaces").hidden = old === undefined;
+          $("found-replaces").textContent = old === undefined ? "" :
+            `Approval replaces the installation ${old.client_app} ${old.client_detail ?? ""}, enrolled ${moment(old.created_at)}, used `
+            + `${moment(old.used_at)}. Its phone must enrol again, and ${old.scheduled} of its appointments end.`;
           foundCode = code;
           $("found").hidden = false;
           return ["200: compare this with what the customer says", true];

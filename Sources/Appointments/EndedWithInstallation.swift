@@ -1,0 +1,90 @@
+// Completes appointments that ended with their installation, and finds the installation of appointments of earlier releases.
+
+package import Delivery
+import Gate
+import Installations
+package import Platform
+package import Records
+package import Sealing
+package import Store
+
+/// What follows where the store has ended appointments together with their installation. A process has one.
+package struct EndedWithInstallation: Sendable {
+  private let parts: CallbackParts
+  private let ledger: AllowanceLedger
+  private let keys: StoreKeys
+  private let watch: AppointmentWatch
+  private let log: Log
+
+  package init(
+    _ parts: CallbackParts, ledger: AllowanceLedger, keys: StoreKeys, watch: AppointmentWatch, log: Log
+  ) {
+    self.parts = parts
+    self.ledger = ledger
+    self.keys = keys
+    self.watch = watch
+    self.log = log
+  }
+
+  /// Wakes the requests that wait for the appointments, counts them, and gives their allowances back.
+  package func complete(_ ended: [EndedAppointment]) async {
+    for ended in ended {
+      watch.changed(ended.record)
+      parts.ended(ended.record.status)
+      do throws(StoreKeys.Failure) {
+        let content = try AppointmentContent(opening: ended.content, with: keys, for: ended.record.id)
+        await parts.giveBack(content.receipts.map(AllowanceReceipt.init), to: ledger)
+      } catch {
+        log.write(
+          .error, "the content of an appointment cannot be opened, so its allowances stay used",
+          ["id": ended.record.id.description, "detail": "\(error)"])
+      }
+    }
+  }
+}
+
+/// Reads the installation of appointments that an earlier release has saved from their sealed content, and saves it beside the
+/// content. A process has one, and works for as long as instances of that release may book.
+package struct OriginKeeper: Sendable {
+  /// The time between two looks: an appointment is found within a minute.
+  private static let interval = Duration.seconds(20)
+  private static let portion = 256
+
+  private let store: any AppointmentStore
+  private let keys: StoreKeys
+  private let clock: any TimeSource
+
+  package init(store: any AppointmentStore, keys: StoreKeys, clock: any TimeSource) {
+    self.store = store
+    self.keys = keys
+    self.clock = clock
+  }
+
+  /// Looks until its task is cancelled.
+  package func run() async {
+    repeat { await noteAll() } while await clock.hasSlept(until: clock.now + Self.interval)
+  }
+
+  /// Notes the origins of all appointments whose content opens here. Another instance may hold the key of the others.
+  func noteAll() async {
+    // The store's health shows a failure. The next turn tries again.
+    do throws(StoreError) {
+      while !Task.isCancelled {
+        let found = try await store.appointmentsWithoutOrigin(most: Self.portion)
+        var count = 0
+        for due in found {
+          let content: AppointmentContent
+          do throws(StoreKeys.Failure) {
+            content = try AppointmentContent(opening: due.content, with: keys, for: due.record.id)
+          } catch {
+            continue
+          }
+          try await store.note(
+            content.installation.map { .installation($0.identity) } ?? .other, of: due.record.id)
+          count += 1
+        }
+        guard count > 0, found.count == Self.portion else { return }
+      }
+    } catch {}
+  }
+}

@@ -4,6 +4,7 @@ import Callers
 import Documents
 import Gate
 import Platform
+import Texts
 
 /// Reads the `rules` section: Gate reads the rules, and its mistakes become problems at their positions in
 /// the file.
@@ -53,15 +54,16 @@ private struct PossibleRequests: Sendable {
   private let all: Set<AppRegistry.PossibleRequest>
   private let hasInstallations: Bool
   /// For each caller with users, the apps where these authorize installations.
-  private let authorizedApps: [String: [String]]
+  private let authorizedApps: [ExactText: [String]]
 
   init(_ callers: [ConfiguredCaller], _ apps: [Configuration.App], _ desks: [Configuration.Desk]) {
     let terms = apps.compactMap { app in app.installations.map { (app.id, $0) } }
     hasInstallations = !terms.isEmpty
     all = AppRegistry(apps.map { $0.served(by: desks) })
       .possibleRequests(of: callers, installations: Dictionary(uniqueKeysWithValues: terms))
-    let enrolments = all.filter { $0.action == .enrol && $0.callerID != Caller.anonymousID }
-    authorizedApps = Dictionary(grouping: enrolments, by: \.callerID).mapValues { $0.compactMap(\.appID) }
+    let enrolments = all.filter { $0.action == .enrol && !$0.callerID.hasSameBytes(as: Caller.anonymousID) }
+    authorizedApps = Dictionary(grouping: enrolments) { ExactText($0.callerID) }
+      .mapValues { $0.compactMap(\.appID) }
   }
 
   private func those(_ actions: Set<Action>, _ apps: [String]?, _ callers: [String]?) -> [AppRegistry
@@ -69,8 +71,8 @@ private struct PossibleRequests: Sendable {
   {
     all.filter { request in
       actions.contains(request.action)
-        && (apps.map { apps in request.appID.map(apps.contains) ?? false } ?? true)
-        && (callers?.contains(request.callerID) ?? true)
+        && (apps.map { apps in request.appID.map(apps.contains(exactly:)) ?? false } ?? true)
+        && (callers?.contains(exactly: request.callerID) ?? true)
     }
   }
 
@@ -112,8 +114,12 @@ private struct PossibleRequests: Sendable {
         "rule \"\(rule.name)\" requires claims, and \(callers.sorted().joined(separator: ", ")) never has any: the rule refuses every request "
           + "that it applies to — name callers with jwt")
     }
-    if !rule.actions.contains(.enrol), let callers = rule.callers, !callers.contains(Caller.installationID) {
-      let apps = Set(callers.flatMap { authorizedApps[$0] ?? [] }).filter { rule.apps?.contains($0) ?? true }
+    if !rule.actions.contains(.enrol), let callers = rule.callers,
+      !callers.contains(exactly: Caller.installationID)
+    {
+      let apps = Set(callers.flatMap { authorizedApps[ExactText($0)] ?? [] }).filter {
+        rule.apps?.contains(exactly: $0) ?? true
+      }
       if !apps.isEmpty {
         notices.append(
           "rule \"\(rule.name)\" does not apply to the installations of its users (app "

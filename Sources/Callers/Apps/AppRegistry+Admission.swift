@@ -4,6 +4,7 @@ package import API
 package import Gate
 import HTTP
 package import Installations
+package import Texts
 
 extension AppRegistry {
   /// Why a request is refused although its caller may use the app.
@@ -74,8 +75,8 @@ extension AppRegistry {
   package struct PossibleRequest: Hashable, Sendable {
     package let action: Action
     /// Nil for no app.
-    package let appID: String?
-    package let callerID: String
+    @Exact package private(set) var appID: String?
+    @Exact package private(set) var callerID: String
     /// Whether the caller has claims: those of a JWT, or what an app says of its installation.
     package let hasClaims: Bool
   }
@@ -90,7 +91,7 @@ extension AppRegistry {
     let users = callers.filter(\.hasUsers).map(\.id)
     var found: Set<PossibleRequest> = []
     for caller in callers.map(\.id) + [Caller.anonymousID] {
-      let isUser = users.contains(caller)
+      let isUser = users.contains(exactly: caller)
       let names: [Request.QueryItem] = [.absent] + ids.map { .value($0) }
       for name in names {
         guard case .admitted(let app) = claim(named: name, by: caller) else { continue }

@@ -40,7 +40,7 @@ let package = Package(
     .target(
       name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
       swiftSettings: strict),
-    .target(name: "Pages", swiftSettings: strict),
+    .target(name: "Pages", dependencies: ["HTTP", "JOSE"], swiftSettings: strict),
     .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: strict),
     .target(
       name: "API",

@@ -39,7 +39,7 @@ package final class Administration: Sendable {
   /// The configuration in use.
   package let generations: Generations
   let runtime: Runtime
-  private let store: any Store
+  let store: any Store
   let reloader: Reloader
   let health: Health
   private let metrics: MetricsPage

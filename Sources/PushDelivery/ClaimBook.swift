@@ -60,6 +60,7 @@ package struct ClaimBook: Sendable {
   /// Registers the device of an installation.
   ///
   /// - Returns: The device whose place it takes.
+  @discardableResult
   package func register(
     _ token: PushToken, of installation: InstallationIdentity
   ) async throws(Problem) -> StoredDevice? {

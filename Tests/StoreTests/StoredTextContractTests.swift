@@ -210,11 +210,12 @@ import Testing
       }
       let device = client()
       try await put(device)
+      let registered = InstallationIdentity(device.id, generation: 1)
       try await check("token", kind, text) {
         try await store.registerDevice(
-          StoredDevice(installation: device.id, platform: "fcm", token: text, registered: .noon()))
+          StoredDevice(installation: registered, platform: "fcm", token: text, registered: .noon()))
       } read: {
-        try await store.device(of: device.id)?.token
+        try await store.device(of: registered)?.token
       }
       let claim = StoredClaim(
         id: SHA256Digest(of: Array(text.utf8)), installation: .numbered(9000 + number), appID: text,

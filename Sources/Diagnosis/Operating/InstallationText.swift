@@ -42,7 +42,7 @@ enum InstallationText {
   /// The warning that an approval replaces an installation.
   private static func replaced(_ entry: JSONValue?) -> [String] {
     guard let entry else { return [] }
-    let scheduled = entry["scheduled"]?.int ?? 0
+    let scheduled = entry["scheduled"]?.int(in: 0...Int64(Int32.max)) ?? 0
     let rows = [
       ("Replaces", client(entry)),
       ("", "enrolled \(time(entry["created_at"])), used \(time(entry["used_at"])) UTC"),

@@ -4,20 +4,6 @@ public import Gate
 public import JOSE
 public import Texts
 
-/// A user of a configured caller: the caller's id and the subject that its token names.
-public struct InstallationUser: Hashable, Sendable {
-  /// The id of the caller that the user's token belongs to.
-  @Exact public private(set) var callerID: String
-  /// The token's subject.
-  @Exact public private(set) var subject: String
-
-  /// A user.
-  public init(callerID: String, subject: String) {
-    self.callerID = callerID
-    self.subject = subject
-  }
-}
-
 /// The description of an app in its request for a credential. All three values are compared byte for byte.
 public struct InstallationClient: Hashable, Sendable {
   /// The UUID that the app made.
@@ -99,5 +85,30 @@ public struct Installation: Hashable, Sendable {
       self.failures = failures
       self.lockedUntil = lockedUntil
     }
+  }
+}
+
+extension Installation {
+  /// The installation outside authentication.
+  public var identity: InstallationIdentity { InstallationIdentity(client.id, generation: generation) }
+
+  /// The owner of its records, keys and dedupe entries: the user who authorized it, otherwise the installation itself. The
+  /// first installation of an id that an operator has approved has the id as its name. A later one has a name of its own, so that
+  /// nothing of the earlier one is its.
+  public var owner: InstallationUser {
+    user
+      ?? InstallationUser(
+        callerID: Facts.installationCaller,
+        subject: operatorDeliveries > 1 ? "\(client.id)-\(generation)" : client.id.description)
+  }
+
+  /// Whether this installation made or gets something.
+  ///
+  /// - Parameter made: When the record was made that names the installation. It decides where a release without generations has
+  ///   saved the record: a generation is the time of its delivery, so a later generation did not make it.
+  public func isSame(as named: InstallationIdentity, made: Instant?) -> Bool {
+    guard named.id == client.id else { return false }
+    guard named.generation == 0 else { return named.generation == generation }
+    return made.map { generation <= $0.nanosecondsSinceEpoch } ?? false
   }
 }

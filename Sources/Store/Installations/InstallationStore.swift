@@ -101,7 +101,7 @@ public struct InstallationChange: Hashable, Sendable {
       return nil
     }
     guard installation.revokedAt == nil, let user = installation.user, user == before.user,
-      installation.appID == before.appID
+      installation.appID.hasSameBytes(as: before.appID)
     else { return .ends(before.identity, before.owner) }
     return .passes(before.identity, to: installation.identity, before.owner)
   }

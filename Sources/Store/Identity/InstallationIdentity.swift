@@ -1,7 +1,5 @@
 // What an installation is outside authentication: its id and the generation of its secret.
 
-public import Gate
-
 /// An installation: a `client_id` and the generation of its secret. Notices, devices, claims, dialogs and appointments belong to it.
 /// Another delivery for the same `client_id` is another installation.
 public struct InstallationIdentity: Hashable, Sendable {
@@ -67,31 +65,6 @@ public enum CallbackOrigin: Hashable, Sendable {
   }
 }
 
-extension Installation {
-  /// The installation outside authentication.
-  public var identity: InstallationIdentity { InstallationIdentity(client.id, generation: generation) }
-
-  /// The owner of its records, keys and dedupe entries: the user who authorized it, otherwise the installation itself. The
-  /// first installation of an id that an operator has approved has the id as its name. A later one has a name of its own, so that
-  /// nothing of the earlier one is its.
-  public var owner: InstallationUser {
-    user
-      ?? InstallationUser(
-        callerID: Facts.installationCaller,
-        subject: operatorDeliveries > 1 ? "\(client.id)-\(generation)" : client.id.description)
-  }
-
-  /// Whether this installation made or gets something.
-  ///
-  /// - Parameter made: When the record was made that names the installation. It decides where a release without generations has
-  ///   saved the record: a generation is the time of its delivery, so a later generation did not make it.
-  public func isSame(as named: InstallationIdentity, made: Instant?) -> Bool {
-    guard named.id == client.id else { return false }
-    guard named.generation == 0 else { return named.generation == generation }
-    return made.map { generation <= $0.nanosecondsSinceEpoch } ?? false
-  }
-}
-
 /// What becomes of the appointments of an installation that is revoked or replaced.
 package enum Succession: Hashable, Sendable {
   /// The same owner has it again: they go over to the new installation.
@@ -112,12 +85,4 @@ package enum Succession: Hashable, Sendable {
     case .passes(_, _, let owner), .ends(_, let owner): owner
     }
   }
-}
-
-/// An appointment that ended with its installation, and its sealed content, which the store has wiped.
-public struct EndedAppointment: Hashable, Sendable {
-  /// Its record.
-  public let record: StoredCallback
-  /// What it held: the allowances to be given back.
-  public let content: [UInt8]
 }

@@ -23,14 +23,14 @@ public final class DecisionCounters: Sendable {
   /// rule can be named.
   public static let mostRules = 62
   private static let mostCodes = 48
-  private static let mostActions = 12
+  private static let mostActions = 13
   /// The slot of decisions without a rule, and of rules without a slot of their own.
   private static let noRule = 0
   private static let otherRule = 1
 
   private final class Lane: Sendable {
-    let decisions = Cells<36864>()
-    let objections = Cells<768>()
+    let decisions = Cells<39936>()
+    let objections = Cells<832>()
   }
 
   private let actions: [String]

@@ -4,7 +4,7 @@ import Glibc
 
 /// A signal for one thread, which waits for it a limited time. A signal that nobody waits for ends the next wait.
 ///
-/// `DispatchSemaphore.wait(timeout:)` waits until a time of the wall clock: if the clock is set back, the thread waits as much longer.
+/// A wait of `DispatchSemaphore` with a timeout ends by the wall clock: if that clock is set back, the thread waits as much longer.
 /// `pthread_cond_init` with CLOCK_MONOTONIC makes this one, `deinit` destroys it. Any thread may signal.
 public final class TimedSignal: @unchecked Sendable {
   // Unchecked: `isGiven` is only touched under `lock`, and both handles are for all threads.

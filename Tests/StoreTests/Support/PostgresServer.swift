@@ -74,7 +74,7 @@ final class PostgresServer: Sendable {
       [
         "listen_addresses = '127.0.0.1'", "port = \(port)", "unix_socket_directories = '\(directory)'",
         // What is tested is this program's part; the kernel of this machine does not fail here.
-        "fsync = off", "max_connections = 600", "shared_buffers = 16MB", "log_min_messages = fatal",
+        "fsync = off", "max_connections = 1500", "shared_buffers = 16MB", "log_min_messages = fatal",
       ] + options
     let file = "\(directory)/data/postgresql.conf"
     let text = try String(contentsOfFile: file, encoding: .utf8) + settings.joined(separator: "\n") + "\n"

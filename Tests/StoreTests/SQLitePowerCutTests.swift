@@ -119,7 +119,7 @@ import Testing
     try await eventually(clock: clock) {
       tries += 1
       // The task resumes long after its first try, which came before the back-off had ended.
-      clock.advance(by: .seconds(37))
+      clock.advance(by: .seconds(97))
       if tries == 1 { throw StoreError(.unavailable, "step", "disk I/O error") }
     }
     #expect(tries == 2)

@@ -438,7 +438,7 @@ func kind(_ body: () async throws -> Void) async -> StoreError.Kind? {
 ///
 /// The limit ends no try that began before: on a busy machine a task may resume half a minute after its first try.
 func eventually(clock: any TimeSource = SystemClock(), _ body: () async throws -> Void) async throws {
-  let limit = clock.now + .seconds(10)
+  let limit = clock.now + .seconds(60)
   while true {
     let isLast = clock.now > limit
     do { return try await body() } catch { if isLast { throw error } }

@@ -434,9 +434,9 @@ func kind(_ body: () async throws -> Void) async -> StoreError.Kind? {
   }
 }
 
-/// Repeats something until it does not throw, and gives up with the first try that begins after ten seconds.
+/// Repeats something until it does not throw, and gives up with the first try that begins after a minute.
 ///
-/// The limit ends no try that began before: on a busy machine a task may resume half a minute after its first try.
+/// The limit ends no try that began before: on a busy machine a task may resume more than a minute after its first try.
 func eventually(clock: any TimeSource = SystemClock(), _ body: () async throws -> Void) async throws {
   let limit = clock.now + .seconds(60)
   while true {

@@ -4,7 +4,7 @@ package import API
 package import Configuration
 package import Gate
 import JOSE
-import Notices
+package import Notices
 import Platform
 package import Store
 import Synchronization
@@ -50,8 +50,15 @@ package struct TokenPush: Sendable {
     try result.get()
   }
 
+  /// Registers the device of an installation, and tells the device whose place it takes.
+  package func register(
+    _ token: PushToken, of installation: InstallationIdentity
+  ) async throws(Problem) {
+    try await book.register(token, of: installation) { tell($0) }
+  }
+
   /// Tells a device that another one has taken its place, in the background. What no provider takes is lost: the audit line says it, too.
-  package func tell(_ replaced: StoredDevice) {
+  private func tell(_ replaced: StoredDevice) {
     guard let platform = PushPlatform(rawValue: replaced.platform),
       let token = PushToken(replaced.token, platform: platform)
     else { return }

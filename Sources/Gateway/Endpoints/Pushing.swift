@@ -195,7 +195,7 @@ extension Handlers {
       try JSONContent.check(visit.request)
       let asked = try DeviceRequest(parsing: visit.request.content, platforms: push.senders.platforms)
       line?.app = visit.caller.installedFor
-      if let replaced = try await push.book.register(asked.token, of: id) { push.tell(replaced) }
+      try await push.register(asked.token, of: id)
       return Response(status: .noContent, fields: ["Cache-Control": "no-store"])
     }
   }

@@ -38,7 +38,7 @@ public struct StoredDevice: Hashable, Sendable {
 /// The result of `registerDevice`.
 public enum DeviceRegistration: Hashable, Sendable {
   /// The installation has the device, in place of another one if it had another one.
-  case registered(replaced: StoredDevice?)
+  indirect case registered(replaced: StoredDevice?)
   /// Nothing was changed: an installation of another owner uses the name of this hook.
   case taken
   /// Nothing was changed: the installation was revoked or replaced.

@@ -315,6 +315,7 @@ let package = Package(
         "TLS",
         "Talkdesk",
         "TestSupport",
+        "Texts",
         "TicketHandlers",
         "Tokens",
         "Upstream",

@@ -3,6 +3,7 @@
 package import Platform
 package import Store
 import Synchronization
+package import Texts
 
 /// The requests of this instance that wait for a change of a record. A change by this instance wakes them at once. For changes by
 /// others, the watch reads all watched records once a second.
@@ -17,7 +18,7 @@ package final class AppointmentWatch: Sendable {
   /// Whom a waiting request counts for.
   package enum Party: Hashable, Sendable {
     /// An owner with a subject of its own: a user, or an installation.
-    case owner(callerID: String, subject: String)
+    case owner(callerID: ExactText, subject: ExactText)
     /// The address of a caller that may stand for many: an IPv6 /64 is one.
     case address(IPAddress)
 

@@ -19,6 +19,7 @@ import Responses
 import Sealing
 import Serving
 import Store
+import Texts
 
 extension Handlers {
   /// How many appointments a list has at most.
@@ -51,7 +52,7 @@ extension Handlers {
     let owner = visit.caller.owner
     let party: AppointmentWatch.Party =
       visit.caller.hasOwnSubject
-      ? .owner(callerID: owner.callerID, subject: owner.subject) : .any(at: visit.address)
+      ? .owner(callerID: ExactText(owner.callerID), subject: ExactText(owner.subject)) : .any(at: visit.address)
     let installation = visit.caller.installation?.installation
     let directory = visit.generation.desk?.directory
     let waiting = Task { [clock, watch = appointments.watch] in

@@ -170,7 +170,12 @@ package enum Enrolling {
   /// Revokes an installation, and ends the requests of its id, approved ones too.
   ///
   /// - Returns: The installation; nil if only requests have ended.
-  package static func revoke(_ view: InstallationView, at now: Instant) -> Step<Installation?> {
+  package static func revoke(
+    _ view: InstallationView, only: InstallationIdentity? = nil, at now: Instant
+  ) -> Step<Installation?> {
+    if let only, let installation = view.installation, installation.identity != only {
+      return refuse(.invalidClient)
+    }
     guard var installation = view.installation, installation.revokedAt == nil else {
       return view.live == 0 ? refuse(.unknown) : (InstallationChange(endsOthers: true), .success(nil))
     }

@@ -218,13 +218,14 @@ package struct InstallationDesk: Sendable {
 
   /// Revokes an installation, and ends its appointments and the requests for it.
   ///
+  /// - Parameter only: The generation that a phone has proved to be. If another one has taken its place, nothing changes.
   /// - Returns: The installation, nil if there were only requests; and how many appointments ended.
   @discardableResult
   package func revoke(
-    _ id: InstallationID
+    _ id: InstallationID, only: InstallationIdentity? = nil
   ) async throws(Failure) -> (installation: Installation?, cancelled: Int) {
     let outcome = try await outcome(InstallationScope(id, countsLive: true)) { view, now in
-      Enrolling.revoke(view, at: now)
+      Enrolling.revoke(view, only: only, at: now)
     }
     return (outcome.result, outcome.ended.count)
   }

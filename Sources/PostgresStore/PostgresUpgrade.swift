@@ -115,13 +115,14 @@ struct PostgresUpgrade {
     while true {
       let locks =
         tables.isEmpty ? [] : ["LOCK TABLE \(tables.joined(separator: ", ")) IN ACCESS EXCLUSIVE MODE"]
+      // The time for a lock counts for each table. That for a statement counts for all of them.
       let settings = [
-        "BEGIN", "SET LOCAL lock_timeout = \(timeout)",
-        "SET LOCAL statement_timeout = \(Self.statementTimeout)",
+        "BEGIN", "SET LOCAL lock_timeout = \(timeout)", "SET LOCAL statement_timeout = \(timeout)",
       ]
+      let limit = ["SET LOCAL statement_timeout = \(Self.statementTimeout)"]
       do throws(PostgresFailure) {
         _ = try connection.run(
-          (settings + locks + statements + ["COMMIT"]).map { .plain($0) }, within: .seconds(10))
+          (settings + locks + limit + statements + ["COMMIT"]).map { .plain($0) }, within: .seconds(10))
         return
       } catch {
         // The lock was not to be had, the time for it was over, or two waited for each other.

@@ -228,8 +228,12 @@ package struct ClaimBook: Sendable {
 
   /// Ends claims whose time is over, every other second, until its task is cancelled: also those of a section that a reload has
   /// removed.
-  package func keepLapsing() async {
-    while await clock.hasSlept(until: clock.now + Self.interval) { await lapse() }
+  ///
+  /// - Parameter isClockRight: Whether this process may judge times (`StoreHealth.isClockRight`). If not, it leaves all claims to others.
+  package func keepLapsing(while isClockRight: @Sendable () -> Bool) async {
+    while await clock.hasSlept(until: clock.now + Self.interval) {
+      if isClockRight() { await lapse() }
+    }
   }
 
   /// Ends the claims whose time is over, and gives their allowances back.

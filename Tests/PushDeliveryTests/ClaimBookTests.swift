@@ -6,6 +6,7 @@ import Notices
 import Platform
 import Sealing
 import Store
+import Synchronization
 import TestSupport
 import Testing
 
@@ -137,9 +138,15 @@ import Testing
     let fixture = try PushFixture()
     try await fixture.enrol()
     _ = try await fixture.ask(fixture.push(ScriptedSender()))
-    let task = Task { await fixture.book.keepLapsing() }
+    let isClockRight = Mutex(false)
+    let task = Task { await fixture.book.keepLapsing { isClockRight.withLock { $0 } } }
     try await until { fixture.clock.due == [fixture.clock.now + .seconds(2)] }
     fixture.clock.advance(by: .seconds(60))
+    try await until { fixture.clock.due == [fixture.clock.now + .seconds(2)] }
+    // A process whose clock is wrong leaves them to others.
+    #expect(try await !fixture.hasAllowance())
+    isClockRight.withLock { $0 = true }
+    fixture.clock.advance(by: .seconds(2))
     try await until { fixture.clock.due == [fixture.clock.now + .seconds(2)] }
     #expect(try await fixture.hasAllowance())
     task.cancel()

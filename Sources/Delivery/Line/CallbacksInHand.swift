@@ -4,6 +4,7 @@ import Gate
 package import Platform
 package import Store
 import Synchronization
+import Texts
 
 /// Counts the callbacks of this process, so that an ending server can wait for them. Knows the keys and numbers of callbacks
 /// without a record.
@@ -15,8 +16,8 @@ import Synchronization
 package final class CallbacksInHand: Sendable {
   /// An `Idempotency-Key` and its owner.
   package struct Key: Hashable, Sendable {
-    let callerID: String
-    let text: String
+    @Exact private(set) var callerID: String
+    @Exact private(set) var text: String
 
     init(callerID: String, text: String) {
       self.callerID = callerID
@@ -32,7 +33,7 @@ package final class CallbacksInHand: Sendable {
 
   /// A number, or other matter, and the owner that requested it.
   package struct Number: Hashable, Sendable {
-    let owner: String
+    @Exact private(set) var owner: String
     let matter: CallbackIntent.Matter
 
     init(owner: String, number: E164) {
@@ -40,7 +41,10 @@ package final class CallbacksInHand: Sendable {
       matter = .call(number)
     }
 
-    init(_ intent: CallbackIntent) { (owner, matter) = (intent.owner, intent.matter) }
+    init(_ intent: CallbackIntent) {
+      owner = intent.owner
+      matter = intent.matter
+    }
   }
 
   /// The state of a key for a request.

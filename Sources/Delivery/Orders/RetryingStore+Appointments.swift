@@ -5,7 +5,8 @@ package import Store
 
 extension RetryingStore {
   package func move(_ booking: Booking, at now: Instant) async throws(StoreError) -> MoveResult {
-    try await store.move(booking, at: now)
+    try checkClock()
+    return try await store.move(booking, at: now)
   }
 
   package func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) async throws(StoreError)

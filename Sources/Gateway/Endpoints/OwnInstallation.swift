@@ -22,7 +22,7 @@ extension Handlers {
         throw Problem(.denied, "Only an installation can revoke itself.")
       }
       do throws(InstallationDesk.Failure) {
-        line?.cancelled = try await desk.revoke(installation.client.id).cancelled
+        line?.cancelled = try await desk.revoke(installation.client.id, only: installation.identity).cancelled
       } catch {
         throw Problem(error)
       }

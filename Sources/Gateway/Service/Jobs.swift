@@ -49,7 +49,9 @@ struct Jobs: Sendable {
       await noting
     }
     notices = Task { await noticeKeeper?.run() }
-    lapses = Task { [book = runtime.push?.book] in await book?.keepLapsing() }
+    lapses = Task { [book = runtime.push?.book, health = runtime.storeHealth] in
+      await book?.keepLapsing(while: { health.isClockRight })
+    }
   }
 
   /// Ends all of it but notices, and waits until the last uses of installations are saved.

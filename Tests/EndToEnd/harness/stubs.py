@@ -331,7 +331,8 @@ class Link(Listener):
                         self.losses += 1
                         everybody = list(self.open)
                         self.changed.notify_all()
-                    for one in everybody:
+                    # The other side, too: its socket stays open while the other thread waits for it.
+                    for one in [*everybody, target]:
                         with contextlib.suppress(OSError):
                             one.shutdown(socket.SHUT_RDWR)
                     return

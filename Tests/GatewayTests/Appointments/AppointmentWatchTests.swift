@@ -6,6 +6,7 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
+import Texts
 
 @testable import Appointments
 @testable import Store
@@ -30,7 +31,7 @@ import Testing
 
     /// One of many parties.
     static func party(_ number: Int) -> AppointmentWatch.Party {
-      .owner(callerID: "users", subject: "user \(number)")
+      .owner(callerID: "users", subject: ExactText("user \(number)"))
     }
 
     /// Begins to wait, and returns once the request waits.

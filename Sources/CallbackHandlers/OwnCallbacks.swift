@@ -52,7 +52,8 @@ extension Handlers {
     let owner = visit.caller.owner
     let party: AppointmentWatch.Party =
       visit.caller.hasOwnSubject
-      ? .owner(callerID: ExactText(owner.callerID), subject: ExactText(owner.subject)) : .any(at: visit.address)
+      ? .owner(callerID: ExactText(owner.callerID), subject: ExactText(owner.subject))
+      : .any(at: visit.address)
     let installation = visit.caller.installation?.installation
     let directory = visit.generation.desk?.directory
     let waiting = Task { [clock, watch = appointments.watch] in

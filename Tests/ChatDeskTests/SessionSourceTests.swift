@@ -145,6 +145,14 @@ import Tokens
     #expect(try await desk.vend("zoe").hasPrefix("cooling \(label)"))
   }
 
+  @Test func `where another user's request succeeds, users that met it before are no others`() async throws {
+    let desk = Desk { _, request in request.path.contains("zoe") ? .session("t") : .status(404, "") }
+    for name in ["ann", "bob", "zoe", "cyd", "dan"] { _ = try await desk.vend(name) }
+    #expect(desk.source.status.isWell)
+    _ = try await desk.vend("eve")
+    #expect(!desk.source.status.isWell)
+  }
+
   @Test func `users that met it long ago are no others`() async throws {
     let desk = Desk { _, request in request.path.contains("zoe") ? .session("t") : .status(404, "") }
     for name in ["ann", "bob", "cyd", "dan"] {

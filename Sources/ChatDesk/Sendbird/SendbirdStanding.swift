@@ -11,8 +11,8 @@ struct SendbirdStanding {
   private(set) var latest: SendbirdReport?
   /// The users that met a failure without a code, by its status, and until when that counts.
   private var suspicions: [Int: [UserID: MonotonicTime]] = [:]
-  /// The latest request with such a failure.
-  private var suspect: SendbirdReport?
+  /// The latest request with such a failure, by its status.
+  private var suspects: [Int: SendbirdReport] = [:]
   private var cooldowns: [Cooldown.Kind: Cooldown] = [:]
 
   /// The cool-down in force: the one that lasts longest.
@@ -25,7 +25,7 @@ struct SendbirdStanding {
     guard epoch == self.epoch else { return }
     switch report.failure?.concern {
     case nil, .everyUser: latest = report
-    case .perhapsEveryUser: suspect = report
+    case .perhapsEveryUser: suspects[report.failure?.cause.status ?? 0] = report
     case .thisUser, .unknownUser, .knownUser: break
     }
   }
@@ -47,13 +47,14 @@ struct SendbirdStanding {
       return failure
     }
     suspicions[status] = nil
-    latest = suspect
+    latest = suspects[status]
     return SendbirdFailure(failure.cause)
   }
 
-  /// Ends the cool-downs that began before a request that succeeded.
+  /// Ends the cool-downs that began before a request that succeeded. Not every user meets the failures without a code, then.
   mutating func succeeded(startedAt start: MonotonicTime, of epoch: Int) {
     guard epoch == self.epoch else { return }
+    suspicions = [:]
     for kind in Cooldown.Kind.allCases { cooldowns[kind]?.succeed(startedAt: start) }
   }
 
@@ -79,7 +80,7 @@ struct SendbirdStanding {
   /// - Parameter hasSameToken: Whether the credential stays. The cool-down of another one ends.
   mutating func begin(hasSameToken: Bool) {
     epoch += 1
-    (suspicions, suspect) = ([:], nil)
+    (suspicions, suspects) = ([:], [:])
     guard !hasSameToken else { return }
     cooldowns[.credential] = nil
     latest = nil

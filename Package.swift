@@ -56,11 +56,11 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "SQLiteStore",
-      dependencies: ["Store", "Gate", "JOSE", "Platform", "Sealing", "CSQLite", "Texts"],
+      dependencies: ["Store", "Gate", "JOSE", "Platform", "Sealing", "CSQLite"],
       swiftSettings: strict),
     .target(
       name: "PostgresStore",
-      dependencies: ["Store", "Gate", "JOSE", "Platform", "Sealing", "CLibPQ", "Texts"],
+      dependencies: ["Store", "Gate", "JOSE", "Platform", "Sealing", "CLibPQ"],
       swiftSettings: strict),
     .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: memorySafe),
     .target(name: "Metrics", dependencies: ["HTTP"], swiftSettings: memorySafe),
@@ -135,7 +135,7 @@ let package = Package(
       name: "PushDelivery",
       dependencies: [
         "API", "Callers", "Configuration", "Deciding", "Gate", "HTTP", "Installations", "JOSE", "JSON",
-        "Metrics", "Notices", "Platform", "Records", "Sealing", "Store", "Texts",
+        "Metrics", "Notices", "Platform", "Records", "Sealing", "Store",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -151,7 +151,7 @@ let package = Package(
         "API", "Appointments", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding", "Delivery",
         "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Notices",
         "Platform", "PushDelivery", "Records", "Responses", "Sealing", "Store", "TLS", "Talkdesk", "Tokens",
-        "Upstream", "Texts",
+        "Upstream",
       ],
       swiftSettings: memorySafe),
     .target(

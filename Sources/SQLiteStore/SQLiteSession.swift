@@ -174,8 +174,8 @@ final class SQLiteSession: StoreSession {
   /// Fails for good once the file was removed or replaced: what is written to the open one is lost with this process, and what stands in
   /// the other one may be older than what was promised.
   private func requireSameFile() throws(StoreError) {
-    guard let file else { return }
-    isReplaced = isReplaced || open?.connection.hasMoved == true || SQLiteFile.Identity(path) != file
+    isReplaced = isReplaced || open?.connection.hasMoved == true
+    if let file, SQLiteFile.Identity(path) != file { isReplaced = true }
     guard !isReplaced else {
       throw StoreError(
         .unavailable, "file",

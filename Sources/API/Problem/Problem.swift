@@ -176,7 +176,7 @@ extension Problem.Code {
     case .methodNotAllowed: "This method is not supported here"
     case .requestTimeout: "The request did not arrive in time"
     case .tooMany: "This user has too many installations"
-    case .taken: "This client_id is in use"
+    case .taken: "This id is in use"
     case .requestExpired: "The request for an installation is over"
     case .alreadyDelivered: "The secret was delivered already"
     case .claimExpired: "The claim is over"

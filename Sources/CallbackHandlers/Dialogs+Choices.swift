@@ -116,6 +116,7 @@ extension Handlers {
       deadline: at.advanced(by: late + configuration.callbacks.timeout), mostSnoozes: snoozes)
     let result: ReschedulingResult
     do throws(StoreError) {
+      try callbacks.store.checkClock()
       result = try await visit.push.notices.store.reschedule(change, at: dueClock)
     } catch {
       callbacks.log.storeFailed(error, doing: "reschedule", visit.context)

@@ -71,7 +71,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
   private func forget(_ id: CallbackID) { inHandUntil.withLock { _ = $0.removeValue(forKey: id) } }
 
   /// Throws where this process must not judge times. Keys, dedupe entries and due times would end too early or too late for all instances.
-  func checkClock() throws(StoreError) {
+  package func checkClock() throws(StoreError) {
     guard !isClockRight() else { return }
     throw StoreError(
       .unavailable, "clock",

@@ -85,6 +85,21 @@ import Testing
     #expect(line?["reason"] == "not before its time: closed" && line?["decision"] == "allow")
   }
 
+  @Test func `with a clock that is wrong no answer changes a time, and the id is not spent`() async throws {
+    let fixture = try await DialogFixture()
+    let booked = try await fixture.book(Self.in2Days)
+    let health = fixture.appointments.calls.service.storeHealth
+    health.compared(clockAhead: .seconds(3600))
+    for action in ["connect", "snooze"] {
+      #expect(try await fixture.post(action).status == 503, "\(action)")
+    }
+    let record = try await fixture.look(booked.id)
+    #expect(record.json?["status"] == "scheduled" && record.json?["at"] == .string(Self.in2Days))
+    health.compared(clockAhead: .zero)
+    #expect(try await fixture.post("snooze").status == 204)
+    _ = try await fixture.end()
+  }
+
   @Test func `a snooze is a later time with another id, as often as configured`() async throws {
     let fixture = try await DialogFixture(confirm: "{ snooze: 7m, snoozes: 2 }")
     let booked = try await fixture.book(Self.in2Days)

@@ -159,6 +159,8 @@ final class RunningService: Sendable {
   /// How many requests wait for the change of a record.
   var waitingForChanges: Int { service.runtime.appointments.watch.count }
 
+  /// What is known of the store and its clock.
+  var storeHealth: StoreHealth { service.runtime.storeHealth }
   /// The notices of callbacks, and the records that they are about.
   var notices: (any CallbackNoticeStore)? { service.runtime.push?.notices.store }
   var records: any AppointmentStore { service.runtime.callbacks.store }

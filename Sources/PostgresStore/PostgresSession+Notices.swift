@@ -36,12 +36,13 @@ extension PostgresSession {
         try StoredDevice(row: row, of: device.installation)
       }
       registration = .registered(replaced: before.flatMap { $0.name == device.name ? nil : $0 })
-      return (device.isNamedByApp ? Self.use(device, at: device.registered) : []) + [
+      let put: [PostgresCommand] = [
         .prepared(PostgresStatements.removeDeviceElsewhere, [name, id]),
         .prepared(
           PostgresStatements.putDevice,
           [id, device.platform, device.token, name, "\(device.registered.nanosecondsSinceEpoch)"]),
       ]
+      return put + (device.isNamedByApp ? Self.use(device, at: device.registered) : [])
     }
     return registration
   }

@@ -28,13 +28,16 @@ extension PostgresStatements {
       SELECT \(installationColumns) FROM callgate_device JOIN callgate_installation ON id = installation
       WHERE name = $1::bytea AND registered > $2::bigint AND id <> $3::uuid AND revoked IS NULL
       """)
-  /// Notes that an installation, which was neither revoked nor replaced, uses a name.
+  /// Notes that an installation uses a name, if its device has that name still and it was neither revoked nor replaced. The lock of
+  /// the device comes before that of the name, as in each transaction: what removes the device at this moment also frees the name.
   static let useName = PostgresStatement(
     name: "callgate_use_name",
     sql: """
       INSERT INTO callgate_hook_name AS kept (name, holder, holder_generation, last)
       SELECT $1::bytea, id, generation, $2::bigint FROM callgate_installation
-      WHERE id = $3::uuid AND generation = $4::bigint AND revoked IS NULL
+      JOIN callgate_device AS used ON used.installation = id
+      WHERE id = $3::uuid AND generation = $4::bigint AND revoked IS NULL AND used.name = $1::bytea
+      FOR SHARE OF used
       ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, holder_generation = excluded.holder_generation,
         last = greatest(kept.last, excluded.last)
       """)

@@ -17,11 +17,12 @@ extension SQLiteSession {
     SELECT \(Installation.columns) FROM callgate_device JOIN callgate_installation ON id = installation
     WHERE name = ?1 AND registered > ?2 AND id <> ?3 AND revoked IS NULL
     """
-  /// Notes that an installation, which was neither revoked nor replaced, uses a name.
+  /// Notes that an installation uses a name, if its device has that name still and it was neither revoked nor replaced.
   static let useName = """
     INSERT INTO callgate_hook_name (name, holder, holder_generation, last)
     SELECT ?1, id, generation, ?2 FROM callgate_installation
     WHERE id = ?3 AND generation = ?4 AND revoked IS NULL
+      AND EXISTS (SELECT 1 FROM callgate_device WHERE installation = ?3 AND name = ?1)
     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, holder_generation = excluded.holder_generation,
       last = max(last, excluded.last)
     """
@@ -45,7 +46,6 @@ extension SQLiteSession {
           if let other = Installation(row), other.owner != installation.owner { registration = .taken }
         }
         guard registration != .taken else { return false }
-        try Self.use(device, at: device.registered, open)
       }
       let before = try Self.device(of: device.installation, open)
       registration = .registered(replaced: before.flatMap { $0.name == device.name ? nil : $0 })
@@ -60,6 +60,7 @@ extension SQLiteSession {
         id, .text(device.platform), .text(device.token), .blob(device.name.bytes),
         .integer(device.registered.nanosecondsSinceEpoch),
       ])
+      if device.isNamedByApp { try Self.use(device, at: device.registered, open) }
       return true
     }
     return registration

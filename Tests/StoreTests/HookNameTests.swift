@@ -65,6 +65,31 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
+  func `a notice that ends late gives a name back to nobody`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    try await store.putInstallation(1, user: "ann")
+    try await store.putInstallation(2, user: "bob")
+    _ = try await Self.register(store, 1, at: 0)
+    let device = try #require(try await store.device(of: .numbered(1)))
+    // The phone removes its device while the notice is on its way.
+    try await store.removeDevice(of: .numbered(1))
+    try await store.noteUse(of: device, at: .noon(2))
+    #expect(try await Self.register(store, 2, at: 3) == .registered(replaced: nil))
+    try await store.noteUse(of: device, at: .noon(4))
+    // The name is its new owner's alone.
+    #expect(try await Self.register(store, 1, at: 5) == .taken)
+    #expect(try await Self.register(store, 2, at: 6) == .registered(replaced: nil))
+    // Nor does a device keep the name that it had before.
+    #expect(try await Self.register(store, 1, "b", at: 7) == .registered(replaced: nil))
+    let former = try #require(try await store.device(of: .numbered(1)))
+    _ = try await Self.register(store, 1, "c", at: 8)
+    try await store.noteUse(of: former, at: .noon(80_000))
+    #expect(try await Self.register(store, 2, "b", at: 86_409) != .taken)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
   func `a token of a provider moves to the last one that registers it`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }

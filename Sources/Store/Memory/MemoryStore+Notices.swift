@@ -17,7 +17,10 @@ extension MemoryStore {
   }
   public func noteUse(of device: StoredDevice, at time: Instant) {
     installed.withLock { installed in
-      if installed.living(device.installation) != nil { installed.devices.use(device, at: time) }
+      guard installed.living(device.installation) != nil,
+        installed.devices[device.installation]?.name == device.name
+      else { return }
+      installed.devices.use(device, at: time)
     }
   }
   public func keepNotice(_ notice: StoredNotice) { callbacks.withLock { $0.keep(notice) } }

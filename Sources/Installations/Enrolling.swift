@@ -101,8 +101,7 @@ package enum Enrolling {
     }
     enrolment.state = .delivered
     let installation = installation(
-      client, appID: appID, user: nil, address: enrolment.address, secret: secret, after: view.installation,
-      at: now)
+      client, appID: appID, user: nil, address: enrolment.address, secret: secret, after: view, at: now)
     return (
       InstallationChange(installation: installation, enrolment: enrolment, endsOthers: true),
       .success(.delivered(installation))
@@ -143,19 +142,22 @@ package enum Enrolling {
     }
     guard counts || view.others < terms.perSubject else { return refuse(.tooMany) }
     let installation = installation(
-      client, appID: appID, user: user, address: address, secret: secret, after: view.installation, at: now)
+      client, appID: appID, user: user, address: address, secret: secret, after: view, at: now)
     return (InstallationChange(installation: installation, endsOthers: true), .success(installation))
   }
 
   private static func installation(
     _ client: InstallationClient, appID: String, user: InstallationUser?, address: String,
-    secret: SHA256Digest, after before: Installation?, at now: Instant
+    secret: SHA256Digest, after view: InstallationView, at now: Instant
   ) -> Installation {
-    Installation(
+    let before = view.installation
+    // One that the store has forgotten counts as one.
+    let deliveries = before?.operatorDeliveries ?? (view.isIDSpent ? 1 : 0)
+    return Installation(
       client: client, appID: appID, user: user, address: address, secret: secret,
       // Never an earlier generation, not even after the store has deleted it.
       generation: max(now.nanosecondsSinceEpoch, (before?.generation ?? 0) + 1), createdAt: now, usedAt: now,
-      operatorDeliveries: (before?.operatorDeliveries ?? 0) + (user == nil ? 1 : 0))
+      operatorDeliveries: deliveries + (user == nil ? 1 : 0))
   }
 
   // MARK: Installed ones

@@ -58,6 +58,7 @@ extension PostgresSession {
       return commands.count - 1
     }
     let installation = read(PostgresStatements.installation, [scope.id.id.hex])
+    let spent = read(PostgresStatements.spentID, [scope.id.id.hex])
     let request = scope.request.map {
       read(PostgresStatements.enrolment, [PostgresText.bytea($0.bytes)])
     }
@@ -75,6 +76,7 @@ extension PostgresSession {
     let found = try connection.run(commands, within: Self.span)
     var view = InstallationView(
       installation: try found[installation].rows.first.map(Installation.init(row:)))
+    view.isIDSpent = !found[spent].rows.isEmpty
     view.enrolment = try request.flatMap { found[$0].rows.first }.map(Enrolment.init(row:))
     let count = { (index: Int?) throws(PostgresFailure) in
       Int(try index.flatMap { found[$0].rows.first }?.integer(0) ?? 0)
@@ -219,7 +221,7 @@ extension Installation {
       codes: CodeState(
         lastStep: try row.integer(12), counter: try row.integer(13), failures: try row.integer(14),
         lockedUntil: try row.optionalTime(15)),
-      operatorDeliveries: try row.optionalInteger(16))
+      operatorDeliveries: try row.optionalInteger(16) ?? 1)
   }
 
   fileprivate var parameters: [String?] {

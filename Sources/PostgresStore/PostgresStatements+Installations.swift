@@ -71,22 +71,31 @@ extension PostgresStatements {
         (SELECT count(*) FROM callgate_enrolment WHERE state = 'denied'),
         (SELECT count(*) FROM callgate_enrolment WHERE state = 'approved' AND expires > $1::bigint)
       """)
-  /// Forgets the oldest revoked installations of a user.
+  /// Forgets the oldest revoked installations of a user, but those whose id an operator has approved.
   static let forgetRevoked = PostgresStatement(
     name: "callgate_forget_revoked",
     sql: """
       DELETE FROM callgate_installation WHERE id IN (
         SELECT id FROM callgate_installation
-        WHERE subject = $1 AND caller = $2 AND revoked IS NOT NULL AND coalesce(operator_deliveries, 0) = 0
+        WHERE subject = $1 AND caller = $2 AND revoked IS NOT NULL AND operator_deliveries = 0
         ORDER BY revoked DESC, id DESC OFFSET $3::bigint FOR UPDATE SKIP LOCKED)
       """)
+  /// Forgets installations, and keeps the ids that an operator has approved: their names are spent.
   static let purgeInstallations = PostgresStatement(
     name: "callgate_purge_installations",
     sql: """
-      DELETE FROM callgate_installation WHERE id IN (
-        SELECT id FROM callgate_installation WHERE app = $1 AND used < $2::bigint
-        LIMIT $3::bigint FOR UPDATE SKIP LOCKED)
+      WITH forgotten AS (
+        DELETE FROM callgate_installation WHERE id IN (
+          SELECT id FROM callgate_installation WHERE app = $1 AND used < $2::bigint
+          LIMIT $3::bigint FOR UPDATE SKIP LOCKED)
+        RETURNING id, coalesce(operator_deliveries, 1) AS deliveries
+      ), spent AS (
+        INSERT INTO callgate_spent_id (id) SELECT id FROM forgotten WHERE deliveries > 0 ON CONFLICT DO NOTHING
+      )
+      SELECT id FROM forgotten
       """)
+  static let spentID = PostgresStatement(
+    name: "callgate_spent_id", sql: "SELECT FROM callgate_spent_id WHERE id = $1::uuid")
 
   // MARK: Requests
 

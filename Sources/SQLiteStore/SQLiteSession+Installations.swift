@@ -12,13 +12,22 @@ extension SQLiteSession {
     WHERE code = ? AND +state IN ('pending', 'approved', 'denied') AND expires > ?
     """
 
-  /// Forgets the oldest revoked installations of a user.
+  /// Forgets the oldest revoked installations of a user, but those whose id an operator has approved.
   static let forgetRevoked = """
     DELETE FROM callgate_installation WHERE id IN (
       SELECT id FROM callgate_installation
       WHERE subject = ? AND caller = ? AND revoked IS NOT NULL AND subject IS NOT NULL
-        AND coalesce(operator_deliveries, 0) = 0
+        AND operator_deliveries = 0
       ORDER BY revoked DESC, id DESC LIMIT -1 OFFSET ?)
+    """
+
+  /// The ids of installations of an app that nobody has used since a time. The order makes both statements see the same ones.
+  private static let unused =
+    "SELECT id FROM callgate_installation WHERE used < ?1 AND app = ?2 ORDER BY used, id LIMIT ?3"
+  /// Keeps the ids that an operator has approved, of those that are forgotten: their names are spent.
+  private static let spendIDs = """
+    INSERT OR IGNORE INTO callgate_spent_id (id) SELECT id FROM callgate_installation
+    WHERE id IN (\(unused)) AND coalesce(operator_deliveries, 1) > 0
     """
 
   func installation(_ id: InstallationID) throws(StoreError) -> Installation? {
@@ -50,6 +59,9 @@ extension SQLiteSession {
       let time = SQLiteValue.integer(now.nanosecondsSinceEpoch)
       var view = InstallationView()
       try statements.installation.run([.blob(scope.id.bytes)]) { view.installation = Installation($0) }
+      try SQLiteStatement(open.connection, "SELECT 1 FROM callgate_spent_id WHERE id = ?").run([
+        .blob(scope.id.bytes)
+      ]) { _ in view.isIDSpent = true }
       if let request = scope.request {
         try SQLiteStatement(
           open.connection, "SELECT \(Enrolment.columns) FROM callgate_enrolment WHERE id = ?"
@@ -226,14 +238,15 @@ extension SQLiteSession {
         "DELETE FROM callgate_enrolment WHERE id IN (SELECT id FROM callgate_enrolment WHERE forgotten <= ? LIMIT ?)"
       ).run([.integer(now.nanosecondsSinceEpoch), .integer(most)])
       removed = open.connection.changes
+      let spend = try SQLiteStatement(open.connection, Self.spendIDs)
+      let forget = try SQLiteStatement(
+        open.connection, "DELETE FROM callgate_installation WHERE id IN (\(Self.unused))")
       for (appID, time) in unused where removed < Int(most) {
-        try SQLiteStatement(
-          open.connection,
-          """
-          DELETE FROM callgate_installation
-          WHERE id IN (SELECT id FROM callgate_installation WHERE used < ? AND app = ? LIMIT ?)
-          """
-        ).run([.integer(time.nanosecondsSinceEpoch), .text(appID), .integer(most - Int64(removed))])
+        let values: [SQLiteValue] = [
+          .integer(time.nanosecondsSinceEpoch), .text(appID), .integer(most - Int64(removed)),
+        ]
+        try spend.run(values)
+        try forget.run(values)
         removed += open.connection.changes
       }
       return removed > 0
@@ -268,7 +281,7 @@ extension Installation {
       codes: CodeState(
         lastStep: row.integer(12), counter: row.integer(13), failures: row.integer(14),
         lockedUntil: row.optionalInteger(15).map { Instant(nanosecondsSinceEpoch: $0) }),
-      operatorDeliveries: row.optionalInteger(16))
+      operatorDeliveries: row.optionalInteger(16) ?? 1)
   }
 
   fileprivate var values: [SQLiteValue] {

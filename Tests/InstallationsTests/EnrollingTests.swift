@@ -41,6 +41,31 @@ import Testing
     return nil
   }
 
+  @Test func `only the first delivery on an operator's word has the id as its owner's name`() throws {
+    func owner(after view: InstallationView) throws -> String {
+      var view = view
+      view.enrolment = enrolment(.approved)
+      guard case .success(.delivered(let new)) = poll(view).result else { throw Missing() }
+      return new.owner.subject
+    }
+    let named = client.id.description
+    #expect(try owner(after: InstallationView()) == named)
+    #expect(try owner(after: InstallationView(installation: installation())) != named)
+    // A user's installation counts what came before it.
+    let ann = InstallationUser(callerID: "users", subject: "ann")
+    #expect(try owner(after: InstallationView(installation: installation(user: ann))) == named)
+    let later = Installation(
+      client: client, appID: "shop", user: ann, address: "192.0.2.1", secret: SHA256Digest(of: [2]),
+      generation: 7, createdAt: now, usedAt: now, operatorDeliveries: 1)
+    #expect(try owner(after: InstallationView(installation: later)) != named)
+    // The store has forgotten the first one.
+    var view = InstallationView()
+    view.isIDSpent = true
+    #expect(try owner(after: view).hasPrefix(named + "-"))
+  }
+
+  private struct Missing: Error {}
+
   @Test func `a request that is approved is delivered once, and ends the others`() throws {
     let step = poll(InstallationView(installation: installation(), enrolment: enrolment(.approved)))
     guard case .success(.delivered(let new)) = step.result else {

@@ -191,6 +191,32 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
+  func `an id that an operator has approved stays spent when its installation is forgotten`(
+    _ kind: StoreKind
+  ) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    try await store.putInstallation(1)
+    try await store.putInstallation(2, user: "ann")
+    func isSpent(_ number: Int) async throws -> Bool {
+      try await store.changeInstallation(InstallationScope(.numbered(number)), at: .noon()) { view in
+        (InstallationChange(), view.isIDSpent)
+      }
+    }
+    #expect(try await !isSpent(1))
+    #expect(try await store.purgeInstallations(at: .noon(), unusedSince: ["shop": .noon(99)]) == 2)
+    #expect(try await store.installation(.numbered(1)) == nil)
+    #expect(try await isSpent(1))
+    #expect(try await !isSpent(2))
+    #expect(try await !isSpent(3))
+    // And again.
+    try await store.putInstallation(1)
+    #expect(try await store.purgeInstallations(at: .noon(), unusedSince: ["shop": .noon(99)]) == 1)
+    #expect(try await isSpent(1))
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
   func `a claim is of its generation`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await Self.prepared(kind)
     defer { fixture.end() }

@@ -43,7 +43,8 @@ public struct Installation: Hashable, Sendable {
   public var revokedAt: Instant?
   /// The state of its verified one-time passwords.
   public var codes = CodeState()
-  /// How often a secret for this id was delivered on an operator's word, this one included.
+  /// How often a secret for this id was delivered on an operator's word, this one included. 1 for a row of a release that did not
+  /// count: it may have been.
   public let operatorDeliveries: Int64
 
   /// A record.

@@ -53,6 +53,8 @@ public struct InstallationView: Sendable {
   public var installation: Installation?
   /// The request, if the scope names one.
   public var enrolment: Enrolment?
+  /// Whether an installation of this id that an operator had approved was forgotten.
+  public var isIDSpent = false
   /// How many installations the scope's user has that count; the one of the scope's id is left out.
   public var others = 0
   /// How many requests of the installation can still be approved or delivered, if the scope asks.

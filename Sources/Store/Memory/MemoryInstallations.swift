@@ -10,6 +10,8 @@ import Texts
 struct MemoryInstallations: Sendable {
   private var installations: [InstallationID: Installation] = [:]
   private var enrolments: [SHA256Digest: Enrolment] = [:]
+  /// The ids of forgotten installations that an operator had approved.
+  private var spent: Set<InstallationID> = []
   /// Here, since a device ends together with its installation.
   var devices = MemoryDevices()
 
@@ -24,6 +26,7 @@ struct MemoryInstallations: Sendable {
     _ body: (InstallationView) -> (InstallationChange, Result)
   ) -> (Result, Succession?) {
     var view = InstallationView(installation: installations[scope.id])
+    view.isIDSpent = spent.contains(scope.id)
     view.enrolment = scope.request.flatMap { enrolments[$0] }
     if let counted = scope.user {
       view.others =
@@ -133,6 +136,7 @@ struct MemoryInstallations: Sendable {
     for (id, installation) in installations {
       guard let time = unused[installation.appID], installation.usedAt < time else { continue }
       installations[id] = nil
+      if installation.operatorDeliveries > 0 { spent.insert(id) }
       devices.remove(of: id)
     }
     return before - enrolments.count - installations.count

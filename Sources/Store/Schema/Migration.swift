@@ -409,6 +409,10 @@ package struct Migration: Sendable {
           WHERE subject IS NOT NULL AND revoked IS NOT NULL
         """,
       ]),
+    // The ids of forgotten installations that an operator had approved: their names belong to nobody else.
+    Migration(
+      sqlite: ["CREATE TABLE callgate_spent_id (id BLOB PRIMARY KEY NOT NULL) STRICT, WITHOUT ROWID"],
+      postgres: ["CREATE TABLE callgate_spent_id (id uuid PRIMARY KEY)"]),
   ]
 
   /// Extends stops of both access and callbacks: before tickets and installations, these were stops of all actions.

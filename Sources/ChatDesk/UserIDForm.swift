@@ -1,5 +1,6 @@
 // Makes the Sendbird user id of a user from the authenticated subject.
 
+import Gate
 import JOSE
 package import Texts
 
@@ -7,8 +8,14 @@ package import Texts
 package struct DeskUser: Sendable {
   /// The user at Sendbird.
   package let id: UserID
-  /// The subject that the id was made of.
-  package let subject: String
+  /// The subject of the requests that get something for this user. Of an installation, the id may be made of another name.
+  package let subject: String?
+
+  /// Whether a grant is for this user.
+  func isNamed(by grant: borrowing Grant) -> Bool {
+    guard let subject else { return false }
+    return grant.subject?.hasSameBytes(as: subject) == true
+  }
 }
 
 /// The id of a user at Sendbird.
@@ -49,12 +56,15 @@ public struct UserIDForm: Hashable, Sendable {
     else { return nil }
   }
 
-  /// The user of a subject.
-  /// - Parameter callerID: The caller that the subject belongs to.
-  package func user(_ subject: String, of callerID: String) -> DeskUser {
+  /// The user of an owner.
+  /// - Parameters:
+  ///   - owner: The owner's name: the subject, but of an installation that is not the first of its id a name of its own.
+  ///   - callerID: The caller that the owner belongs to.
+  ///   - subject: The subject of the owner's requests, which grants name.
+  package func user(_ owner: String, of callerID: String, requestedAs subject: String?) -> DeskUser {
     // Most forms are the subject alone, and need no other text.
     let isPlain = before.isEmpty && after.isEmpty
-    let text = isPlain ? subject : part(before, callerID) + subject + part(after, callerID)
+    let text = isPlain ? owner : part(before, callerID) + owner + part(after, callerID)
     return DeskUser(id: UserID(text: Self.shortened(text)), subject: subject)
   }
 

@@ -126,7 +126,8 @@ extension Handlers {
           deadline: facts.instant.advanced(by: terms.timeout))
         let requested = RequestedTicket(
           ticket: asked.ticket, caller: caller,
-          user: served.userIDs.user(owner.subject, of: owner.callerID), desk: tickets, facts: facts,
+          user: served.userIDs.user(owner.subject, of: owner.callerID, requestedAs: caller.subject),
+          desk: tickets, facts: facts,
           intent: intent, deadline: ticketing.start + terms.timeout)
         guard ticketing.mayWait else { return .respond(refuse(&ticketing, .tooManyWaiting)) }
         callbacks.inHand.enter()

@@ -26,6 +26,13 @@ func grant(_ subject: String = "ann", _ action: Action = .access) throws -> Gran
 /// A user by the subject alone.
 func user(_ subject: String = "ann") -> DeskUser { UserIDForm.subjectAlone.user(subject, of: "app") }
 
+extension UserIDForm {
+  /// The user of an owner whose name is the subject.
+  func user(_ subject: String, of callerID: String) -> DeskUser {
+    user(subject, of: callerID, requestedAs: subject)
+  }
+}
+
 /// Settings of a made-up application.
 func sendbird(_ token: String = "master", life: Duration = .seconds(3600)) -> SendbirdSettings {
   SendbirdSettings(

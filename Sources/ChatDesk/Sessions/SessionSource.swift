@@ -100,8 +100,7 @@ package final class SessionSource: Sendable {
 
   private static func check(_ grant: borrowing Grant, _ user: DeskUser) {
     precondition(grant.action == .access, "a token for a client without a grant of access")
-    precondition(
-      grant.subject?.hasSameBytes(as: user.subject) == true, "a token of another user than was granted")
+    precondition(user.isNamed(by: grant), "a token of another user than was granted")
   }
 
   private func cached(_ user: UserID, _ now: MonotonicTime, _ lane: Int?) -> SessionToken? {

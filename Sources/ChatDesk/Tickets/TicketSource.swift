@@ -74,8 +74,7 @@ package final class TicketSource: Sendable {
     deadline: MonotonicTime, trace: TraceContext? = nil
   ) async -> TicketOutcome {
     precondition(grant.action == .ticket, "a ticket without a grant")
-    precondition(
-      grant.subject?.hasSameBytes(as: user.subject) == true, "a ticket of another user than was granted")
+    precondition(user.isNamed(by: grant), "a ticket of another user than was granted")
     let (api, epoch) = state.withLock { ($0.api, $0.standing.epoch) }
     let start = time.now
     guard start + SendbirdAPI.shortestAttempt < deadline else { return .notOpened(.late) }

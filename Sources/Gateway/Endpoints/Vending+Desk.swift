@@ -22,7 +22,8 @@ struct SessionRequest: Sendable {
   /// Nil for an app without a desk.
   init?(_ caller: Caller, _ app: App?, _ generation: Generation) {
     guard let name = app?.desk, let desk = generation.desks[name] else { return nil }
-    user = desk.userIDs.user(caller.owner.subject, of: caller.owner.callerID)
+    let owner = caller.owner
+    user = desk.userIDs.user(owner.subject, of: owner.callerID, requestedAs: caller.subject)
     source = desk.source
   }
 }

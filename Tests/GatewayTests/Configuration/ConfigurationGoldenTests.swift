@@ -166,7 +166,7 @@ import Upstream
     #expect(desk.tokenLife == .seconds(7200))
     #expect(desk.takesTickets && desk.deskToken != nil)
     #expect(desk.deskURL == "https://desk.example")
-    #expect(desk.userIDs.user("ann", of: "by-url").id.text == "u-ann")
+    #expect(desk.userIDs.user("ann", of: "by-url", requestedAs: "ann").id.text == "u-ann")
     let notices = try #require(configuration.notices)
     #expect(notices.platforms == [.fcm, .apns, .http])
     #expect(notices.fcm?.projectID == "shop-1")

@@ -65,7 +65,7 @@ import Testing
         )
       ).configuration.desks.first)
     #expect(desk.tokenLife == .seconds(30 * 86_400))
-    #expect(desk.userIDs.user("ann", of: "shop").id.text == "shop:ann")
+    #expect(desk.userIDs.user("ann", of: "shop", requestedAs: "ann").id.text == "shop:ann")
     #expect(desk.url == "http://127.0.0.1:7")
   }
 

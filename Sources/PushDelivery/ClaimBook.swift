@@ -212,7 +212,7 @@ package struct ClaimBook: Sendable {
   /// - Throws: `rate_limited` above 60 in a minute.
   package func countUnknown(from address: IPAddress) async throws(Problem) {
     let now = now
-    switch await ledger.take([AddressLimit.unknownNotices.charge(address)], at: now) {
+    switch await ledger.take([AddressLimit.unknownNotices.charge(address)], at: now).outcome {
     case .taken: return
     case .refused(_, let states):
       let denial = AddressLimit.unknownNotices.denial(states, at: now)

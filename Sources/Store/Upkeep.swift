@@ -1,13 +1,12 @@
-// The regular background work on a store: recovery, kill switch refresh, health checks, leases and cleanup.
+// The regular background work on a store: recovery, kill switch refresh, health checks and cleanup.
 
 public import Gate
 public import Platform
 
 /// Recovers callbacks of ended processes, refreshes the kill switch, writes every three seconds to test the
-/// store, gives unused leases back and purges. The store's health shows its failures. With a wrong clock it neither recovers nor purges.
+/// store, and purges. The store's health shows its failures. With a wrong clock it neither recovers nor purges.
 public struct Upkeep: Sendable {
   private let store: any Store
-  private let ledger: AllowanceLedger
   private let board: StopBoard
   private let clock: any TimeSource
   private let inHand: @Sendable (Instant) -> Set<CallbackID>
@@ -25,7 +24,7 @@ public struct Upkeep: Sendable {
   ///   - saved: Gets each stop that the store has now saved and could not save before.
   ///   - unused: Returns the latest last use of the installations to remove at a time; nil to remove none.
   public init(
-    store: any Store, ledger: AllowanceLedger, board: StopBoard, clock: any TimeSource,
+    store: any Store, board: StopBoard, clock: any TimeSource,
     inHand: @escaping @Sendable (Instant) -> Set<CallbackID> = { _ in [] },
     recovered: @escaping @Sendable (RecoveredRecords) -> Void = { _ in },
     ended: @escaping @Sendable ([Stop]) -> Void = { _ in },
@@ -38,13 +37,12 @@ public struct Upkeep: Sendable {
     self.saved = saved
     self.recovered = recovered
     self.store = store
-    self.ledger = ledger
     self.board = board
     self.clock = clock
   }
 
   /// Works until its task is cancelled. It refreshes the kill switch each second, beside it callbacks each
-  /// second and leases every two, and beside those it purges every minute. A stop and the sign of life must
+  /// second, and beside those it purges every minute. A stop and the sign of life must
   /// not wait for slow work after a busy day.
   public func run() async {
     async let stops: Void = everySecond { _ in
@@ -88,7 +86,6 @@ public struct Upkeep: Sendable {
     }
     // The store's health shows a failure.
     if turn % 3 == 0 { do throws(StoreError) { try await store.ping() } catch {} }
-    if turn % 2 == 1 { await ledger.sweep(at: now) }
   }
 
   private func purge() async {

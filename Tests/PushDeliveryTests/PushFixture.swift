@@ -116,9 +116,8 @@ struct PushFixture {
       action: .access, callerID: "installation", subject: "ann", appID: "shop", address: nil, phone: nil,
       claims: [], instant: now)
     let decision = policy.decide(facts, states: FetchedStates())
-    guard
-      case .granted(_, let grant) = decision.settled(await ledger.take(decision.charges, at: now), at: now)
-    else { return nil }
+    let taking = await ledger.take(decision.charges, at: now)
+    guard case .granted(_, let grant) = decision.settled(taking.outcome, at: now) else { return nil }
     return Once(grant)
   }
 

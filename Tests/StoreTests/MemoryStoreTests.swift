@@ -28,42 +28,13 @@ import Testing
     #expect(store.footprint.bytes < 100_000)
   }
 
-  @Test func `what is over is forgotten as others are written`() throws {
-    let store = MemoryStore()
-    let allowances = try Allowances([try Allowances.rate(limit: 60, per: 60)])
-    // A thousand a second, each kept for a second: never much more than that.
-    for number in 0..<20_000 {
-      let now = Instant.noon(Double(number) / 1000)
-      let charges = allowances.charges("\(number)", at: now)
-      #expect(store.take(charges, charges.map { store.id(of: $0.key) }, at: now).isTaken)
-    }
-    #expect(store.footprint.count < 6000, "\(store.footprint)")
-  }
-
-  @Test func `the ledger before it answers everything at once and exactly`() throws {
-    let ledger = AllowanceLedger(store: MemoryStore())
-    let allowances = try Allowances([
-      try Allowances.rate(limit: 5, per: 60), try Allowances.quota(limit: 3, key: .subject),
-    ])
-    var granted = 0
-    for _ in 0..<10 {
-      let view = ledger.view(at: .noon())
-      let decision = allowances.policy.decide(allowances.facts(at: .noon()), states: view)
-      #expect(!view.isIncomplete)
-      guard case .allow(let clearance) = decision.outcome else { continue }
-      let (_, grant) = decision.settled(try #require(view.take(clearance.charges)), at: .noon()).parts()
-      granted += 1
-      #expect(grant?.statuses.map(\.count.remaining) == [Int64(5 - granted), Int64(3 - granted)])
-    }
-    #expect(granted == 3)
-  }
   @Test func `after the clock went back, what was used later refuses nothing once it is forgotten`()
     async throws
   {
     let ledger = AllowanceLedger(store: MemoryStore())
     let allowances = try Allowances([try Allowances.rate(limit: 2, per: 60), try Allowances.quota(limit: 2)])
     func takes(at now: Instant) async -> Bool {
-      await ledger.take(allowances.charges(at: now), at: now).isTaken
+      await ledger.take(allowances.charges(at: now), at: now).outcome.isTaken
     }
     let tomorrow = Instant.noon(86_400)
     #expect(await takes(at: tomorrow))

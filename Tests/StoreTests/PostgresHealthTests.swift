@@ -260,8 +260,8 @@ struct PostgresHealthTests {
     let started = clock.now
     for _ in 0..<100 {
       // As a request of a rule that allows without its store, or only audits.
-      #expect(await kind { _ = try await ledger.states(of: charges, at: .noon()) } == .unavailable)
-      guard case .unavailable = await ledger.take(charges, at: .noon()) else {
+      #expect(await kind { _ = try await ledger.states(of: charges) } == .unavailable)
+      guard case .unavailable = await ledger.take(charges, at: .noon()).outcome else {
         Issue.record("taken from a store that hangs")
         break
       }

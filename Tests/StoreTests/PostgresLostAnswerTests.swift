@@ -228,25 +228,6 @@ struct PostgresLostAnswerTests {
     await place.end()
   }
 
-  @Test(arguments: [false, true])
-  func `leases that were returned without an answer are returned once`(_ closes: Bool) async throws {
-    let place = try await Place()
-    let allowances = try Allowances([try Allowances.quota(limit: 1000)])
-    let charges = allowances.charges(at: .noon())
-    for _ in 0..<400 { #expect(try await place.store.take(charges, at: .noon()).isTaken) }
-    let ledger = AllowanceLedger(store: place.store, settings: .shared)
-    for _ in 0..<7 { #expect(await ledger.take(charges, at: .noon()).isTaken) }
-    // A refill that is under way would keep its lease.
-    await ledger.settle()
-    let before = try #require(try await place.store.states(of: charges.map(\.key))[0]?.count)
-    #expect(before > 407, "nothing is leased")
-    place.proxy.cut([.afterCommit])
-    if closes { await ledger.close(at: .noon(600)) } else { await ledger.sweep(at: .noon(600)) }
-    #expect(place.proxy.count == 1)
-    #expect(try await place.store.states(of: charges.map(\.key))[0]?.count == 407)
-    await place.end()
-  }
-
   @Test
   func `however often answers are lost, no more is in use than the limit, and nothing is given back twice`()
     async throws

@@ -15,7 +15,7 @@ import Testing
     let here = StopBoard(store: ScriptedStore(memory, sharing: .instances), clock: clock)
     let store = ScriptedStore(memory, sharing: .instances)
     let elsewhere = StopBoard(store: store, clock: clock)
-    let upkeep = Upkeep(store: store, ledger: AllowanceLedger(store: store), board: elsewhere, clock: clock)
+    let upkeep = Upkeep(store: store, board: elsewhere, clock: clock)
     let task = Task { await upkeep.run() }
     await clock.untilSleepers(2)
     try await here.stop(Stop(.caller("ios-app"), .access, since: 5))
@@ -232,7 +232,7 @@ import Testing
     let begun = Instant(seconds: clock.unixTime.seconds)
     _ = store.begin(.made(at: begun), at: begun)
     let upkeep = Upkeep(
-      store: store, ledger: AllowanceLedger(store: store), board: StopBoard(store: store, clock: clock),
+      store: store, board: StopBoard(store: store, clock: clock),
       clock: clock, recovered: { count in told.withLock { $0.append(count) } })
     let task = Task { await upkeep.run() }
     // Its deadline and the grace: 20 s and 10 s.
@@ -261,7 +261,7 @@ import Testing
     clock.advance(by: .seconds(999_999))
     store.health.compared(clockAhead: isRight ? .seconds(9) : .seconds(999_999))
     let upkeep = Upkeep(
-      store: store, ledger: AllowanceLedger(store: store), board: StopBoard(store: store, clock: clock),
+      store: store, board: StopBoard(store: store, clock: clock),
       clock: clock)
     let task = Task { await upkeep.run() }
     for _ in 0..<32 {
@@ -284,7 +284,7 @@ import Testing
     let store = ScriptedStore(memory, sharing: .instances)
     store.setPurging(true)
     let board = StopBoard(store: store, clock: clock)
-    let upkeep = Upkeep(store: store, ledger: AllowanceLedger(store: store), board: board, clock: clock)
+    let upkeep = Upkeep(store: store, board: board, clock: clock)
     let task = Task { await upkeep.run() }
     var seconds = 0
     while !store.isPurging {
@@ -376,7 +376,7 @@ import Testing
     )
     let told = Mutex<[Stop]>([])
     let upkeep = Upkeep(
-      store: store, ledger: AllowanceLedger(store: store), board: elsewhere, clock: clock,
+      store: store, board: elsewhere, clock: clock,
       ended: { stops in told.withLock { $0 += stops } })
     let task = Task { await upkeep.run() }
     let now = clock.unixTime.seconds

@@ -25,14 +25,8 @@ enum KeyFigures {
     ProcessSetup.returnLargeBlocks()
     let policy = try RuleFigures.policy(rules)
     let store = MemoryStore()
-    let ledger = AllowanceLedger(store: store)
     let before = resident()
-    for number in 0..<count {
-      let view = ledger.view(at: start)
-      guard case .taken? = view.take(charges(policy, number, view)) else {
-        preconditionFailure("the benchmark's own request was refused")
-      }
-    }
+    for number in 0..<count { _ = store.take(charges(policy, number), at: start) }
     let after = resident()
     let forgotten = store.purge(at: end)
     precondition(forgotten == count, "\(forgotten) of \(count) were forgotten")
@@ -42,7 +36,7 @@ enum KeyFigures {
     ]
   }
 
-  /// In SQLite, through the leases; the file is on a disk of its own account.
+  /// In SQLite; the file is on a disk of its own account.
   static func sqlite(seconds: Double) throws -> [Figure] {
     let path = "\(temporaryFolder)/callgate-keys-\(getpid()).sqlite3"
     defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
@@ -53,8 +47,8 @@ enum KeyFigures {
     let (after, forgotten, left) = try wait { () async throws -> (Int, Int, Int) in
       try await store.migrate()
       for batch in stride(from: 0, to: inFile, by: 250) {
-        let together = (batch..<batch + 250).flatMap { charges(policy, $0, FetchedStates()) }
-        guard case .taken = await ledger.take(together, at: start) else {
+        let together = (batch..<batch + 250).flatMap { charges(policy, $0) }
+        guard case .taken = await ledger.take(together, at: start).outcome else {
           preconditionFailure("the benchmark's own request was refused")
         }
       }
@@ -72,13 +66,11 @@ enum KeyFigures {
     AllowanceKey(rule: "per-user", party: .subject("user-\(number)@shop.example"))
   }
 
-  private static func charges(_ policy: Policy, _ number: Int, _ states: some AllowanceStates)
-    -> [AllowanceCharge]
-  {
+  private static func charges(_ policy: Policy, _ number: Int) -> [AllowanceCharge] {
     let facts = Facts(
       action: .access, callerID: "app-users", subject: "user-\(number)@shop.example", address: nil,
       phone: nil, instant: start)
-    guard case .allow(let clearance) = policy.decide(facts, states: states).outcome else {
+    guard case .allow(let clearance) = policy.decide(facts, states: PresumedStates()).outcome else {
       preconditionFailure("the benchmark's own request was refused")
     }
     return clearance.charges

@@ -36,7 +36,7 @@ enum RuleFigures {
 
   static func measure(seconds: Double) throws -> [Figure] {
     let policy = try policy(rules)
-    let ledger = AllowanceLedger(store: MemoryStore())
+    let store = MemoryStore()
     let claims = [FactMember("sub", .string("ann")), FactMember("tier", .string("gold"))]
     let address = IPAddress(v4: 0xCB00_7109)
     var now = Instant(seconds: 1_795_176_000)
@@ -49,11 +49,11 @@ enum RuleFigures {
         claims: claims, instant: now)
       facts.fields.append(RequestField(lowercaseName: "x-app-version", value: "2.4.1"))
       facts.fields.append(RequestField(lowercaseName: "x-platform", value: "ios"))
-      let view = ledger.view(at: now)
       var evaluation = policy.evaluation(of: facts)
-      guard case .decided(let decision) = evaluation.next(view),
-        let outcome = view.take(decision.charges)
-      else { preconditionFailure("the benchmark's own request was refused") }
+      guard case .decided(let decision) = evaluation.next(PresumedStates()) else {
+        preconditionFailure("the benchmark's own request was refused")
+      }
+      let outcome = store.take(decision.charges, at: now)
       guard case .granted(let settled, let grant) = decision.settled(outcome, at: now) else {
         preconditionFailure("not every allowance was taken")
       }

@@ -88,62 +88,71 @@ package struct Decider: Sendable {
   /// The result of the rules without a wait.
   package enum AtOnce: ~Copyable {
     case ruled(Ruling)
-    /// No rule refuses, and only the store can take the allowances: call `take`. Nothing has been taken.
-    case untaken(Decision)
-    /// A remote policy or the store must be asked: call `rule`. Nothing has been taken.
-    case undecided
+    /// A remote policy or the store must be asked: call `ruling`, with what is known so far. Nothing has been taken.
+    case undecided(Preliminary)
   }
 
-  /// Asks the rules, and takes the allowances of an allowed request, without a wait.
+  /// What the rules say before a remote policy or the store is asked.
+  package struct Preliminary: Sendable {
+    /// Nil where more than the taking of allowances is left to ask.
+    fileprivate let allowed: Decision?
+  }
+
+  /// Asks the rules without a wait.
   ///
-  /// - Parameter takes: Whether allowances are taken; a probe takes none.
+  /// - Parameter takes: Whether an allowed request takes from allowances; a probe takes nothing.
   package func ruleAtOnce(_ facts: Facts, taking takes: Bool) -> AtOnce {
-    let view = ledger.view(at: facts.instant, taking: takes)
+    let states = PresumedStates()
     var evaluation = policy.evaluation(of: facts)
-    guard case .decided(let decision) = evaluation.next(view), !view.isIncomplete else { return .undecided }
-    guard takes else { return view.isExact ? .ruled(Ruling(untaken: decision, facts, view)) : .undecided }
-    let charges = decision.charges
-    guard !charges.isEmpty else { return .ruled(Ruling(decision, .taken([]), facts)) }
-    guard let outcome = view.take(charges) else { return .untaken(decision) }
-    return .ruled(Ruling(decision, outcome, facts))
-  }
-
-  /// Takes the allowances of an allowed request from the store.
-  package func take(_ decision: Decision, _ facts: Facts) async -> Ruling {
-    let charges = decision.charges
-    return Ruling(
-      decision, charges.isEmpty ? .taken([]) : await ledger.take(charges, at: facts.instant), facts)
+    guard case .decided(let decision) = evaluation.next(states) else {
+      return .undecided(Preliminary(allowed: nil))
+    }
+    guard states.wereAsked else { return .ruled(Ruling(decision, .taken([]), facts)) }
+    // An allowed request takes at once: the store's states then decide about it.
+    return .undecided(Preliminary(allowed: takes && decision.denial == nil ? decision : nil))
   }
 
   /// Asks the rules, remote policies among them, and the store.
   ///
-  /// - Parameter deadline: The deadline of the response; nil for none.
+  /// - Parameters:
+  ///   - known: What `ruleAtOnce` has found; nil to begin with that.
+  ///   - deadline: The deadline of the response; nil for none.
   /// - Throws: A problem if there is no decision: too many requests wait for a policy, or the deadline passed. Then nothing has been
   ///   taken.
-  package func rule(_ facts: Facts, taking takes: Bool, deadline: MonotonicTime? = nil) async throws(Problem)
-    -> Ruling
-  {
-    guard takes else {
-      let kept = await states(for: facts)
-      return Ruling(untaken: try await decide(facts, kept, deadline: deadline), facts, kept)
+  package func ruling(
+    _ facts: Facts, taking takes: Bool, after known: Preliminary? = nil, deadline: MonotonicTime? = nil
+  ) async throws(Problem) -> Ruling {
+    let preliminary: Preliminary
+    if let known {
+      preliminary = known
+    } else {
+      switch ruleAtOnce(facts, taking: takes) {
+      case .ruled(let ruling): return ruling
+      case .undecided(let found): preliminary = found
+      }
     }
-    // If only brakes count, the store is asked once: the charge itself decides about brakes.
+    if let decision = preliminary.allowed { return await take(decision, facts) }
+    guard takes else {
+      let saved = await states(for: facts)
+      return Ruling(untaken: try await decide(facts, saved, deadline: deadline), facts, saved)
+    }
+    // No remote policy is asked about a request that an earlier rule refuses. Brakes come last, so they can wait for the taking.
     let isKnown = !policy.charges(for: facts, taking: true).isEmpty
-    let kept = isKnown ? await states(for: facts) : FetchedStates()
-    var decision = try await decide(facts, kept, deadline: deadline)
+    let saved = isKnown ? await states(for: facts) : FetchedStates()
+    var decision = try await decide(facts, saved, deadline: deadline)
     if decision.waits, !isKnown { decision.wait(facts, await states(for: facts)) }
     return await take(decision, facts)
   }
 
-  /// Asks the rules: at once if possible, otherwise with the store and remote policies.
-  package func ruling(_ facts: Facts, taking takes: Bool, deadline: MonotonicTime) async throws(Problem)
-    -> Ruling
-  {
-    switch ruleAtOnce(facts, taking: takes) {
-    case .ruled(let ruling): ruling
-    case .untaken(let decision): await take(decision, facts)
-    case .undecided: try await rule(facts, taking: takes, deadline: deadline)
+  /// Takes the allowances of an allowed request from the store, all or none.
+  private func take(_ decision: Decision, _ facts: Facts) async -> Ruling {
+    let charges = decision.charges
+    let taking = await ledger.take(charges, at: facts.instant)
+    if case .taken(let receipts) = taking.outcome, receipts.count == charges.count {
+      return Ruling(decision, taking.outcome, facts)
     }
+    // The states say which rule refuses, how long to wait, and what rules in audit mode would refuse.
+    return Ruling(decision.again(taking.states), taking.outcome, facts)
   }
 
   /// Asks rules about a request that takes no allowances: one that was made before, or that the rules have allowed before.
@@ -190,7 +199,7 @@ package struct Decider: Sendable {
     let charges = policy.charges(for: facts)
     guard !charges.isEmpty else { return FetchedStates() }
     do throws(StoreError) {
-      return try await ledger.states(of: charges, at: facts.instant)
+      return try await ledger.states(of: charges)
     } catch {
       // Each rule decides by its `on_store_failure`.
       return UnavailableStates()

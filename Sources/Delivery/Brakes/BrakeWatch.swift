@@ -44,7 +44,7 @@ package final class BrakeWatch: Sendable {
     let charges = policy.sharedBrakes
     guard !charges.isEmpty else { return }
     do throws(StoreError) {
-      let states = try await ledger.states(of: charges, at: Instant(clock.unixTime))
+      let states = try await ledger.states(of: charges)
       for charge in charges {
         guard let brake = charge.brake, case .state(let state) = states.lookup(charge.key) else { continue }
         gauge(brake).earned.max(state.mark, ordering: .relaxed)

@@ -28,8 +28,6 @@ public struct AllowanceReceipt: Sendable {
   let party: AllowanceParty
   /// The state right after the charge.
   public let taken: AllowanceState
-  /// How many are certainly left; nil where that follows from `taken`. Set where others may hold or have taken some.
-  public var left: Int64?
 
   /// Whose allowance.
   public var key: AllowanceKey { AllowanceKey(rule: rule.name, party: party) }
@@ -38,13 +36,8 @@ public struct AllowanceReceipt: Sendable {
   /// The brake whose allowance it is; nil for a configured rule's.
   public var brake: Brake? { rule.brake }
 
-  /// What to tell the caller: no more than is left.
-  func count(at now: Instant) -> AllowanceCount {
-    let plan = rule.plan
-    let count = plan.count(of: taken, at: now)
-    guard let left, left < count.remaining else { return count }
-    return plan.count(of: plan.state(used: plan.full - left, at: now), at: now)
-  }
+  /// What to tell the caller: what was left right after the charge.
+  func count(at now: Instant) -> AllowanceCount { rule.plan.count(of: taken, at: now) }
 
   /// The state after giving the charge back; nil for no state.
   public func givenBack(to state: AllowanceState?, at now: Instant) -> AllowanceState? {

@@ -32,19 +32,21 @@ public enum AllowanceLookup: Hashable, Sendable {
 public protocol AllowanceStates {
   /// The known state of an allowance.
   func lookup(_ key: AllowanceKey) -> AllowanceLookup
-
-  /// The policy reads the retry time of a refusal from `lookup` of this allowance. A view that knows only
-  /// that enough is left must return the exact state here.
-  func waits(for charge: AllowanceCharge)
-
-  /// Whether the policy may skip the brakes of a request that is charged right afterwards. Brakes come last,
-  /// so the charge gives the same result.
-  var leavesBrakesToTaking: Bool { get }
 }
 
-extension AllowanceStates {
-  public func waits(for charge: AllowanceCharge) {}
-  public var leavesBrakesToTaking: Bool { false }
+/// States for a decision that is made before the store is asked: every allowance counts as unused. They note whether the decision
+/// depends on any. A store's states may turn such a decision into a refusal, or into another one, and never into a permission.
+public final class PresumedStates: AllowanceStates {
+  /// Whether the policy looked up an allowance.
+  public private(set) var wereAsked = false
+
+  /// States that were not asked yet.
+  public init() {}
+
+  public func lookup(_ key: AllowanceKey) -> AllowanceLookup {
+    wereAsked = true
+    return .unused
+  }
 }
 
 /// States that were fetched before. An allowance that is missing here is unused.

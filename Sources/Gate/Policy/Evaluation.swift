@@ -175,7 +175,6 @@ public struct Evaluation: Sendable {
       preconditionFailure("evaluation of a rate rule without an allowance")
     }
     let party = rule.scope.party(of: held.value)
-    guard rule.brake == nil || !states.leavesBrakesToTaking else { return charge(rule, party) }
     let state: AllowanceState?
     switch states.lookup(AllowanceKey(rule: rule.name, party: party)) {
     case .unused: state = nil
@@ -199,6 +198,29 @@ public struct Evaluation: Sendable {
     marks[verdictIndex] = .allow
     if charges.isEmpty { charges.reserveCapacity(policy.mostCharges) }
     charges.append(AllowanceCharge(rule: rule, party: party))
+  }
+}
+
+extension Decision {
+  /// The decision on the same request with the store's states. Remote policies are not asked again: their answers stand.
+  ///
+  /// A refusal stays as it is. States refuse what was allowed, or allow it too, so no policy can come up that was not asked.
+  public func again(_ states: some AllowanceStates) -> Decision {
+    guard case .allow(let clearance) = outcome else { return self }
+    var evaluation = policy.evaluation(of: clearance.facts)
+    while true {
+      switch evaluation.next(states) {
+      case .decided(let decision): return decision
+      case .asks: evaluation.repeatAnswer(of: self)
+      }
+    }
+  }
+}
+
+extension Evaluation {
+  /// Takes the answer that an earlier decision on the same request got, or skips the rule as that one did.
+  fileprivate mutating func repeatAnswer(of earlier: Decision) {
+    if let known = earlier.answers[index] { answer(known) } else { skip() }
   }
 }
 

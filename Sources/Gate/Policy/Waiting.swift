@@ -46,7 +46,6 @@ extension Policy {
     for entry in entries where entry.isEnforced && Self.applies(entry, scope) {
       guard case .allowance(let rule) = entry.question else { continue }
       let charge = AllowanceCharge(rule: rule, party: rule.scope.party(of: facts))
-      states.waits(for: charge)
       // The store did not return a state, so there is no time to wait for. An unused allowance needs no wait.
       guard case .state(let state) = states.lookup(charge.key) else { continue }
       allowances.append((rule.plan, state))

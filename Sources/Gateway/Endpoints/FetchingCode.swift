@@ -182,7 +182,7 @@ extension Handlers {
     }
     let ruling: Ruling
     do throws(Problem) {
-      ruling = try await decider.rule(
+      ruling = try await decider.ruling(
         requested.facts, taking: true,
         deadline: work.start + work.generation.configuration.tokens.deadline)
     } catch {
@@ -225,7 +225,7 @@ extension Handlers {
     of address: IPAddress, _ ledger: AllowanceLedger
   ) async throws(Problem) -> [AllowanceReceipt] {
     let now = Instant(clock.unixTime)
-    switch await ledger.take([AddressLimit.enrolments.charge(address)], at: now) {
+    switch await ledger.take([AddressLimit.enrolments.charge(address)], at: now).outcome {
     case .taken(let receipts): return receipts
     case .refused(_, let states):
       let denial = AddressLimit.enrolments.denial(states, at: now)

@@ -72,7 +72,7 @@ extension Handlers {
   ) async throws(Problem) -> [AllowanceStatus] {
     let device = try await push.book.device(of: id)
     let generation = vending.generation
-    let ruling = try await generation.decider.rule(
+    let ruling = try await generation.decider.ruling(
       facts, taking: sends, deadline: vending.start + generation.configuration.tokens.deadline)
     vending.note(ruling)
     let statuses = ruling.statuses

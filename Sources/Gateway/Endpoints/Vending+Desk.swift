@@ -48,11 +48,7 @@ extension Handlers {
       vending.record.cache = .hit
       return .respond(answer(&vending, token, statuses, at: circumstances.now))
     case .notCached(let grant):
-      guard vending.mayWait else {
-        let receipts = grant.receipts
-        if !receipts.isEmpty { Task { [vending] in await giveBack(receipts, vending) } }
-        return .respond(refuse(&vending, .tooManyWaiting))
-      }
+      guard vending.mayWait else { return .respond(refuse(&vending, .tooManyWaiting)) }
       let granted = Once(grant)
       return .later { [self, vending] in
         $0.respond(await fetch(vending, granted.take(), session, statuses))
@@ -60,12 +56,25 @@ extension Handlers {
     }
   }
 
-  /// Gets a user's token, in one request to Sendbird for all requests that wait for this user. Gives the allowances back if it
-  /// gets none.
-  func fetch(
+  /// The answer to a request that had to wait for the rules: from the saved tokens, or by asking Sendbird.
+  func vend(
     _ vending: Vending, _ grant: consuming Grant, _ session: SessionRequest, _ statuses: [AllowanceStatus]
   ) async -> PreparedResponse {
     if vending.form == .probe { return await probe(vending, session, statuses) }
+    switch session.source.vendAtOnce(grant, user: session.user, now: clock.now, lane: vending.lane) {
+    case .token(let token):
+      var vending = vending
+      vending.record.cache = .hit
+      return answer(&vending, token, statuses, at: clock.now)
+    case .notCached(let grant): return await fetch(vending, grant, session, statuses)
+    }
+  }
+
+  /// Gets a user's token, in one request to Sendbird for all requests that wait for this user. Gives the allowances back if it
+  /// gets none.
+  private func fetch(
+    _ vending: Vending, _ grant: consuming Grant, _ session: SessionRequest, _ statuses: [AllowanceStatus]
+  ) async -> PreparedResponse {
     var vending = vending
     vending.record.cache = .miss
     let receipts = grant.receipts

@@ -99,10 +99,9 @@ extension Handlers {
         return .respond(refuse(&vending, Problem(denial)))
       case .granted(let grant): return proceed(&vending, grant, statuses, circumstances)
       }
-    // Undecided, or not taken yet; there is no pattern for both.
-    default:
+    case .undecided(let known):
       guard vending.mayWait else { return .respond(refuse(&vending, .tooManyWaiting)) }
-      return .later { [self, vending] in $0.respond(await rule(vending, facts)) }
+      return .later { [self, vending] in $0.respond(await rule(vending, facts, known)) }
     }
   }
 
@@ -128,12 +127,8 @@ extension Handlers {
       vending.record.cache = .hit
       return .respond(answer(&vending, token, statuses, at: circumstances.now, circumstances.time))
     case .notCached(let grant):
-      guard vending.mayWait else {
-        // Each of these tasks has taken an allowance, so there are no more of them than allowances allow.
-        let receipts = grant.receipts
-        if !receipts.isEmpty { Task { [vending] in await giveBack(receipts, vending) } }
-        return .respond(refuse(&vending, .tooManyWaiting))
-      }
+      // A grant without a wait for the store has taken nothing.
+      guard vending.mayWait else { return .respond(refuse(&vending, .tooManyWaiting)) }
       let granted = Once(grant)
       return .later { [self, vending] in
         $0.respond(await fetch(vending, granted.take(), scope, statuses))
@@ -142,13 +137,16 @@ extension Handlers {
   }
 
   /// Asks the rules where a remote policy or the store has to be waited for, and goes on.
-  private func rule(_ vending: Vending, _ facts: Facts) async -> PreparedResponse {
+  private func rule(
+    _ vending: Vending, _ facts: Facts, _ known: Decider.Preliminary
+  ) async -> PreparedResponse {
     var vending = vending
     let generation = vending.generation
     let ruling: Ruling
     do throws(Problem) {
-      ruling = try await generation.decider.rule(
-        facts, taking: vending.takes, deadline: vending.start + generation.configuration.tokens.deadline)
+      ruling = try await generation.decider.ruling(
+        facts, taking: vending.takes, after: known,
+        deadline: vending.start + generation.configuration.tokens.deadline)
     } catch {
       guard !Task.isCancelled else { return await abandon(&vending, []) }
       vending.record.verdicts = generation.decider.policy.skipped
@@ -163,7 +161,7 @@ extension Handlers {
       return refuse(&vending, Problem(denial))
     case .granted(let grant):
       guard !Task.isCancelled else { return await abandon(&vending, grant.receipts) }
-      if let session = vending.session { return await fetch(vending, grant, session, statuses) }
+      if let session = vending.session { return await vend(vending, grant, session, statuses) }
       let scope = generation.scopes.scope(of: grant.appID)
       if vending.form == .probe { return await probe(vending, scope, statuses) }
       switch tokens.vendAtOnce(grant, scope: scope, now: clock.now, lane: vending.lane) {

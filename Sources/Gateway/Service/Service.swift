@@ -232,7 +232,7 @@ public final class Service: Sendable {
     let address = try Self.start(server, configuration.listen.host, configuration.listen.port)
     store.health.observe(StoreLog(log: log, kind: runtime.storeKind).write)
     let work = Upkeep(
-      store: store, ledger: runtime.ledger, board: runtime.stops, clock: clock,
+      store: store, board: runtime.stops, clock: clock,
       inHand: { [runtime] in runtime.callbacks.store.overdue(at: $0) },
       recovered: { [runtime] in runtime.recovered($0) },
       ended: { [log] stops in for stop in stops { log.write(stop, "a stop has ended") } },
@@ -308,7 +308,6 @@ public final class Service: Sendable {
     await upstreams.transport.shutdown()
     await jobs?.end()
     runtime.callbacks.store.end()
-    await runtime.ledger.close(at: Instant(clock.unixTime))
     await store.close()
     log.write(.info, "stopped")
     // A reader that does not read must not keep the process from ending.

@@ -4,8 +4,9 @@ public import Gate
 
 /// A store of allowances.
 public protocol AllowanceStore: Sendable {
-  /// Reads and locks the states of allowances, passes them to `body`, and saves its result, in one transaction that is durable when
-  /// this returns. Updates that wait together are committed together.
+  /// Reads and locks the states of allowances, passes them to `body`, and saves its result, in one transaction. Updates that wait
+  /// together are committed together. This returns when every instance sees the change, and does not wait for the disk: if the
+  /// machine of the store stops, the last counts may be lost.
   ///
   /// - Parameters:
   ///   - keys: Distinct keys.

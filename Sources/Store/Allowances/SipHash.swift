@@ -1,7 +1,6 @@
 // SipHash with 128 bits, which hides the hashed keys from anyone without the secret key.
 
-/// SipHash (Aumasson, Bernstein, 2012) with its 128-bit result. Saved hashes use two rounds per word and four at the end. Hashes in
-/// memory use one and three, as Swift's own do.
+/// SipHash-2-4 (Aumasson, Bernstein, 2012) with its 128-bit result.
 struct SipHash {
   private var v0, v1, v2, v3: UInt64
 
@@ -32,19 +31,19 @@ struct SipHash {
   }
 
   /// Adds a word of eight bytes.
-  @inline(__always) mutating func add(_ word: UInt64, rounds: Int = 2) {
+  private mutating func add(_ word: UInt64) {
     v3 ^= word
-    for _ in 0..<rounds { round() }
+    for _ in 0..<2 { round() }
     v0 ^= word
   }
 
   /// The hash of all words.
-  @inline(__always) mutating func finish(rounds: Int = 4) -> (low: UInt64, high: UInt64) {
+  private mutating func finish() -> (low: UInt64, high: UInt64) {
     v2 ^= 0xEE
-    for _ in 0..<rounds { round() }
+    for _ in 0..<4 { round() }
     let low = v0 ^ v1 ^ v2 ^ v3
     v1 ^= 0xDD
-    for _ in 0..<rounds { round() }
+    for _ in 0..<4 { round() }
     return (low, v0 ^ v1 ^ v2 ^ v3)
   }
 

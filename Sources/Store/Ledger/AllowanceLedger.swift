@@ -1,94 +1,93 @@
-// Counts requests against rates and quotas: at once from leases where possible, otherwise through the store.
+// Counts requests against rates and quotas: each take and each return is one round with the store.
 
 public import Gate
-import Synchronization
 
-/// Stands between requests and a store.
+/// Stands between requests and a store (docs/decisions/0034-exact-allowances.md).
 ///
-/// In front of a `MemoryStore` it answers everything exactly and at once. In front of the others it answers from
-/// leases: pieces of an allowance that were counted as used, durably, before anyone used them
-/// (docs/decisions/0008-leases.md). So a crash wastes some and no limit is exceeded, by one instance or by all of them
-/// together.
+/// The way of a request:
 ///
-/// On the way of a request, on its loop:
-///
-/// 1. `let view = ledger.view(at: now)`, and `policy.decide(facts, states: view)`.
-/// 2. If `view.isIncomplete`, the store has to be asked: in a task, decide again with
-///    `try await ledger.states(of: policy.charges(for: facts), at: now)`, or with `UnavailableStates` if that
-///    throws, and take by `await ledger.take`.
-/// 3. Otherwise `view.take(clearance.charges)`; nil when another request was faster and the store has to be asked:
-///    `await ledger.take` in a task.
+/// 1. `policy.decide(facts, states: PresumedStates())`. Nothing more is needed where no allowance was asked.
+/// 2. `await ledger.take(clearance.charges, at: now)`: all of them or none, as the store has them at that moment.
+/// 3. Where something was missing, `decision.again` with the states that the store had.
 /// 4. `decision.settled(outcome, at: now)`, and `ledger.giveBack` should nothing come of the grant.
-public final class AllowanceLedger: Sendable {
-  enum Backing: Sendable {
-    case exact(MemoryStore)
-    case leased(any Store, LeaseBook)
+public struct AllowanceLedger: Sendable {
+  private let store: any Store
+
+  /// A ledger for a store.
+  public init(store: any Store) { self.store = store }
+
+  /// What came of the charges of a request.
+  public struct Taking: Sendable {
+    /// Whether they were taken.
+    public let outcome: ChargeOutcome
+    /// The allowances as they were right before, for the decision.
+    public let states: any AllowanceStates & Sendable
   }
 
-  let backing: Backing
-  /// The backing again: looking at a reference costs less than taking an enumeration apart.
-  let memory: MemoryStore?
-  let book: LeaseBook?
-  /// How many refills are under way.
-  let refilling = Atomic<Int>(0)
-
-  /// A ledger for a store; its terms follow from who shares the store unless they are given.
-  public init(store: any Store, settings: LeaseSettings? = nil) {
-    if let memory = store as? MemoryStore {
-      backing = .exact(memory)
-      self.memory = memory
-      book = nil
-    } else {
-      let usual: LeaseSettings = store.sharing == .instances ? .shared : .alone
-      let book = LeaseBook(settings ?? usual)
-      backing = .leased(store, book)
-      memory = nil
-      self.book = book
-    }
-  }
-
-  // MARK: At once
-
-  /// A view for one request. It is not for two threads; a loop may keep one and `reset` it.
-  ///
-  /// - Parameter taking: Whether the request is taken from the allowances by the view where it is allowed. Then brakes are not
-  ///   looked up before.
-  public func view(at now: Instant, taking: Bool = false) -> LedgerView {
-    LedgerView(self, at: now, taking: taking)
-  }
-
-  /// Forgets everything that was used, in front of memory only: for a sandbox whose clock goes back.
-  public func forgetMemory() { memory?.forgetAllowances() }
-
-  @inline(__always) func id(of key: borrowing AllowanceKey) -> LocalID {
-    if let memory { return memory.id(of: key) }
-    guard let book else { preconditionFailure("a ledger without memory and without a lease book") }
-    return book.id(of: key)
-  }
-
-  /// The state as far as this instance knows it; nil if only the store does.
-  @inline(__always) func lookup(_ id: LocalID, at now: Instant) -> AllowanceLookup? {
-    if let memory { return memory.state(id).map { .state($0) } ?? .unused }
-    return book?.state(id, at: now).map { .state($0) }
-  }
-
-  /// Whether the lease of an allowance has too little for a request of this plan.
-  func isSpent(_ charge: AllowanceCharge, at now: Instant) -> Bool {
-    book.map { $0.holding($0.id(of: charge.key), charge.plan, at: now) == .spent } ?? false
-  }
-
-  /// Takes all charges or refuses them; nil when only the store can.
-  func take(_ charges: [AllowanceCharge], _ ids: [LocalID], at now: Instant) -> ChargeOutcome? {
-    guard !charges.isEmpty else { return .taken([]) }
-    if let memory { return memory.take(charges, ids, at: now) }
-    guard let (outcome, refills) = book?.take(charges, ids, at: now) else { return nil }
-    if !refills.isEmpty {
-      refilling.add(1, ordering: .relaxed)
-      Task {
-        await self.refill(refills, at: now)
-        self.refilling.subtract(1, ordering: .releasing)
+  /// Takes all charges of a request or none: in one transaction, with those of requests that wait at the same moment. The outcome is
+  /// `unavailable` where the store fails.
+  public func take(_ charges: [AllowanceCharge], at now: Instant) async -> Taking {
+    guard !charges.isEmpty else { return Taking(outcome: .taken([]), states: FetchedStates()) }
+    do throws(StoreError) {
+      let (outcome, states) = try await store.update(charges.map(\.key)) { states in
+        let outcome = charges.take(from: states, at: now)
+        return AllowanceUpdate(
+          writes: charges.writes(of: outcome), result: (outcome: outcome, states: states))
       }
+      return Taking(outcome: outcome, states: Self.fetched(charges, states))
+    } catch {
+      return Taking(outcome: .unavailable, states: UnavailableStates())
     }
-    return outcome
+  }
+
+  /// The states of allowances in the store, for decisions that take nothing.
+  public func states(of charges: [AllowanceCharge]) async throws(StoreError) -> FetchedStates {
+    Self.fetched(charges, try await store.states(of: charges.map(\.key)))
+  }
+
+  private static func fetched(_ charges: [AllowanceCharge], _ states: [AllowanceState?]) -> FetchedStates {
+    FetchedStates(
+      Dictionary(
+        zip(charges.map(\.key), states.map { $0.map { .state($0) } ?? .unused }),
+        uniquingKeysWith: { first, _ in first }))
+  }
+
+  /// Gives charges back, also to a rate that other requests have used since. If the store fails, they stay counted.
+  public func giveBack(_ receipts: [AllowanceReceipt], at now: Instant) async {
+    guard !receipts.isEmpty else { return }
+    do throws(StoreError) {
+      try await store.update(receipts.map(\.key)) { states in
+        AllowanceUpdate(writes: receipts.returns(to: states, at: now), result: ())
+      }
+    } catch {
+      // Wasted, as after a crash, and never too much.
+    }
+  }
+}
+
+extension AllowanceLedger {
+  /// Resets all allowances in memory to unused: for a sandbox whose clock goes back. Another store keeps them.
+  public func forgetMemory() { (store as? MemoryStore)?.forgetAllowances() }
+}
+
+extension [AllowanceCharge] {
+  /// The changes of states for an outcome: none where not all charges were taken.
+  func writes(of outcome: ChargeOutcome) -> [AllowanceWrite] {
+    guard case .taken(let receipts) = outcome else { return [] }
+    return indices.map { index in
+      // The exhausted allowance of a rule in audit mode has no receipt.
+      guard let place = receipts.place(for: self, index) else { return .keep }
+      let receipt = receipts[place]
+      return .put(receipt.taken, expiry: receipt.plan.expiry(of: receipt.taken))
+    }
+  }
+}
+
+extension [AllowanceReceipt] {
+  /// The changes of states that give these back.
+  func returns(to states: [AllowanceState?], at now: Instant) -> [AllowanceWrite] {
+    zip(self, states).map { receipt, state in
+      AllowanceWrite(replacing: state, by: receipt.givenBack(to: state, at: now), of: receipt.plan)
+    }
   }
 }

@@ -44,15 +44,14 @@ import Testing
     }
 
     /// Asks for a callback to the number with these last digits; what was taken where it may be made.
-    @discardableResult func call(_ last: Int = 0) throws -> [AllowanceReceipt]? {
+    @discardableResult func call(_ last: Int = 0) async throws -> [AllowanceReceipt]? {
       let digits = String(last)
       let number = try E164("+1415555" + String(repeating: "0", count: 4 - digits.count) + digits)
       let now = Instant(clock.unixTime)
       let facts = Facts(action: .callback, callerID: "a", address: nil, phone: number, instant: now)
-      let view = ledger.view(at: now, taking: true)
-      let decision = policy.decide(facts, states: view)
-      let charged = try #require(view.take(decision.charges))
-      switch decision.settled(charged, at: now) {
+      let decision = policy.decide(facts, states: PresumedStates())
+      let taking = await ledger.take(decision.charges, at: now)
+      switch decision.settled(taking.outcome, at: now) {
       case .granted(_, let grant):
         watch.taken(grant.receipts, contact: number.masked, at: now)
         return grant.receipts
@@ -75,39 +74,39 @@ import Testing
     func ratio(_ brake: Brake) -> Double? { watch.usedRatio(brake, policy.brakes) }
   }
 
-  @Test func `half and all of a brake are said once in its window`() throws {
+  @Test func `half and all of a brake are said once in its window`() async throws {
     let bench = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 10, perHour: 0))
-    for number in 0..<4 { try bench.call(number) }
+    for number in 0..<4 { try await bench.call(number) }
     #expect(bench.ratio(.burst) == 0.4 && bench.ratio(.hour) == nil && bench.ratio(.number) == nil)
-    for number in 4..<20 { try bench.call(number) }
+    for number in 4..<20 { try await bench.call(number) }
     #expect(bench.ratio(.burst) == 1)
     // Within the window nothing is said again, whatever happens.
     bench.clock.move(299)
-    for number in 20..<40 { try bench.call(number) }
+    for number in 20..<40 { try await bench.call(number) }
     // After it, everything once more; a jump past both is one line.
     bench.clock.move(301)
     #expect(bench.ratio(.burst) == 0)
-    for number in 40..<60 { try bench.call(number) }
+    for number in 40..<60 { try await bench.call(number) }
     #expect(
       try bench.warnings() == ["brake-burst 50", "brake-burst 100", "brake-burst 50", "brake-burst 100"])
   }
 
-  @Test func `each brake speaks for itself, and names its figure`() throws {
+  @Test func `each brake speaks for itself, and names its figure`() async throws {
     let bench = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 4, perHour: 4))
-    for number in 0..<2 { try bench.call(number) }
+    for number in 0..<2 { try await bench.call(number) }
     #expect(try bench.warnings() == ["brake-hour 50", "brake-burst 50"])
     let line = try #require(try bench.output.lines().first)
     #expect(line["level"]?.string == "warning" && line["limit"]?.string == "4" && line["per"]?.string == "1h")
   }
 
-  @Test func `a number's brake speaks at most once a minute, and of the masked number`() throws {
+  @Test func `a number's brake speaks at most once a minute, and of the masked number`() async throws {
     let bench = Bench(Brakes(numberPerDay: 2, perFiveMinutes: 0, perHour: 0))
-    #expect(try bench.call(1) != nil)
-    #expect(try bench.call(1) != nil, "the last one")
-    #expect(try bench.call(1) == nil)
-    for number in 2..<9 { for _ in 0..<3 { try bench.call(number) } }
+    #expect(try await bench.call(1) != nil)
+    #expect(try await bench.call(1) != nil, "the last one")
+    #expect(try await bench.call(1) == nil)
+    for number in 2..<9 { for _ in 0..<3 { try await bench.call(number) } }
     bench.clock.move(60)
-    for _ in 0..<3 { try bench.call(9) }
+    for _ in 0..<3 { try await bench.call(9) }
     #expect(try bench.warnings() == ["brake-number 100", "brake-number 100"])
     let contacts = try bench.output.lines().map { $0["contact"]?.string }
     #expect(contacts == ["+*********01", "+*********09"])
@@ -116,14 +115,14 @@ import Testing
   @Test func `what is given back is no longer in use`() async throws {
     let bench = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 10, perHour: 20))
     var receipts: [[AllowanceReceipt]] = []
-    for number in 0..<4 { receipts.append(try #require(try bench.call(number))) }
+    for number in 0..<4 { receipts.append(try #require(try await bench.call(number))) }
     #expect(bench.ratio(.burst) == 0.4 && bench.ratio(.hour) == 0.2)
     for taken in receipts[1...] {
       bench.watch.gaveBack(taken)
       await bench.ledger.giveBack(taken, at: Instant(bench.clock.unixTime))
     }
     #expect(bench.ratio(.burst) == 0.1 && bench.ratio(.hour) == 0.05)
-    try bench.call(5)
+    try await bench.call(5)
     #expect(bench.ratio(.burst) == 0.2)
     // Time gives back as well.
     bench.clock.move(30)
@@ -132,28 +131,28 @@ import Testing
     #expect(bench.ratio(.burst) == 0 && bench.ratio(.hour) == 0)
   }
 
-  @Test func `what time gave back already is not given back again`() throws {
+  @Test func `what time gave back already is not given back again`() async throws {
     let bench = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 10, perHour: 0))
-    let first = try #require(try bench.call(1))
+    let first = try #require(try await bench.call(1))
     bench.clock.move(29)
-    try bench.call(2)
+    try await bench.call(2)
     #expect(bench.ratio(.burst) == 0.2)
     bench.watch.gaveBack(first)
     bench.clock.move(2)
     #expect(bench.ratio(.burst) == 0.1, "of the first a second was left, and the second goes on")
   }
 
-  @Test func `after the sandbox's clock went back nothing is in use`() throws {
+  @Test func `after the sandbox's clock went back nothing is in use`() async throws {
     let bench = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 10, perHour: 10))
     bench.clock.move(600)
-    try bench.call(1)
+    try await bench.call(1)
     bench.clock.move(-600)
     #expect(bench.ratio(.burst) == 1, "until that time comes")
     bench.watch.forget()
     #expect(bench.ratio(.burst) == 0 && bench.ratio(.hour) == 0)
   }
 
-  @Test func `a refusal shows that others have used the brake`() throws {
+  @Test func `a refusal shows that others have used the brake`() async throws {
     let bench = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 10, perHour: 0))
     let now = Instant(bench.clock.unixTime)
     let denial = Denial(code: .rateLimited, rule: "brake-burst", retryAfter: 1)
@@ -173,7 +172,7 @@ import Testing
   @Test func `after a restart the gauge shows what is kept`() async throws {
     let store = MemoryStore()
     let before = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 10, perHour: 20), store: store)
-    for number in 0..<5 { try before.call(number) }
+    for number in 0..<5 { try await before.call(number) }
     let after = Bench(before.policy.brakes, store: store)
     #expect(after.ratio(.burst) == 0)
     await after.watch.restore(after.policy, after.ledger)
@@ -185,10 +184,10 @@ import Testing
     #expect(unlucky.ratio(.burst) == 0)
   }
 
-  @Test func `the largest figures are counted, too`() throws {
+  @Test func `the largest figures are counted, too`() async throws {
     let most = Brakes(numberPerDay: Brakes.maximum, perFiveMinutes: Brakes.maximum, perHour: Brakes.maximum)
     let bench = Bench(most)
-    for _ in 0..<3 { #expect(try bench.call() != nil) }
+    for _ in 0..<3 { #expect(try await bench.call() != nil) }
     let ratios = (try #require(bench.ratio(.burst)), try #require(bench.ratio(.hour)))
     #expect(ratios.0 > 0 && ratios.1 < 0.000_001)
     #expect(try bench.warnings() == [])

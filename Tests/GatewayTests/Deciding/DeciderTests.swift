@@ -29,22 +29,84 @@ import Testing
   private static let quota = "  - { name: daily, kind: quota, key: caller, limit: 3, per: day }"
 
   private func ruling(_ decider: Decider, taking takes: Bool = true) async throws -> Ruled {
-    if let ruled = decider.ruledAtOnce(facts, taking: takes) { return ruled }
-    return Ruled(try await decider.rule(facts, taking: takes))
+    try await decider.ruled(facts, taking: takes)
   }
 
-  @Test func `in memory everything is decided at once`() throws {
-    let decider = try decider(Self.quota, MemoryStore())
+  @Test func `what is left is counted down one by one, each in one trip to the store`() async throws {
+    let store = ScriptedStore(sharing: .instances)
+    let decider = try decider(Self.quota, store)
     for left in [2, 1, 0] {
-      #expect(decider.ruledAtOnce(facts, taking: true)?.statuses.first?.count.remaining == Int64(left))
+      #expect(try await ruling(decider).statuses.first?.count.remaining == Int64(left))
     }
-    #expect(decider.ruledAtOnce(facts, taking: true)?.denial?.code == .quotaExhausted)
+    #expect(try await ruling(decider).denial?.code == .quotaExhausted)
+    #expect(store.updates == 4 && store.reads == 0)
+  }
+
+  @Test func `without a rate or quota that concerns the request, no store is asked`() async throws {
+    let store = ScriptedStore(sharing: .instances)
+    let decider = try decider(
+      """
+        - { name: staff, kind: quota, key: global, limit: 3, per: day, mode: "off" }
+        - { name: calls, kind: rate, on: callback, key: global, limit: 3, per: 1s }
+      """, store)
+    #expect(decider.ruledAtOnce(facts, taking: true)?.grant != nil)
+    #expect(decider.ruledAtOnce(facts, taking: false)?.grant != nil)
+    // Nor where a rule before the first allowance refuses for good.
+    let denied = try self.decider(
+      "  - { name: a, kind: field, field: X, equals: a }\n" + Self.quota, store)
+    #expect(denied.ruledAtOnce(facts, taking: true)?.denial?.rule == "a")
+    #expect(store.updates == 0 && store.reads == 0)
+  }
+
+  @Test func `the first rule that refuses is named, whatever comes after it`() async throws {
+    let store = ScriptedStore(sharing: .instances)
+    let rules = Self.quota + "\n  - { name: a, kind: field, field: X, equals: a }"
+    let decider = try decider(rules, store)
+    #expect(try await ruling(decider).denial?.rule == "a")
+    var charged = facts
+    charged.fields = [RequestField(name: "X", value: "a")]
+    for _ in 0..<3 { #expect(try await decider.ruled(charged, taking: true).grant != nil) }
+    #expect(try await ruling(decider).denial?.rule == "daily")
+    #expect(try await decider.ruled(charged, taking: true).denial?.rule == "daily")
+  }
+
+  @Test func `a rule in audit mode says what it would refuse, and takes nothing`() async throws {
+    let decider = try decider(
+      """
+        - { name: seen, kind: quota, key: caller, limit: 1, per: day, mode: audit }
+        - { name: daily, kind: quota, key: caller, limit: 2, per: day }
+      """, ScriptedStore(sharing: .instances))
+    #expect(try await ruling(decider).verdicts.map(\.verdict) == [.allow, .allow])
+    #expect(try await ruling(decider).verdicts.map(\.verdict) == [.wouldDeny, .allow])
+    #expect(try await ruling(decider).verdicts.map(\.verdict) == [.wouldDeny, .deny])
+  }
+
+  @Test(arguments: [1, 2])
+  func `24 at once at a quota of 24 all pass, and the 25th is refused`(_ instances: Int) async throws {
+    let store = MemoryStore()
+    let deciders = try (0..<instances).map { number in
+      let place = ScriptedStore(store, sharing: .instances)
+      place.lag(seed: UInt64(number))
+      return try decider("  - { name: daily, kind: quota, key: global, limit: 24, per: day }", place)
+    }
+    let granted = try await withThrowingTaskGroup(of: Bool.self) { group in
+      for number in 0..<24 {
+        group.addTask { [facts] in
+          try await deciders[number % instances].ruled(facts, taking: true).grant != nil
+        }
+      }
+      return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+    #expect(granted == 24)
+    let late = try await ruling(deciders[0])
+    #expect(late.denial?.code == .quotaExhausted)
+    #expect(Problem(try #require(late.denial)).code.status.code == 429)
   }
 
   @Test func `through a store the limit is the same, and what is given back is there again`() async throws {
     let store = ScriptedStore(sharing: .instances)
     let decider = try decider(Self.quota, store)
-    #expect(decider.ruledAtOnce(facts, taking: true) == nil, "nobody can know yet")
+    #expect(decider.ruledAtOnce(facts, taking: true) == nil)
     var granted: [Ruled.Granted] = []
     for _ in 0..<5 {
       if let grant = try await ruling(decider).grant { granted.append(grant) }

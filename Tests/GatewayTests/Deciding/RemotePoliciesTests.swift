@@ -68,8 +68,7 @@ private final class Scripted: HTTPTransport {
       apps: AppRegistry([]), policy: try Fixture.policy(rules(onFailure, mode: mode)),
       stops: StopBoard(store: store, clock: SystemClock()), ledger: AllowanceLedger(store: store),
       remotes: RemotePolicies(transport: transport, log: nil, time: time))
-    if let ruled = decider.ruledAtOnce(facts, taking: true) { return ruled }
-    return Ruled(try await decider.rule(facts, taking: true, deadline: deadline))
+    return try await decider.ruled(facts, taking: true, deadline: deadline)
   }
 
   @Test func `a policy is asked in the form of OPA's data API`() async throws {

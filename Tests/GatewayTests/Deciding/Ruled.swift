@@ -45,8 +45,8 @@ extension Decider {
   {
     switch ruleAtOnce(facts, taking: takes) {
     case .ruled(let ruling): Ruled(ruling)
-    case .untaken(let decision): Ruled(await take(decision, facts))
-    case .undecided: Ruled(try await rule(facts, taking: takes, deadline: deadline))
+    case .undecided(let known):
+      Ruled(try await ruling(facts, taking: takes, after: known, deadline: deadline))
     }
   }
 }

@@ -131,22 +131,20 @@ final class DeliveryFixture: Sendable {
   }
 
   /// The leave to make a callback, with what it took; nil where the number's callbacks of the day are used up.
-  private func grant(_ intent: CallbackIntent, by policy: Policy) -> Grant? {
+  private func grant(_ intent: CallbackIntent, by policy: Policy) async -> Grant? {
     let facts = Facts(
       action: .callback, callerID: callerID, address: nil, phone: intent.contact, instant: now)
-    let view = ledger.view(at: now, taking: true)
-    let decision = policy.decide(facts, states: view)
-    guard let taken = view.take(decision.charges),
-      case .granted(_, let grant) = decision.settled(taken, at: now)
-    else { return nil }
+    let decision = policy.decide(facts, states: PresumedStates())
+    let taking = await ledger.take(decision.charges, at: now)
+    guard case .granted(_, let grant) = decision.settled(taking.outcome, at: now) else { return nil }
     return grant
   }
 
   /// Takes the number's only callback of the day; nil where it is used up.
   func order(
     _ intent: CallbackIntent, _ hold: inout Hold, recheck: (@Sendable () async -> Undelivered?)? = nil
-  ) -> CallbackOrder? {
-    guard let grant = grant(intent, by: policy) else { return nil }
+  ) async -> CallbackOrder? {
+    guard let grant = await grant(intent, by: policy) else { return nil }
     hold.keep(grant.receipts, at: now)
     return CallbackOrder(
       grant, intent: intent, content: [], deadline: time.now + .seconds(20),
@@ -159,7 +157,7 @@ final class DeliveryFixture: Sendable {
     var hold = Hold(intent, parts, ledger)
     #expect(hold.claimKey(fingerprint: "a") == .free)
     #expect(await hold.takeNumber(deadline: time.now + .seconds(20)) == .free)
-    guard let order = order(intent, &hold, recheck: recheck) else {
+    guard let order = await order(intent, &hold, recheck: recheck) else {
       await hold.withdraw()
       return nil
     }
@@ -206,7 +204,7 @@ final class DeliveryFixture: Sendable {
   ) async throws -> DeliveryResult {
     let kept = memory.scheduledAppointment(booking.intent.id)
     let takingNothing = Policy(brakes: .off)
-    guard let grant = grant(booking.intent, by: takingNothing) else { throw NeverHappened() }
+    guard let grant = await grant(booking.intent, by: takingNothing) else { throw NeverHappened() }
     let order = CallbackOrder(
       grant, intent: booking.intent, content: [], deadline: time.now + .seconds(20),
       context: RequestContext(requestID: .init(), trace: nil), recheck: recheck,

@@ -71,25 +71,15 @@ extension Store {
     guard !charges.isEmpty else { return .taken([]) }
     return try await update(charges.map(\.key)) { states in
       let outcome = charges.take(from: states, at: now)
-      guard case .taken(let receipts) = outcome else { return AllowanceUpdate(writes: [], result: outcome) }
-      // An exhausted audit rule's charge has no receipt and keeps what it has.
-      let writes = charges.map { charge -> AllowanceWrite in
-        guard let receipt = receipts.first(where: { $0.key == charge.key }) else { return .keep }
-        return .put(receipt.taken, expiry: charge.plan.expiry(of: receipt.taken))
-      }
-      return AllowanceUpdate(writes: writes, result: outcome)
+      return AllowanceUpdate(writes: charges.writes(of: outcome), result: outcome)
     }
   }
 
-  /// Gives back what receipts say was taken. Only where nobody holds leases of these allowances: see
-  /// `AllowanceLedger.giveBack`.
+  /// Gives back what receipts say was taken.
   func giveBack(_ receipts: [AllowanceReceipt], at now: Instant) async throws(StoreError) {
     guard !receipts.isEmpty else { return }
     try await update(receipts.map(\.key)) { states in
-      let writes = zip(receipts, states).map { receipt, state in
-        AllowanceWrite(replacing: state, by: receipt.givenBack(to: state, at: now), of: receipt.plan)
-      }
-      return AllowanceUpdate(writes: writes, result: ())
+      AllowanceUpdate(writes: receipts.returns(to: states, at: now), result: ())
     }
   }
 }

@@ -1,17 +1,13 @@
 // Makes requests to a ledger for the tests as the gateway does.
 
 import Gate
-import Synchronization
 
 @testable import Store
 
-/// A request as the gateway makes it: decide, take at once where that can be, else by the store.
+/// A request as the gateway makes it: decide, take from the store, and decide again where something was missing.
 struct LedgerRequest {
-  var outcome: ChargeOutcome
   var decision: Decision
   var grant: Granted?
-  /// Whether it needed no store.
-  var isImmediate: Bool
 
   var retryAfter: Int64? { decision.denial?.retryAfter }
   var remaining: Int64? { grant?.statuses.first?.count.remaining }
@@ -22,36 +18,18 @@ extension AllowanceLedger {
   func request(
     _ allowances: Allowances, _ caller: String = "ios-app", at now: Instant
   ) async throws -> LedgerRequest {
-    let view = view(at: now)
-    var decision = allowances.policy.decide(allowances.facts(caller, at: now), states: view)
-    var isImmediate = true
-    if view.isIncomplete {
-      isImmediate = false
-      let facts = allowances.facts(caller, at: now)
-      do {
-        let states = try await states(of: allowances.policy.charges(for: facts), at: now)
-        decision = allowances.policy.decide(facts, states: states)
-      } catch {
-        decision = allowances.policy.decide(facts, states: UnavailableStates())
-      }
+    let facts = allowances.facts(caller, at: now)
+    let presumed = PresumedStates()
+    let first = allowances.policy.decide(facts, states: presumed)
+    guard case .allow(let clearance) = first.outcome else {
+      let charges = allowances.policy.charges(for: facts)
+      let decision =
+        presumed.wereAsked ? allowances.policy.decide(facts, states: try await states(of: charges)) : first
+      return LedgerRequest(decision: decision)
     }
-    guard case .allow(let clearance) = decision.outcome else {
-      return LedgerRequest(outcome: .unavailable, decision: decision, grant: nil, isImmediate: isImmediate)
-    }
-    let outcome: ChargeOutcome
-    if let taken = view.take(clearance.charges) {
-      outcome = taken
-    } else {
-      isImmediate = false
-      outcome = await take(clearance.charges, at: now)
-    }
-    let (settled, grant) = decision.settled(outcome, at: now).parts()
-    return LedgerRequest(outcome: outcome, decision: settled, grant: grant, isImmediate: isImmediate)
-  }
-
-  /// Waits for the refills under way.
-  func settle() async {
-    while refilling.load(ordering: .acquiring) > 0 { await Task.yield() }
+    let taking = await take(clearance.charges, at: now)
+    let (settled, grant) = first.again(taking.states).settled(taking.outcome, at: now).parts()
+    return LedgerRequest(decision: settled, grant: grant)
   }
 }
 

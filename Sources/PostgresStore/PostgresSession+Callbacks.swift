@@ -70,8 +70,10 @@ extension PostgresSession {
   /// The session looks up the key and dedupe entry of a record first. A record's key never changes. Its dedupe entry changes with a
   /// move. If a move came in between, the session releases the locks and takes them again with the new entry, because to lock that
   /// entry last would break the order.
+  /// - Parameter counts: Whether the transaction only counts. Then its commit does not wait for the disk. A later commit of any
+  ///   connection that does takes it along: the log is one.
   func lock(
-    _ working: inout WorkingSet, _ connection: PostgresConnection, _ mark: PostgresMark
+    _ working: inout WorkingSet, _ connection: PostgresConnection, _ mark: PostgresMark, counts: Bool
   ) throws(PostgresFailure) {
     let maker = try maker(connection)
     var keys = Set(working.begins.compactMap(\.key))
@@ -86,9 +88,11 @@ extension PostgresSession {
         if let place = try row.optionalID(2) { places.insert(place) }
       }
     }
+    let beginning: [PostgresCommand] =
+      [.plain("BEGIN")] + (counts ? [.plain("SET LOCAL synchronous_commit = off")] : []) + [mark.command]
     while true {
       let late = try lock(
-        &working, keys: keys, named: named, places: places, connection, [.plain("BEGIN"), mark.command])
+        &working, keys: keys, named: named, places: places, connection, beginning)
       if late.isEmpty { return }
       _ = try connection.run([.plain("ROLLBACK")], within: Self.span)
       places.formUnion(late)

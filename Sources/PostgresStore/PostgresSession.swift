@@ -49,7 +49,7 @@ final class PostgresSession: StoreSession {
       isFoundOut = working.isFoundOut
       // Who begins something is known to be alive before that is there.
       if working.startsCallbacks { try self.signalLife(connection) }
-      try self.lock(&working, connection, mark)
+      try self.lock(&working, connection, mark, counts: jobs.allSatisfy(\.counts))
       working.run(instance: self.instance.number)
       guard working.isChanged else { return [] }
       var commands = PostgresCallbacks.commands(for: working.book)

@@ -8,7 +8,7 @@ import Store
 /// A connection: opened by `sqlite3_open_v2`, ended by `sqlite3_close_v2` when the last of its statements is gone.
 /// It is opened without a lock of its own, so one queue uses it.
 ///
-/// A commit returns when the disk has it (`synchronous = FULL`). SQLite moves the log into the database within a commit, each 16 MiB,
+/// A commit returns when the disk has it (`synchronous = FULL`), unless `flush(false)` came before. SQLite moves the log into the database within a commit, each 16 MiB,
 /// and when the file's last connection closes.
 final class SQLiteConnection {
   /// How long the log gets before SQLite moves it into the database: 4,000 pages are 16 MiB. Callbacks write the same pages again
@@ -24,6 +24,7 @@ final class SQLiteConnection {
   }
 
   let handle: OpaquePointer
+  private var isFlushing = true
   /// Whether a failure may have broken the connection. Then do not use it again.
   private(set) var isBroken = false
 
@@ -68,6 +69,13 @@ final class SQLiteConnection {
   }
 
   deinit { sqlite3_close_v2(handle) }
+
+  /// Whether commits from now on wait for the disk. Not within a transaction.
+  func flush(_ isFlushing: Bool) throws(StoreError) {
+    guard isFlushing != self.isFlushing else { return }
+    try execute("PRAGMA synchronous = \(isFlushing ? "FULL" : "NORMAL")")
+    self.isFlushing = isFlushing
+  }
 
   /// Moves all of the log into the database, and empties the log. While another process uses the file, SQLite moves a part.
   func emptyLog() throws(StoreError) { try execute("PRAGMA wal_checkpoint(TRUNCATE)") }

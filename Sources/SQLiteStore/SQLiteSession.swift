@@ -34,7 +34,7 @@ final class SQLiteSession: StoreSession {
   // MARK: Transactions
 
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
-    try transaction { open throws(StoreError) in
+    try transaction(flushing: !jobs.allSatisfy(\.counts)) { open throws(StoreError) in
       let statements = try open.prepared()
       var working = WorkingSet(jobs, ids: statements.ids)
       // Who begins something is known to be alive before that is there.
@@ -112,9 +112,15 @@ final class SQLiteSession: StoreSession {
 
   // MARK: The file
 
-  /// Runs something in a transaction: committed if it says that there is something to commit. It returns when the disk has it.
-  func transaction(_ body: (Open) throws(StoreError) -> Bool) throws(StoreError) {
+  /// Runs something in a transaction: committed if it says that there is something to commit.
+  ///
+  /// - Parameter isFlushing: Whether it returns when the disk has the transaction. Without that, the next one that is flushed takes it
+  ///   along: the log is one file. So no record outlives a count that was made before it.
+  func transaction(
+    flushing isFlushing: Bool = true, _ body: (Open) throws(StoreError) -> Bool
+  ) throws(StoreError) {
     try use { open throws(StoreError) in
+      try open.connection.flush(isFlushing)
       try open.begin.run()
       do throws(StoreError) {
         if try body(open) { try commit(open) } else { try open.rollback.run() }

@@ -125,6 +125,31 @@ import Testing
     #expect(tries == 2)
   }
 
+  @Test func `a count waits for no disk, and a record that is there after a power cut has its count`()
+    async throws
+  {
+    let (place, path, disk, store) = try await TestDisk.made()
+    defer { place.end() }
+    let charges = try Allowances([try Allowances.quota(limit: 100)]).charges(at: .noon())
+    func count() async throws -> Int64 {
+      let cut = SQLiteStore(path: try disk.cut(path))
+      let state = try await cut.states(of: charges.map(\.key))[0]
+      await cut.close()
+      return state?.count ?? 0
+    }
+    for number in 1...3 { #expect(try await store.take(charges, at: .noon(Double(number))).isTaken) }
+    #expect(try await count() == 0)
+    let intent = CallbackIntent.made("+14155550102", key: "k")
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    #expect(try await status(intent, after: path, disk) == .pending)
+    #expect(try await count() == 3)
+    // What was counted since is on the disk when the store has closed.
+    #expect(try await store.take(charges, at: .noon()).isTaken)
+    #expect(try await count() == 3)
+    await store.close()
+    #expect(try await count() == 4)
+  }
+
   @Test func `what could not be flushed is in doubt, and can be taken back`() async throws {
     let (place, path, disk, store) = try await TestDisk.made()
     defer { place.end() }

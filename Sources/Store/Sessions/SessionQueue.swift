@@ -35,6 +35,8 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
     var work: Work
     var since: MonotonicTime
 
+    /// Whether it only counts. Such updates are committed together, and not with updates that wait for the disk.
+    var counts: Bool { if case .update(let job) = work { job.counts } else { false } }
     var isProbe: Bool { if case .call(let call) = work { call.isProbe } else { false } }
     var effect: StoreHealth.Effect { if case .call(let call) = work { call.effect } else { .updates } }
   }
@@ -313,7 +315,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
         }
         var left: [Entry] = []
         for entry in state.waiting {
-          if case .update = entry.work, taken.count < Self.mostTogether {
+          if case .update = entry.work, entry.counts == first.counts, taken.count < Self.mostTogether {
             taken.append(entry)
           } else {
             left.append(entry)

@@ -2,7 +2,8 @@
 
 /// Something that blocks: a file or a server. It is used by one queue only.
 package protocol StoreSession: AnyObject, SendableMetatype {
-  /// Runs all jobs in one transaction, and returns when it is committed and where it has to be.
+  /// Runs all jobs in one transaction. Returns when it is committed: on the disk, unless the jobs only count. Jobs that only count
+  /// come without others.
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError)
   /// Lets go of everything.
   func close()

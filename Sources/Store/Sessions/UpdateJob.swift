@@ -13,6 +13,8 @@ package struct UpdateJob: Sendable {
   }
 
   let work: Work
+  /// Whether it only counts.
+  package var counts: Bool { if case .allowances = work { true } else { false } }
   /// Tells the caller that it is committed, or why not. The first call counts.
   let finish: @Sendable (StoreError?) -> Void
 }

@@ -78,7 +78,9 @@ let package = Package(
       name: "Notices", dependencies: ["HTTP", "JOSE", "JSON", "Platform"], swiftSettings: memorySafe),
     .target(
       name: "API",
-      dependencies: ["HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Platform", "Pages", "Texts"],
+      dependencies: [
+        "Documents", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Platform", "Pages", "Texts",
+      ],
       swiftSettings: memorySafe),
     .target(
       name: "Records",

@@ -61,6 +61,16 @@ package enum AdminAccess: Sendable {
     }
   }
 
+  /// The page in its place, for browsers, where there is no token; nil where there is one.
+  package func replacement(for request: borrowing Request, tokenDigest: SHA256Digest?) -> PreparedResponse? {
+    guard case .token = self, tokenDigest == nil, request.method == .get || request.method == .head,
+      request.values(of: .accept).contains(where: { line in
+        request.head[line].elements().contains { $0.starts(withLowercase: "text/html") }
+      })
+    else { return nil }
+    return OperatorPage.switchedOff
+  }
+
   private static func judgeToken(
     _ request: borrowing Request, _ digest: SHA256Digest, _ guesses: Guesses
   ) -> Problem? {
@@ -76,10 +86,11 @@ package enum AdminAccess: Sendable {
     // The right token passes even while others guess at its address: operators need the kill switch then.
     guard token != digest else { return nil }
     if let wait = guesses.failed(token) {
+      let seconds = wait.wholeSecondsRoundedUp
       return Problem(
         .rateLimited,
-        "This address sent too many wrong tokens. Retry after the time in Retry-After, or send the right one.",
-        retryAfter: wait.wholeSecondsRoundedUp)
+        "Too many wrong tokens. Wait \(seconds) \(seconds == 1 ? "second" : "seconds"), or send the right one.",
+        retryAfter: seconds)
     }
     return challenge(Problem(.invalidToken, "This is not the operators' token."), "invalid_token")
   }

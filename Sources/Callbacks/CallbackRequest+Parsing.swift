@@ -90,8 +90,8 @@ extension FieldProblems {
   /// A member's time, to the second; `null` is none.
   mutating func time(_ name: String, in object: JSONObject) -> Instant? {
     if case .null = object[name] { return nil }
-    guard let text = string(name, in: object) else { return nil }
-    guard let time = Instant(rfc3339: text) else {
+    guard let value = object[name] else { return nil }
+    guard let time = value.string.flatMap({ Instant(rfc3339: $0) }) else {
       add(name, "Give a date and time with an offset, such as 2026-11-23T10:00:00-05:00.")
       return nil
     }

@@ -11,18 +11,23 @@ extension ConfigurationBuilder {
   static let sampleID = "example-app-ios"
 
   /// The apps that are known where no `apps` section says otherwise: that of Talkdesk's own samples. In the sandbox it has
-  /// installations, whose codes every caller may verify. Another app has its tokens by push, and a third has a chat desk.
+  /// installations, whose codes every caller may verify, and the scope of Talkdesk's Mobile SDK, like its twin for Android. Another
+  /// app has its tokens by push, and one has a chat desk.
   private func sampleApps(callers: [String]) -> [Configuration.App] {
     let terms = purpose == .sandbox ? InstallationTerms(verifiers: Set(callers)) : nil
     func app(
-      _ id: String, _ delivery: Configuration.App.Delivery = .response, desk: String? = nil
+      _ id: String, scope: String? = nil, _ delivery: Configuration.App.Delivery = .response,
+      desk: String? = nil
     ) -> Configuration.App {
       Configuration.App(
-        id: id, callers: nil, scope: nil, delivery: delivery, desk: desk, talkdeskPhoneNumbers: [],
+        id: id, callers: nil, scope: scope, delivery: delivery, desk: desk, talkdeskPhoneNumbers: [],
         contextSchema: nil, installations: terms, verificationCode: false)
     }
-    var apps = [app(Self.sampleID)]
-    if terms != nil { apps.append(app("example-app-push", .push)) }
+    var apps = [app(Self.sampleID, scope: terms.map { _ in TokenScopes.mobileSDK })]
+    if terms != nil {
+      apps.append(app("example-app-android", scope: TokenScopes.mobileSDK))
+      apps.append(app("example-app-push", .push))
+    }
     if showsSampleDesk { apps.append(app(Self.sampleChatApp, desk: Self.sampleDesk.id)) }
     return apps
   }

@@ -2,11 +2,11 @@
 
 import Documents
 import JOSE
-import Sealing
+package import Sealing
 
 extension ConfigurationBuilder {
   /// `store.key_file` and `store.previous_key_file`, with their variables.
-  mutating func storeKeys() -> StoreKeys? {
+  package mutating func storeKeys() -> StoreKeys? {
     guard purpose.opensStoreKey else { return nil }
     let current = storeKey(Settings.storeKey)
     let previous = storeKey(Settings.previousStoreKey)

@@ -45,7 +45,9 @@ struct StopTarget: ParsableArguments {
   var id: String?
 
   @Option(
-    help: ArgumentHelp("The action: \(StopOrder.actions.joined(separator: ", ")).", valueName: "action"),
+    help: ArgumentHelp(
+      "The action: \(StopOrder.actions.joined(separator: ", ")). Also tokens (access) and callbacks (callback).",
+      valueName: "action"),
     completion: .list(StopOrder.actions))
   var action = "all"
 
@@ -53,7 +55,7 @@ struct StopTarget: ParsableArguments {
     guard StopOrder.scopes.contains(scope) else {
       throw ValidationError("--scope \(scope): write all, app or caller")
     }
-    guard StopOrder.actions.contains(action) else {
+    guard StopOrder.actions.contains(StopOrder.action(named: action)) else {
       throw ValidationError("--action \(action): write one of \(StopOrder.actions.joined(separator: ", "))")
     }
     if scope == "all", id != nil {
@@ -98,7 +100,8 @@ struct StopCommand: ParsableCommand {
 
   func run() throws {
     let order = StopOrder(
-      scope: target.scope, id: target.id, action: target.action, reason: reason, duration: duration)
+      scope: target.scope, id: target.id, action: StopOrder.action(named: target.action), reason: reason,
+      duration: duration)
     for line in try admin.ask(for: .stop(order)).lines { Output.line(line) }
   }
 }
@@ -124,7 +127,8 @@ struct ResumeCommand: ParsableCommand {
   @OptionGroup var target: StopTarget
 
   func run() throws {
-    let order = StopOrder(scope: target.scope, id: target.id, action: target.action)
+    let order = StopOrder(
+      scope: target.scope, id: target.id, action: StopOrder.action(named: target.action))
     for line in try admin.ask(for: .resume(order)).lines { Output.line(line) }
   }
 }

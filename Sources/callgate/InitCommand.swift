@@ -14,14 +14,20 @@ struct InitCommand: ParsableCommand {
     commandName: "init",
     abstract: "Asks a few questions and writes a first configuration.",
     discussion: """
-      Asks for your Talkdesk account, its OAuth client (id and secret, or id and private key), the number of callbacks \
-      and opening hours, and checks each answer. It does not use the network. It writes all of these files or none:
+      Asks for your Talkdesk account, its OAuth client (id and secret, or id and private key), what the app's tokens \
+      are for, the number of callbacks and opening hours, and checks each answer. It does not use the network. It \
+      writes all of these files or none:
         callgate.yaml          the configuration
         tests.yaml             tests of its rules, which pass
         *.schema.json          a JSON Schema of each, for editors
         secrets/               the secrets, as files of mode 0600
         .gitignore             lines for secrets and state
-      It generates the password of your app, unless --password-file has one. Then it prints the next steps.
+      It generates the password of your app, unless --password-file has one, the token of operators and the store key. \
+      The server of this configuration listens on this machine only, and has the operator's page on port 9091. Then \
+      init prints the next steps.
+
+      --tokens decides the scope of tokens: callback for the Callback API (callback:write), sdk for Talkdesk's Mobile \
+      SDK (visual-sessions:execute), both for an app of each, which GET /access?app=callbacks and ?app=sdk name.
 
       A flag answers its question. Without a terminal, --account, --client-id and a credential are needed, and \
       --timezone with --hours.
@@ -43,8 +49,20 @@ struct InitCommand: ParsableCommand {
     completion: .directory)
   var dir = "."
 
-  @Flag(help: "Overwrite existing files. The app keeps its password.")
+  @Flag(help: "Overwrite existing files. The app keeps its password, and the store its key.")
   var force = false
+
+  @Option(
+    help: ArgumentHelp("What tokens are for: callback (default), sdk or both.", valueName: "use"),
+    completion: .list(["callback", "sdk", "both"]))
+  var tokens: String?
+
+  @Option(
+    help: ArgumentHelp("The IP address of the public port, 127.0.0.1 by default.", valueName: "address"))
+  var listen: String?
+
+  @Flag(help: "No operator's page and no operators' token.")
+  var noAdmin = false
 
   @Option(help: ArgumentHelp("The Talkdesk account: acme in acme.talkdeskid.com.", valueName: "name"))
   var account: String?
@@ -102,13 +120,18 @@ struct InitCommand: ParsableCommand {
     }
     try ProcessSetup.protectSecrets()
     let setup = Setup(
-      folder: dir, workingDirectory: FileManager.default.currentDirectoryPath, replacing: force)
+      folder: dir, workingDirectory: FileManager.default.currentDirectoryPath, replacing: force,
+      hasAdmin: !noAdmin)
     do {
       try setup.checkFolder([clientSecretFile, privateKeyFile, passwordFile].compactMap(\.self))
       var flags = self.flags
       if passwordFile == nil, let present = setup.presentPassword {
         flags.passwordFile = present
         Output.message("notice: the app keeps its password, \(present); to change it, delete that file first")
+      }
+      if let present = setup.presentStoreKey {
+        flags.storeKeyFile = present
+        Output.message("notice: the store keeps its key, \(present)")
       }
       var interview = SetupInterview(
         flags, files: .system, home: ProcessInfo.processInfo.environment["HOME"])
@@ -149,6 +172,9 @@ struct InitCommand: ParsableCommand {
     flags.hours = hours
     flags.timezone = timezone
     flags.passwordFile = passwordFile
+    flags.tokens = tokens
+    flags.listen = listen
+    flags.hasAdmin = !noAdmin
     return flags
   }
 
@@ -163,7 +189,7 @@ struct InitCommand: ParsableCommand {
       Output.message("\ncallgate: the input ended before the last question; nothing was written")
       return .usage
     case .generation(let words):
-      Output.message("callgate: a password could not be generated: \(words)")
+      Output.message("callgate: a password or key could not be generated: \(words)")
       return .internal
     }
   }

@@ -142,7 +142,7 @@ def token():
         waits_for(driver, "a listener on loopback needs none", lambda d: "ready" in text(d, "health"))
         check("a server without chat desks shows none", "a card" if driver.find_element(By.ID, "desks").is_displayed() else "")
         check("and its page asks for none", "it does" if driver.find_element(By.ID, "login").is_displayed() else "")
-        use(driver, "Reload", "reload-status", "200: generation 2 serves")
+        use(driver, "Reload", "reload-status", "200: configuration number 2 is in use")
         check("the console stays empty", complaints(driver))
 
 

@@ -1,5 +1,6 @@
 // Collects every problem in a request's body, so that one response can name them all.
 
+import Documents
 package import JSON
 import Texts
 
@@ -46,11 +47,25 @@ package struct FieldProblems {
 }
 
 extension FieldProblems {
-  /// Names every member that is not known.
+  /// Names every member that is not known, with the one that was probably meant.
   package mutating func refuseUnknown(in object: JSONObject, known: [String], prefix: String) {
+    var absent = known.filter { object[$0] == nil }
     for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.name) }) {
-      add(prefix + Self.shown(member.name), "This member is unknown. Leave it out.")
+      guard fields.count <= CallbackLimits.problems else { return }
+      let meant = Self.meant(by: member.name, among: absent)
+      absent.removeAll { $0 == meant }
+      add(
+        prefix + Self.shown(member.name),
+        "This member is unknown. " + (meant.map { "Did you mean \($0)?" } ?? "Leave it out."))
     }
+  }
+
+  /// The known name that another one is a slip of, or one or several words of: `phone` for `contact_phone_number`.
+  private static func meant(by name: String, among known: [String]) -> String? {
+    guard name.utf8.count <= 64 else { return nil }
+    func words(_ name: String) -> [Substring] { name.lowercased().split(separator: "_") }
+    return Spelling.nearest(to: name, among: known)
+      ?? known.first { known in !words(name).isEmpty && words(name).allSatisfy(words(known).contains) }
   }
 
   /// A member's string; nil if it is missing, which is no problem, or if it is something else.

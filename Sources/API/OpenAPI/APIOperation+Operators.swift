@@ -11,7 +11,8 @@ extension APIOperation {
     summary: "Get the operator's page",
     description: """
       A page that shows the state of the server and acts on it by the endpoints below `/admin/`. The page itself holds no data and \
-      needs no token. It is on the admin listener, and on the public port where an admin token is set.
+      needs no token. It is on the admin listener, and on the public port where an admin token is set. Elsewhere the response is \
+      404: a page that says how to switch it on if `Accept` names `text/html`, a problem otherwise.
       """,
     parameters: [ifNoneMatch],
     answers: [

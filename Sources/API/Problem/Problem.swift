@@ -165,7 +165,7 @@ extension Problem.Code {
     case .malformedRequest: "The request is not well-formed HTTP/1.1"
     case .invalidJSON: "The body is not valid JSON"
     case .unauthenticated: "Credentials are missing or wrong"
-    case .invalidToken: "The bearer token is not valid"
+    case .invalidToken: "The token or key is not valid"
     case .invalidClient: "The installation cannot be authenticated"
     case .closed: "Closed at this time"
     case .denied: "Not allowed"

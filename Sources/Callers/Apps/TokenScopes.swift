@@ -6,6 +6,8 @@ package import Tokens
 package struct TokenScopes: Sendable {
   /// The scope that Talkdesk's Callback API requires.
   package static let callbackWrite = "callback:write"
+  /// The scope that Talkdesk's own server requests for interactions of the Mobile SDK.
+  package static let mobileSDK = "visual-sessions:execute"
 
   /// The account's: that of tokens for apps that name none.
   let account: TokenSource.ScopeID

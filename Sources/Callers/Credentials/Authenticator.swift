@@ -128,7 +128,12 @@ package final class Authenticator: Sendable {
       switch Credentials(value) {
       case .basic(let pair): return basic(pair, circumstances)
       case .bearer(let token): return bearer(value.extracting(token), circumstances)
-      case nil: return .refused(unauthenticated("The Authorization header is neither Basic nor Bearer."))
+      case nil:
+        return .refused(
+          unauthenticated(
+            Credentials.isBasic(value)
+              ? "What follows Basic is not Base64 of NAME:PASSWORD."
+              : "The Authorization header is neither Basic nor Bearer."))
       }
     }
     if let range = request.value(of: .xAPIKey) {
@@ -323,6 +328,13 @@ enum Credentials {
     var installation: InstallationID? {
       InstallationID(octets: octets.span.extracting(name))
     }
+  }
+
+  /// Whether a value names the scheme Basic, whatever follows.
+  static func isBasic(_ value: Span<UInt8>) -> Bool {
+    let name = 5
+    return value.count >= name && value.equals(0..<name, lowercase: "basic")
+      && (value.count == name || value[name] == UInt8(ascii: " "))
   }
 
   /// Nil for another scheme, and for Basic that is not Base64 of `user:password`.

@@ -80,7 +80,9 @@ extension Doctor {
         if place > 0 { reportUnjudged(trial, error, isServed: isServed) }
       }
     }
-    if let granted, !isScopeReported { report.ok("scope", granted) }
+    if let granted, !isScopeReported {
+      report.ok("scope", granted + Self.uses(of: granted, ", for ") + needOfSDK)
+    }
   }
 
   private mutating func reportMissingScope(_ found: String, has scopes: String?) {
@@ -89,6 +91,26 @@ extension Doctor {
       fix:
         "add it to the OAuth client in Talkdesk (Builder, OAuth Clients) and wait some minutes, or set TD_SCOPE to "
         + "what the client has", .refused)
+  }
+
+  /// Where no token is for Talkdesk's Mobile SDK: nothing else would show it before an app's first interaction.
+  private var needOfSDK: String {
+    let asked = [configuration.talkdesk.scope] + configuration.apps.compactMap(\.scope)
+    let isAsked = asked.contains { $0.split(separator: " ").contains { $0 == TokenScopes.mobileSDK } }
+    return isAsked
+      ? "" : "; an app with Talkdesk's Mobile SDK needs \(TokenScopes.mobileSDK) (apps.*.scope, or TD_SCOPE)"
+  }
+
+  /// What the scopes of a token serve, as far as it is known.
+  private static func uses(of scopes: String, _ link: String) -> String {
+    let uses = scopes.split(separator: " ").compactMap { scope in
+      switch scope {
+      case TokenScopes.callbackWrite: "callbacks"
+      case TokenScopes.mobileSDK: "interactions of Talkdesk's Mobile SDK"
+      default: nil
+      }
+    }
+    return uses.isEmpty ? "" : link + uses.joined(separator: " and ")
   }
 
   /// Asks for the scopes of this server's own callbacks and of apps, too, with a credential that works.
@@ -102,7 +124,7 @@ extension Doctor {
       guard let scope = app.scope, asked.insert(scope).inserted else { continue }
       let further = await attempt(trial.credential, trial.role, scope: scope)
       if let token = further.token {
-        report.ok("scope", "\(token.scope), for app \(app.id)")
+        report.ok("scope", "\(token.scope), for app \(app.id)\(Self.uses(of: token.scope, ": "))")
       } else if let (status, code) = further.refusal {
         report.fail(
           "scope", "\(quoted(scope)), for app \(app.id), is refused (\(Self.words(status, code, further)))",

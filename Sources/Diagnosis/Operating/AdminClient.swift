@@ -154,7 +154,9 @@ public struct AdminClient: Sendable {
           timeout: .seconds(30), maximumContentLength: 4 << 20, reuse: .never))
     } catch {
       if error.reason == .invalidURL { throw .invalidURL(error.detail) }
-      throw .unreachable("no response from \(destination.url): \(error.words(about: "the server"))")
+      throw .unreachable(
+        "no response from \(destination.url): \(error.words(about: "the server"))"
+          + (destination.doubt.map { "; \($0)" } ?? ""))
     }
     let hasInterface = response.status == 404 && path != Self.statusPath
     // The server may have no such installation, or no admin interface. Its status tells which.
@@ -200,12 +202,15 @@ public struct AdminClient: Sendable {
         "\(destination.url) needs the operators' token: give \(AdminDestination.tokenFlag), or set CALLGATE_ADMIN_TOKEN"
       ])
     case 404 where !hasInterface:
-      return .refused([
-        "there is no admin interface at \(destination.url): give the address of the admin listener with --url, or set an "
-          + "operators' token on the server"
-      ])
+      return .unreachable(
+        "there is no admin interface at \(destination.url), because the server's configuration has no admin: for it. Give the "
+          + "address of the admin listener with --url, or set admin.port or admin.token_file on the server")
     case 500...: return .unreachable("\(destination.url) cannot do this now (\(code)): \(detail)")
-    default: return .refused(fields.isEmpty ? [first] : [first] + fields.map { "  \($0)" })
+    // The fields say it all where the detail only points at them.
+    default:
+      return .refused(
+        fields.isEmpty
+          ? [first] : detail.hasSuffix("See fields.") ? fields : [first] + fields.map { "  \($0)" })
     }
   }
 }
@@ -236,6 +241,15 @@ public struct StopOrder: Sendable {
   public static let scopes = ["all", "app", "caller"]
   /// The actions there are.
   public static let actions = Stop.Action.names
+
+  /// The name of an action as the API has it: pages and texts for people say tokens and callbacks.
+  public static func action(named name: String) -> String {
+    switch name {
+    case "tokens": "access"
+    case "callbacks": "callback"
+    default: name
+    }
+  }
 
   var document: JSONObject {
     var document: JSONObject = ["scope": .string(scope), "action": .string(action)]

@@ -17,13 +17,20 @@ public struct AdminDestination: Sendable {
   /// The key of the certificate that the configuration names, as `TransportSettings.pinnedKey`; nil where an operator gave the
   /// address, and for plain http.
   public let pinnedKey: String?
+  /// Why nothing may be there: the configuration has neither an admin listener nor a token. Nil where it has, or where an operator
+  /// gave the address.
+  public let doubt: String?
 
   /// An address and a token.
-  init(url: String, token: Secret?, authorities: Authorities? = nil, pinnedKey: String? = nil) {
+  init(
+    url: String, token: Secret?, authorities: Authorities? = nil, pinnedKey: String? = nil,
+    doubt: String? = nil
+  ) {
     self.url = url
     self.token = token
     self.authorities = authorities
     self.pinnedKey = pinnedKey
+    self.doubt = doubt
   }
 
   /// The flag that names the token's file.
@@ -54,7 +61,7 @@ public struct AdminDestination: Sendable {
     var builder = ConfigurationBuilder(
       partial: (file ?? PartialConfiguration()).overridden(by: overrides), purpose: .serve, sources: sources,
       problems: ProblemList())
-    let destination = builder.destination(url: url)
+    let destination = builder.destination(url: url, isFromFile: file != nil)
     guard builder.problems.isEmpty else { throw builder.errors }
     return destination
   }
@@ -66,7 +73,7 @@ extension ConfigurationBuilder {
     ConfigurationErrors(problems: problems.sorted, notices: problems.notices)
   }
 
-  fileprivate mutating func destination(url: String?) -> AdminDestination {
+  fileprivate mutating func destination(url: String?, isFromFile: Bool) -> AdminDestination {
     let authorities = authorities()
     if let url {
       var base = url
@@ -83,12 +90,18 @@ extension ConfigurationBuilder {
         token: adminToken(), authorities: authorities, pinnedKey: listenerKey())
     }
     let host = value(Settings.adminHost)
+    let doubt =
+      hasListener
+      ? nil
+      : (isFromFile ? "the configuration has no admin:" : "no configuration names an admin listener")
+        + ". Without one the server has no operator's page and takes no operators' commands: add "
+        + "admin: { port: 9091 } to callgate.yaml, and restart the server"
     return AdminDestination(
       url: local(
         "http", host, Settings.adminHost.setting, value(Settings.adminPort), Settings.adminPort.setting,
         "set it to 127.0.0.1, or give the public port's https address with --url https://NAME"),
       // A listener on loopback asks for none. While the server is down, any user of the machine may listen there.
-      token: host.isLoopback ? nil : adminToken(), authorities: authorities)
+      token: host.isLoopback ? nil : adminToken(), authorities: authorities, doubt: doubt)
   }
 
   /// The key of the certificate that the public listener shows. That names the public host, and not the address by which this

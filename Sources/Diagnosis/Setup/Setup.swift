@@ -13,6 +13,7 @@ public struct Setup: Sendable {
   public let folder: String
   private let isWorkingDirectory: Bool
   private let replaces: Bool
+  private let hasAdmin: Bool
   private let files: ConfigurationFiles
   private let clock: any TimeSource
 
@@ -51,17 +52,19 @@ public struct Setup: Sendable {
   ///   - folder: Its path.
   ///   - workingDirectory: The base of a relative path.
   ///   - replacing: Whether files that are there may be overwritten.
+  ///   - hasAdmin: Whether there is an operators' token.
   ///   - files: How files are read.
   ///   - clock: The clock for the example times of tests.
   public init(
-    folder: String, workingDirectory: String, replacing: Bool, files: ConfigurationFiles = .system,
-    clock: any TimeSource = SystemClock()
+    folder: String, workingDirectory: String, replacing: Bool, hasAdmin: Bool = true,
+    files: ConfigurationFiles = .system, clock: any TimeSource = SystemClock()
   ) {
     let path = folder.hasPrefix("/") ? folder : "\(workingDirectory)/\(folder)"
     let names = path.split(separator: "/").filter { $0 != "." }
     self.folder = "/" + names.joined(separator: "/")
     isWorkingDirectory = self.folder == workingDirectory
     replaces = replacing
+    self.hasAdmin = hasAdmin
     self.files = files
     self.clock = clock
   }
@@ -73,7 +76,9 @@ public struct Setup: Sendable {
     if !replaces {
       let schemas = ConfigurationReference.Schema.allCases.map(\.fileName)
       let names = [SetupDocuments.configurationName, SetupDocuments.testsName] + schemas
-      let secrets = [SetupDocuments.credentialName, SetupDocuments.passwordName]
+      let secrets =
+        ([SetupDocuments.credentialName, SetupDocuments.passwordName, SetupDocuments.storeKeyName]
+        + (hasAdmin ? [SetupDocuments.adminTokenName] : []))
         .filter { !isSource("\(folder)/\($0)", sources) }
       let taken = SetupFiles.occupied(names + secrets, in: folder)
       guard taken.isEmpty else { throw .exists(taken.map { "\(folder)/\($0)" }) }
@@ -87,11 +92,13 @@ public struct Setup: Sendable {
   }
 
   /// The file with the password that the app has already, where files are overwritten; nil where there is none.
-  public var presentPassword: String? {
-    guard replaces, !SetupFiles.occupied([SetupDocuments.passwordName], in: folder).isEmpty else {
-      return nil
-    }
-    return "\(folder)/\(SetupDocuments.passwordName)"
+  public var presentPassword: String? { present(SetupDocuments.passwordName) }
+
+  /// The file with the key of the store that is there already, where files are overwritten; nil where there is none.
+  public var presentStoreKey: String? { present(SetupDocuments.storeKeyName) }
+
+  private func present(_ name: String) -> String? {
+    replaces && !SetupFiles.occupied([name], in: folder).isEmpty ? "\(folder)/\(name)" : nil
   }
 
   /// Writes the files, all or none.
@@ -103,20 +110,26 @@ public struct Setup: Sendable {
     let tests = Array(documents.tests(now: Instant(clock.unixTime)).utf8)
     let credential: [UInt8]
     do throws(KeyError) { credential = try documents.credentialFile() } catch { throw .invalid(["\(error)"]) }
-    let password = answers.password.exposedBytes() + [0x0A]
-    try prove(configuration, tests, credential, password)
+    var secrets = [
+      (SetupDocuments.credentialName, credential),
+      (SetupDocuments.passwordName, answers.password.exposedBytes() + [0x0A]),
+      (SetupDocuments.storeKeyName, answers.storeKey.exposedBytes() + [0x0A]),
+    ]
+    if let token = answers.adminToken {
+      secrets.append((SetupDocuments.adminTokenName, token.exposedBytes() + [0x0A]))
+    }
+    try prove(configuration, tests, secrets)
 
     func file(_ name: String, _ bytes: [UInt8]) -> SetupFiles.File {
       SetupFiles.File(name: name, bytes: bytes, mode: nil, replaces: replaces)
     }
-    func secret(_ name: String, _ bytes: [UInt8]) -> SetupFiles.File {
+    var written = [
+      file(SetupDocuments.configurationName, configuration), file(SetupDocuments.testsName, tests),
+    ]
+    written += secrets.map { name, bytes in
       SetupFiles.File(
         name: name, bytes: bytes, mode: 0o600, replaces: replaces || isSource("\(folder)/\(name)", sources))
     }
-    var written = [
-      file(SetupDocuments.configurationName, configuration), file(SetupDocuments.testsName, tests),
-      secret(SetupDocuments.credentialName, credential), secret(SetupDocuments.passwordName, password),
-    ]
     written += ConfigurationReference.Schema.allCases.map { file($0.fileName, Array($0.document.utf8)) }
     if let ignored = try ignored() { written.append(ignored) }
     do throws(SetupFiles.Failure) {
@@ -148,14 +161,13 @@ public struct Setup: Sendable {
 
   /// Loads the new files before they are written, and runs their tests. Files that do not pass `callgate check` are not written.
   private func prove(
-    _ configuration: [UInt8], _ tests: [UInt8], _ credential: [UInt8], _ password: [UInt8]
+    _ configuration: [UInt8], _ tests: [UInt8], _ secrets: [(name: String, bytes: [UInt8])]
   ) throws(Failure) {
-    let texts = [
+    var texts = [
       SetupDocuments.configurationName: configuration, SetupDocuments.testsName: tests,
-      "\(folder)/\(SetupDocuments.credentialName)": credential,
-      "\(folder)/\(SetupDocuments.passwordName)": password,
     ]
-    let files = ConfigurationFiles { path, _ throws(ConfigurationFiles.Failure) in
+    for secret in secrets { texts["\(folder)/\(secret.name)"] = secret.bytes }
+    let files = ConfigurationFiles { [texts] path, _ throws(ConfigurationFiles.Failure) in
       guard let bytes = texts[path] else { throw .missing }
       return ConfigurationFiles.Content(bytes: bytes)
     }
@@ -210,11 +222,16 @@ public struct Setup: Sendable {
       "  \(SetupDocuments.testsName)                   tests for its rules",
       "  \(SetupDocuments.credentialName)  \(credential), mode 0600",
       "  \(SetupDocuments.passwordName)         the password of your app, mode 0600",
-      "  *.schema.json                schemas that editors use to check both files",
-      "  .gitignore                   keeps secrets and state out of git",
-      "",
-      "Next:",
     ]
+      + (hasAdmin
+        ? ["  \(SetupDocuments.adminTokenName)          the token of operators, mode 0600"] : [])
+      + [
+        "  \(SetupDocuments.storeKeyName)            the key that seals values in the store, mode 0600",
+        "  *.schema.json                schemas that editors use to check both files",
+        "  .gitignore                   keeps secrets and state out of git",
+        "",
+        "Next:",
+      ]
       + (isWorkingDirectory ? [] : ["  cd \(NewKey.shellWord(folder))"])
       + [
         "  callgate check \(config)",
@@ -223,7 +240,12 @@ public struct Setup: Sendable {
         "  callgate serve \(config)",
         "Then, in another terminal. No output means that everything works:",
         "  curl -u \"\(SetupDocuments.username):$(cat \(SetupDocuments.passwordName))\" 'localhost:8080/access?probe'",
-      ] + number
+      ]
+      + (hasAdmin
+        ? ["Operator's page: http://127.0.0.1:9091/admin/   Kill switch: callgate stop"] : [])
+      + (answers.tokens == .both
+        ? ["The app names its tokens: /access?app=callbacks, and /access?app=sdk for Talkdesk's SDK."] : [])
+      + number
   }
 
 }

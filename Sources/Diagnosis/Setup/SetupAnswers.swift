@@ -1,6 +1,7 @@
 // The answers that `callgate init` collects, the flags that can give them, and the dialog that asks for the rest.
 
 import Configuration
+import Documents
 import JOSE
 import Talkdesk
 
@@ -12,8 +13,28 @@ public struct SetupAnswers: Sendable {
   let authentication: Configuration.ClientAuthentication
   let phoneNumber: String?
   let hours: SetupHours?
+  let tokens: SetupTokens
+  /// The address of the public port.
+  let listen: ListenAddress
   /// The password the app sends.
   let password: Secret
+  /// The operators' token; nil without an operator's page.
+  let adminToken: Secret?
+  /// The store key, as text.
+  let storeKey: Secret
+}
+
+/// What the app does with its tokens, which decides their scope.
+enum SetupTokens: String, CaseIterable, Sendable {
+  case callback, sdk, both
+
+  /// Reads an answer.
+  static func read(_ text: String) throws(Refusal) -> SetupTokens {
+    guard let tokens = SetupTokens(rawValue: text.lowercased()) else {
+      throw Refusal("\(quoted(text)) is unknown here", "use one of callback, sdk, both")
+    }
+    return tokens
+  }
 }
 
 /// The flags of `callgate init`, as typed. Each answers one question.
@@ -28,7 +49,13 @@ public struct SetupFlags: Sendable {
   public var phoneNumber: String?
   public var hours: String?
   public var timezone: String?
+  public var tokens: String?
+  public var listen: String?
   public var passwordFile: String?
+  /// The file of the store key that stays; nil for a new key.
+  public var storeKeyFile: String?
+  /// Whether there is an operator's page.
+  public var hasAdmin = true
 
   /// No flags.
   public init() {}
@@ -50,6 +77,6 @@ public enum SetupFailure: Error, Sendable, Hashable {
   case mistakes([String])
   /// The input ended before the last question.
   case ended
-  /// OpenSSL made no password; its own words.
+  /// OpenSSL made no password or key; its own words.
   case generation(String)
 }

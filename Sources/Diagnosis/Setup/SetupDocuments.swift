@@ -1,5 +1,6 @@
 // Composes the text of each file that `callgate init` writes.
 
+import Callers
 import Configuration
 import Gate
 import JOSE
@@ -17,6 +18,8 @@ struct SetupDocuments {
   static let secretsName = "secrets"
   static let credentialName = "secrets/talkdesk-credential"
   static let passwordName = "secrets/app-password"
+  static let adminTokenName = "secrets/admin-token"
+  static let storeKeyName = "secrets/store-key"
   static let username = "app-user"
 
   /// `callgate.yaml`.
@@ -27,18 +30,22 @@ struct SetupDocuments {
     # reloads it. If the new version has a problem, the server keeps the old one. docs/configuration.md explains every key.
     # Check the file with: callgate check \(Self.configurationName)
 
+    # The public port. Passwords are readable on the way to it, unless TLS protects them: keep it on this machine behind a proxy
+    # that speaks https, or set listen.tls (docs/operations.md).
+    listen: { host: \(Self.scalar(answers.listen.host)) }
+
     talkdesk:
       account: \(Self.scalar(answers.account))
       region: \(answers.region.rawValue)
       client_id: \(Self.scalar(answers.clientID))
-    \(credential)
+    \(credential)\(accountScope)
 
     # Clients that may send requests. The app sends this name and password by HTTP Basic. Give each app a caller of its own.
     callers:
       - id: app
         basic: { username: \(Self.username), password_file: \(path(Self.passwordName)) }
 
-    callbacks:
+    \(apps)callbacks:
     \(numbers)
       # Limits that always hold, here with their defaults; 0 switches one off.
       # brakes: { number_per_day: 6, per_5m: 500, per_hour: 1000 }
@@ -46,13 +53,49 @@ struct SetupDocuments {
     # Rules: which requests are allowed, and when (docs/rules.md). \(Self.testsName) has tests for them.
     \(rules)
 
-    # Metrics, the kill switch and the other operators' commands (callgate status, stop, resume, reload), on this machine only.
-    # admin: { port: 9091 }
+    \(admin)
 
-    # Quotas, callbacks and the kill switch survive restarts in this file. Several instances share a PostgreSQL instead.
-    store: { url: \(Self.scalar("sqlite:\(folder)/callgate.sqlite3")) }
+    # Quotas, callbacks and the kill switch survive restarts in this file. Several instances share a PostgreSQL instead. The key
+    # seals values in it: keep a copy of the key apart from the store's backups.
+    store:
+      url: \(Self.scalar("sqlite:\(folder)/callgate.sqlite3"))
+      key_file: \(path(Self.storeKeyName))
 
     """
+  }
+
+  /// The account's scope, where it is not the default.
+  private var accountScope: String {
+    guard answers.tokens == .sdk else { return "" }
+    return """
+
+        # The scope of tokens for Talkdesk's Mobile SDK. Callbacks that this server requests have callback:write by themselves.
+        scope: "\(TokenScopes.mobileSDK)"
+      """
+  }
+
+  /// An app for each kind of token, where there are two.
+  private var apps: String {
+    guard answers.tokens == .both else { return "" }
+    return """
+      # Two kinds of tokens: GET /access?app=callbacks for the Callback API, GET /access?app=sdk for Talkdesk's Mobile SDK.
+      apps:
+        callbacks: { scope: "\(TokenScopes.callbackWrite)" }
+        sdk: { scope: "\(TokenScopes.mobileSDK)" }
+
+
+      """
+  }
+
+  private var admin: String {
+    let words = """
+      # Operators: /admin/ in a browser, metrics, and callgate status, stop, resume and reload. This listener is for this machine
+      # only. The token opens the same on the public port.
+      """
+    guard answers.adminToken != nil else {
+      return "\(words)\n# admin: { port: 9091 }"
+    }
+    return "\(words)\nadmin: { port: 9091, token_file: \(path(Self.adminTokenName)) }"
   }
 
   private var credential: String {
@@ -112,7 +155,10 @@ struct SetupDocuments {
   /// `tests.yaml`, which passes.
   /// - Parameter now: When to look for an opening.
   func tests(now: Instant) -> String {
-    var tests = ["{ name: the app gets a token, caller: app, expect: allow }"]
+    var tests =
+      answers.tokens == .both
+      ? ["callbacks", "sdk"].map { "{ name: a token for \($0), caller: app, app: \($0), expect: allow }" }
+      : ["{ name: the app gets a token, caller: app, expect: allow }"]
     var opening = ""
     if let schedule = answers.hours?.schedule, let times = Self.times(of: schedule, after: now) {
       opening = ", at: \"\(times.open.text)\""

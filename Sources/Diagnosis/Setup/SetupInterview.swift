@@ -3,6 +3,7 @@
 public import Configuration
 import Documents
 import JOSE
+import Sealing
 
 /// Finds the answers of `callgate init`: first in its flags, then by questions on a terminal.
 ///
@@ -15,6 +16,7 @@ public struct SetupInterview {
   private var partial = PartialConfiguration()
   private var hours: [SetupHours.Entry]?
   private var timezone: String?
+  private var tokens: SetupTokens?
   /// Notices about the answers, a line each.
   public private(set) var notices: [String] = []
 
@@ -55,6 +57,7 @@ public struct SetupInterview {
       (Settings.keyID.setting, "--key-id", flags.keyID),
       (Settings.keyAlgorithm.setting, "--key-algorithm", flags.keyAlgorithm),
       (Settings.phoneNumber.setting, "--phone-number", isNumberLeftOut ? nil : flags.phoneNumber),
+      (Settings.host.setting, "--listen", flags.listen ?? "127.0.0.1"),
     ]
     for (setting, flag, text) in texts {
       guard let text else { continue }
@@ -64,6 +67,8 @@ public struct SetupInterview {
       (Settings.clientSecret.setting, "--client-secret-file", flags.clientSecretFile),
       (Settings.privateKey.setting, "--private-key-file", flags.privateKeyFile),
       (Settings.password.setting, "--password-file", flags.passwordFile),
+      // A file that is wrong is named by its path: no flag named it.
+      (Settings.storeKey.setting, flags.storeKeyFile ?? "", flags.storeKeyFile),
     ]
     for (setting, flag, path) in paths {
       guard let path else { continue }
@@ -76,6 +81,7 @@ public struct SetupInterview {
     }
     judge("--hours") { () throws(Refusal) in hours = try flags.hours.map(SetupHours.read) }
     timezone = flags.timezone
+    judge("--tokens") { () throws(Refusal) in tokens = try flags.tokens.map(SetupTokens.read) }
     judge("--timezone") { () throws(Refusal) in _ = try timezone.map(SetupHours.readZone) }
     return problems
   }
@@ -117,6 +123,11 @@ public struct SetupInterview {
     try askForCredential(dialog)
     if partial.entries[Settings.privateKey.setting] != nil {
       try ask(dialog, Settings.keyID, "--key-id", "Key id (Talkdesk sends it with the key)")
+    }
+    if tokens == nil {
+      tokens = try ask(
+        dialog, "Tokens for: callback, sdk (Talkdesk's Mobile SDK) or both", empty: "callback"
+      ) { text throws(Refusal) in text.isEmpty ? .callback : try SetupTokens.read(text) }
     }
     if !isNumberLeftOut {
       try ask(
@@ -339,8 +350,10 @@ public struct SetupInterview {
     var builder = stated.builder()
     let talkdesk = builder.talkdesk()
     let number = builder.stated(Settings.phoneNumber)
+    _ = builder.stated(Settings.host)
     let password = builder.secret(Settings.password)
     _ = builder.digest(password)
+    _ = builder.storeKeys()
     return Judgement(
       talkdesk: talkdesk, phoneNumber: number, password: password?.bytes, problems: builder.problems.sorted,
       notices: builder.problems.notices)
@@ -362,19 +375,27 @@ public struct SetupInterview {
     }
     var builder = self.builder()
     guard judgement.problems.isEmpty, let account = builder.stated(Settings.account),
+      let listen = builder.stated(Settings.host),
       let upstream = judgement.talkdesk.upstream
     else { throw .mistakes(judgement.problems.map(\.description)) }
-    let password: Secret
-    if let given = judgement.password {
-      password = Secret(given)
-    } else {
-      do throws(OpenSSLError) { password = Secret(Hex.encode(try RandomBytes.make(32))) } catch {
-        throw .generation("\(error)")
-      }
+    if !listen.isLoopback {
+      notices.append(
+        "--listen: \(listen.host) is reached from other machines, and HTTP Basic sends passwords as clear text: let a proxy "
+          + "speak https, or set listen.tls")
     }
-    return SetupAnswers(
-      account: account, region: judgement.talkdesk.region, clientID: upstream.clientID,
-      authentication: upstream.authentication, phoneNumber: judgement.phoneNumber, hours: hours,
-      password: password)
+    let givenKey = builder.secret(Settings.storeKey)?.bytes
+    do throws(OpenSSLError) {
+      func random() throws(OpenSSLError) -> Secret { Secret(Hex.encode(try RandomBytes.make(32))) }
+      let password = if let given = judgement.password { Secret(given) } else { try random() }
+      let storeKey =
+        if let givenKey { Secret(givenKey) } else { Secret(try StoreKey.generate().exposedText()) }
+      return SetupAnswers(
+        account: account, region: judgement.talkdesk.region, clientID: upstream.clientID,
+        authentication: upstream.authentication, phoneNumber: judgement.phoneNumber, hours: hours,
+        tokens: tokens ?? .callback, listen: listen,
+        password: password, adminToken: flags.hasAdmin ? try random() : nil, storeKey: storeKey)
+    } catch {
+      throw .generation("\(error)")
+    }
   }
 }

@@ -19,10 +19,14 @@ extension Administration {
     _ served: ServedEndpoint?, _ access: AdminAccess, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     let generation = generations.current
-    if case .page = served?.handler(for: request.method),
-      let page = access.page(tokenDigest: generation.adminTokenDigest)
-    {
-      return exchange.respond(page.answer(to: request))
+    if case .page = served?.handler(for: request.method) {
+      if let page = access.page(tokenDigest: generation.adminTokenDigest) {
+        return exchange.respond(page.answer(to: request))
+      }
+      if let page = access.replacement(for: request, tokenDigest: generation.adminTokenDigest) {
+        exchange.closeAfterAnswer()
+        return exchange.respond(page)
+      }
     }
     let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
     let guesses = AdminAccess.Guesses(throttle: throttle, address: address, now: exchange.now)

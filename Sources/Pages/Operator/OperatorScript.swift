@@ -131,7 +131,7 @@ extension OperatorPage {
     function problem({ status, content, wait }) {
       if (!content || !content.code) return `${status}: not a response of Callgate`;
       const fields = (content.fields ?? []).map((field) => `${field.name}: ${field.description}`).join(" ");
-      return `${status} ${content.code}: ${fields || content.detail || content.title}${wait ? ` (${wait} s)` : ""}`;
+      return `${status} ${content.code}: ${fields || content.detail || content.title}${wait && content.code !== "rate_limited" ? ` (${wait} s)` : ""}`;
     }
 
     // Runs an act, and shows its result beside its button.

@@ -59,9 +59,14 @@ import Testing
       return
     }
     #expect(configuration.callbacks.talkdeskPhoneNumbers == ["+18005550199"])
-    #expect(configuration.apps.map(\.id) == ["example-app-ios", "example-app-push", "example-chat"])
-    #expect(configuration.apps.map(\.delivery) == [.response, .push, .response])
-    #expect(configuration.apps.map(\.desk) == [nil, nil, "chat"])
+    #expect(
+      configuration.apps.map(\.id) == [
+        "example-app-ios", "example-app-android", "example-app-push", "example-chat",
+      ])
+    let sdk = "visual-sessions:execute"
+    #expect(configuration.apps.map(\.scope) == [sdk, sdk, nil, nil])
+    #expect(configuration.apps.map(\.delivery) == [.response, .response, .push, .response])
+    #expect(configuration.apps.map(\.desk) == [nil, nil, nil, "chat"])
     #expect(configuration.enrolmentApp == "example-app-ios" && configuration.notices == nil)
     // Its apps have installations to try.
     #expect(configuration.apps.allSatisfy { $0.installations != nil })

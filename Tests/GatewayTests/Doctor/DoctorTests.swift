@@ -266,6 +266,22 @@ import Upstream
     #expect(report.verdict == .refused)
   }
 
+  @Test func `what each scope serves is said, and which one Talkdesk's Mobile SDK needs`() async throws {
+    let need = "; an app with Talkdesk's Mobile SDK needs visual-sessions:execute (apps.*.scope, or TD_SCOPE)"
+    let (callbacks, _) = try await report { _ throws(TransportError) in Self.token() }
+    #expect(worst(callbacks, "scope")?.found == "callback:write, for callbacks" + need)
+    let yaml = "apps: { sdk: { scope: \"visual-sessions:execute\" }, plain: {} }"
+    let (both, _) = try await report(yaml) { request throws(TransportError) in
+      String(decoding: request.content, as: UTF8.self).contains("visual")
+        ? Self.token(scope: "visual-sessions:execute") : Self.token()
+    }
+    #expect(
+      both.findings.filter { $0.check == "scope" }.map(\.found) == [
+        "callback:write, for callbacks",
+        "visual-sessions:execute, for app sdk: interactions of Talkdesk's Mobile SDK",
+      ])
+  }
+
   @Test func `the scopes of apps are asked for, too`() async throws {
     let yaml = "apps: { video: { scope: \"visual-sessions:execute\" }, plain: {} }"
     let (report, _) = try await report(yaml) { request throws(TransportError) in
@@ -290,7 +306,7 @@ import Upstream
     let (granted, network) = try await reportOnCallbacks(reply: Self.token())
     #expect(
       granted.findings.filter { $0.check == "scope" }.map(\.found) == [
-        "visual-sessions:execute", "callback:write, for callbacks",
+        "visual-sessions:execute, for interactions of Talkdesk's Mobile SDK", "callback:write, for callbacks",
       ])
     #expect(granted.verdict == .well && granted.count(.warn) == 0)
     #expect(network.requests.count == 2)

@@ -37,10 +37,11 @@ import Upstream
   }
 
   private func refusal(_ command: AdminClient.Command, at service: RunningService) async throws -> String {
-    guard case .failure(.refused(let lines)) = try await run(command, at: service) else {
-      return "not refused"
+    switch try await run(command, at: service) {
+    case .failure(.refused(let lines)): return lines.joined(separator: "\n")
+    case .failure(.unreachable(let line)): return "unreachable: \(line)"
+    default: return "not refused"
     }
-    return lines.joined(separator: "\n")
   }
 
   private static let id = "5f1c0b5e-8a77-4a0e-9d2e-0e5a2f6d3c11"
@@ -148,7 +149,7 @@ import Upstream
     let closed = try RunningService(environment: ["DEFAULT_USERNAME": "a", "DEFAULT_PASSWORD": "canary-pass"])
     #expect(
       try await refusal(.installations(state: nil, after: nil), at: closed).contains(
-        "there is no admin interface at"))
+        "unreachable: there is no admin interface at"))
     _ = try await closed.end()
   }
 

@@ -1,6 +1,7 @@
 // Tests of the questions that `callgate init` asks, and of the answers that it accepts.
 
 import JOSE
+import Sealing
 import Talkdesk
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
 
 /// What `callgate init` asks, takes and refuses.
 @Suite struct SetupInterviewTests {
-  private let secretLines = ["acme", "", "client-1", "canary-client-secret", "", ""]
+  private let secretLines = ["acme", "", "client-1", "canary-client-secret", "", "", ""]
 
   private func ask(
     _ lines: [String], _ flags: SetupFlags = SetupFlags()
@@ -20,17 +21,23 @@ import Testing
     return (try interview.answers(asking: person), person)
   }
 
-  @Test func `a client with a secret takes six answers, two of them empty`() throws {
+  @Test func `a client with a secret takes seven answers, most of them empty`() throws {
     let (answers, person) = try ask(secretLines)
     #expect(answers.account == "acme")
     #expect(answers.region == .us)
     #expect(answers.clientID == "client-1")
     guard case .secret(let secret) = answers.authentication else { throw Unexpected() }
     #expect(secret.exposedString() == "canary-client-secret")
+    #expect(answers.tokens == .callback)
     #expect(answers.phoneNumber == nil)
     #expect(answers.hours == nil)
+    #expect(answers.listen.host == "127.0.0.1")
+    let made = [answers.password, try #require(answers.adminToken)].map { $0.exposedString() }
+    #expect(made.allSatisfy { $0.wholeMatch(of: /[0-9a-f]{64}/) != nil } && made[0] != made[1])
+    #expect(
+      try StoreKey(text: answers.storeKey.exposedBytes()).exposedText() == answers.storeKey.exposedString())
     #expect(answers.password.exposedString().wholeMatch(of: /[0-9a-f]{64}/) != nil)
-    #expect(person.prompts.count == 6)
+    #expect(person.prompts.count == 7)
     #expect(person.hidden == [person.prompts[3]], "only the secret is hidden")
     #expect(person.said == ["  Read a client secret: 20 characters, as typed."])
     #expect(person.echoes)
@@ -38,13 +45,15 @@ import Testing
 
   @Test func `a client with a key is asked for the key id, and hours for their zone`() throws {
     let (answers, person) = try ask([
-      " acme ", "eu", "client-1", "rsa.pem", "key-1", "+18500000000", "Mon-Fri 09:00-18:00, sat 10:00-14:00",
+      " acme ", "eu", "client-1", "rsa.pem", "key-1", "SDK", "+18500000000",
+      "Mon-Fri 09:00-18:00, sat 10:00-14:00",
       "America/New_York",
     ])
     #expect(answers.region == .eu)
     guard case .key(let key, nil) = answers.authentication else { throw Unexpected() }
     #expect(key.id == "key-1")
     #expect(key.algorithm == .PS256, "RSA is PS256 unless a flag says otherwise")
+    #expect(answers.tokens == .sdk)
     #expect(answers.phoneNumber == "+18500000000")
     #expect(answers.hours?.timezone == "America/New_York")
     #expect(
@@ -53,13 +62,14 @@ import Testing
         SetupHours.Entry(days: "sat", windows: ["10:00-14:00"]),
       ])
     #expect(person.said == ["  Read a private key: RSA-3072, algorithm PS256."])
-    #expect(person.prompts.count == 8)
+    #expect(person.prompts.count == 9)
   }
 
   @Test func `every prompt and explanation fits 80 columns`() throws {
     let person = try ask([
       "https://acme.talkdeskid.com/a/very/long/address/of/an/account", "acme", "uk", "us", "a b", "client-1",
-      "/nowhere/key.pem", "folder", "rsa.pem", "a key", "key-1", "0018500000000", "+18500000000", "always",
+      "/nowhere/key.pem", "folder", "rsa.pem", "a key", "key-1", "calls", "both", "0018500000000",
+      "+18500000000", "always",
       "mon-fri 09:00-18:00", "EST", "America/New_York",
     ]).person
     for text in person.prompts + person.said {
@@ -97,22 +107,24 @@ import Testing
     WrongAnswer(3, "MIGHAgEAMBMG" + String(repeating: "A", count: 100), "not the DER form of a key"),
     WrongAnswer(3, "clé-secrète", "characters a client secret cannot have"),
     WrongAnswer(4, "", "an answer is required"), WrongAnswer(4, "key 1", "is not a key id"),
-    WrongAnswer(5, "18500000000", "is not a telephone number in E.164"),
-    WrongAnswer(5, "+1 850 000 0000", "is not a telephone number in E.164"),
-    WrongAnswer(6, "always", "is not a day"),
-    WrongAnswer(6, "mon-fri", "does not end with a window of time"),
-    WrongAnswer(6, "09:00-18:00", "does not begin with a day"),
-    WrongAnswer(6, "mon 9-18", "is not a window of time"),
-    WrongAnswer(6, "mon 09:00-10:00, mon-fri 09:00-18:00", "mon is given twice"),
-    WrongAnswer(6, "mon 09:00-10:00 09:30-11:00", "overlap"),
-    WrongAnswer(7, "", "an answer is required"), WrongAnswer(7, "EST", "America/New_York"),
-    WrongAnswer(7, "Europe/Lissabon", "there is no time zone"),
+    WrongAnswer(5, "calls", "use one of callback, sdk, both"),
+    WrongAnswer(6, "18500000000", "is not a telephone number in E.164"),
+    WrongAnswer(6, "+1 850 000 0000", "is not a telephone number in E.164"),
+    WrongAnswer(7, "always", "is not a day"),
+    WrongAnswer(7, "mon-fri", "does not end with a window of time"),
+    WrongAnswer(7, "09:00-18:00", "does not begin with a day"),
+    WrongAnswer(7, "mon 9-18", "is not a window of time"),
+    WrongAnswer(7, "mon 09:00-10:00, mon-fri 09:00-18:00", "mon is given twice"),
+    WrongAnswer(7, "mon 09:00-10:00 09:30-11:00", "overlap"),
+    WrongAnswer(8, "", "an answer is required"), WrongAnswer(8, "EST", "America/New_York"),
+    WrongAnswer(8, "Europe/Lissabon", "there is no time zone"),
   ]
 
   @Test(arguments: wrong)
   func `a wrong answer is explained and asked for again`(_ wrong: WrongAnswer) throws {
     let right = [
-      "acme", "us", "client-1", "ec.pem", "key-1", "+18500000000", "mon-fri 09:00-18:00", "Europe/Lisbon",
+      "acme", "us", "client-1", "ec.pem", "key-1", "callback", "+18500000000", "mon-fri 09:00-18:00",
+      "Europe/Lisbon",
     ]
     var lines = right
     lines.insert(wrong.text, at: wrong.place)
@@ -124,7 +136,7 @@ import Testing
     #expect(said.contains(wrong.said), "\(said)")
     #expect(answers.hours?.timezone == "Europe/Lisbon")
     // A secret that was taken for a path, and a number, are not repeated on the screen.
-    if wrong.place == 3 || wrong.place == 5, !wrong.text.isEmpty {
+    if wrong.place == 3 || wrong.place == 6, !wrong.text.isEmpty {
       #expect(!said.contains("\"\(wrong.text)\"") || wrong.text == "empty.txt")
     }
     #expect(person.echoes && !said.contains("canary"))
@@ -132,7 +144,7 @@ import Testing
 
   @Test(arguments: ["secret.txt", "crlf.txt"])
   func `a file with a secret is taken as the secret`(_ file: String) throws {
-    let person = TypingPerson(["acme", "", "client-1", file, "", ""])
+    let person = TypingPerson(["acme", "", "client-1", file, "", "", ""])
     var interview = SetupFixture.interview(SetupFlags())
     let answers = try interview.answers(asking: person)
     guard case .secret(let secret) = answers.authentication else { throw Unexpected() }
@@ -142,7 +154,7 @@ import Testing
   }
 
   @Test func `account and region are taken in any case`() throws {
-    let answers = try ask(["ACME", "EU", "client-1", "canary-client-secret", "", ""]).answers
+    let answers = try ask(["ACME", "EU", "client-1", "canary-client-secret", "", "", ""]).answers
     #expect(answers.account == "acme" && answers.region == .eu)
     let byFlags = try SetupFixture.answers { ($0.account, $0.region) = ("Acme", "Au") }
     #expect(byFlags.account == "acme" && byFlags.region == .au)
@@ -150,8 +162,10 @@ import Testing
 
   @Test(arguments: ["", "none", "None"])
   func `number and hours may be left out`(_ empty: String) throws {
-    let answers = try ask(["acme", empty == "" ? "" : "us", "client-1", "canary-client-secret", empty, empty])
-      .answers
+    let answers = try ask([
+      "acme", empty == "" ? "" : "us", "client-1", "canary-client-secret", "", empty, empty,
+    ])
+    .answers
     #expect(answers.phoneNumber == nil)
     #expect(answers.hours == nil)
   }
@@ -159,7 +173,7 @@ import Testing
   @Test func `a key may be pasted as Talkdesk delivers it, as PEM, or named below the home folder`() throws {
     let pasted = SetupFixture.rsaKey.split(separator: "\n").map(String.init)
     for credential in [[Fixture.key], pasted, ["~/ec.pem"], ["/home/ann/ec.pem"]] {
-      let (answers, person) = try ask(["acme", "", "client-1"] + credential + ["key-1", "", ""])
+      let (answers, person) = try ask(["acme", "", "client-1"] + credential + ["key-1", "", "", ""])
       guard case .key = answers.authentication else { throw Unexpected() }
       #expect(person.hidden.count == credential.count)
       #expect(person.changes == 2 && person.echoes, "hidden once, between the lines too")
@@ -169,7 +183,8 @@ import Testing
   @Test func `a stated algorithm that does not fit the key says how to be rid of it`() throws {
     var flags = SetupFlags()
     flags.keyAlgorithm = "PS256"
-    let (answers, person) = try ask(["acme", "", "client-1", "ec.pem", "rsa.pem", "key-1", "", ""], flags)
+    let (answers, person) = try ask(
+      ["acme", "", "client-1", "ec.pem", "rsa.pem", "key-1", "", "", ""], flags)
     guard case .key(let key, nil) = answers.authentication else { throw Unexpected() }
     #expect(key.algorithm == .PS256)
     let said = person.said[0].split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -178,7 +193,7 @@ import Testing
   }
 
   @Test func `a secret with a slash in it is no path`() throws {
-    let answers = try ask(["acme", "", "client-1", "a/secret+of/some=kind", "", ""]).answers
+    let answers = try ask(["acme", "", "client-1", "a/secret+of/some=kind", "", "", ""]).answers
     guard case .secret(let secret) = answers.authentication else { throw Unexpected() }
     #expect(secret.exposedString() == "a/secret+of/some=kind")
   }
@@ -186,8 +201,9 @@ import Testing
   @Test func `what flags say is not asked`() throws {
     var flags = SetupFixture.flags
     flags.hours = "none"
+    flags.tokens = "both"
     let (answers, person) = try ask(["ca", ""], flags)
-    #expect(answers.region == .ca)
+    #expect(answers.region == .ca && answers.tokens == .both)
     #expect(person.prompts.count == 2)
     #expect(person.rest == [])
     flags.phoneNumber = "None"
@@ -204,7 +220,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<6)
+  @Test(arguments: 0..<7)
   func `the end of the input ends the questions, whichever it comes at`(_ place: Int) {
     #expect(throws: SetupFailure.ended) { try ask(Array(secretLines[..<place])) }
   }
@@ -229,8 +245,12 @@ import Testing
       $0.hours = "mon-fri 09:00-12:00 13:00-18:00"
       $0.timezone = "Europe/Lisbon"
       $0.passwordFile = "password.txt"
+      $0.tokens = "Sdk"
+      $0.listen = "0.0.0.0"
+      $0.hasAdmin = false
     }
-    #expect(answers.region == .au)
+    #expect(answers.region == .au && answers.tokens == .sdk && answers.listen.host == "0.0.0.0")
+    #expect(answers.adminToken == nil)
     guard case .key(let key, nil) = answers.authentication else { throw Unexpected() }
     #expect(key.algorithm == .PS512)
     #expect(answers.phoneNumber == "+18500000000")
@@ -325,6 +345,8 @@ import Testing
     WrongFlag("--key-algorithm: \"HS256\" is unknown here") {
       ($0.clientSecretFile, $0.privateKeyFile, $0.keyID, $0.keyAlgorithm) = (nil, "ec.pem", "key-1", "HS256")
     },
+    WrongFlag("--tokens: \"calls\" is unknown here — use one of callback, sdk, both") { $0.tokens = "calls" },
+    WrongFlag("--listen: \"shop.example\" is not an address to listen on") { $0.listen = "shop.example" },
     WrongFlag("--phone-number: is not a telephone number in E.164") { $0.phoneNumber = "18500000000" },
     WrongFlag("--hours: \"mon-fri\" does not end with a window of time") {
       ($0.hours, $0.timezone) = ("mon-fri", "Europe/Lisbon")

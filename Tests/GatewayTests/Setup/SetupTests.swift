@@ -1,9 +1,11 @@
 // Tests of the files that `callgate init` writes.
 
+import Callers
 import Foundation
 import Gate
 import JOSE
 import Platform
+import Sealing
 import TestSupport
 import Testing
 
@@ -52,6 +54,8 @@ import Testing
     { ($0.hours, $0.timezone) = ("mon-sun 00:00-24:00", "UTC") },
     { ($0.hours, $0.timezone) = ("wed 09:00-09:01", "Australia/Lord_Howe") },
     { ($0.account, $0.clientID, $0.passwordFile) = ("true", "a:#'\"\\{}", "password.txt") },
+    { ($0.tokens, $0.listen) = ("sdk", "::1") },
+    { ($0.tokens, $0.hours, $0.timezone) = ("both", "mon-fri 09:00-18:00", "America/New_York") },
   ]
 
   @Test(arguments: changes.indices)
@@ -65,7 +69,8 @@ import Testing
       content(of: folder) == [
         "callgate.yaml": 0o644, "tests.yaml": 0o644, ".gitignore": 0o644, "secrets": 0o700,
         "secrets/talkdesk-credential": 0o600, "secrets/app-password": 0o600,
-        "callgate.schema.json": 0o644, "tests.schema.json": 0o644,
+        "secrets/admin-token": 0o600, "secrets/store-key": 0o600, "callgate.schema.json": 0o644,
+        "tests.schema.json": 0o644,
       ])
     let sources = ConfigurationSources(
       flags: ConfigurationFlags(config: "\(folder)/callgate.yaml"), files: .system)
@@ -74,6 +79,18 @@ import Testing
       #expect(loaded.notices.map(\.description) == [])
       let upstream = try #require(loaded.configuration.talkdesk.upstream)
       #expect(upstream.clientID == answers.clientID)
+      #expect(loaded.configuration.listen.host == answers.listen.host)
+      #expect(
+        loaded.configuration.talkdesk.scope
+          == (answers.tokens == .sdk ? TokenScopes.mobileSDK : "callback:write"))
+      if answers.tokens == .both {
+        #expect(loaded.configuration.apps.map(\.id) == ["callbacks", "sdk"])
+        #expect(loaded.configuration.apps.map(\.scope) == ["callback:write", "visual-sessions:execute"])
+      }
+      let admin = loaded.configuration.admin
+      #expect(admin.listener?.port == 9091 && admin.listener?.isLoopback == true)
+      #expect(admin.token?.exposedString() == answers.adminToken?.exposedString())
+      #expect(loaded.configuration.storeKeys?.current.exposedText() == answers.storeKey.exposedString())
       switch (upstream.authentication, answers.authentication) {
       case (.secret(let loaded), .secret(let given)): #expect(loaded.exposedBytes() == given.exposedBytes())
       case (.key(let loaded, _), .key(let given, _)):
@@ -114,6 +131,8 @@ import Testing
       let files = [
         "\(parent.path)/secrets/talkdesk-credential": Fixture.content("canary-client-secret"),
         "\(parent.path)/secrets/app-password": Fixture.content("canary-app-password"),
+        "\(parent.path)/secrets/admin-token": Fixture.content("canary-admin-token-canary"),
+        "\(parent.path)/secrets/store-key": Fixture.content(String(repeating: "0a", count: 32)),
       ]
       #expect(yaml != documents.configuration)
       #expect(Fixture.problems(yaml, environment: [:], files: files, for: .check) == [])
@@ -257,6 +276,46 @@ import Testing
     #expect(setup().presentPassword == nil)
     let path = "\(setup().folder)/secrets/app-password"
     #expect(setup(replacing: true).presentPassword == path)
+    #expect(setup().presentStoreKey == nil)
+    #expect(setup(replacing: true).presentStoreKey == "\(setup().folder)/secrets/store-key")
+  }
+
+  @Test func `the store keeps its key where files are overwritten, and a file that is no key is named`()
+    throws
+  {
+    defer { removeParent() }
+    _ = try setup().write(try SetupFixture.answers(), readFrom: [])
+    let path = "\(setup().folder)/secrets/store-key"
+    let key = try text(path)
+    func again() throws -> SetupAnswers {
+      var flags = SetupFixture.flags
+      flags.clientSecretFile = "\(setup().folder)/secrets/talkdesk-credential"
+      flags.storeKeyFile = setup(replacing: true).presentStoreKey
+      var interview = SetupInterview(flags, files: .system, home: nil)
+      return try interview.answers(asking: nil)
+    }
+    _ = try setup(replacing: true).write(try again(), readFrom: [])
+    #expect(try text(path) == key)
+    try "no key\n".write(toFile: path, atomically: false, encoding: .utf8)
+    #expect {
+      try again()
+    } throws: {
+      guard case SetupFailure.mistakes(let lines) = $0 else { return false }
+      return lines.count == 1 && lines[0].hasPrefix("\(path): is not a store key")
+    }
+  }
+
+  @Test func `without an operator's page there is neither token nor listener`() throws {
+    defer { removeParent() }
+    let setup = Setup(
+      folder: "shop", workingDirectory: parent.path, replacing: false, hasAdmin: false)
+    let lines = try setup.write(try SetupFixture.answers { $0.hasAdmin = false }, readFrom: [])
+    #expect(content(of: setup.folder)["secrets/admin-token"] == nil)
+    #expect(!lines.contains { $0.contains("admin") })
+    let sources = ConfigurationSources(
+      flags: ConfigurationFlags(config: "\(setup.folder)/callgate.yaml"), files: .system)
+    let admin = try ConfigurationLoader.load(sources, for: .serve).configuration.admin
+    #expect(admin.listener == nil && admin.token == nil)
   }
 
   @Test func `nothing is overwritten without being told to, and nothing is left then`() throws {
@@ -264,7 +323,7 @@ import Testing
     let answers = try SetupFixture.answers()
     for name in [
       "callgate.yaml", "tests.yaml", "tests.schema.json", "secrets/app-password",
-      "secrets/talkdesk-credential",
+      "secrets/talkdesk-credential", "secrets/admin-token", "secrets/store-key",
     ] {
       let folder = "\(parent.path)/\(name.replacing("/", with: "-"))"
       try FileManager.default.createDirectory(atPath: "\(folder)/secrets", withIntermediateDirectories: true)
@@ -282,7 +341,7 @@ import Testing
       try forced.checkFolder([])
       _ = try forced.write(answers, readFrom: [])
       #expect(try text("\(folder)/\(name)") != "mine")
-      #expect(content(of: folder).count == 8, "nothing is left of what gave way")
+      #expect(content(of: folder).count == 10, "nothing is left of what gave way")
     }
   }
 

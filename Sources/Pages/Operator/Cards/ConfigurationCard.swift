@@ -20,7 +20,7 @@ extension OperatorCard {
       function showConfiguration(state) {
         const { generation, files, last_reload: last } = state.configuration;
         facts("configuration-facts", [
-          ["generation", String(generation)],
+          ["number", String(generation)],
           ["last reload", last ? `${last.status} at ${moment(last.time)}` : "none since the start"],
           ["problems", (last?.problems ?? []).join(" ")],
           ["needs a restart", (last?.restart_needed ?? []).join(", ")],
@@ -36,7 +36,7 @@ extension OperatorCard {
           ? [...answer.content.notices, ...answer.content.restart_needed.map((name) => `${name} changes at a restart.`)]
           : (answer.content?.fields ?? []).map((field) => `${field.name}: ${field.description}`);
         update("reload-lines", lines, () => lines.map((line) => make("li", line)));
-        if (answer.ok) return [`200: generation ${answer.content.generation} serves`, true];
+        if (answer.ok) return [`200: configuration number ${answer.content.generation} is in use`, true];
         return [lines.length > 0 ? `${answer.status}: the old configuration stays in use` : problem(answer), false];
       });
 

@@ -22,7 +22,7 @@ struct ReferenceCommand: ParsableCommand {
       Exit status: 0.
       """)
 
-  @Flag(help: "Print only the table of variables in README.md.")
+  @Flag(help: "Print only the table of variables.")
   var variables = false
 
   @Flag(help: "Print app.json.")

@@ -1,10 +1,10 @@
-// Generates the documents about settings: README's table of variables and docs/configuration.md, and the JSON Schemas.
+// Generates the documents about settings: docs/configuration.md with its table of variables, and the JSON Schemas.
 
 import Configuration
 import Documents
 import Gate
 
-/// The documents that follow from the declarations: README's table of variables and docs/configuration.md.
+/// The documents that follow from the declarations: docs/configuration.md with its table of variables.
 public enum ConfigurationReference {
   /// The table of environment variables, as Markdown; ends with a newline.
   public static var variables: String {

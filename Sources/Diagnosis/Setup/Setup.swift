@@ -83,12 +83,12 @@ public struct Setup: Sendable {
       let taken = SetupFiles.occupied(names + secrets, in: folder)
       guard taken.isEmpty else { throw .exists(taken.map { "\(folder)/\($0)" }) }
     }
-    _ = try ignored()
     do throws(SetupFiles.Failure) {
       try SetupFiles.check(folder, closed: SetupDocuments.secretsName)
     } catch {
       throw failure(error)
     }
+    _ = try ignored()
   }
 
   /// The file with the password that the app has already, where files are overwritten; nil where there is none.

@@ -1,4 +1,4 @@
-// Tests that README.md and docs/configuration.md match the declared settings.
+// Tests that docs/configuration.md matches the declared settings.
 
 import Foundation
 import Testing
@@ -25,19 +25,6 @@ import Testing
   @Test(arguments: ConfigurationReference.Schema.allCases)
   func `docs/schema is what callgate reference --schema prints`(_ schema: ConfigurationReference.Schema) {
     #expect(text("docs/schema/\(schema.fileName)") == schema.document)
-  }
-
-  @Test func `README's table of variables is the declared one`() throws {
-    let readme = text("README.md") ?? ""
-    let parts = readme.components(separatedBy: "<!-- configuration -->")
-    guard parts.count > 1 else {
-      #expect(parts.count == 1)
-      return
-    }
-    #expect(parts.count == 2, "one table")
-    let inside = parts[1].components(separatedBy: "<!-- /configuration -->")
-    #expect(inside.count == 2, "the table ends")
-    #expect(inside[0].trimmingCharacters(in: .newlines) + "\n" == ConfigurationReference.variables)
   }
 
   @Test func `every variable and every key stands in the documents once`() {

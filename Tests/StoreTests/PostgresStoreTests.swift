@@ -56,7 +56,9 @@ struct PostgresStoreTests {
     try server.start()
     try await eventually { try await store.ping() }
     #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isTaken)
-    #expect(try await store.states(of: allowances.charges(at: .noon()).map(\.key))[0]?.count == 2)
+    // Of what was only counted, the server may have lost the last moments.
+    let count = try await store.states(of: allowances.charges(at: .noon()).map(\.key))[0]?.count
+    #expect(count == 1 || count == 2)
     await store.close()
   }
 

@@ -99,8 +99,9 @@ import Testing
   @Test func `the sandbox has a desk of its own, where the file has neither apps nor desks`() throws {
     let own = try Fixture.load("log: { level: info }", environment: [:], for: .sandbox).configuration
     #expect(own.desks.map(\.id) == ["chat"])
-    #expect(own.apps.map(\.id) == ["example-app-ios", "example-app-push", "example-chat"])
-    #expect(own.apps.map(\.desk) == [nil, nil, "chat"])
+    #expect(
+      own.apps.map(\.id) == ["example-app-ios", "example-app-android", "example-app-push", "example-chat"])
+    #expect(own.apps.map(\.desk) == [nil, nil, nil, "chat"])
     let apps = try Fixture.load("apps: { shop: {} }", environment: [:], for: .sandbox).configuration
     #expect(apps.desks.isEmpty)
     #expect(apps.apps.map(\.id) == ["shop"])

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# A Callgate server from a shell: tokens, also by push, callbacks, appointments, and enrolment. Source this file; it needs bash, curl and flock.
+# A Callgate server from a shell: tokens, also by push, callbacks, appointments, and enrolment. Source this file; it needs bash,
+# curl and flock. Version 0.2.0.
 #
 #   CALLGATE_URL         the server, http://localhost:8080 by default
 #   CALLGATE_CREDENTIAL  a file of mode 0600 with one line for curl: user = "NAME:PASSWORD", or oauth2-bearer = "JWT". Other users of
@@ -37,7 +38,7 @@ callgate_meaning() {
     taken) echo enrol "This phone is registered for another user. Please try again." ;;
     request_expired) echo enrol "Your code is no longer valid. Please ask for a new one." ;;
     already_delivered) echo enrol "Your code is no longer valid. Please ask for a new one." ;;
-    claim_expired) echo later "That took too long. Please try again." ;;
+    claim_expired) echo later "This is no longer valid. Please try again." ;;
     duplicate) echo look "You have already asked us to call this number." ;;
     in_progress) echo later "We are still working on your call." ;;
     slot_full) echo choose_time "This time is taken. Please choose another." ;;
@@ -149,6 +150,18 @@ callgate_problem() {
   echo "$callgate_code: $text ($action)"
 }
 
+# Names what is missing on this machine, such as the credential's file. Exit status: 1 where the caller must send nothing.
+callgate_ready() {
+  if [ -n "${CALLGATE_CREDENTIAL:-}" ] && [ ! -r "$CALLGATE_CREDENTIAL" ]; then
+    echo "callgate: there is no file $CALLGATE_CREDENTIAL that can be read: set CALLGATE_CREDENTIAL" >&2
+  elif [ "${1:-}" = cache ] && [ -z "${CALLGATE_CACHE:-}" ]; then
+    echo "callgate: set CALLGATE_CACHE to a folder of your own" >&2
+  else
+    return 0
+  fi
+  return 1
+}
+
 # What names the files of this server and this user.
 callgate_id() { { echo "${CALLGATE_URL:-}" && cat "${CALLGATE_CREDENTIAL:-/dev/null}"; } | sha256sum | cut -c 1-32; }
 
@@ -174,12 +187,14 @@ callgate_pause() {
 
 # callgate_register DEVICE PLATFORM: registers the device of an installation whose tokens come by push: fcm, apns or http.
 callgate_register() {
+  callgate_ready || return 64
   callgate_send 20 '' PUT /installations/self/push "{\"platform\":\"$2\",\"token\":\"$1\"}" || { callgate_problem; return 1; }
 }
 
 # callgate_receive MESSAGE: claims the token of a notice, the text `message` of a push. A callgate_token that waits gets the token. Exit
 # status: 0, 1 with the problem, or 2 for a push about something else.
 callgate_receive() {
+  callgate_ready cache || return 64
   local claim
   [[ $1 =~ \"_action\":\ *\"access\" && $1 =~ \"_id\":\ *\"([A-Z0-9]{32})\" ]] || return 2
   claim=${BASH_REMATCH[1]}
@@ -193,6 +208,7 @@ callgate_receive() {
 # problem.
 # shellcheck disable=SC2030,SC2031,SC2094 # The subshell holds the lock, and what it knows ends with it.
 callgate_token() {
+  callgate_ready cache || return 64
   local id token="" renew end now pause pushed
   id=$(callgate_id)
   (
@@ -258,7 +274,9 @@ callgate_token() {
 #   65  refused: no call was requested
 #   73  maybe: it may ring; use a new key only when the customer asks for another call
 #   75  not known yet: send the same again later
+#   64  a mistake of this script: the line on stderr names it
 callgate_call() {
+  callgate_ready cache || return 64
   local id lost=false file=$CALLGATE_CACHE/sent-$1
   if [ -f "$file" ]; then
     lost=true
@@ -313,18 +331,21 @@ callgate_call() {
 
 # callgate_availability [FROM TO]: whether to show the button now, and the times that can be booked (RFC 3339, at most 31 days).
 callgate_availability() {
+  callgate_ready || return 64
   callgate_send 20 open GET "/availability${1:+?from=$1&to=$2}" || { callgate_problem; return 1; }
   echo "$callgate_answer"
 }
 
 # callgate_move ID TIME: moves an appointment to another time (RFC 3339), and prints the new time.
 callgate_move() {
+  callgate_ready || return 64
   callgate_send 20 status PATCH "/callbacks/$1" "{\"at\":\"$2\"}" || { callgate_problem; return 1; }
   callgate_member at
 }
 
 # callgate_cancel ID: cancels an appointment. If it succeeds, the phone never rings.
 callgate_cancel() {
+  callgate_ready || return 64
   callgate_send 20 status DELETE "/callbacks/$1" || { callgate_problem; return 1; }
   callgate_member status
 }
@@ -355,4 +376,4 @@ callgate_enrol() {
 }
 
 # Ends the installation whose credential is CALLGATE_CREDENTIAL. Delete the file afterwards.
-callgate_unenrol() { callgate_send 20 '' DELETE /installations/self || { callgate_problem; return 1; }; }
+callgate_unenrol() { callgate_ready || return 64; callgate_send 20 '' DELETE /installations/self || { callgate_problem; return 1; }; }

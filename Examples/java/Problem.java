@@ -106,7 +106,7 @@ public final class Problem extends Exception {
     means("taken", Action.ENROL, "This phone is registered for another user. Please try again.");
     means("request_expired", Action.ENROL, "Your code is no longer valid. Please ask for a new one.");
     means("already_delivered", Action.ENROL, "Your code is no longer valid. Please ask for a new one.");
-    means("claim_expired", Action.LATER, "That took too long. Please try again.");
+    means("claim_expired", Action.LATER, "This is no longer valid. Please try again.");
     means("duplicate", Action.LOOK, "You have already asked us to call this number.");
     means("in_progress", Action.LATER, "We are still working on your call.");
     means("slot_full", Action.CHOOSE_TIME, "This time is taken. Please choose another.");

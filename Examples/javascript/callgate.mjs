@@ -1,7 +1,7 @@
 // A Callgate server as a web page or a Node program sees it: tokens for Talkdesk's SDK, also by push, callbacks,
 // appointments, and enrolment.
 //
-// Copy this file: it needs nothing else. Browsers since the end of 2022, Node 18 and later. Node 18 has no global `crypto`: set it first,
+// Version 0.2.0. Copy this file: it needs nothing else. Browsers since the end of 2022, Node 18 and later. Node 18 has no global `crypto`: set it first,
 // as demo.mjs does.
 
 /** Why there is no result, for the customer (`text`) and for the page (`action`). */
@@ -65,7 +65,7 @@ export const MEANINGS = {
   taken: ["enrol", "This phone is registered for another user. Please try again."],
   request_expired: ["enrol", "Your code is no longer valid. Please ask for a new one."],
   already_delivered: ["enrol", "Your code is no longer valid. Please ask for a new one."],
-  claim_expired: ["later", "That took too long. Please try again."],
+  claim_expired: ["later", "This is no longer valid. Please try again."],
   duplicate: ["look", "You have already asked us to call this number."],
   in_progress: ["later", "We are still working on your call."],
   slot_full: ["chooseTime", "This time is taken. Please choose another."],

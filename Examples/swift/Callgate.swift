@@ -1,6 +1,6 @@
 // A Callgate server as an app sees it: tokens for Talkdesk's SDK, also by push, callbacks, appointments, and the enrolment of this phone.
 //
-// Copy this file into your app. It needs Foundation only, and iOS 16, macOS 13 or a Linux server.
+// Version 0.2.0. Copy this file into your app, or add the package in its folder. It needs Foundation only, and iOS 16, macOS 13 or a Linux server.
 
 import Foundation
 
@@ -8,14 +8,14 @@ import Foundation
   import FoundationNetworking
 #endif
 
-actor Callgate {
+public actor Callgate {
   /// What goes into `Authorization`. Read it from the Keychain or the user's session. A secret in the code is no secret: anyone can
   /// unpack an app.
-  enum Credential: Sendable {
+  public enum Credential: Sendable {
     case basic(user: String, password: String)
     case bearer(String)
 
-    var header: String {
+    public var header: String {
       switch self {
       case .basic(let user, let password): "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
       case .bearer(let token): "Bearer " + token
@@ -29,7 +29,7 @@ actor Callgate {
 
   /// Asks for the credential before each request, so that a renewed JWT or a new installation is used at once. Make a new `Callgate`
   /// when the user changes: this one keeps the user's token.
-  init(
+  public init(
     _ base: URL, session: URLSession = Callgate.session,
     credential: @escaping @Sendable () async -> Credential? = { nil }
   ) {
@@ -50,7 +50,7 @@ actor Callgate {
   private var lastFailure: (any Error)?
 
   /// A token for Talkdesk's SDK. Parallel calls share one request. From 80 % of its life on, a token is renewed while it is still used.
-  func token() async throws -> String {
+  public func token() async throws -> String {
     let now = ContinuousClock.now
     if renewal == nil, now >= pausedUntil, now >= token?.renewAt ?? now {
       renewal = Task { try await self.fetchToken() }
@@ -95,14 +95,14 @@ actor Callgate {
 
   /// Registers this phone's device, for an app whose tokens come by push. Call it at each start of the app, and whenever Apple or
   /// Google gives another device token. `platform` is `apns`, `fcm` or `http`.
-  func register(device: String, platform: String) async throws {
+  public func register(device: String, platform: String) async throws {
     let body = ["platform": platform, "token": device]
     if let problem = try await send("PUT", "/installations/self/push", body: body).problem { throw problem }
   }
 
   /// Claims the token of a notice. Hand in the text `message` of each push: it is in FCM's `data`, or beside `aps`. False says that the
   /// push is about something else. A `token()` that waits gets the token.
-  @discardableResult func receive(_ message: String) async throws -> Bool {
+  @discardableResult public func receive(_ message: String) async throws -> Bool {
     struct Notice: Decodable {
       var _id, _action: String
     }
@@ -134,19 +134,19 @@ actor Callgate {
 
   /// One tap on "Call me". Save it before you send it, and keep it until its outcome is another than `unanswered`, also when the app
   /// restarts: its key is what keeps the phone from ringing twice.
-  struct Tap: Codable, Sendable {
+  public struct Tap: Codable, Sendable {
     private(set) var key = UUID().uuidString
     private(set) var created = Date()
     /// E.164: `+` and digits. The server repairs nothing.
-    let number: String
-    let context: [String: String]
+    public let number: String
+    public let context: [String: String]
     /// When the phone rings: nil for now.
-    let at: Date?
+    public let at: Date?
     /// A saved tap never is: it may have been sent before the app restarted.
     fileprivate var isNew = false
     private enum CodingKeys: CodingKey { case key, created, number, context, at }
 
-    init(number: String, context: [String: String] = [:], at: Date? = nil) {
+    public init(number: String, context: [String: String] = [:], at: Date? = nil) {
       self.number = number
       self.context = context
       self.at = at
@@ -154,20 +154,20 @@ actor Callgate {
     }
 
     /// Discard a saved tap that is older than an hour. The server keeps a key for 24 hours; after that the phone would ring again.
-    var isExpired: Bool { abs(created.timeIntervalSinceNow) >= 3600 }
+    public var isExpired: Bool { abs(created.timeIntervalSinceNow) >= 3600 }
   }
   private var sent: Set<String> = []
 
-  struct Callback: Decodable, Sendable {
-    var id: String
+  public struct Callback: Decodable, Sendable {
+    public var id: String
     /// `accepted`, `scheduled`, `pending`, `failed`, `unknown`, `cancelled`, `expired`.
-    var status: String
-    var at: Date?
+    public var status: String
+    public var at: Date?
     /// The code that the agent asks for. Show it.
-    var verificationCode: String?
+    public var verificationCode: String?
   }
 
-  enum Outcome: Sendable {
+  public enum Outcome: Sendable {
     /// It rings; with `at`, at that time.
     case accepted(Callback)
     /// It may ring. Make a new `Tap` only when the customer asks for one.
@@ -179,8 +179,8 @@ actor Callgate {
 
     /// What the customer reads, and what the app does. Use these: those of the problem are about one response, and only those of
     /// `refused` may lead the customer to tap again.
-    var text: String { meaning.text }
-    var action: Problem.Action { meaning.action }
+    public var text: String { meaning.text }
+    public var action: Problem.Action { meaning.action }
 
     private var meaning: (action: Problem.Action, text: String) {
       switch self {
@@ -194,7 +194,7 @@ actor Callgate {
   }
 
   /// Requests a callback. Throws only when the task is cancelled: then the outcome is not known either.
-  func call(_ tap: Tap) async throws -> Outcome {
+  public func call(_ tap: Tap) async throws -> Outcome {
     if tap.isExpired { return .maybe(.noAnswer) }
     let wasSent = !sent.insert(tap.key).inserted || !tap.isNew
     struct Body: Encodable {
@@ -224,30 +224,32 @@ actor Callgate {
   }
 
   /// What became of a callback. Without a record for this caller the code is `not_found`.
-  func callback(_ id: String) async throws -> Callback { try await send("GET", "/callbacks/\(id)").decoded() }
+  public func callback(_ id: String) async throws -> Callback {
+    try await send("GET", "/callbacks/\(id)").decoded()
+  }
 
   /// Moves an appointment to another time. `too_late` says that the call is on its way or over; `slot_full` has `alternatives`.
-  func move(_ id: String, to time: Date) async throws -> Callback {
+  public func move(_ id: String, to time: Date) async throws -> Callback {
     try await send("PATCH", "/callbacks/\(id)", body: ["at": time.ISO8601Format()]).decoded()
   }
 
   /// Cancels an appointment. If it returns, the phone never rings; `too_late` says that the call is on its way or over.
-  func cancel(_ id: String) async throws -> Callback {
+  public func cancel(_ id: String) async throws -> Callback {
     try await send("DELETE", "/callbacks/\(id)").decoded()
   }
 
-  struct Availability: Decodable, Sendable {
-    struct Slot: Decodable, Sendable {
-      var start, end: Date
-      var free, total: Int
+  public struct Availability: Decodable, Sendable {
+    public struct Slot: Decodable, Sendable {
+      public var start, end: Date
+      public var free, total: Int
     }
-    var open: Bool
-    var nextChange: Date?
-    var slots: [Slot]?
+    public var open: Bool
+    public var nextChange: Date?
+    public var slots: [Slot]?
   }
 
   /// Whether to show the button now, and with a span of at most 31 days the times that can be booked.
-  func availability(_ span: Range<Date>? = nil) async throws -> Availability {
+  public func availability(_ span: Range<Date>? = nil) async throws -> Availability {
     let query =
       span.map { "?from=\($0.lowerBound.ISO8601Format())&to=\($0.upperBound.ISO8601Format())" } ?? ""
     return try await send("GET", "/availability" + query).decoded()
@@ -257,15 +259,15 @@ actor Callgate {
 
   /// This phone's own credential. Keep it in the Keychain with `kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`, so that it leaves the
   /// phone in no backup.
-  struct Installation: Codable, Sendable {
-    var clientID, clientSecret: String
-    var credential: Credential { .basic(user: clientID, password: clientSecret) }
+  public struct Installation: Codable, Sendable {
+    public var clientID, clientSecret: String
+    public var credential: Credential { .basic(user: clientID, password: clientSecret) }
   }
 
   /// Gets a credential for this phone. With the user's JWT as the credential it is there at once. Otherwise `show` gets a code, which
   /// the customer tells an operator, and this waits for the approval. `app` is a name for the operator. `serverApp` is the app in the
   /// server's configuration, if more than one has installations.
-  func enrol(
+  public func enrol(
     clientID: UUID = UUID(), app: String, detail: String? = nil, serverApp: String? = nil,
     show: @Sendable (_ userCode: String) async -> Void
   ) async throws -> Installation {
@@ -294,7 +296,7 @@ actor Callgate {
   }
 
   /// Ends this phone's installation. Delete its secret afterwards.
-  func unenrol() async throws {
+  public func unenrol() async throws {
     if let problem = try await send("DELETE", "/installations/self").problem { throw problem }
   }
 
@@ -308,10 +310,10 @@ actor Callgate {
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
       ) { completionHandler(.cancelAuthenticationChallenge, nil) }
     }
-    static let session = URLSession(configuration: .ephemeral, delegate: Challenges(), delegateQueue: nil)
+    public static let session = URLSession(configuration: .ephemeral, delegate: Challenges(), delegateQueue: nil)
   #else
     /// Keeps no token, cookie or credential on the disk.
-    static let session = URLSession(configuration: .ephemeral)
+    public static let session = URLSession(configuration: .ephemeral)
   #endif
 
   private struct Answer {
@@ -422,9 +424,9 @@ extension String {
 // MARK: Problems
 
 /// Why there is no result, for the customer (`text`) and for the app (`action`).
-struct Problem: Error, Decodable, Sendable {
+public struct Problem: Error, Decodable, Sendable {
   /// What the app does. `send` has already asked again where that was safe.
-  enum Action: Sendable {
+  public enum Action: Sendable {
     /// Let the customer try again later: after `retryAfter`, if the server says so.
     case later
     /// Sign in again, or enrol again if the phone has an installation: its secret no longer counts.
@@ -444,21 +446,21 @@ struct Problem: Error, Decodable, Sendable {
     /// A mistake of the app or of its configuration: send `code` and `instance` to your own error reports.
     case report
   }
-  struct Field: Decodable, Sendable {
-    var name, description: String
+  public struct Field: Decodable, Sendable {
+    public var name, description: String
   }
 
-  var status: Int
-  var code: String
+  public var status: Int
+  public var code: String
   /// The id of the request, as the server's log has it.
-  var instance: String?
-  var fields: [Field]?
-  var retryAfter: Double?
-  var nextOpen: Date?
-  var alternatives: [Date]?
+  public var instance: String?
+  public var fields: [Field]?
+  public var retryAfter: Double?
+  public var nextOpen: Date?
+  public var alternatives: [Date]?
   /// The callback's own id; with `duplicate`, that of the first one.
-  var id: String?
-  var verificationCode: String?
+  public var id: String?
+  public var verificationCode: String?
 
   static let noAnswer = Problem(status: 0, code: "no_answer")
   /// A 401 whose content did not come.
@@ -479,8 +481,8 @@ struct Problem: Error, Decodable, Sendable {
     status == 429 || status == 503 || code == "in_progress" || (status >= 500 && code.isEmpty)
   }
 
-  var text: String { meaning.text }
-  var action: Action { meaning.action }
+  public var text: String { meaning.text }
+  public var action: Action { meaning.action }
 
   /// A later server may have more codes. Their status says enough.
   private var meaning: (action: Action, text: String) {
@@ -511,7 +513,7 @@ struct Problem: Error, Decodable, Sendable {
     "taken": (.enrol, "This phone is registered for another user. Please try again."),
     "request_expired": (.enrol, "Your code is no longer valid. Please ask for a new one."),
     "already_delivered": (.enrol, "Your code is no longer valid. Please ask for a new one."),
-    "claim_expired": (.later, "That took too long. Please try again."),
+    "claim_expired": (.later, "This is no longer valid. Please try again."),
     "duplicate": (.look, "You have already asked us to call this number."),
     "in_progress": (.later, "We are still working on your call."),
     "slot_full": (.chooseTime, "This time is taken. Please choose another."),
@@ -552,17 +554,19 @@ struct Problem: Error, Decodable, Sendable {
 ///       }
 ///     }
 ///     TalkdeskSDK.authorizationDelegate = controller    // and keep it in a property of your app
-final class AuthorizationController: Sendable {
+public final class AuthorizationController: Sendable {
   private let callgate: Callgate
   private let authorize: @MainActor @Sendable (Result<String, Problem>) -> Void
 
-  init(_ callgate: Callgate, authorize: @escaping @MainActor @Sendable (Result<String, Problem>) -> Void) {
+  public init(
+    _ callgate: Callgate, authorize: @escaping @MainActor @Sendable (Result<String, Problem>) -> Void
+  ) {
     self.callgate = callgate
     self.authorize = authorize
   }
 
   /// The SDK calls this when an interaction starts without a token, and when its token has expired. It waits 30 seconds for a response.
-  func shouldAuthorize() {
+  public func shouldAuthorize() {
     Task {
       do {
         await authorize(.success(try await callgate.token()))

@@ -334,5 +334,7 @@ let package = Package(
 
 // `script/test ROOM…` names the rooms whose tests it runs: then nothing is compiled that those do not need.
 if let rooms = Context.environment["CALLGATE_ROOMS"]?.split(separator: " ") {
-  package.targets.removeAll { target in target.type == .test && !rooms.contains { target.name == "\($0)Tests" } }
+  package.targets.removeAll { target in
+    target.type == .test && !rooms.contains { target.name == "\($0)Tests" }
+  }
 }

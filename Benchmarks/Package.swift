@@ -44,7 +44,9 @@ let package = Package(
     .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: strict),
     .target(
       name: "API",
-      dependencies: ["HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Platform", "Pages", "Texts"],
+      dependencies: [
+        "Documents", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Platform", "Pages", "Texts",
+      ],
       swiftSettings: strict),
     .target(
       name: "Records",

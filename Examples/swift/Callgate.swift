@@ -310,7 +310,8 @@ public actor Callgate {
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
       ) { completionHandler(.cancelAuthenticationChallenge, nil) }
     }
-    public static let session = URLSession(configuration: .ephemeral, delegate: Challenges(), delegateQueue: nil)
+    public static let session = URLSession(
+      configuration: .ephemeral, delegate: Challenges(), delegateQueue: nil)
   #else
     /// Keeps no token, cookie or credential on the disk.
     public static let session = URLSession(configuration: .ephemeral)

@@ -63,9 +63,12 @@ extension FieldProblems {
   /// The known name that another one is a slip of, or one or several words of: `phone` for `contact_phone_number`.
   private static func meant(by name: String, among known: [String]) -> String? {
     guard name.utf8.count <= 64 else { return nil }
-    func words(_ name: String) -> [Substring] { name.lowercased().split(separator: "_") }
+    func words(_ name: String) -> [ArraySlice<UInt8>] {
+      Array(name.utf8).split(separator: UInt8(ascii: "_"))
+    }
+    let written = words(name)
     return Spelling.nearest(to: name, among: known)
-      ?? known.first { known in !words(name).isEmpty && words(name).allSatisfy(words(known).contains) }
+      ?? known.first { !written.isEmpty && written.allSatisfy(words($0).contains) }
   }
 
   /// A member's string; nil if it is missing, which is no problem, or if it is something else.

@@ -236,7 +236,7 @@ public struct Setup: Sendable {
       + [
         "  callgate check \(config)",
         "  callgate doctor \(config)",
-        "  callgate drill --config \(config) --phone +…    # your own phone rings",
+        "  callgate drill \(config) --phone +…    # your own phone rings",
         "  callgate serve \(config)",
         "Then, in another terminal. No output means that everything works:",
         "  curl -u \"\(SetupDocuments.username):$(cat \(SetupDocuments.passwordName))\" 'localhost:8080/access?probe'",

@@ -139,6 +139,23 @@ import Testing
     #expect(refusal(of: shortest + filler + " ", terms: terms)?.code == .contentTooLarge)
   }
 
+  @Test(arguments: [
+    (#"{"phone":"+14155550100"}"#, "phone", "This member is unknown. Did you mean contact_phone_number?"),
+    (#"{"contact_phone_numer":"+14155550100"}"#, "contact_phone_numer", "Did you mean contact_phone_number?"),
+    (#"{"contact_phone_number":"+14155550100","phone":"x"}"#, "phone", "Did you mean talkdesk_phone_number?"),
+    (
+      #"{"contact_phone_number":"+14155550100","colour":"x"}"#, "colour",
+      "This member is unknown. Leave it out."
+    ),
+    (#"{"contact_phone_number":"+14155550100","_":"x"}"#, "_", "Leave it out."),
+    (#"{"contact_phone_number":"+14155550100","at":1795458181}"#, "at", "such as 2026-11-23T10:00:00-05:00"),
+  ])
+  func `a slip is told with what was meant`(_ text: String, _ name: String, _ words: String) throws {
+    let problem = try #require(refusal(of: text, terms: .plain()))
+    let field = try #require(problem.fields.first { $0.name == name })
+    #expect(field.description.contains(words), "\(field)")
+  }
+
   @Test func `every problem is named in one answer`() throws {
     let problem = try #require(
       refusal(

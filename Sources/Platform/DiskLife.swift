@@ -23,7 +23,7 @@ public enum DiskLife: Sendable, Hashable {
   /// - Parameter path: the file's path, absolute or from the working directory; the file need not exist.
   public static func ofFile(_ path: String) -> DiskLife {
     guard let folder = resolved(folder(of: path)) else { return errno == ENOENT ? .missing : .lasting }
-    return DiskLife(folder: folder, mountInfo: text(ofFile: "/proc/self/mountinfo"))
+    return DiskLife(folder: folder, mountInfo: mountInfo())
   }
 
   /// Reads proc(5)'s `mountinfo`: the file system of a folder is that of the longest mount point above it, the last one where
@@ -80,25 +80,15 @@ public enum DiskLife: Sendable, Hashable {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
+  /// The kernel's table of mounts, which may be long; empty where it cannot be read.
+  private static func mountInfo() -> String {
+    String(
+      decoding: (try? SystemFile.bytes(of: "/proc/self/mountinfo", limit: 1 << 20)) ?? [], as: UTF8.self)
+  }
+
   private static func resolved(_ path: String) -> String? {
     guard let pointer = realpath(path, nil) else { return nil }
     defer { free(pointer) }
     return String(cString: pointer)
-  }
-
-  /// A whole file of proc(5); empty where it cannot be read. A table of mounts may be long.
-  private static func text(ofFile path: String) -> String {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return "" }
-    defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 16 * 1024)
-    while bytes.count < 1 << 20 {
-      let count = read(descriptor, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { break }
-      bytes += buffer[..<count]
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -1,0 +1,92 @@
+// Finds the files of time zones, and says what is wrong where there is none.
+
+import Documents
+import Platform
+
+/// The time zone database of this machine: the package tzdata.
+struct ZoneFolder: Sendable {
+  /// Where its files are.
+  let path: String
+
+  /// Debian's.
+  static let system = ZoneFolder(path: "/usr/share/zoneinfo")
+
+  /// The names that may be files: no step of the path is empty or begins with a dot, so that none leaves the folder. `posix` and
+  /// `right` are folders of other databases; times in `right` count leap seconds.
+  static func isPlausible(_ name: String) -> Bool {
+    let steps = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    return steps.count > 1 && name.utf8.count <= 64
+      && !["posix", "right"].contains { $0.utf8.elementsEqual(steps[0]) }
+      && steps.allSatisfy { step in
+        step.first?.isASCIILetter == true
+          && step.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "_-+".utf8.contains($0) }
+      }
+  }
+
+  /// The offsets of a zone.
+  func table(of name: String, covering span: Range<Int64>) throws(Refusal) -> ZoneTable {
+    guard Self.isPlausible(name) else { throw unknown(name) }
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try SystemFile.bytes(of: "\(path)/\(name)", limit: ZoneTable.maximumBytes)
+    } catch {
+      guard error.isMissingFile else {
+        throw Refusal(
+          at: Self.key, "the file of the time zone \(quoted(name)) cannot be read: \(error)",
+          "let the server read \(path)")
+      }
+      throw unknown(name)
+    }
+    guard let table = ZoneTable(tzif: bytes, covering: span) else {
+      throw Refusal(
+        at: Self.key, "the file of the time zone \(quoted(name)) in \(path) is damaged",
+        "install the package tzdata again")
+    }
+    return table
+  }
+
+  private static let key = "timezone"
+
+  private func unknown(_ name: String) -> Refusal {
+    let advice = "give a name of the IANA time zone database, such as \"Europe/Lisbon\" or \"UTC\""
+    guard holds("Etc/UTC") else {
+      return Refusal(
+        at: Self.key, "this machine has no time zones in \(path)",
+        "install the package tzdata, or use \"UTC\"")
+    }
+    let names = index()
+    if let target = names[name] ?? nil {
+      return Refusal(
+        at: Self.key, "\(quoted(name)) is an old name of \"\(target)\", which this machine does not have",
+        "use \"\(target)\", or install the package tzdata-legacy")
+    }
+    let known = names.keys.sorted()
+    let city = name.lowercased().split(separator: "/").last ?? ""
+    let near =
+      known.first { $0.lowercased() == name.lowercased() }
+      ?? known.first { !city.isEmpty && $0.lowercased().split(separator: "/").last == city }
+      ?? Spelling.nearest(to: name, among: known)
+    return Refusal(
+      at: Self.key, "there is no time zone \(quoted(name))",
+      near.map { "did you mean \"\($0)\"? Otherwise \(advice)" } ?? advice)
+  }
+
+  private func holds(_ name: String) -> Bool {
+    (try? SystemFile.bytes(of: "\(path)/\(name)", limit: 1)) != nil
+  }
+
+  /// The names of the database, and of an old name the one that it stands for.
+  ///
+  /// They come from the database's own text: `Z NAME …` begins a zone, `L TARGET NAME` is an old name. Without that text there are
+  /// no suggestions.
+  private func index() -> [String: String?] {
+    guard let bytes = try? SystemFile.bytes(of: "\(path)/tzdata.zi", limit: 1 << 20) else { return [:] }
+    var names: [String: String?] = [:]
+    for line in bytes.split(separator: 0x0A) {
+      let words = line.split(separator: 0x20, maxSplits: 3).map { String(decoding: $0, as: UTF8.self) }
+      if words.count > 2, words[0] == "Z", words[1].contains("/") { names[words[1]] = .some(nil) }
+      if words.count == 3, words[0] == "L", words[2].contains("/") { names[words[2]] = words[1] }
+    }
+    return names
+  }
+}

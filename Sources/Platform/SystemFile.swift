@@ -1,0 +1,32 @@
+// Reads a small file of the system whole.
+
+import Glibc
+
+/// Files of the system, such as proc(5)'s tables and time zones.
+public enum SystemFile {
+  /// The bytes of a file, and of a longer one the first.
+  ///
+  /// - Parameter limit: How many bytes are read at most.
+  public static func bytes(of path: String, limit: Int) throws(SystemError) -> [UInt8] {
+    // A pipe without a writer would make the process wait.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard descriptor >= 0 else { throw SystemError(operation: "open", code: errno) }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 16 * 1024)
+    while bytes.count < limit {
+      let count = read(descriptor, &buffer, min(buffer.count, limit - bytes.count))
+      let code = errno
+      if count < 0, code == EINTR { continue }
+      guard count >= 0 else { throw SystemError(operation: "read", code: code) }
+      if count == 0 { break }
+      bytes += buffer[..<count]
+    }
+    return bytes
+  }
+}
+
+extension SystemError {
+  /// There is no such file.
+  public var isMissingFile: Bool { code == ENOENT || code == ENOTDIR || code == EISDIR }
+}

@@ -219,7 +219,7 @@ let package = Package(
       name: "callgate",
       dependencies: [
         "API", "CBuild", "Configuration", "Diagnosis", "Documents", "Gate", "Gateway", "HTTP", "JOSE", "JSON",
-        "Platform",
+        "Notices", "Platform",
         "PostgresStore", "Records", "SQLiteStore", "Sandbox",
         "Sealing",
         "Upstream",

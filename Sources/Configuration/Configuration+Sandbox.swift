@@ -2,7 +2,7 @@
 
 import Callers
 package import JOSE
-import Notices
+package import Notices
 import Platform
 import Texts
 
@@ -41,19 +41,17 @@ extension Configuration {
   ///
   /// - Parameters:
   ///   - externalURL: The URL of this server.
-  ///   - serviceAccount: The file of the service account.
+  ///   - serviceAccount: Who the server is for FCM.
   ///   - fcmURL: The base URL of FCM's API.
   ///   - hookURL: The receiver of web hooks.
   ///   - hookSecret: The file of secrets that sign web hooks.
   package mutating func addProviders(
-    externalURL: String, serviceAccount: Secret, fcmURL: String, hookURL: String, hookSecret: Secret
+    externalURL: String, serviceAccount: ServiceAccount, fcmURL: String, hookURL: String, hookSecret: Secret
   ) {
     var notices = notices ?? Notices()
     if notices.externalURL == nil { notices.externalURL = externalURL }
     do throws(NoticeSettingError) {
-      if notices.fcm == nil {
-        notices.fcm = FCMSettings(try ServiceAccount(parsing: serviceAccount.exposedBytes()), url: fcmURL)
-      }
+      if notices.fcm == nil { notices.fcm = FCMSettings(serviceAccount, url: fcmURL) }
       if notices.http == nil {
         notices.http = Notices.Hook(
           url: hookURL, secrets: try HookSecrets(parsing: hookSecret.exposedBytes()))

@@ -57,9 +57,9 @@ public final class Emulator: RequestHandler {
   }
 
   /// Makes a service account that may send notices, and says how notices reach this emulator, which must be bound.
-  public func openProviders() throws(KeyError) -> NoticeProviders {
+  public func openProviders() -> NoticeProviders {
     guard let baseURL = state.withLock({ $0.baseURL }) else { preconditionFailure("the emulator is bound") }
-    let account = try ServiceAccount()
+    let account = ServiceAccount()
     state.withLock { $0.serviceAccount = account }
     return NoticeProviders(account, hookSecret: notices.hookSecret, at: baseURL)
   }

@@ -4,8 +4,12 @@ public import JOSE
 
 /// How a gateway sends notices to the emulator.
 public struct NoticeProviders: Sendable {
-  /// The file of a service account.
-  public let serviceAccount: Secret
+  /// The Firebase project, and the service account that may send there.
+  public let projectID, clientEmail, keyID: String
+  /// Signs the account's assertions.
+  public let signer: DeferredSigner
+  /// Where the account gets access tokens.
+  public let tokenURL: String
   /// The base URL of the emulated FCM.
   public let fcmURL: String
   /// The receiver of web hooks.
@@ -14,7 +18,11 @@ public struct NoticeProviders: Sendable {
   public let hookSecret: Secret
 
   init(_ account: ServiceAccount, hookSecret: [UInt8], at baseURL: String) {
-    serviceAccount = Secret(account.file(tokenURL: baseURL + NoticeService.tokenPath))
+    projectID = ServiceAccount.projectID
+    clientEmail = ServiceAccount.clientEmail
+    keyID = account.keyID
+    signer = account.signer
+    tokenURL = baseURL + NoticeService.tokenPath
     fcmURL = baseURL
     hookURL = baseURL + NoticeService.hookPath
     self.hookSecret = Secret("whsec_" + Base64.encode(hookSecret))

@@ -6,6 +6,7 @@ import Foundation
 import Gateway
 import Glibc
 import JOSE
+import Notices
 import Platform
 import Records
 import Sandbox
@@ -91,7 +92,7 @@ struct ServeCommand: ParsableCommand {
       }
       let talkdesk = sandbox ? try LocalTalkdesk.start(facts: try facts.load()) : nil
       let emulated = try talkdesk.map { try Self.upstream(of: $0) }
-      let providers = try talkdesk?.server.emulator.openProviders()
+      let providers = talkdesk?.server.emulator.openProviders()
       let adminToken = sandbox && configuration.takesAdminToken ? try Self.makeAdminToken() : nil
       let users = sandbox ? try SandboxUsers() : nil
       Self.enter(emulated, providers, adminToken, users, into: &configuration)
@@ -180,9 +181,11 @@ struct ServeCommand: ParsableCommand {
     if let emulated { configuration.use(emulated) }
     if let providers {
       configuration.addProviders(
-        externalURL: localURL(of: configuration.listen), serviceAccount: providers.serviceAccount,
-        fcmURL: providers.fcmURL, hookURL: providers.hookURL,
-        hookSecret: providers.hookSecret)
+        externalURL: localURL(of: configuration.listen),
+        serviceAccount: ServiceAccount(
+          projectID: providers.projectID, clientEmail: providers.clientEmail, keyID: providers.keyID,
+          tokenURI: providers.tokenURL, signer: providers.signer),
+        fcmURL: providers.fcmURL, hookURL: providers.hookURL, hookSecret: providers.hookSecret)
     }
     if let adminToken { configuration.addAdminToken(adminToken) }
     if let users {

@@ -17,16 +17,18 @@ import Testing
 
     init(_ emulator: RunningEmulator) throws {
       self.emulator = emulator
-      providers = try emulator.sandbox.emulator.openProviders()
-      let file = try JSONValue(parsing: providers.serviceAccount.exposedBytes())
-      account = try #require(file.object)
+      providers = emulator.sandbox.emulator.openProviders()
+      account = [
+        "client_email": .string(providers.clientEmail), "private_key_id": .string(providers.keyID),
+        "token_uri": .string(providers.tokenURL),
+      ]
     }
 
     /// A service account's assertion; `claims` replace members, nil takes one away.
     func assertion(
       claims changed: [String: JSONValue?] = [:], header: JSONObject? = nil, key: PrivateKey? = nil
     ) throws -> String {
-      let key = try key ?? PrivateKey(try #require(account["private_key"]?.string))
+      let key = try key ?? providers.signer.get().key
       var claims: JSONObject = [
         "iss": account["client_email"] ?? .null, "aud": account["token_uri"] ?? .null,
         "scope": .string(FCMTokenEndpoint.scope), "iat": .number(JSONNumber(emulator.now)),

@@ -215,8 +215,14 @@ final class FCMTokens: Sendable {
 
   private func exchange(_ start: MonotonicTime) async -> Result<FCMToken, Failure> {
     let assertion: String
+    let signer: Signer
+    do throws(KeyError) {
+      signer = try settings.account.signer.get()
+    } catch {
+      return .failure(Failure(verdict: .stopSender(reason: "FCM: there is no key to sign with: \(error)")))
+    }
     do throws(OpenSSLError) {
-      assertion = try signedAssertion()
+      assertion = try signedAssertion(signer)
     } catch {
       return .failure(
         Failure(verdict: .stopSender(reason: "FCM: the assertion could not be signed: \(error)")))
@@ -235,7 +241,7 @@ final class FCMTokens: Sendable {
     }
   }
 
-  private func signedAssertion() throws(OpenSSLError) -> String {
+  private func signedAssertion(_ signer: Signer) throws(OpenSSLError) -> String {
     let now = time.unixTime.seconds
     let claims: JSONObject = [
       "iss": .string(settings.account.clientEmail), "scope": .string(Self.scope),
@@ -244,7 +250,7 @@ final class FCMTokens: Sendable {
     ]
     return try JWS.sign(
       header: ["alg": "RS256", "kid": .string(settings.account.keyID), "typ": "JWT"],
-      payload: claims.serialized(), with: settings.account.signer)
+      payload: claims.serialized(), with: signer)
   }
 
   /// Reads a response of the token endpoint (RFC 6749 §5).

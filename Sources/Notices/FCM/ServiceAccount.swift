@@ -1,6 +1,6 @@
 // Reads the file of a Google service account.
 
-import JOSE
+package import JOSE
 import JSON
 
 /// A Google service account: who this server is for FCM.
@@ -8,9 +8,20 @@ package struct ServiceAccount: Sendable {
   let projectID: String
   let clientEmail: String
   let keyID: String
-  let signer: Signer
+  let signer: DeferredSigner
   /// Where access tokens are had. The caller checks that it is a URL to send assertions to.
   package let tokenURI: String
+
+  /// Gathers the parts of an account whose key may be made later.
+  package init(
+    projectID: String, clientEmail: String, keyID: String, tokenURI: String, signer: DeferredSigner
+  ) {
+    self.projectID = projectID
+    self.clientEmail = clientEmail
+    self.keyID = keyID
+    self.tokenURI = tokenURI
+    self.signer = signer
+  }
 
   /// Reads the JSON file that the Firebase console gives.
   package init(parsing content: [UInt8]) throws(NoticeSettingError) {
@@ -30,7 +41,7 @@ package struct ServiceAccount: Sendable {
     tokenURI = try Self.text(object, "token_uri", isAllowed: { (0x21...0x7E).contains($0) })
     guard let key = object["private_key"]?.string else { throw Self.error("has no private_key") }
     do throws(KeyError) {
-      signer = try Signer(key: PrivateKey(key), algorithm: .RS256)
+      signer = DeferredSigner(try Signer(key: PrivateKey(key), algorithm: .RS256))
     } catch {
       throw Self.error("has a private_key that cannot be used: \(error)")
     }
@@ -90,7 +101,7 @@ extension FCMSettings: Equatable {
   /// Whether both are the same account with the same key, at the same place.
   package static func == (a: FCMSettings, b: FCMSettings) -> Bool {
     // Our text: ids of the configuration.
-    a.account.signer.key.publicKey == b.account.signer.key.publicKey && a.account.keyID == b.account.keyID
+    a.account.signer == b.account.signer && a.account.keyID == b.account.keyID
       && a.account.clientEmail == b.account.clientEmail && a.url == b.url && a.tokenURL == b.tokenURL
   }
 }

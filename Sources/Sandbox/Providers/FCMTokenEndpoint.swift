@@ -47,8 +47,9 @@ enum FCMTokenEndpoint {
     } catch {
       throw invalidGrant("Invalid JWT.")
     }
+    // Without a key nothing was signed.
     guard let account, token.header["alg"] == "RS256", token.header["kid"] == .string(account.keyID),
-      token.verify(with: account.publicKey, algorithm: .RS256)
+      let signer = try? account.signer.get(), token.verify(with: signer.key.publicKey, algorithm: .RS256)
     else { throw invalidGrant("Invalid JWT Signature.") }
     guard claims["iss"] == .string(ServiceAccount.clientEmail) else {
       throw invalidGrant("Invalid grant: account not found.")

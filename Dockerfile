@@ -10,7 +10,7 @@
 FROM swift:6.3-bookworm AS build
 # hadolint ignore=DL3008
 RUN apt-get update -qq \
-  && apt-get install -y -qq --no-install-recommends libssl-dev libcurl4-openssl-dev libpq-dev libsqlite3-0 pkg-config \
+  && apt-get install -y -qq --no-install-recommends libssl-dev libcurl4-openssl-dev libpq-dev libsqlite3-0 libyaml-dev pkg-config \
   && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 # Dependencies change seldom: a layer of their own.
@@ -35,7 +35,7 @@ FROM debian:bookworm-slim
 # their own choice (Heroku, OpenShift) can write /data too.
 # hadolint ignore=DL3008
 RUN apt-get update -qq \
-  && apt-get install -y -qq --no-install-recommends ca-certificates libcurl4 libpq5 libsqlite3-0 libssl3 tzdata \
+  && apt-get install -y -qq --no-install-recommends ca-certificates libcurl4 libpq5 libsqlite3-0 libssl3 libyaml-0-2 tzdata \
   && apt-get clean \
   && rm -rf /var/lib/apt/lists/* /var/cache/debconf/*-old /var/lib/dpkg/*-old /var/log/apt /var/log/*.log \
   && useradd --uid 10001 --user-group --no-create-home --home-dir /data --shell /usr/sbin/nologin callgate \

@@ -26,13 +26,13 @@ let package = Package(
   name: "callgate",
   products: [.executable(name: "callgate", targets: ["callgate"])],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-    .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
   ],
   targets: [
     // C libraries and shims.
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     // Linked by the library's own name: build machines have it without its -dev package.
     .target(
@@ -105,10 +105,11 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "API", "Callers", "ChatDesk", "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE",
+        "API", "CYAML", "Callers", "ChatDesk", "Documents", "Gate", "HTTP", "HTTPServer", "Installations",
+        "JOSE",
         "JSON", "Notices", "Platform", "PostgresStore", "Records", "SQLiteStore", "Sealing", "Store", "TLS",
         "Talkdesk",
-        "Tokens", "Upstream", .product(name: "Yams", package: "Yams"), "Texts",
+        "Tokens", "Upstream", "Texts",
       ],
       swiftSettings: memorySafe),
     .target(

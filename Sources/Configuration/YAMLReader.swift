@@ -2,13 +2,14 @@
 
 package import Documents
 import Texts
-import Yams
 
 /// Reads YAML into ``DocumentNode``s, refusing what would surprise: several documents, duplicate keys, anchors,
 /// aliases, merge keys and tags.
 package enum YAMLReader {
   /// The largest file taken, in bytes.
   package static let maximumBytes = 1 << 20
+  /// The most problems reported at once. A file of anchors alone would have a hundred thousand.
+  static let maximumProblems = 100
   /// The deepest nesting taken.
   static let maximumDepth = 32
 
@@ -21,7 +22,7 @@ package enum YAMLReader {
         Refusal("is larger than \(maximumBytes) bytes", "this is not a configuration; name another file"))
       return nil
     }
-    guard let text = String(validating: bytes, as: UTF8.self) else {
+    guard String(validating: bytes, as: UTF8.self) != nil else {
       let offset = firstInvalidByte(bytes)
       let line = bytes[..<offset].count { $0 == 0x0A } + 1
       let column = offset - (bytes[..<offset].lastIndex(of: 0x0A) ?? -1)
@@ -29,23 +30,15 @@ package enum YAMLReader {
         .file(name, line: line, column: column), nil, Refusal("is not UTF-8", "save the file as UTF-8"))
       return nil
     }
-    do {
-      // The parser holds the anchors: it must live until the walk is over.
-      let parser = try Parser(yaml: text, resolver: .basic, encoding: .utf8)
-      guard let root = try parser.singleRoot() else { return nil }
-      return withExtendedLifetime(parser) {
-        var walk = Walk(name: name)
-        let node = walk.node(root, depth: 0)
-        problems.add(contentsOf: walk.problems)
-        return walk.problems.isEmpty && !node.isNothing ? node : nil
-      }
-    } catch let error as YamlError {
-      let (place, refusal) = tab(error, text, name: name) ?? describe(error, name: name)
-      problems.add(place, nil, refusal)
+    do throws(YAMLMistake) {
+      guard let root = try YAMLComposer.root(of: bytes, maximumDepth: maximumDepth + 1) else { return nil }
+      var walk = Walk(name: name)
+      let node = walk.node(root, depth: 0)
+      problems.add(contentsOf: walk.problems)
+      return walk.problems.isEmpty && !node.isNothing ? node : nil
     } catch {
-      // Yams throws nothing else; its words hold none of the file's.
-      problems.add(
-        .file(name, line: 1, column: 1), nil, Refusal("cannot be read as YAML", "check its syntax"))
+      let (place, refusal) = tab(error, bytes, name: name) ?? describe(error, bytes, name: name)
+      problems.add(place, nil, refusal)
     }
     return nil
   }
@@ -64,67 +57,58 @@ package enum YAMLReader {
 
   /// A tab in the indentation of the line that the parser stopped at; nil where there is none.
   private static func tab(
-    _ error: YamlError, _ text: String, name: String
+    _ mistake: YAMLMistake, _ bytes: [UInt8], name: String
   ) -> (DocumentPlace, Refusal)? {
-    let mark: Mark
-    switch error {
-    case .scanner(_, _, let found, _), .parser(_, _, let found, _): mark = found
-    default: return nil
-    }
-    let lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
-    guard lines.indices.contains(mark.line - 1) else { return nil }
-    let indentation = lines[mark.line - 1].prefix { $0 == 0x20 || $0 == 0x09 }
+    guard case .failure(let failure) = mistake, case .syntax = failure.kind else { return nil }
+    let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
+    guard lines.indices.contains(failure.mark.line - 1) else { return nil }
+    let indentation = lines[failure.mark.line - 1].prefix { $0 == 0x20 || $0 == 0x09 }
     guard let tab = indentation.firstIndex(of: 0x09) else { return nil }
-    let column = indentation.distance(from: indentation.startIndex, to: tab) + 1
     return (
-      .file(name, line: mark.line, column: column),
+      .file(name, line: failure.mark.line, column: tab - indentation.startIndex + 1),
       Refusal("a tab is used for indentation", "YAML allows spaces only: replace the tab")
     )
   }
 
-  /// A parser's error in our form. Only its fixed words are taken over: the snippet it offers may show a secret.
-  private static func describe(_ error: YamlError, name: String) -> (DocumentPlace, Refusal) {
-    func place(_ mark: Mark) -> DocumentPlace { .file(name, line: mark.line, column: mark.column) }
-    switch error {
-    case .scanner(_, let problem, _, _) where problem.hasPrefix("Maximum nesting"),
-      .parser(_, let problem, _, _) where problem.hasPrefix("Maximum nesting"):
-      return (
-        .file(name, line: 1, column: 1),
-        Refusal("is nested deeper than \(maximumDepth) levels", "flatten it")
-      )
-    case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _):
-      let about = context.map { ", \($0.text) that began in line \($0.mark.line)" } ?? ""
-      return (
-        place(mark),
-        Refusal(
-          "YAML: \(problem)\(about)", "check indentation, brackets and quotes here and on the line before")
-      )
-    case .composer(_, "found undefined alias", let mark, _):
+  /// A parser's error in our form. Only its fixed words are taken over: the text may hold a secret.
+  private static func describe(
+    _ mistake: YAMLMistake, _ bytes: [UInt8], name: String
+  ) -> (DocumentPlace, Refusal) {
+    func place(_ mark: YAMLMark) -> DocumentPlace { .file(name, line: mark.line, column: mark.column) }
+    let start = DocumentPlace.file(name, line: 1, column: 1)
+    switch mistake {
+    case .tooDeep:
+      return (start, Refusal("is nested deeper than \(maximumDepth) levels", "flatten it"))
+    case .undefinedAlias(let mark):
       return (place(mark), Walk.anchorRefusal)
-    case .composer(_, "but found another document", let mark, _):
+    case .secondDocument(let mark):
       return (place(mark), Refusal("a second document starts here", "keep one document per file"))
-    case .composer(_, let problem, let mark, _):
-      return (place(mark), Refusal("YAML: \(problem)", "check the syntax here"))
-    case .duplicatedKeysInMapping(let names, let context):
+    case .duplicateKeys(let names, let mark):
       let list = names.map { quoted($0) }.joined(separator: ", ")
-      return (
-        place(context.mark), Refusal("\(list) is written more than once in one mapping", "keep one of them")
-      )
-    case .reader(let problem, let offset, _, let yaml):
-      let before = yaml.prefix(offset ?? 0)
-      let line = before.utf8.count { $0 == 0x0A } + 1
-      return (
-        .file(name, line: line, column: 1),
-        Refusal("YAML: \(problem)", "remove the character; only printable text belongs here")
-      )
-    case .memory:
-      return (.file(name, line: 1, column: 1), Refusal("YAML: nested too deeply", "flatten it"))
-    default:
-      return (.file(name, line: 1, column: 1), Refusal("cannot be read as YAML", "check its syntax"))
+      return (place(mark), Refusal("\(list) is written more than once in one mapping", "keep one of them"))
+    case .failure(let failure):
+      switch failure.kind {
+      case .syntax:
+        let about = failure.context.map { ", \($0.text) that began in line \($0.line)" } ?? ""
+        return (
+          place(failure.mark),
+          Refusal(
+            "YAML: \(failure.problem)\(about)",
+            "check indentation, brackets and quotes here and on the line before")
+        )
+      case .character(let offset):
+        let line = bytes.prefix(offset).count { $0 == 0x0A } + 1
+        return (
+          .file(name, line: line, column: 1),
+          Refusal("YAML: \(failure.problem)", "remove the character; only printable text belongs here")
+        )
+      case .memory:
+        return (start, Refusal("cannot be read: there is not enough memory", "give the server more"))
+      }
     }
   }
 
-  /// The walk over what Yams composed.
+  /// The walk over the tree.
   private struct Walk {
     static let anchorRefusal = Refusal(
       "anchors and aliases (& and *) are not supported", "write the value out")
@@ -132,24 +116,23 @@ package enum YAMLReader {
     let name: String
     var problems: [DocumentProblem] = []
 
-    mutating func node(_ node: Node, depth: Int) -> DocumentNode {
+    mutating func node(_ node: YAMLNode, depth: Int) -> DocumentNode {
       let place = place(node.mark)
       guard depth <= maximumDepth else {
         return refused(place, Refusal("is nested deeper than \(maximumDepth) levels", "flatten it"))
       }
-      // Not going below an anchor also keeps nested aliases from multiplying.
-      guard node.anchor == nil else { return refused(place, Self.anchorRefusal) }
-      switch node {
-      case .scalar(let scalar):
-        guard isPlain(scalar.tag, .str) else { return refusedTag(place) }
-        return DocumentNode(place: place, .text(scalar.string, isPlain: scalar.style == .plain))
-      case .sequence(let sequence):
-        guard isPlain(sequence.tag, .seq) else { return refusedTag(place) }
+      guard !node.hasAnchor else { return refused(place, Self.anchorRefusal) }
+      switch node.content {
+      case .scalar(let text, let isPlain, let isText):
+        guard isText else { return refusedTag(place) }
+        return DocumentNode(place: place, .text(text, isPlain: isPlain))
+      case .sequence(let sequence, let isTagged):
+        guard !isTagged else { return refusedTag(place) }
         var items: [DocumentNode] = []
         for item in sequence { items.append(self.node(item, depth: depth + 1)) }
         return DocumentNode(place: place, .list(items))
-      case .mapping(let mapping):
-        guard isPlain(mapping.tag, .map) else { return refusedTag(place) }
+      case .mapping(let mapping, let isTagged):
+        guard !isTagged else { return refusedTag(place) }
         var members: [DocumentNode.Member] = []
         for (key, value) in mapping { member(key, value, depth: depth, into: &members) }
         return DocumentNode(place: place, .mapping(members))
@@ -159,42 +142,30 @@ package enum YAMLReader {
     }
 
     private mutating func member(
-      _ key: Node, _ value: Node, depth: Int, into members: inout [DocumentNode.Member]
+      _ key: YAMLNode, _ value: YAMLNode, depth: Int, into members: inout [DocumentNode.Member]
     ) {
       let keyPlace = place(key.mark)
-      guard key.anchor == nil else {
+      guard !key.hasAnchor else {
         _ = refused(keyPlace, Self.anchorRefusal)
         return
       }
-      guard case .scalar(let scalar) = key else {
+      guard case .scalar(let text, _, let isText) = key.content else {
         _ = refused(keyPlace, Refusal("a key must be a plain text", "write KEY: VALUE"))
         return
       }
-      guard isPlain(scalar.tag, .str) else {
+      guard isText else {
         _ = refusedTag(keyPlace)
         return
       }
-      guard scalar.string != "<<" else {
+      guard text != "<<" else {
         _ = refused(keyPlace, Refusal("merge keys (<<) are not supported", "write the members out"))
         return
       }
-      guard !members.contains(where: { $0.name.hasSameBytes(as: scalar.string) }) else {
-        _ = refused(
-          keyPlace,
-          Refusal("\(quoted(scalar.string)) is written more than once in one mapping", "keep one of them"))
-        return
-      }
-      let content = node(value, depth: depth + 1)
-      members.append(DocumentNode.Member(scalar.string, place: keyPlace, content))
+      members.append(DocumentNode.Member(text, place: keyPlace, node(value, depth: depth + 1)))
     }
 
-    /// Untagged, or tagged as what it is anyway.
-    private func isPlain(_ tag: Tag, _ expected: Tag.Name) -> Bool {
-      tag == Tag(.implicit) || tag == Tag(.nonSpecific) || tag == Tag(expected)
-    }
-
-    private func place(_ mark: Mark?) -> DocumentPlace {
-      .file(name, line: mark?.line ?? 1, column: mark?.column ?? 1)
+    private func place(_ mark: YAMLMark) -> DocumentPlace {
+      .file(name, line: mark.line, column: mark.column)
     }
 
     private mutating func refusedTag(_ place: DocumentPlace) -> DocumentNode {
@@ -202,7 +173,7 @@ package enum YAMLReader {
     }
 
     private mutating func refused(_ place: DocumentPlace, _ refusal: Refusal) -> DocumentNode {
-      problems.append(DocumentProblem(place, nil, refusal))
+      if problems.count < maximumProblems { problems.append(DocumentProblem(place, nil, refusal)) }
       return DocumentNode(place: place, .text("", isPlain: true))
     }
   }

@@ -1,4 +1,4 @@
-// Reads a small file of the system whole.
+// Reads a small file whole.
 
 import Glibc
 
@@ -12,6 +12,11 @@ public enum SystemFile {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else { throw SystemError(operation: "open", code: errno) }
     defer { close(descriptor) }
+    return try bytes(of: descriptor, limit: limit)
+  }
+
+  /// The bytes of an open file or pipe until its end, and of a longer one the first.
+  public static func bytes(of descriptor: Int32, limit: Int) throws(SystemError) -> [UInt8] {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 16 * 1024)
     while bytes.count < limit {

@@ -4,7 +4,6 @@ import ArgumentParser
 import Configuration
 import Diagnosis
 import Documents
-import Foundation
 import Gateway
 import Platform
 import Upstream

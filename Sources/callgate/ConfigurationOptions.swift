@@ -3,7 +3,6 @@
 import ArgumentParser
 import Configuration
 import Documents
-import Foundation
 import Gateway
 import Glibc
 import Platform
@@ -22,7 +21,7 @@ struct ConfigurationOptions: ParsableArguments {
     var flags = flags
     flags.config = config
     return ConfigurationSources(
-      flags: flags, environment: ProcessInfo.processInfo.environment, files: .system,
+      flags: flags, environment: ProcessEnvironment.variables(), files: .system,
       writesToTerminal: Output.isTerminal,
       diskLife: DiskLife.ofFile)
   }
@@ -55,7 +54,7 @@ struct ConfigurationOptions: ParsableArguments {
     guard sources.flags.config == nil, names.allSatisfy({ sources.environment[$0] == nil }) else { return }
     let start = "callgate.yaml"
     Output.message(
-      FileManager.default.isReadableFile(atPath: start)
+      unsafe access(start, R_OK) == 0
         ? "\nThis folder has a \(start). To use it: callgate serve \(start)"
         : "\nTo write a configuration: callgate init\nTo try the server without one: callgate serve --sandbox"
     )

@@ -1,9 +1,9 @@
 // The command `callgate healthcheck`, which a container runs to test its server.
 
 import ArgumentParser
-import Foundation
 import Gateway
 import HTTP
+import Platform
 import Upstream
 
 /// `callgate healthcheck`: whether the server on this machine answers. For a container's HEALTHCHECK, whose image has
@@ -70,7 +70,7 @@ struct HealthcheckCommand: ParsableCommand {
 
   private func portToAsk() throws -> UInt16 {
     if let port { return port }
-    guard let text = ProcessInfo.processInfo.environment["PORT"], !text.isEmpty else { return 8080 }
+    guard let text = ProcessEnvironment.variables()["PORT"], !text.isEmpty else { return 8080 }
     // `UInt16` alone would take a sign and zeros in front, which serve refuses.
     guard let port = UInt16(text), "\(port)" == text else {
       Output.message(

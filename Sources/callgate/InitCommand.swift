@@ -3,7 +3,6 @@
 import ArgumentParser
 import Configuration
 import Diagnosis
-import Foundation
 import Gateway
 import Glibc
 import Platform
@@ -120,7 +119,7 @@ struct InitCommand: ParsableCommand {
     }
     try ProcessSetup.protectSecrets()
     let setup = Setup(
-      folder: dir, workingDirectory: FileManager.default.currentDirectoryPath, replacing: force,
+      folder: dir, workingDirectory: ProcessEnvironment.workingDirectory(), replacing: force,
       hasAdmin: !noAdmin)
     do {
       try setup.checkFolder([clientSecretFile, privateKeyFile, passwordFile].compactMap(\.self))
@@ -134,7 +133,7 @@ struct InitCommand: ParsableCommand {
         Output.message("notice: the store keeps its key, \(present)")
       }
       var interview = SetupInterview(
-        flags, files: .system, home: ProcessInfo.processInfo.environment["HOME"])
+        flags, files: .system, home: ProcessEnvironment.variables()["HOME"])
       let dialog = TerminalInput.isInteractive ? Dialog(terminal: terminal) : nil
       dialog?.say(
         """

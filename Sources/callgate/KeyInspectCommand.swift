@@ -3,8 +3,9 @@
 import ArgumentParser
 import Configuration
 import Diagnosis
-import Foundation
 import Gateway
+import Glibc
+import Platform
 
 /// `callgate key inspect`: describes a key.
 struct KeyInspectCommand: ParsableCommand {
@@ -34,7 +35,7 @@ struct KeyInspectCommand: ParsableCommand {
       }
     do throws(KeyReport.Failure) {
       let report = try KeyReport(
-        source, environment: ProcessInfo.processInfo.environment, files: .system)
+        source, environment: ProcessEnvironment.variables(), files: .system)
       for line in report.lines { Output.line(line) }
     } catch {
       Output.message(error.description)
@@ -44,12 +45,7 @@ struct KeyInspectCommand: ParsableCommand {
 
   /// Standard input, up to more than any key has.
   private static func standardInput() -> [UInt8] {
-    var bytes: [UInt8] = []
-    while bytes.count <= 65_536 {
-      let chunk = FileHandle.standardInput.availableData
-      if chunk.isEmpty { break }
-      bytes += chunk
-    }
-    return bytes
+    // What cannot be read is no key.
+    (try? SystemFile.bytes(of: STDIN_FILENO, limit: 65_537)) ?? []
   }
 }

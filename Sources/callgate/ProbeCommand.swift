@@ -3,7 +3,6 @@
 import ArgumentParser
 import Configuration
 import Diagnosis
-import Foundation
 import Gateway
 import Glibc
 import Platform
@@ -128,7 +127,7 @@ struct ProbeCommand: ParsableCommand {
 
   /// The credential from the flag, the file or the environment; nil for none.
   private func credential() throws -> ProbeCredential? {
-    let environment = ProcessInfo.processInfo.environment
+    let environment = ProcessEnvironment.variables()
     func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
     if let user {
       return try read("--user") { () throws(ProbeCredential.Malformed) in try .init(user: user) }

@@ -2,8 +2,8 @@
 
 import ArgumentParser
 import Configuration
-import Foundation
 import Gateway
+import Glibc
 import JOSE
 import Platform
 import Sandbox

@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import Configuration
-import Foundation
 import Gateway
 import Glibc
 import JOSE
@@ -71,8 +70,8 @@ struct ServeCommand: ParsableCommand {
 
   func run() throws {
     ProcessSetup.openStandardDescriptors()
-    let inherited = try InheritedSocket.descriptor(ProcessInfo.processInfo.environment)
-    let supervisor = try Supervisor(ProcessInfo.processInfo.environment)
+    let inherited = try InheritedSocket.descriptor(ProcessEnvironment.variables())
+    let supervisor = try Supervisor(ProcessEnvironment.variables())
     // Before any thread is made, so that every one inherits it.
     let signals = SignalWatch(takingHangUp: true)
     // Nothing is served yet, so nothing has to be finished: a start that waits for a store or an issuer ends at once.

@@ -1,7 +1,7 @@
 // Colours a command's output on terminals that show colours, and breaks its lines between words.
 
-import Foundation
 import Glibc
+import Platform
 
 /// Colours for people: on a terminal only, and not if `NO_COLOR` is set (no-color.org) or the terminal is dumb. Piped output stays
 /// plain.
@@ -19,7 +19,7 @@ struct Style {
   let isColoured: Bool
 
   /// The style of a stream.
-  init(_ descriptor: Int32, environment: [String: String] = ProcessInfo.processInfo.environment) {
+  init(_ descriptor: Int32, environment: [String: String] = ProcessEnvironment.variables()) {
     isColoured =
       isatty(descriptor) == 1 && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
   }

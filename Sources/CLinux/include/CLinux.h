@@ -26,6 +26,9 @@ int callgate_set_descriptor_limit(unsigned long soft, unsigned long hard);
 /// take their number and be written to as if it were a terminal.
 void callgate_open_standard_descriptors(void);
 
+/// environ(7): the variables of this process, as `NAME=VALUE`, and a null pointer after the last one.
+char **callgate_environment(void);
+
 /// No core file and no reading of this process's memory by its user's other processes (setrlimit(2), prctl(2)).
 int callgate_protect_memory(void);
 

@@ -61,14 +61,20 @@ struct ZoneFolder: Sendable {
         "use \"\(target)\", or install the package tzdata-legacy")
     }
     let known = names.keys.sorted()
-    let city = name.lowercased().split(separator: "/").last ?? ""
+    let folded = name.lowercased()
+    let city = Self.city(folded)
     let near =
-      known.first { $0.lowercased() == name.lowercased() }
-      ?? known.first { !city.isEmpty && $0.lowercased().split(separator: "/").last == city }
+      known.first { $0.lowercased().utf8.elementsEqual(folded.utf8) }
+      ?? known.first { !city.isEmpty && Self.city($0.lowercased()).elementsEqual(city) }
       ?? Spelling.nearest(to: name, among: known)
     return Refusal(
       at: Self.key, "there is no time zone \(quoted(name))",
       near.map { "did you mean \"\($0)\"? Otherwise \(advice)" } ?? advice)
+  }
+
+  /// The last step of a name.
+  private static func city(_ name: String) -> Substring.UTF8View {
+    name.utf8.split(separator: UInt8(ascii: "/")).last ?? ""[...].utf8
   }
 
   private func holds(_ name: String) -> Bool {
@@ -83,9 +89,13 @@ struct ZoneFolder: Sendable {
     guard let bytes = try? SystemFile.bytes(of: "\(path)/tzdata.zi", limit: 1 << 20) else { return [:] }
     var names: [String: String?] = [:]
     for line in bytes.split(separator: 0x0A) {
-      let words = line.split(separator: 0x20, maxSplits: 3).map { String(decoding: $0, as: UTF8.self) }
-      if words.count > 2, words[0] == "Z", words[1].contains("/") { names[words[1]] = .some(nil) }
-      if words.count == 3, words[0] == "L", words[2].contains("/") { names[words[2]] = words[1] }
+      let words = line.split(separator: UInt8(ascii: " "), maxSplits: 3)
+      let slash = UInt8(ascii: "/")
+      if words.count > 2, words[0].elementsEqual("Z".utf8), words[1].contains(slash) {
+        names[String(decoding: words[1], as: UTF8.self)] = .some(nil)
+      } else if words.count == 3, words[0].elementsEqual("L".utf8), words[2].contains(slash) {
+        names[String(decoding: words[2], as: UTF8.self)] = String(decoding: words[1], as: UTF8.self)
+      }
     }
     return names
   }

@@ -117,6 +117,46 @@ import Testing
     #expect(problems.count == 41)
   }
 
+  @Test func `a file of nothing but mistakes is told in a hundred problems`() {
+    #expect(read(String(repeating: "- &a x\n", count: 99)).problems.count == 99)
+    let most = YAMLReader.maximumBytes / 7
+    #expect(read(String(repeating: "- &a x\n", count: most)).problems.count == 100)
+  }
+
+  @Test func `a mistake below the deepest level counts, and so does a key in it`() {
+    let deep = String(repeating: "[", count: 40)
+    #expect(read(deep + "a: b: c").problems.allSatisfy { $0.contains("YAML: ") })
+    #expect(
+      read(deep + "{a: 1, a: 2}" + String(repeating: "]", count: 40)).problems == [
+        "c:1:34: is nested deeper than 32 levels — flatten it"
+      ])
+  }
+
+  @Test func `keys that differ by octets are two`() {
+    #expect(texts(read("\u{E9}: 1\ne\u{301}: 2\n").node) == ["\u{E9}", "1", "e\u{301}", "2"])
+    #expect(
+      read("b: 1\nc: 2\na: 3\nc: 4\nb: 5\n").problems == [
+        "c:1:1: \"b\", \"c\" is written more than once in one mapping — keep one of them"
+      ])
+  }
+
+  @Test func `an alias stands for a node before it, and none contains itself`() {
+    let refusal = "anchors and aliases (& and *) are not supported — write the value out"
+    #expect(read("a: &x [b, *x]\n").problems == ["c:1:11: \(refusal)"])
+    #expect(read("a: &x [b]\nc: [*x, *x]\n").problems == ["c:1:4: \(refusal)"])
+  }
+
+  @Test func `tags that say what a value is anyway are taken`() {
+    #expect(
+      texts(read("{!!str a: !!str 5, b: ! x, c: !!seq [y], d: !!map {e: f}}").node) == [
+        "a", "5", "b", "x", "c", "y", "d", "e", "f",
+      ])
+    #expect(
+      read("!!str a: 1\n!foo b: 2\n").problems == [
+        "c:2:1: tags (!) are not supported — write the value alone"
+      ])
+  }
+
   @Test func `deep nesting is refused`() {
     func nested(_ depth: Int) -> String {
       String(repeating: "[", count: depth) + String(repeating: "]", count: depth)

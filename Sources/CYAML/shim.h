@@ -1,0 +1,3 @@
+#pragma once
+// libyaml, which splits YAML text into events.
+#include <yaml.h>

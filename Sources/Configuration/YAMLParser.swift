@@ -1,0 +1,147 @@
+// Splits YAML text into events, by libyaml.
+
+import CYAML
+
+/// A position in a YAML file. Both count from 1; columns count Unicode scalars.
+struct YAMLMark: Hashable {
+  var line, column: Int
+}
+
+/// A piece of a YAML text.
+struct YAMLEvent {
+  enum Content {
+    case streamEnd
+    case documentStart
+    /// - Parameter isText: Without a tag, or with that of a text.
+    case scalar(String, isPlain: Bool, isText: Bool)
+    /// - Parameter isTagged: With a tag that is not the collection's own.
+    case sequenceStart(isTagged: Bool)
+    case mappingStart(isTagged: Bool)
+    /// The end of a sequence or mapping.
+    case collectionEnd
+    /// The name behind the asterisk.
+    case alias(String)
+    /// The start of the stream and the end of a document say nothing.
+    case nothing
+  }
+
+  var content: Content
+  /// The name of the anchor that stands before it.
+  var anchor: String?
+  /// Where it begins.
+  var mark: YAMLMark
+}
+
+/// Why libyaml cannot split a text. Its words hold none of the text's.
+struct YAMLFailure: Error {
+  enum Kind {
+    /// A character that no YAML text may have, after so many bytes.
+    case character(offset: Int)
+    /// A mistake in the syntax.
+    case syntax
+    /// libyaml had no memory.
+    case memory
+  }
+
+  var kind: Kind
+  /// libyaml's words for the mistake.
+  var problem: String
+  var mark: YAMLMark
+  /// libyaml's words for what it was reading, and the line in which that began.
+  var context: (text: String, line: Int)?
+}
+
+/// Owns libyaml's parser: `yaml_parser_initialize` to `yaml_parser_delete`. One thread uses it.
+///
+/// libyaml keeps the address of the parser and of the text, so both are on the heap until the end.
+@safe final class YAMLParser {
+  private let parser: UnsafeMutablePointer<yaml_parser_t>
+  private let text: UnsafeMutableBufferPointer<UInt8>
+
+  /// A parser of a text, which must be UTF-8.
+  init(_ bytes: [UInt8]) throws(YAMLFailure) {
+    unsafe text = .allocate(capacity: bytes.count)
+    _ = unsafe text.initialize(from: bytes)
+    unsafe parser = .allocate(capacity: 1)
+    unsafe parser.initialize(to: yaml_parser_t())
+    guard unsafe yaml_parser_initialize(parser) == 1 else { throw failure() }
+    unsafe yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
+    unsafe yaml_parser_set_input_string(parser, text.baseAddress, text.count)
+  }
+
+  deinit {
+    unsafe yaml_parser_delete(parser)
+    unsafe parser.deallocate()
+    unsafe text.deallocate()
+  }
+
+  /// The next event. After the end of the stream there is none.
+  func next() throws(YAMLFailure) -> YAMLEvent {
+    var event = unsafe yaml_event_t()
+    guard unsafe yaml_parser_parse(parser, &event) == 1 else { throw failure() }
+    defer { unsafe yaml_event_delete(&event) }
+    let mark = unsafe Self.mark(event.start_mark)
+    switch unsafe event.type {
+    case YAML_STREAM_END_EVENT:
+      return YAMLEvent(content: .streamEnd, mark: mark)
+    case YAML_DOCUMENT_START_EVENT:
+      return YAMLEvent(content: .documentStart, mark: mark)
+    case YAML_SCALAR_EVENT:
+      let scalar = unsafe event.data.scalar
+      let bytes = unsafe UnsafeBufferPointer(start: scalar.value, count: scalar.length)
+      let isText = unsafe scalar.quoted_implicit == 1 || Self.isOwn(scalar.tag, "str")
+      return YAMLEvent(
+        content: .scalar(
+          unsafe String(decoding: bytes, as: UTF8.self),
+          isPlain: unsafe scalar.style == YAML_PLAIN_SCALAR_STYLE, isText: isText),
+        anchor: unsafe Self.string(scalar.anchor), mark: mark)
+    case YAML_SEQUENCE_START_EVENT:
+      let start = unsafe event.data.sequence_start
+      return YAMLEvent(
+        content: .sequenceStart(isTagged: unsafe start.implicit == 0 && !Self.isOwn(start.tag, "seq")),
+        anchor: unsafe Self.string(start.anchor), mark: mark)
+    case YAML_MAPPING_START_EVENT:
+      let start = unsafe event.data.mapping_start
+      return YAMLEvent(
+        content: .mappingStart(isTagged: unsafe start.implicit == 0 && !Self.isOwn(start.tag, "map")),
+        anchor: unsafe Self.string(start.anchor), mark: mark)
+    case YAML_SEQUENCE_END_EVENT, YAML_MAPPING_END_EVENT:
+      return YAMLEvent(content: .collectionEnd, mark: mark)
+    case YAML_ALIAS_EVENT:
+      return YAMLEvent(content: .alias(unsafe Self.string(event.data.alias.anchor) ?? ""), mark: mark)
+    default:
+      return YAMLEvent(content: .nothing, mark: mark)
+    }
+  }
+
+  /// Whether there is no tag, or one that changes nothing: `!`, or the standard's for this kind of node.
+  private static func isOwn(_ tag: UnsafeMutablePointer<yaml_char_t>?, _ kind: String) -> Bool {
+    guard let tag = unsafe string(tag) else { return true }
+    return tag.isEmpty || tag == "!" || tag == "tag:yaml.org,2002:\(kind)"
+  }
+
+  private static func string(_ pointer: UnsafeMutablePointer<yaml_char_t>?) -> String? {
+    unsafe pointer.map { unsafe String(cString: $0) }
+  }
+
+  private static func mark(_ mark: yaml_mark_t) -> YAMLMark {
+    YAMLMark(line: Int(clamping: mark.line) + 1, column: Int(clamping: mark.column) + 1)
+  }
+
+  /// What went wrong in the last call.
+  private func failure() -> YAMLFailure {
+    let state = unsafe parser.pointee
+    let kind: YAMLFailure.Kind =
+      switch unsafe state.error {
+      case YAML_READER_ERROR: .character(offset: unsafe Int(clamping: state.problem_offset))
+      case YAML_MEMORY_ERROR: .memory
+      default: .syntax
+      }
+    return YAMLFailure(
+      kind: kind, problem: unsafe state.problem.map { unsafe String(cString: $0) } ?? "cannot be read",
+      mark: unsafe Self.mark(state.problem_mark),
+      context: unsafe state.context.map {
+        (unsafe String(cString: $0), unsafe Self.mark(state.context_mark).line)
+      })
+  }
+}

@@ -165,7 +165,7 @@ package final class AppointmentCarrier: Sendable {
     let order = CallbackOrder(
       grant, intent: intent, content: content.body, deadline: deadline, context: content.context,
       recheck: recheck(visit), appointment: visit.times)
-    let hold = Once(Hold(intent, parts, ledger))
+    let hold = Once(Hold(intent, parts))
     let result = await withCheckedContinuation { continuation in
       content.context.task {
         await visit.setting.delivery.carryOut(order, hold.take()) { continuation.resume(returning: $0) }

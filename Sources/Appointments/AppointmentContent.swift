@@ -31,7 +31,7 @@ package struct AppointmentContent: Hashable, Sendable {
   /// The owner of the record.
   package let owner: InstallationUser
   /// The allowances that the booking took.
-  package let receipts: [KeptReceipt]
+  package var receipts: [KeptReceipt]
   /// The request that booked it.
   package let requestID: RequestID
   package let trace: TraceContext?

@@ -80,6 +80,7 @@ struct AppointmentTime: Sendable {
       contact: intent.contact, key: intent.key, terms: intent.terms,
       deadline: at.advanced(by: terms.late + timeout))
     booked.sealedCode = intent.sealedCode
+    booked.charges = intent.charges
     booked.installation = intent.installation
     booked.notifies = intent.notifies
     // With no places nothing is booked, and the store reports other conflicts.

@@ -1,6 +1,7 @@
 // Makes the responses to callback requests and writes their audit records first.
 
 import API
+import Deciding
 import Delivery
 import Gate
 import HTTP
@@ -26,6 +27,7 @@ extension Handlers {
       calling.generation.told(id)
     }
     switch result.outcome {
+    case .undelivered(.exhausted, _): return refuseExhausted(&calling, order.intent)
     case .undelivered(let reason, let isRecorded):
       var problem = Problem(reason)
       if isRecorded { problem.id = id.description }
@@ -39,8 +41,21 @@ extension Handlers {
       let created = CallbackDocument.created(
         id, createdAt: createdAt, contact: order.intent.contact.masked,
         verificationCode: pending.verificationCode)
-      return answer(&calling, created, pending.statuses)
+      return answer(&calling, created, order.intent.charges?.statuses ?? [])
     }
+  }
+
+  /// Refuses a request for which an allowance was exhausted when its record was to be saved: others were faster.
+  func refuseExhausted(_ calling: inout Calling, _ intent: CallbackIntent) -> PreparedResponse {
+    guard let charges = intent.charges, let (denial, verdicts) = charges.refusal else {
+      preconditionFailure("an exhausted allowance without its denial")
+    }
+    let policy = calling.generation.decider.policy
+    calling.record.verdicts = verdicts
+    logRefusal(denial, of: charges.facts, by: policy, calling.context)
+    callbacks.brakes.refused(
+      denial, by: policy.brakes, contact: calling.record.contact, at: Instant(clock.unixTime))
+    return refuse(&calling, Problem(denial))
   }
 
   /// Answers as the first request with the key was answered.

@@ -18,7 +18,7 @@ import Serving
 import Store
 
 extension Handlers {
-  /// Asks the rules, takes the allowances, and saves the appointment if nothing forbids it.
+  /// Asks the rules, and saves the appointment if nothing forbids it, with what it takes from allowances.
   func book(
     _ calling: inout Calling, _ requested: RequestedCallback, for at: Instant, _ hold: inout Hold
   ) async -> Verdict {
@@ -41,14 +41,17 @@ extension Handlers {
     }
     let ruling: Ruling
     do throws(Problem) {
-      ruling = try await decider.ruling(facts, taking: !calling.isValidation, deadline: requested.deadline)
+      ruling =
+        calling.isValidation
+        ? try await decider.ruling(facts, taking: false, deadline: requested.deadline)
+        : try await decider.rulingOfRecord(facts, deadline: requested.deadline)
     } catch {
       calling.record.verdicts = decider.policy.skipped
       return .answer(refuse(&calling, error))
     }
     (calling.record.verdicts, calling.record.reason) = (ruling.verdicts, ruling.reason)
     let statuses = ruling.statuses
-    let receipts: [AllowanceReceipt]
+    let charges: RecordCharges?
     switch ruling.concluded() {
     case .refused(let denial):
       guard !Task.isCancelled else { return .answer(clientLeft(calling)) }
@@ -63,8 +66,7 @@ extension Handlers {
       }
       return .answer(refuse(&calling, Problem(denial)))
     case .granted(let granted):
-      receipts = granted.receipts
-      hold.keep(receipts, at: facts.instant)
+      charges = granted.charges
       guard !Task.isCancelled else { return .answer(clientLeft(calling)) }
     }
     if calling.isValidation {
@@ -72,45 +74,60 @@ extension Handlers {
       return .answer(obstacle ?? answer(&calling, CallbackDocument.valid, statuses))
     }
     var intent = requested.intent
-    let (content, code): ([UInt8], String?)
+    intent.charges = charges
+    let (content, code): (AppointmentContent, String?)
     do throws(Problem) {
-      (content, code) = try await sealed(requested, &intent, facts, receipts, calling)
+      (content, code) = try await self.content(requested, &intent, facts, calling)
     } catch {
       return .answer(refuse(&calling, error))
     }
     let now = Instant(clock.unixTime)
     let result: BookingResult
     do throws(StoreError) {
-      result = try await callbacks.store.book(time.booking(intent, content: content), at: now)
+      result = try await callbacks.store.book(booking(intent, content, time), at: now)
     } catch {
       callbacks.log.storeFailed(error, doing: "book", calling.context)
       guard error.isInDoubt else { return .answer(refuse(&calling, Problem(.notSaved))) }
       return .mayBeBooked(refuse(&calling, .mayBeBooked))
     }
+    if result == .exhausted { return .answer(refuseExhausted(&calling, intent)) }
     if let response = await response(to: result, &calling, time) { return .answer(response) }
+    if let charges = intent.charges { hold.took(charges.receipts, at: now) }
     keeper?.wake(at: at)
     calling.record.callback = intent.id.description
     let created = CallbackDocument.created(
       intent.id, at: at, createdAt: now, contact: intent.contact.masked, verificationCode: code)
-    return .booked(answer(&calling, created, statuses))
+    return .booked(answer(&calling, created, charges?.statuses ?? []))
   }
 
-  /// The sealed content of the appointment, and the verification code in it.
-  private func sealed(
-    _ requested: RequestedCallback, _ intent: inout CallbackIntent, _ facts: Facts,
-    _ receipts: [AllowanceReceipt], _ calling: Calling
-  ) async throws(Problem) -> (content: [UInt8], code: String?) {
-    guard let keys = appointments.keys else { preconditionFailure("appointments without a store key") }
+  /// The content of the appointment without what it takes from allowances, and the verification code in it.
+  private func content(
+    _ requested: RequestedCallback, _ intent: inout CallbackIntent, _ facts: Facts, _ calling: Calling
+  ) async throws(Problem) -> (AppointmentContent, code: String?) {
     let (body, code) = try await carried(requested, &intent, calling)
     let content = AppointmentContent(
-      body: body, caller: requested.caller, facts: facts, receipts: receipts.map(\.kept),
-      context: calling.context, terms: intent.terms)
-    do throws(OpenSSLError) {
-      return (try content.sealed(with: keys, for: intent.id), code)
-    } catch {
-      log.write(.error, "an appointment could not be sealed", ["error.message": "\(error)"])
-      throw Problem(.internal, "The server could not seal the appointment, so it was not booked.")
+      body: body, caller: requested.caller, facts: facts, receipts: [], context: calling.context,
+      terms: intent.terms)
+    return (content, code)
+  }
+
+  /// The booking, whose content is sealed with what the store takes from allowances.
+  private func booking(
+    _ intent: CallbackIntent, _ content: AppointmentContent, _ time: AppointmentTime
+  ) -> Booking {
+    guard let keys = appointments.keys else { preconditionFailure("appointments without a store key") }
+    var booking = time.booking(intent, content: [])
+    booking.seal = { [log] receipts in
+      var content = content
+      content.receipts = receipts.map(\.kept)
+      do throws(OpenSSLError) {
+        return try content.sealed(with: keys, for: intent.id)
+      } catch {
+        log.write(.error, "an appointment could not be sealed", ["error.message": "\(error)"])
+        return nil
+      }
     }
+    return booking
   }
 
   /// The conflict of a booking besides the rules; nil for none. Saves nothing.
@@ -134,7 +151,10 @@ extension Handlers {
     to result: BookingResult, _ calling: inout Calling, _ time: AppointmentTime
   ) async -> PreparedResponse? {
     switch result {
-    case .booked: nil
+    case .booked, .exhausted: nil
+    case .unsealed:
+      refuse(
+        &calling, Problem(.internal, "The server could not seal the appointment, so it was not booked."))
     case .duplicate(let first): refuse(&calling, .alreadyBooked(first))
     case .full: refuse(&calling, await full(time, calling.context))
     case .inProgress: refuse(&calling, Problem(.inProgress))

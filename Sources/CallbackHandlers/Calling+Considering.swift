@@ -23,18 +23,14 @@ final class PendingResponse: Sendable {
   let order: CallbackOrder
   /// The code that the callback carries.
   let verificationCode: String?
-  /// The rest of the caller's allowances.
-  let statuses: [AllowanceStatus]
   let responder: Responder
 
   init(
-    calling: Calling, order: CallbackOrder, verificationCode: String?, statuses: [AllowanceStatus],
-    responder: Responder
+    calling: Calling, order: CallbackOrder, verificationCode: String?, responder: Responder
   ) {
     self.calling = calling
     self.order = order
     self.verificationCode = verificationCode
-    self.statuses = statuses
     self.responder = responder
   }
 }
@@ -43,8 +39,8 @@ extension Handlers {
   /// The result of a valid request.
   enum Verdict {
     case answer(PreparedResponse)
-    /// It is permitted: the order, its verification code, and the rest of the caller's allowances.
-    case make(CallbackOrder, String?, [AllowanceStatus])
+    /// It is permitted: the order and its verification code.
+    case make(CallbackOrder, String?)
     /// It is booked for a later time.
     case booked(PreparedResponse)
     /// The store did not confirm its booking, so it may be booked.
@@ -55,10 +51,10 @@ extension Handlers {
   func answer(_ calling: Calling, _ requested: RequestedCallback, _ responder: Responder) async {
     var calling = calling
     calling.responder = responder
-    var hold = Hold(requested.intent, callbacks, calling.generation.decider.ledger)
+    var hold = Hold(requested.intent, callbacks)
     switch await consider(&calling, requested, &hold) {
     case .answer(let response):
-      await hold.withdraw()
+      hold.withdraw()
       responder.respond(response)
       callbacks.inHand.leave()
     case .booked(let response):
@@ -66,12 +62,12 @@ extension Handlers {
       responder.respond(response)
       callbacks.inHand.leave()
     case .mayBeBooked(let response):
-      hold.findOut()
+      hold.settle()
       responder.respond(response)
       callbacks.inHand.leave()
-    case .make(let order, let code, let statuses):
+    case .make(let order, let code):
       let pending = PendingResponse(
-        calling: calling, order: order, verificationCode: code, statuses: statuses, responder: responder)
+        calling: calling, order: order, verificationCode: code, responder: responder)
       await calling.generation.delivery(callbacks, tokens: tokens).carryOut(order, hold) { [self] result in
         pending.responder.respond(response(to: pending, result))
         callbacks.inHand.leave()
@@ -142,7 +138,7 @@ extension Handlers {
     return callbacks.inHand.look(key, fingerprint: fingerprint)
   }
 
-  /// Asks the rules, and takes the allowances if nothing forbids the callback.
+  /// Asks the rules. The allowances are taken with the record.
   private func judge(
     _ calling: inout Calling, _ requested: RequestedCallback, _ duplicate: CallbackID?, _ hold: inout Hold
   ) async -> Verdict {
@@ -163,7 +159,10 @@ extension Handlers {
       if duplicate != nil {
         ruling = try await decider.ruleAgain(facts, asking: .besideAllowances, deadline: requested.deadline)
       } else {
-        ruling = try await decider.ruling(facts, taking: takes, deadline: requested.deadline)
+        ruling =
+          takes
+          ? try await decider.rulingOfRecord(facts, deadline: requested.deadline)
+          : try await decider.ruling(facts, taking: false, deadline: requested.deadline)
       }
     } catch {
       calling.record.verdicts = decider.policy.skipped
@@ -183,7 +182,6 @@ extension Handlers {
       }
       return .answer(refuse(&calling, Problem(denial)))
     case .granted(let granted):
-      hold.keep(granted.receipts, at: facts.instant)
       guard !Task.isCancelled else { return .answer(clientLeft(calling)) }
       grant = granted
     }
@@ -192,14 +190,15 @@ extension Handlers {
     if let duplicate { return .answer(refuse(&calling, Problem(.duplicate(of: duplicate)))) }
     if calling.isValidation { return .answer(answer(&calling, CallbackDocument.valid, statuses)) }
     if let noTurn { return .answer(refuse(&calling, Problem(.noTurn(noTurn)))) }
+    var intent = requested.intent
+    intent.charges = grant.charges
     guard let installation = requested.caller.installation?.installation, let desk = calling.generation.desk
     else {
       let order = CallbackOrder(
-        grant, intent: requested.intent, content: content, deadline: requested.deadline,
+        grant, intent: intent, content: content, deadline: requested.deadline,
         context: calling.context)
-      return .make(order, nil, statuses)
+      return .make(order, nil)
     }
-    var intent = requested.intent
     let (sent, code): ([UInt8], String?)
     do throws(Problem) {
       (sent, code) = try await carried(requested, &intent, calling)
@@ -209,7 +208,7 @@ extension Handlers {
     let order = CallbackOrder(
       grant, intent: intent, content: sent, deadline: requested.deadline, context: calling.context,
       recheck: recheck(installation, desk, calling.context))
-    return .make(order, code, statuses)
+    return .make(order, code)
   }
 
   /// The body for Talkdesk, and the verification code in it, if the callback carries one.

@@ -24,9 +24,11 @@ extension PostgresStore {
   }
 
   /// Nothing that was begun before this, and whose fate was not known, comes later: it is waited for.
-  public func withdraw(_ id: CallbackID) async throws(StoreError) {
+  public func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant)
+    async throws(StoreError)
+  {
     try await settleDoubts()
-    try await sessions.withdraw(id)
+    try await sessions.withdraw(id, returning: receipts, at: now)
   }
 
   /// Waits for the transactions with an unknown outcome. If one of them is still open, or another task looks, that is no failure of the

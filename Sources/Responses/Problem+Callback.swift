@@ -35,6 +35,8 @@ extension Problem {
       self.init(
         .idempotencyMismatch,
         "The first request with this Idempotency-Key was a different one. Use a new key.")
+    case .exhausted:
+      preconditionFailure("a response to an exhausted allowance without its denial")
     case .duplicate(let first):
       self.init(
         .duplicate,

@@ -22,7 +22,11 @@ extension SQLiteStore {
     try await sessions.settle(id, settlement)
   }
 
-  public func withdraw(_ id: CallbackID) async throws(StoreError) { try await sessions.withdraw(id) }
+  public func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant)
+    async throws(StoreError)
+  {
+    try await sessions.withdraw(id, returning: receipts, at: now)
+  }
 
   public func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback? {
     try await sessions.call(.reads) { session throws(StoreError) in try session.callback(id, of: callerID) }

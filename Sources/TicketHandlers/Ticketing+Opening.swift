@@ -28,16 +28,16 @@ extension Handlers {
 
   /// Goes on once the request is known to be sound. A client that leaves ends it until it has a record, and not after.
   func answer(_ ticketing: Ticketing, _ requested: RequestedTicket, _ responder: Responder) async {
-    var ticketing = ticketing
-    var hold = Hold(requested.intent, callbacks, ticketing.generation.decider.ledger)
-    switch await consider(&ticketing, requested, &hold) {
+    var (ticketing, requested) = (ticketing, requested)
+    var hold = Hold(requested.intent, callbacks)
+    switch await consider(&ticketing, &requested, &hold) {
     case .answer(let response):
-      await hold.withdraw()
+      hold.withdraw()
       responder.respond(response)
       callbacks.inHand.leave()
     case .open(let grant, let customer):
       let (granted, held) = (Once(grant), Once(hold))
-      ticketing.context.task { [self, ticketing] in
+      ticketing.context.task { [self, ticketing, requested] in
         var ticketing = ticketing
         let outcome = await requested.desk.source.open(
           requested.ticket, granted.take(), of: requested.user, customer, deadline: requested.deadline,
@@ -52,7 +52,7 @@ extension Handlers {
 
   /// Key, rules, dedupe, allowances, the desk's customer, and then the record: the order of callbacks.
   private func consider(
-    _ ticketing: inout Ticketing, _ requested: RequestedTicket, _ hold: inout Hold
+    _ ticketing: inout Ticketing, _ requested: inout RequestedTicket, _ hold: inout Hold
   ) async -> TicketVerdict {
     // Before the store is asked: whatever had the key until now has its answer there.
     let fingerprint = requested.intent.key.map { String(decoding: $0.fingerprint, as: UTF8.self) } ?? ""
@@ -78,10 +78,11 @@ extension Handlers {
       }
     }
     let grant: Grant
-    switch await judge(&ticketing, requested, takes: duplicate == nil, &hold) {
+    switch await judge(&ticketing, requested, takes: duplicate == nil) {
     case .refused(let response): return .answer(response)
     case .granted(let granted): grant = granted
     }
+    requested.intent.charges = grant.charges
     if let duplicate { return .answer(refuse(&ticketing, .duplicateTicket(of: duplicate))) }
     let customer: CustomerID
     do throws(TokenError) {
@@ -96,6 +97,10 @@ extension Handlers {
     guard !Task.isCancelled else { return .answer(refuse(&ticketing, .clientLeft)) }
     if let response = await begin(&ticketing, requested) { return .answer(response) }
     hold.recorded(requested.intent.id)
+    if let charges = requested.intent.charges {
+      hold.took(charges.receipts, at: Instant(clock.unixTime))
+      ticketing.statuses = charges.statuses
+    }
     // The commit may have been slow.
     if let problem = await obstacle(ticketing, requested) {
       callbacks.store.withdraw(requested.intent)
@@ -109,9 +114,9 @@ extension Handlers {
     case granted(Grant)
   }
 
-  /// Asks the rules, and takes the allowances unless the ticket is a duplicate.
+  /// Asks the rules. The allowances are taken with the record, unless the ticket is a duplicate.
   private func judge(
-    _ ticketing: inout Ticketing, _ requested: RequestedTicket, takes: Bool, _ hold: inout Hold
+    _ ticketing: inout Ticketing, _ requested: RequestedTicket, takes: Bool
   ) async -> TicketRuling {
     let decider = ticketing.generation.decider
     var facts = requested.facts
@@ -119,7 +124,7 @@ extension Handlers {
     let ruling: Ruling
     do throws(Problem) {
       if takes {
-        ruling = try await decider.ruling(facts, taking: true, deadline: requested.deadline)
+        ruling = try await decider.rulingOfRecord(facts, deadline: requested.deadline)
       } else {
         ruling = try await decider.ruleAgain(facts, asking: .besideAllowances, deadline: requested.deadline)
       }
@@ -128,14 +133,11 @@ extension Handlers {
       return .refused(refuse(&ticketing, error))
     }
     (ticketing.record.verdicts, ticketing.record.reason) = (ruling.verdicts, ruling.reason)
-    ticketing.statuses = ruling.statuses
     switch ruling.concluded() {
     case .refused(let denial):
       logRefusal(denial, of: facts, by: decider.policy, ticketing.context)
       return .refused(refuse(&ticketing, Problem(denial)))
-    case .granted(let grant):
-      hold.keep(grant.receipts, at: facts.instant)
-      return .granted(grant)
+    case .granted(let grant): return .granted(grant)
     }
   }
 
@@ -158,6 +160,7 @@ extension Handlers {
     do throws(StoreError) {
       switch try await callbacks.store.begin(requested.intent, at: Instant(clock.unixTime)) {
       case .begun: return nil
+      case .exhausted: return refuseExhausted(&ticketing, requested)
       case .inProgress: return refuse(&ticketing, Problem(.inProgress))
       case .mismatch: return refuse(&ticketing, Problem(.mismatch))
       case .replay(let record): return replay(&ticketing, record)
@@ -167,6 +170,17 @@ extension Handlers {
       // If the commit succeeded nevertheless, the store withdraws the record.
       return notSaved(&ticketing, error, "begin")
     }
+  }
+
+  /// Refuses a ticket for which an allowance was exhausted when its record was to be saved: others were faster.
+  private func refuseExhausted(_ ticketing: inout Ticketing, _ requested: RequestedTicket) -> PreparedResponse
+  {
+    guard let charges = requested.intent.charges, let (denial, verdicts) = charges.refusal else {
+      preconditionFailure("an exhausted allowance without its denial")
+    }
+    ticketing.record.verdicts = verdicts
+    logRefusal(denial, of: charges.facts, by: ticketing.generation.decider.policy, ticketing.context)
+    return refuse(&ticketing, Problem(denial))
   }
 
   private func notSaved(_ ticketing: inout Ticketing, _ error: StoreError, _ step: String) -> PreparedResponse
@@ -210,7 +224,7 @@ extension Handlers {
       problem = Problem(reason)
       let isKept = if case .rejected = reason { true } else { false }
       await settle(requested, .failed, problem, keepsKey: isKept)
-      await hold.withdraw()
+      hold.withdraw()
     }
     problem.id = id.description
     return refuse(&ticketing, problem)
@@ -220,9 +234,12 @@ extension Handlers {
     _ requested: RequestedTicket, _ outcome: CallbackSettlement.Outcome, _ problem: Problem?, keepsKey: Bool,
     _ ticket: StoredTicket? = nil
   ) async {
-    let settlement = CallbackSettlement(
+    var settlement = CallbackSettlement(
       outcome, code: problem?.code.rawValue, keepsKey: keepsKey,
       keyRetention: requested.intent.terms.keyRetention, ticket: ticket, at: Instant(clock.unixTime))
+    if outcome == .failed {
+      settlement.returned = requested.intent.charges?.receipts.map(\.kept) ?? []
+    }
     await callbacks.settle(requested.intent, settlement, counter: requested.desk.counter)
   }
 }

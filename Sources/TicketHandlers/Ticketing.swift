@@ -41,7 +41,7 @@ struct RequestedTicket: Sendable {
   let user: DeskUser
   let desk: ServedDesk.Tickets
   let facts: Facts
-  let intent: CallbackIntent
+  var intent: CallbackIntent
   let deadline: MonotonicTime
 }
 

@@ -447,7 +447,7 @@ import Testing
       case 6:
         what = "withdraw"
         try await store.withdraw(id)
-        rules.withdraw(id)
+        rules.withdraw(id, returning: [], at: .noon())
       case 7:
         let count = try await store.recoverCallbacks(at: now)
         what = "recover \(!count.isEmpty)"

@@ -76,7 +76,7 @@ import Testing
     for number in 0..<20_000 {
       let intent = CallbackIntent.made(key: "\(number)")
       #expect(store.begin(intent, at: .noon()) == .begun)
-      store.withdraw(intent.id)
+      store.withdraw(intent.id, returning: [], at: .noon())
     }
     #expect(store.callbacks.withLock { $0.waiting } <= 4200)
     #expect(store.purge(at: .noon(1_000_000)) == 0)

@@ -144,6 +144,16 @@ package struct Decider: Sendable {
     return await take(decision, facts)
   }
 
+  /// Asks the rules about a request that makes a record. Its grant has the charges, which the store takes with the record: one that is
+  /// exhausted already refuses the request here, and one that others exhaust meanwhile refuses it there.
+  ///
+  /// - Throws: As `ruling` does.
+  package func rulingOfRecord(_ facts: Facts, deadline: MonotonicTime? = nil) async throws(Problem) -> Ruling
+  {
+    let saved = await states(for: facts)
+    return Ruling(withRecord: try await decide(facts, saved, deadline: deadline), facts)
+  }
+
   /// Takes the allowances of an allowed request from the store, all or none.
   private func take(_ decision: Decision, _ facts: Facts) async -> Ruling {
     let charges = decision.charges

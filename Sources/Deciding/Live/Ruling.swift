@@ -29,6 +29,11 @@ extension Ruling {
     self.init(decision.settled(charged, at: facts.instant)) { $0.statuses }
   }
 
+  /// A decision whose allowances are taken with the request's record.
+  init(withRecord decision: Decision, _ facts: Facts) {
+    self.init(decision.settledWithRecord(at: facts.instant)) { _ in [] }
+  }
+
   /// A decision that takes nothing from allowances. It shows what the next request would find.
   init(untaken decision: Decision, _ facts: Facts, _ states: some AllowanceStates) {
     let policy = decision.policy

@@ -30,7 +30,7 @@ extension CallbackDelivery {
       return DeliveryResult(outcome, cache: departure.cache, upstreamStatus: report.status)
     }
     await settle(order, state, reason, report)
-    if state == .failed { await hold.withdraw() } else { hold.settle() }
+    if state == .failed { hold.withdraw() } else { hold.settle() }
     let outcome: DeliveryResult.Outcome =
       if let reason { .undelivered(reason, isRecorded: true) } else {
         .accepted(createdAt: departure.createdAt)
@@ -43,10 +43,11 @@ extension CallbackDelivery {
     _ order: CallbackOrder, _ state: CallbackSettlement.Outcome, _ reason: Undelivered?,
     _ report: CourierReport?
   ) async {
-    let settlement = CallbackSettlement(
+    var settlement = CallbackSettlement(
       state, code: reason.map(code), upstreamStatus: report?.status, platformTID: report?.traceID,
       refusedFields: reason?.refusedFields ?? [], keepsKey: reason?.isKept ?? true,
       keyRetention: order.intent.terms.keyRetention, at: Instant(parts.clock.unixTime))
+    if state == .failed { settlement.returned = order.intent.charges?.receipts.map(\.kept) ?? [] }
     await parts.settle(order.intent, settlement)
   }
 

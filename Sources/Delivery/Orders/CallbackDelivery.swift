@@ -38,8 +38,8 @@ package final class CallbackDelivery: Sendable {
     self.jitter = jitter
   }
 
-  /// Carries an order out, and calls `then` once with the result. If the provider certainly did not accept the order, it gives the
-  /// allowances back.
+  /// Carries an order out, and calls `then` once with the result. If the provider certainly did not accept the order, its record gives
+  /// the allowances back.
   ///
   /// A client that leaves cancels the task, until the order waits in the queue or has a record. After that the order goes on.
   package func carryOut(
@@ -52,7 +52,7 @@ package final class CallbackDelivery: Sendable {
         return
       }
     } catch {
-      await hold.withdraw()
+      hold.withdraw()
       return then(await unsent(order, DeliveryResult(.noTurn(error))))
     }
     await resume(order, hold, then)
@@ -65,7 +65,7 @@ package final class CallbackDelivery: Sendable {
     do throws(CallbackQueue.Refusal) {
       try await hold.takeTurn(order)
     } catch {
-      await hold.withdraw()
+      hold.withdraw()
       return then(await unsent(order, DeliveryResult(.noTurn(error))))
     }
     await resume(order, hold, then)
@@ -77,7 +77,7 @@ package final class CallbackDelivery: Sendable {
   ) async {
     switch await prepare(order, &hold) {
     case .stop(let result, let isMarked):
-      await hold.withdraw()
+      hold.withdraw()
       then(await unsent(order, result, isMarked: isMarked))
     case .send(let departure):
       let held = Once(hold)
@@ -182,7 +182,10 @@ package final class CallbackDelivery: Sendable {
     func stop(_ reason: Undelivered) -> DeliveryResult.Outcome { .undelivered(reason, isRecorded: false) }
     do throws(StoreError) {
       switch try await parts.store.begin(order.intent, at: now) {
-      case .begun: return nil
+      case .begun:
+        if let charges = order.intent.charges { hold.took(charges.receipts, at: now) }
+        return nil
+      case .exhausted: return stop(.exhausted)
       case .inProgress: return stop(.inProgress)
       case .mismatch: return stop(.mismatch)
       case .replay(let record): return .replay(record)

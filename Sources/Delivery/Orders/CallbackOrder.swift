@@ -106,6 +106,8 @@ package enum Undelivered: Sendable {
   case inProgress
   /// Its key belongs to another request.
   case mismatch
+  /// When its record was to be saved, nothing was left of an allowance (`RecordCharges.refusal`).
+  case exhausted
   /// The same owner requested a callback to this number before: that callback.
   case duplicate(of: CallbackID)
   /// The provider accepted nothing.

@@ -4,14 +4,13 @@ package import Gate
 package import Platform
 package import Store
 
-/// The resources of a callback on its way: its key, its number, its turn in the queue, and its allowances.
+/// The resources of a callback on its way: its key, its number and its turn in the queue. Its record has its allowances; the hold tells
+/// the watch over the brakes of them.
 ///
-/// A hold cannot be copied, and ends in `settle` or `withdraw`. To drop one is a bug and traps: the key would stay in progress, and
-/// the allowances would be lost.
+/// A hold cannot be copied, and ends in `settle` or `withdraw`. To drop one is a bug and traps: the key would stay in progress.
 package struct Hold: ~Copyable, Sendable {
   package let intent: CallbackIntent
   private let parts: CallbackParts
-  private let ledger: AllowanceLedger
   private var key: CallbacksInHand.Key?
   private var number: CallbacksInHand.Number?
   private var turn: CallbackQueue.Turn?
@@ -19,10 +18,9 @@ package struct Hold: ~Copyable, Sendable {
   private var isOver = false
 
   /// An empty hold.
-  package init(_ intent: CallbackIntent, _ parts: CallbackParts, _ ledger: AllowanceLedger) {
+  package init(_ intent: CallbackIntent, _ parts: CallbackParts) {
     self.intent = intent
     self.parts = parts
-    self.ledger = ledger
   }
 
   deinit { precondition(isOver, "a callback was neither settled nor withdrawn") }
@@ -45,8 +43,8 @@ package struct Hold: ~Copyable, Sendable {
     return turn
   }
 
-  /// Adds the allowances that the decision took.
-  package mutating func keep(_ receipts: [AllowanceReceipt], at now: Instant) {
+  /// The record was saved, and has taken allowances.
+  package mutating func took(_ receipts: [AllowanceReceipt], at now: Instant) {
     self.receipts = receipts
     parts.brakes.taken(receipts, contact: intent.maskedContact, at: now)
   }
@@ -85,25 +83,10 @@ package struct Hold: ~Copyable, Sendable {
   /// The callback was made, or may have been: its allowances stay used.
   package consuming func settle() { end() }
 
-  /// The callback was certainly not made: gives its allowances back.
-  package consuming func withdraw() async {
-    await parts.giveBack(receipts, to: ledger)
+  /// The callback was certainly not made. The store gives its allowances back with its record.
+  package consuming func withdraw() {
+    parts.brakes.gaveBack(receipts)
     end()
-  }
-
-  /// The commit of the booking is in doubt: gives its allowances back once it is certain that nothing was booked. What was booked keeps
-  /// them, and any instance gives them back when it ends. In the background, because a client waits.
-  package consuming func findOut() {
-    let (parts, ledger, receipts, intent) = (parts, ledger, receipts, intent)
-    // No record is forgotten before. Later, a missing one may have ended and given them back.
-    let end = Instant(parts.clock.unixTime).advanced(by: intent.terms.retention)
-    parts.store.inBackground {
-      guard await parts.store.isBooked(intent.id) == false, Instant(parts.clock.unixTime) < end else {
-        return
-      }
-      await parts.giveBack(receipts, to: ledger)
-    }
-    self.end()
   }
 
   private mutating func end() {

@@ -70,8 +70,8 @@ extension Undelivered {
     case .stopped, .revoked, .notAccepted(.rejected), .notAccepted(.tokenRefused), .notAccepted(.forbidden),
       .notAccepted(.refused), .unknown:
       .ends
-    case .inProgress, .mismatch, .duplicate:
-      // A mark checks neither keys nor numbers.
+    case .inProgress, .mismatch, .duplicate, .exhausted:
+      // A mark checks neither keys nor numbers, and takes no allowances.
       .ends
     }
   }

@@ -13,8 +13,8 @@ import Synchronization
 ///    process ends first, the record becomes `unknown`.
 /// 2. *A commit of a new callback or ticket is in doubt.* Its client got an error and nothing was sent, so the server withdraws the record.
 ///    Until then other instances confirm nothing of it: to them the first request still runs.
-/// 3. *A commit of a booking is in doubt.* Other instances confirm, move and call what was saved. So nothing withdraws it: the server
-///    finds out whether it is there. If not, it gives the allowances back.
+/// 3. *A commit of a booking is in doubt.* Other instances confirm, move and call what was saved. So nothing withdraws it. Its
+///    allowances are taken with it or not at all, so nothing is to be given back either.
 /// 4. *A mark is in doubt.* Without a certain mark the server sends nothing, so it takes its mark back. What is `scheduled` stays as it is:
 ///    it was moved or tried since, or never marked.
 /// 5. *The end of an appointment is in doubt.* Its owner may have moved it since. So nothing repeats the end: the server finds out whether
@@ -116,7 +116,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     switch beginning {
     case .inProgress(let first), .duplicate(let first): try check(first, before)
     case .replay(let first): try check(first.id, before)
-    case .begun, .mismatch: break
+    case .begun, .mismatch, .exhausted: break
     }
     return beginning
   }
@@ -129,7 +129,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     // The key of a callback that is being withdrawn.
     case .inProgress(let first), .duplicate(let first): try check(first, before)
     case .replay(let first): try check(first.id, before)
-    case .booked, .full, .revoked, .mismatch: break
+    case .booked, .full, .revoked, .mismatch, .exhausted, .unsealed: break
     }
     return result
   }
@@ -158,14 +158,19 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     inBackground {
       await self.save(intent.id, "withdrawn", late: { id, _ in self.log.withdrawnLate(id: id) }) {
         () throws(StoreError) in
-        try await self.store.withdraw(intent.id)
+        try await self.store.withdraw(
+          intent.id, returning: intent.charges?.receipts ?? [], at: Instant(self.clock.unixTime))
       }
       self.underWay.withLock { _ = $0.remove(intent.id) }
       self.forget(intent.id)
     }
   }
 
-  package func withdraw(_ id: CallbackID) async throws(StoreError) { try await store.withdraw(id) }
+  package func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant)
+    async throws(StoreError)
+  {
+    try await store.withdraw(id, returning: receipts, at: now)
+  }
 
   // MARK: Settling
 
@@ -261,15 +266,6 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
   private enum Fact: Sendable {
     case record(StoredCallback)
     case missing
-  }
-
-  /// Whether a booking in doubt was saved. Waits until that is certain; nil if the process ends first.
-  package func isBooked(_ id: CallbackID) async -> Bool? {
-    switch await fact(id, .scheduled) {
-    case .record: true
-    case .missing: false
-    case nil: nil
-    }
   }
 
   /// The record of an appointment if an end in doubt was made. Waits until that is certain; nil if it was not, or the process ends first.

@@ -8,14 +8,14 @@ public struct Clearance: Sendable {
 
   var facts: Facts { held.value }
 
-  func grant(_ receipts: [AllowanceReceipt], at now: Instant) -> Grant {
+  func grant(_ receipts: [AllowanceReceipt], _ charges: RecordCharges? = nil, at now: Instant) -> Grant {
     Grant(
       action: facts.action, callerID: facts.callerID, subject: facts.subject, appID: facts.appID,
-      phone: facts.phone, receipts: receipts, grantedAt: now)
+      phone: facts.phone, receipts: receipts, charges: charges, grantedAt: now)
   }
 }
 
-/// Leave to do one thing, once: proof that the policy was asked, allowed it, and its allowances are taken.
+/// Leave to do one thing, once: proof that the policy was asked, allowed it, and its allowances are taken, or will be with its record.
 ///
 /// Only a policy makes one, and nothing copies one: a function that consumes a grant cannot be reached past the rules, nor
 /// twice with one permission.
@@ -32,12 +32,14 @@ public struct Grant: ~Copyable, Sendable {
   public let phone: E164?
   /// The receipts of the taken allowances, to give them back if no token or call follows.
   public let receipts: [AllowanceReceipt]
+  /// What is yet to be taken, in the transaction that saves the request's record; nil for nothing.
+  public let charges: RecordCharges?
   /// When it was granted.
   public let grantedAt: Instant
 
   init(
     action: Action, callerID: String?, subject: String?, appID: String?, phone: E164?,
-    receipts: [AllowanceReceipt], grantedAt: Instant
+    receipts: [AllowanceReceipt], charges: RecordCharges? = nil, grantedAt: Instant
   ) {
     self.action = action
     self.callerID = callerID
@@ -45,15 +47,21 @@ public struct Grant: ~Copyable, Sendable {
     self.appID = appID
     self.phone = phone
     self.receipts = receipts
+    self.charges = charges
     self.grantedAt = grantedAt
   }
 
   /// The rest of the caller's allowances, for the fields of the response; brakes are left out.
-  public var statuses: [AllowanceStatus] {
+  public var statuses: [AllowanceStatus] { receipts.statuses(at: grantedAt) }
+}
+
+extension [AllowanceReceipt] {
+  /// The rest of the caller's allowances; brakes are left out.
+  func statuses(at now: Instant) -> [AllowanceStatus] {
     var statuses: [AllowanceStatus] = []
-    statuses.reserveCapacity(receipts.count)
-    for receipt in receipts where receipt.rule.isEnforced && receipt.rule.brake == nil {
-      statuses.append(AllowanceStatus(rule: receipt.rule.name, count: receipt.count(at: grantedAt)))
+    statuses.reserveCapacity(count)
+    for receipt in self where receipt.rule.isEnforced && receipt.rule.brake == nil {
+      statuses.append(AllowanceStatus(rule: receipt.rule.name, count: receipt.count(at: now)))
     }
     return statuses
   }

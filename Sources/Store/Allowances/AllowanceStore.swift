@@ -62,3 +62,25 @@ extension [AllowanceReceipt] {
     count == charges.count ? index : firstIndex { $0.key == charges[index].key }
   }
 }
+
+extension [AllowanceCharge] {
+  /// The changes of states for an outcome: none where not all charges were taken.
+  func writes(of outcome: ChargeOutcome) -> [AllowanceWrite] {
+    guard case .taken(let receipts) = outcome else { return [] }
+    return indices.map { index in
+      // The exhausted allowance of a rule in audit mode has no receipt.
+      guard let place = receipts.place(for: self, index) else { return .keep }
+      let receipt = receipts[place]
+      return .put(receipt.taken, expiry: receipt.plan.expiry(of: receipt.taken))
+    }
+  }
+}
+
+extension [AllowanceReceipt] {
+  /// The changes of states that give these back.
+  func returns(to states: [AllowanceState?], at now: Instant) -> [AllowanceWrite] {
+    zip(self, states).map { receipt, state in
+      AllowanceWrite(replacing: state, by: receipt.givenBack(to: state, at: now), of: receipt.plan)
+    }
+  }
+}

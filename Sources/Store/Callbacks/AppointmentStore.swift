@@ -8,8 +8,8 @@ public import Gate
 /// content in the same commit. So does recovery.
 public protocol AppointmentStore: Sendable {
   /// Saves a booking as `scheduled`, unless its key, an appointment of the same owner or a full slot forbids it, in this order. The
-  /// limits hold for parallel bookings of all instances. After an error in doubt, ask `certainRecord`: any instance may already have
-  /// confirmed the booking, so nothing withdraws it.
+  /// limits hold for parallel bookings of all instances. It takes its allowances (`CallbackIntent.charges`) with the record. After an
+  /// error in doubt nothing withdraws it: any instance may already have confirmed it.
   func book(_ booking: Booking, at now: Instant) async throws(StoreError) -> BookingResult
 
   /// Gives a `scheduled` appointment another time. The checks are those of a booking, without its own place. Its content and key stay.

@@ -25,7 +25,10 @@ public struct Booking: Sendable {
   /// The first second of its slot, since the epoch. All appointments with the same one share its places.
   public let slot: Int64
   /// Everything that the call needs, sealed with a store key, with the bytes of the id associated. A move leaves it as it is.
-  public let content: [UInt8]
+  public var content: [UInt8]
+  /// Makes the content with what was taken from allowances, in the transaction that takes it; nil where the content is made already. It
+  /// returns nil where it cannot seal the content.
+  public var seal: (@Sendable ([AllowanceReceipt]) -> [UInt8]?)?
   /// The bounds.
   public let limits: Limits
   /// When the installation is asked to confirm; nil where it is not asked. A move sets it again.
@@ -58,6 +61,10 @@ public enum BookingResult: Hashable, Sendable {
   case mismatch
   /// Nothing was kept: the first request with this key has been answered.
   case replay(StoredCallback)
+  /// Nothing was kept: of an allowance nothing is left (`RecordCharges.refusal`). Everything else would allow it.
+  case exhausted
+  /// Nothing was kept: the content could not be sealed.
+  case unsealed
 }
 
 /// The result of `move`.

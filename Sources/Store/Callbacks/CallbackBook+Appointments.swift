@@ -40,9 +40,8 @@ extension CallbackBook {
 
   // MARK: Booking
 
-  mutating func book(
-    _ booking: Booking, _ names: BookingNames, instance: Int64, at now: Instant
-  ) -> BookingResult {
+  /// Why something cannot be booked, allowances aside; nil if it can.
+  func obstacle(to booking: Booking, _ names: BookingNames, at now: Instant) -> BookingResult? {
     let intent = booking.intent
     let time = now.nanosecondsSinceEpoch
     if let installation = intent.installation, !living.contains(installation) { return .revoked }
@@ -55,8 +54,15 @@ extension CallbackBook {
     if let first = duplicate(of: names.callback, at: time) { return .duplicate(first) }
     guard rows[intent.id] == nil else { return .duplicate(intent.id) }
     if let first = objection(to: booking, names) { return .duplicate(first) }
-    guard slots[booking.slot, default: 0] < booking.limits.perSlot else { return .full }
+    return slots[booking.slot, default: 0] < booking.limits.perSlot ? nil : .full
+  }
 
+  mutating func book(
+    _ booking: Booking, _ names: BookingNames, instance: Int64, at now: Instant
+  ) -> BookingResult {
+    let intent = booking.intent
+    let time = now.nanosecondsSinceEpoch
+    if let obstacle = obstacle(to: booking, names, at: now) { return obstacle }
     let end = intent.deadline.nanosecondsSinceEpoch.adding(CallbackRecovery.grace)
     let keyExpires = end.adding(intent.terms.keyRetention)
     if let name = names.callback.key, let fingerprint = names.callback.fingerprint {

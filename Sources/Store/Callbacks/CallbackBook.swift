@@ -166,9 +166,8 @@ package struct CallbackBook: Sendable {
 
   // MARK: Work
 
-  mutating func begin(
-    _ intent: CallbackIntent, _ names: CallbackNames, instance: Int64, at now: Instant
-  ) -> CallbackBeginning {
+  /// Why an intent cannot begin, allowances aside; nil if it can.
+  func obstacle(to intent: CallbackIntent, _ names: CallbackNames, at now: Instant) -> CallbackBeginning? {
     let time = now.nanosecondsSinceEpoch
     switch keyStanding(of: names, at: time) {
     case .free: break
@@ -178,8 +177,14 @@ package struct CallbackBook: Sendable {
     }
     if let first = duplicate(of: names, at: time) { return .duplicate(first) }
     // An id is for one callback; the same one again can only be the same callback again.
-    guard rows[intent.id] == nil else { return .duplicate(intent.id) }
+    return rows[intent.id] == nil ? nil : .duplicate(intent.id)
+  }
 
+  mutating func begin(
+    _ intent: CallbackIntent, _ names: CallbackNames, instance: Int64, at now: Instant
+  ) -> CallbackBeginning {
+    let time = now.nanosecondsSinceEpoch
+    if let obstacle = obstacle(to: intent, names, at: now) { return obstacle }
     let abandoned = intent.deadline.nanosecondsSinceEpoch.adding(CallbackRecovery.grace)
     let keyExpires = max(time.adding(intent.terms.keyRetention), abandoned)
     let placeExpires = time.adding(intent.terms.dedupeWindow)
@@ -211,11 +216,21 @@ package struct CallbackBook: Sendable {
     return .begun
   }
 
+  /// Whether a settlement changes its record, which it does once.
+  func settles(_ id: CallbackID, _ settlement: CallbackSettlement) -> Bool {
+    guard let record = rows[id]?.record else { return false }
+    return record.status == .pending || isRecovered(record, before: settlement)
+  }
+
+  /// A settlement that is tried again finds its own first commit, and not a recovered record, where the times agree.
+  private func isRecovered(_ record: StoredCallback, before settlement: CallbackSettlement) -> Bool {
+    record.isRecovered && record.settledAt != settlement.time
+  }
+
   mutating func settle(_ id: CallbackID, _ settlement: CallbackSettlement) -> StoredCallback? {
     guard let row = rows[id] else { return nil }
-    // A settlement that is tried again finds its own first commit, and not a recovered record, where the times agree.
-    let wasRecovered = row.record.isRecovered && row.record.settledAt != settlement.time
-    guard row.record.status == .pending || wasRecovered else {
+    let wasRecovered = isRecovered(row.record, before: settlement)
+    guard settles(id, settlement) else {
       // The first commit was in doubt, and the app has read the outcome since.
       if settlement.isTold, row.record.settledAt == settlement.time { _ = told(id) }
       return rows[id]?.record

@@ -66,6 +66,8 @@ public struct CallbackIntent: Sendable {
   public let deadline: Instant
   /// Its verification code, sealed with a store key, with the bytes of `id` associated; nil where it carries none.
   public var sealedCode: [UInt8]?
+  /// What the record takes from allowances, in the transaction that saves it; nil for nothing.
+  public var charges: RecordCharges?
   /// The installation that makes it; nil where its caller is none.
   public var installation: InstallationIdentity?
   /// The installation that gets notices of it; nil where its caller is none, or the server sends none.

@@ -35,6 +35,8 @@ public struct CallbackSettlement: Hashable, Sendable {
   public let time: Instant
   /// Whether the app has read this outcome in a response, so that no notice tells it.
   public var isTold = false
+  /// What the record has taken from allowances and gives back with this outcome.
+  public var returned: [KeptReceipt] = []
 
   /// A settlement.
   public init(

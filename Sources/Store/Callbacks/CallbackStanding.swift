@@ -38,4 +38,6 @@ public enum CallbackBeginning: Hashable, Sendable {
   case mismatch
   /// Nothing was kept: the first request with this key is settled.
   case replay(StoredCallback)
+  /// Nothing was kept: of an allowance nothing is left (`RecordCharges.refusal`). Everything else would allow it.
+  case exhausted
 }

@@ -13,7 +13,7 @@ public protocol CallbackStore: Sendable {
 
   /// Saves an intent as `pending`, with its key and its dedupe entry, unless one of them exists. One
   /// transaction does all of it, so of many equal intents in all instances exactly one begins. The key is
-  /// checked before the number.
+  /// checked before the number, and both before the allowances (`CallbackIntent.charges`), which it takes too.
   func begin(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackBeginning
 
   /// Settles a `pending` record. A record that is settled already stays as it is. Only the process that began
@@ -28,7 +28,10 @@ public protocol CallbackStore: Sendable {
   /// nothing was sent for it. An `unknown` that recovery has written meanwhile is removed too. A missing or
   /// settled record stays as it is. When this returns, the record does not exist and never will. If it
   /// throws, the caller has to try again.
-  func withdraw(_ id: CallbackID) async throws(StoreError)
+  ///
+  /// - Parameter receipts: What the record has taken from allowances. It is given back if the record is removed now.
+  func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant)
+    async throws(StoreError)
 
   /// A caller's record; nil for another caller's.
   func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback?
@@ -47,6 +50,11 @@ public protocol CallbackStore: Sendable {
 }
 
 extension CallbackStore {
+  /// Removes a record that has taken nothing from allowances.
+  public func withdraw(_ id: CallbackID) async throws(StoreError) {
+    try await withdraw(id, returning: [], at: Instant(nanosecondsSinceEpoch: 0))
+  }
+
   /// Recovers callbacks in a process without callbacks of its own.
   @discardableResult
   public func recoverCallbacks(at now: Instant) async throws(StoreError) -> RecoveredRecords {

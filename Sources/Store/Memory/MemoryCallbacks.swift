@@ -35,8 +35,10 @@ struct MemoryCallbacks: Sendable {
     return ids.sorted(by: >).prefix(query.limit).compactMap { book.rows[$0]?.record }
   }
 
-  mutating func begin(_ intent: CallbackIntent, at now: Instant) -> CallbackBeginning {
-    let beginning = book.begin(intent, ids.names(of: intent), instance: 0, at: now)
+  mutating func begin(
+    _ intent: CallbackIntent, from states: [AllowanceState?], at now: Instant
+  ) -> (CallbackBeginning, [AllowanceWrite]) {
+    let beginning = book.begin(intent, ids.names(of: intent), instance: 0, from: states, at: now)
     for name in book.changes.keys { if let key = book.keys[name] { expiring.add(.key(name), key.expires) } }
     for name in book.changes.places {
       if let place = book.places[name] { expiring.add(.place(name), place.expires) }
@@ -53,9 +55,11 @@ struct MemoryCallbacks: Sendable {
   // MARK: Appointments
 
   /// - Parameter living: The installation that books, if it was neither revoked nor replaced.
-  mutating func book(_ booking: Booking, living: InstallationIdentity?, at now: Instant) -> BookingResult {
+  mutating func book(
+    _ booking: Booking, living: InstallationIdentity?, from states: [AllowanceState?], at now: Instant
+  ) -> (BookingResult, [AllowanceWrite]) {
     book.living = living.map { [$0] } ?? []
-    let result = book.book(booking, ids.names(of: booking), instance: 0, at: now)
+    let result = book.book(booking, ids.names(of: booking), instance: 0, from: states, at: now)
     written()
     return result
   }
@@ -194,16 +198,20 @@ struct MemoryCallbacks: Sendable {
 
   // MARK: Settling
 
-  mutating func settle(_ id: CallbackID, _ settlement: CallbackSettlement) -> StoredCallback? {
+  mutating func settle(
+    _ id: CallbackID, _ settlement: CallbackSettlement, returningTo states: [AllowanceState?]
+  ) -> (StoredCallback?, [AllowanceWrite]) {
+    let writes = book.returns(of: id, settlement, to: states)
     let settled = book.settle(id, settlement)
     written()
-    return settled
+    return (settled, writes)
   }
 
-  mutating func withdraw(_ id: CallbackID) {
-    _ = book.withdraw(id)
+  mutating func withdraw(_ id: CallbackID) -> Bool {
+    let isWithdrawn = book.withdraw(id)
     book.written()
     forgetIdle()
+    return isWithdrawn
   }
 
   /// Has the code of a callback that has ended removed at its time.

@@ -7,7 +7,9 @@ extension MemoryStore {
   public func book(_ booking: Booking, at now: Instant) -> BookingResult {
     installed.withLock { installed in
       let living = booking.intent.installation.flatMap { installed.living($0) }?.identity
-      return callbacks.withLock { $0.book(booking, living: living, at: now) }
+      return with(booking.intent.chargedKeys) { states in
+        callbacks.withLock { $0.book(booking, living: living, from: states, at: now) }
+      }
     }
   }
 

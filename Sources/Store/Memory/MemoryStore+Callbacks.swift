@@ -9,15 +9,22 @@ extension MemoryStore {
   }
 
   public func begin(_ intent: CallbackIntent, at now: Instant) -> CallbackBeginning {
-    callbacks.withLock { $0.begin(intent, at: now) }
+    with(intent.chargedKeys) { states in callbacks.withLock { $0.begin(intent, from: states, at: now) } }
   }
 
   @discardableResult
   public func settle(_ id: CallbackID, _ settlement: CallbackSettlement) -> StoredCallback? {
-    callbacks.withLock { $0.settle(id, settlement) }
+    with(settlement.returned.map { AllowanceReceipt($0).key }) { states in
+      callbacks.withLock { $0.settle(id, settlement, returningTo: states) }
+    }
   }
 
-  public func withdraw(_ id: CallbackID) { callbacks.withLock { $0.withdraw(id) } }
+  public func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant) {
+    with(receipts.map(\.key)) { states in
+      let isWithdrawn = callbacks.withLock { $0.withdraw(id) }
+      return ((), isWithdrawn ? receipts.returns(to: states, at: now) : [])
+    }
+  }
 
   public func callback(_ id: CallbackID, of callerID: String) -> StoredCallback? {
     callbacks.withLock { $0.record(id) }.flatMap { $0.isOwned(by: callerID) ? $0 : nil }

@@ -7,13 +7,25 @@ import Synchronization
 ///
 /// An allowance costs at most 100 bytes, whatever its name. `purge` removes unused ones.
 public final class MemoryStore: Store {
-  private struct Allowances {
+  struct Allowances {
     struct Kept {
       var state: AllowanceState
       var expiry: Int64
     }
 
     var kept: [StoreID: Kept] = [:]
+
+    func states(_ ids: [StoreID]) -> [AllowanceState?] { ids.map { kept[$0]?.state } }
+
+    mutating func change(_ ids: [StoreID], _ writes: [AllowanceWrite]) {
+      for (id, write) in zip(ids, writes) {
+        switch write {
+        case .keep: break
+        case .put(let state, let expiry): kept[id] = Kept(state: state, expiry: expiry)
+        case .remove: kept[id] = nil
+        }
+      }
+    }
 
     /// Forgets states, and gives their memory back.
     mutating func purge(at seconds: Int64) -> Int {
@@ -37,6 +49,18 @@ public final class MemoryStore: Store {
 
   public var sharing: StoreSharing { .process }
   public let health = StoreHealth()
+
+  /// Changes allowances together with what is kept elsewhere: `body` gets their states, and returns their changes and its result.
+  func with<Result>(
+    _ keys: [AllowanceKey], _ body: ([AllowanceState?]) -> (Result, [AllowanceWrite])
+  ) -> Result {
+    let ids = keys.map { maker.id(of: $0) }
+    return allowances.withLock { allowances in
+      let (result, writes) = body(allowances.states(ids))
+      allowances.change(ids, writes)
+      return result
+    }
+  }
 
   /// Resets all allowances to unused: for a sandbox whose clock goes back.
   public func forgetAllowances() { allowances.withLock { $0.kept = [:] } }
@@ -64,21 +88,15 @@ public final class MemoryStore: Store {
   ) -> Result {
     let ids = keys.map { maker.id(of: $0) }
     return allowances.withLock { allowances in
-      let update = body(ids.map { allowances.kept[$0]?.state })
-      for (id, write) in zip(ids, update.writes) {
-        switch write {
-        case .keep: break
-        case .put(let state, let expiry): allowances.kept[id] = .init(state: state, expiry: expiry)
-        case .remove: allowances.kept[id] = nil
-        }
-      }
+      let update = body(allowances.states(ids))
+      allowances.change(ids, update.writes)
       return update.result
     }
   }
 
   public func states(of keys: [AllowanceKey]) -> [AllowanceState?] {
     let ids = keys.map { maker.id(of: $0) }
-    return allowances.withLock { allowances in ids.map { allowances.kept[$0]?.state } }
+    return allowances.withLock { $0.states(ids) }
   }
 
   @discardableResult public func purge(at now: Instant) -> Int {

@@ -18,8 +18,10 @@ extension SessionQueue {
   }
 
   /// Waits until a record is withdrawn.
-  package func withdraw(_ id: CallbackID) async throws(StoreError) {
-    let _: Bool = try await commit { onResult in .callback(.withdraw(id, onResult)) }
+  package func withdraw(
+    _ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant
+  ) async throws(StoreError) {
+    let _: Bool = try await commit { onResult in .callback(.withdraw(id, receipts, at: now, onResult)) }
   }
 
   // MARK: Appointments

@@ -23,7 +23,7 @@ package struct UpdateJob: Sendable {
 package enum CallbackWork: Sendable {
   case begin(CallbackIntent, at: Instant, @Sendable (CallbackBeginning) -> Void)
   case settle(CallbackID, CallbackSettlement, @Sendable (StoredCallback?) -> Void)
-  case withdraw(CallbackID, @Sendable (Bool) -> Void)
+  case withdraw(CallbackID, [AllowanceReceipt], at: Instant, @Sendable (Bool) -> Void)
   case book(Booking, at: Instant, @Sendable (BookingResult) -> Void)
   case move(Booking, at: Instant, @Sendable (MoveResult) -> Void)
   case mark(CallbackID, for: Instant, deadline: Instant, @Sendable (Bool) -> Void)

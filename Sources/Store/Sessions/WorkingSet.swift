@@ -10,10 +10,10 @@ import JOSE
 package struct WorkingSet {
   private enum Named {
     case allowances([StoreID], ([AllowanceState?]) -> [AllowanceWrite])
-    case begin(CallbackIntent, CallbackNames, Instant, (CallbackBeginning) -> Void)
-    case settle(CallbackID, CallbackSettlement, (StoredCallback?) -> Void)
-    case withdraw(CallbackID, (Bool) -> Void)
-    case book(Booking, BookingNames, Instant, (BookingResult) -> Void)
+    case begin(CallbackIntent, CallbackNames, [StoreID], Instant, (CallbackBeginning) -> Void)
+    case settle(CallbackID, CallbackSettlement, [StoreID], (StoredCallback?) -> Void)
+    case withdraw(CallbackID, [AllowanceReceipt], [StoreID], Instant, (Bool) -> Void)
+    case book(Booking, BookingNames, [StoreID], Instant, (BookingResult) -> Void)
     case move(Booking, BookingNames, Instant, (MoveResult) -> Void)
     case mark(CallbackID, Instant, Instant, (Bool) -> Void)
     case postpone(CallbackID, Instant, String?, (Bool) -> Void)
@@ -53,33 +53,37 @@ package struct WorkingSet {
 
   package init(_ jobs: [UpdateJob], ids maker: StoreIDMaker) {
     self.jobs.reserveCapacity(jobs.count)
+    func ids(of keys: [AllowanceKey]) -> [StoreID] {
+      let ids = keys.map { maker.id(of: $0) }
+      allowances.formUnion(ids)
+      return ids
+    }
     for job in jobs {
       switch job.work {
       case .allowances(let keys, let body):
-        let ids = keys.map { maker.id(of: $0) }
-        allowances.formUnion(ids)
-        self.jobs.append(.allowances(ids, body))
+        self.jobs.append(.allowances(ids(of: keys), body))
       case .callback(.begin(let intent, let now, let onResult)):
         let names = maker.names(of: intent)
         begins.append(names)
         callbacks.insert(intent.id)
         startsCallbacks = true
         isFoundOut = true
-        self.jobs.append(.begin(intent, names, now, onResult))
+        self.jobs.append(.begin(intent, names, ids(of: intent.chargedKeys), now, onResult))
       case .callback(.settle(let id, let settlement, let onResult)):
         callbacks.insert(id)
         ending.insert(id)
-        self.jobs.append(.settle(id, settlement, onResult))
-      case .callback(.withdraw(let id, let onResult)):
+        let returned = ids(of: settlement.returned.map { AllowanceReceipt($0).key })
+        self.jobs.append(.settle(id, settlement, returned, onResult))
+      case .callback(.withdraw(let id, let receipts, let now, let onResult)):
         callbacks.insert(id)
         ending.insert(id)
-        self.jobs.append(.withdraw(id, onResult))
+        self.jobs.append(.withdraw(id, receipts, ids(of: receipts.map(\.key)), now, onResult))
       case .callback(.book(let booking, let now, let onResult)):
         let names = maker.names(of: booking)
         read(booking, names.callback, names.number)
         if let installation = booking.intent.installation { installations.insert(installation) }
         isFoundOut = true
-        self.jobs.append(.book(booking, names, now, onResult))
+        self.jobs.append(.book(booking, names, ids(of: booking.intent.chargedKeys), now, onResult))
       case .callback(.move(let booking, let now, let onResult)):
         let names = maker.names(of: booking)
         read(booking, CallbackNames(key: nil, fingerprint: nil, place: names.callback.place), names.number)
@@ -139,26 +143,40 @@ package struct WorkingSet {
   /// Whether there is anything to write.
   package var isChanged: Bool { !writes.isEmpty || !book.changes.isEmpty }
 
+  private func states(_ ids: [StoreID]) -> [AllowanceState?] { ids.map { states[$0] ?? nil } }
+
+  private mutating func change(_ ids: [StoreID], _ changes: [AllowanceWrite]) {
+    for (id, change) in zip(ids, changes) {
+      switch change {
+      case .keep: continue
+      case .put(let state, _): states.updateValue(state, forKey: id)
+      case .remove: states.updateValue(nil, forKey: id)
+      }
+      writes[id] = change
+    }
+  }
+
   /// Runs the jobs in their order. Each sees the changes of those before it.
   package mutating func run(instance: Int64) {
     for job in jobs {
       switch job {
       case .allowances(let ids, let body):
-        let changes = body(ids.map { states[$0] ?? nil })
-        for (id, change) in zip(ids, changes) {
-          switch change {
-          case .keep: continue
-          case .put(let state, _): states.updateValue(state, forKey: id)
-          case .remove: states.updateValue(nil, forKey: id)
-          }
-          writes[id] = change
-        }
-      case .begin(let intent, let names, let now, let onResult):
-        onResult(book.begin(intent, names, instance: instance, at: now))
-      case .settle(let id, let settlement, let onResult): onResult(book.settle(id, settlement))
-      case .withdraw(let id, let onResult): onResult(book.withdraw(id))
-      case .book(let booking, let names, let now, let onResult):
-        onResult(book.book(booking, names, instance: instance, at: now))
+        change(ids, body(states(ids)))
+      case .begin(let intent, let names, let ids, let now, let onResult):
+        let (result, writes) = book.begin(intent, names, instance: instance, from: states(ids), at: now)
+        change(ids, writes)
+        onResult(result)
+      case .settle(let id, let settlement, let ids, let onResult):
+        if !ids.isEmpty { change(ids, book.returns(of: id, settlement, to: states(ids))) }
+        onResult(book.settle(id, settlement))
+      case .withdraw(let id, let receipts, let ids, let now, let onResult):
+        let isWithdrawn = book.withdraw(id)
+        if isWithdrawn { change(ids, receipts.returns(to: states(ids), at: now)) }
+        onResult(isWithdrawn)
+      case .book(let booking, let names, let ids, let now, let onResult):
+        let (result, writes) = book.book(booking, names, instance: instance, from: states(ids), at: now)
+        change(ids, writes)
+        onResult(result)
       case .move(let booking, let names, let now, let onResult): onResult(book.move(booking, names, at: now))
       case .mark(let id, let due, let deadline, let onResult):
         onResult(book.mark(id, for: due, deadline: deadline, instance: instance))

@@ -500,40 +500,25 @@ import Tokens
     #expect(fixture.parts.store.overdue(at: later) == [])
   }
 
-  /// What becomes of a booking in doubt before its instance finds out, and how many of its number's callbacks of the day are free then.
-  private static let doubts: [(DoubtfulStore.Fate, isCancelled: Bool, isFree: Bool)] = [
-    (.lostInDoubt, false, true), (.committedInDoubt, false, false), (.committedInDoubt, true, false),
-  ]
-
-  @Test(arguments: doubts.indices)
-  func `the allowances of a booking in doubt come back once, and only if nothing was booked`(_ index: Int)
-    async throws
-  {
-    let (fate, isCancelled, isFree) = Self.doubts[index]
+  @Test(arguments: [DoubtfulStore.Fate.refused, .lostInDoubt, .committedInDoubt])
+  func `a booking takes its allowances with its record or not at all, also where its commit is in doubt`(
+    _ fate: DoubtfulStore.Fate
+  ) async throws {
     let fixture = Fixture()
-    let booking = Booking(
-      intent: try fixture.intent(), at: fixture.now, slot: 0, content: [1],
-      limits: .init(perSlot: 1, perNumber: 1))
-    var hold = Hold(booking.intent, fixture.parts, fixture.ledger)
-    #expect(await fixture.order(booking.intent, &hold) != nil)
+    var intent = try fixture.intent()
+    intent.charges = fixture.charges(intent)
+    #expect(intent.charges != nil)
+    var booking = Booking(
+      intent: intent, at: fixture.now, slot: 0, content: [], limits: .init(perSlot: 1, perNumber: 1))
+    booking.seal = { receipts in [UInt8(receipts.count)] }
     fixture.store.set(fate)
     await #expect(throws: StoreError.self) { try await fixture.parts.store.book(booking, at: fixture.now) }
     fixture.store.set(.fine)
-    fixture.store.set(isCertain: false)
-    hold.findOut()
-    // The next request waits for nothing of it.
-    #expect(fixture.isFree(booking.intent))
-    try await fixture.untilSleeping(for: .seconds(1))
-    #expect(fixture.parts.inHand.count == 1)
-    // Another instance has cancelled it, and has given back what it took.
-    if isCancelled { _ = fixture.memory.end(booking.intent.id, .cancelled, at: fixture.now) }
-    fixture.store.set(isCertain: true)
-    fixture.time.advance(by: .seconds(1))
-    try await until { fixture.parts.inHand.count == 0 }
-    var next = Hold(try fixture.intent(), fixture.parts, fixture.ledger)
-    let order = await fixture.order(booking.intent, &next)
-    #expect((order != nil) == isFree)
-    await next.withdraw()
+    let isBooked = fixture.memory.scheduledAppointment(intent.id) != nil
+    #expect(isBooked == (fate == .committedInDoubt))
+    #expect((fixture.charges(intent) != nil) == !isBooked)
+    // What it took is in its content, for whichever instance ends it.
+    if isBooked { #expect(fixture.memory.scheduledAppointment(intent.id)?.content == [1]) }
   }
 
   @Test func `with a wrong clock nothing is sent, and the appointment waits for others`() async throws {

@@ -182,7 +182,7 @@ import Testing
   @Test func `a hold that is dropped stops the process`() async {
     await #expect(processExitsWith: .failure) {
       let fixture = Fixture()
-      _ = Hold(try fixture.intent(), fixture.parts, fixture.ledger)
+      _ = Hold(try fixture.intent(), fixture.parts)
     }
   }
 }

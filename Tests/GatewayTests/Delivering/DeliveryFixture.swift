@@ -130,22 +130,27 @@ final class DeliveryFixture: Sendable {
       deadline: now.advanced(by: deadline))
   }
 
-  /// The leave to make a callback, with what it took; nil where the number's callbacks of the day are used up.
-  private func grant(_ intent: CallbackIntent, by policy: Policy) async -> Grant? {
+  /// The leave to make a callback, with what its record takes; nil where the number's callbacks of the day are used up.
+  private func grant(_ intent: CallbackIntent, by policy: Policy) -> Grant? {
     let facts = Facts(
       action: .callback, callerID: callerID, address: nil, phone: intent.contact, instant: now)
-    let decision = policy.decide(facts, states: PresumedStates())
-    let taking = await ledger.take(decision.charges, at: now)
-    guard case .granted(_, let grant) = decision.settled(taking.outcome, at: now) else { return nil }
+    let charges = policy.charges(for: facts)
+    let states = zip(charges.map(\.key), memory.states(of: charges.map(\.key)))
+      .map { ($0, $1.map { AllowanceLookup.state($0) } ?? .unused) }
+    let decision = policy.decide(facts, states: FetchedStates(Dictionary(uniqueKeysWithValues: states)))
+    guard case .granted(_, let grant) = decision.settledWithRecord(at: now) else { return nil }
     return grant
   }
 
-  /// Takes the number's only callback of the day; nil where it is used up.
-  func order(
-    _ intent: CallbackIntent, _ hold: inout Hold, recheck: (@Sendable () async -> Undelivered?)? = nil
-  ) async -> CallbackOrder? {
-    guard let grant = await grant(intent, by: policy) else { return nil }
-    hold.keep(grant.receipts, at: now)
+  /// What the record of an intent takes: the number's only callback of the day; nil where it is used up.
+  func charges(_ intent: CallbackIntent) -> RecordCharges? { grant(intent, by: policy)?.charges }
+
+  /// Nil where the number's only callback of the day is used up.
+  func order(_ intent: CallbackIntent, recheck: (@Sendable () async -> Undelivered?)? = nil) -> CallbackOrder?
+  {
+    guard let grant = grant(intent, by: policy) else { return nil }
+    var intent = intent
+    intent.charges = grant.charges
     return CallbackOrder(
       grant, intent: intent, content: [], deadline: time.now + .seconds(20),
       context: RequestContext(requestID: .init(), trace: nil), recheck: recheck)
@@ -154,11 +159,11 @@ final class DeliveryFixture: Sendable {
   /// Makes a callback as the gateway does; nil where the number's allowance is used up.
   func call(recheck: (@Sendable () async -> Undelivered?)? = nil) async throws -> DeliveryResult? {
     let intent = try intent()
-    var hold = Hold(intent, parts, ledger)
+    var hold = Hold(intent, parts)
     #expect(hold.claimKey(fingerprint: "a") == .free)
     #expect(await hold.takeNumber(deadline: time.now + .seconds(20)) == .free)
-    guard let order = await order(intent, &hold, recheck: recheck) else {
-      await hold.withdraw()
+    guard let order = order(intent, recheck: recheck) else {
+      hold.withdraw()
       return nil
     }
     return await carryOut(order, hold)
@@ -204,14 +209,14 @@ final class DeliveryFixture: Sendable {
   ) async throws -> DeliveryResult {
     let kept = memory.scheduledAppointment(booking.intent.id)
     let takingNothing = Policy(brakes: .off)
-    guard let grant = await grant(booking.intent, by: takingNothing) else { throw NeverHappened() }
+    guard let grant = grant(booking.intent, by: takingNothing) else { throw NeverHappened() }
     let order = CallbackOrder(
       grant, intent: booking.intent, content: [], deadline: time.now + .seconds(20),
       context: RequestContext(requestID: .init(), trace: nil), recheck: recheck,
       appointment: OrderedAppointment(
         at: booking.at, due: due ?? kept?.due ?? booking.at, lastTry: booking.at.advanced(by: Self.late),
         tries: kept?.tries ?? 0))
-    guard let result = await carryOut(order, Hold(booking.intent, parts, ledger)) else {
+    guard let result = await carryOut(order, Hold(booking.intent, parts)) else {
       throw NeverHappened()
     }
     return result

@@ -73,8 +73,10 @@ final class DoubtfulStore: CallbackStore, AppointmentStore {
     try start { memory.begin(intent, at: now) }
   }
 
-  func withdraw(_ id: CallbackID) throws(StoreError) {
-    try end({ $0.withdraws ? .fine : .refused }, { memory.withdraw(id) })
+  func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant) throws(StoreError)
+  {
+    try end(
+      { $0.withdraws ? .fine : .refused }, { memory.withdraw(id, returning: receipts, at: now) })
   }
 
   func settle(

@@ -244,31 +244,10 @@ import Testing
       return
     }
     #expect(record.id == booking.intent.id)
-    #expect(await fixture.store.isBooked(booking.intent.id) == true)
     try await fixture.store.withdraw(booking.intent.id)
     #expect(try await fixture.store.scheduledAppointment(booking.intent.id) != nil)
     #expect(try await fixture.store.mark(booking.intent.id, for: booking.at, deadline: fixture.now))
     #expect(fixture.store.count == 0 && fixture.inHand.count == 0)
-  }
-
-  @Test func `what came of a booking is asked until that is certain, or the process ends`() async throws {
-    let fixture = Fixture()
-    let booking = try fixture.booking()
-    fixture.doubtful.set(isCertain: false)
-    let asking = Task { await fixture.store.isBooked(booking.intent.id) }
-    try await until { fixture.doubtful.tries == 1 }
-    try await fail(3, fixture)
-    fixture.doubtful.set(isCertain: true)
-    try await fail(1, fixture)
-    #expect(await asking.value == false)
-    fixture.doubtful.set(isCertain: false)
-    let before = fixture.doubtful.tries
-    let last = Task { await fixture.store.isBooked(booking.intent.id) }
-    try await until { fixture.doubtful.tries > before }
-    try await fail(1, fixture)
-    fixture.store.end()
-    try await fail(1, fixture)
-    #expect(await last.value == nil)
   }
 
   @Test(arguments: [DoubtfulStore.Fate.committedInDoubt, .lostInDoubt])

@@ -48,7 +48,7 @@ extension CallbackBeginning {
   /// The callback in whose favour nothing was begun.
   var first: CallbackID? {
     switch self {
-    case .begun, .mismatch: nil
+    case .begun, .mismatch, .exhausted: nil
     case .duplicate(let id), .inProgress(let id): id
     case .replay(let record): record.id
     }

@@ -171,9 +171,11 @@ package final class ScriptedStore: Store {
     return memory.settle(id, settlement)
   }
 
-  package func withdraw(_ id: CallbackID) throws(StoreError) {
+  package func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant)
+    throws(StoreError)
+  {
     try check()
-    memory.withdraw(id)
+    memory.withdraw(id, returning: receipts, at: now)
   }
 
   package func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {

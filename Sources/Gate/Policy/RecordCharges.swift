@@ -1,0 +1,77 @@
+// The charges of a request that makes a record, which the store takes in the transaction that saves the record.
+
+import Synchronization
+
+/// What an allowed request has yet to take from allowances. The store takes it together with the request's record: both are there, or
+/// neither is.
+public final class RecordCharges: Sendable {
+  private struct State {
+    var receipts: [AllowanceReceipt] = []
+    var refusal: (index: Int, states: [AllowanceState?])?
+    var time: Instant
+  }
+
+  /// The charges, all or none.
+  public let charges: [AllowanceCharge]
+  /// The request.
+  public let facts: Facts
+  private let decision: Decision
+  private let state: Mutex<State>
+
+  init(_ clearance: Clearance, of decision: Decision, at now: Instant) {
+    charges = clearance.charges
+    facts = clearance.facts
+    self.decision = decision
+    state = Mutex(State(time: now))
+  }
+
+  /// Takes every charge, for the transaction of the record. It may run more than once: the last result counts.
+  ///
+  /// - Parameter states: the saved state for each charge's key, in their order.
+  public func take(from states: [AllowanceState?], at now: Instant) -> ChargeOutcome {
+    let outcome = charges.take(from: states, at: now)
+    state.withLock { state in
+      state = State(time: now)
+      switch outcome {
+      case .taken(let receipts): state.receipts = receipts
+      case .refused(let index, let states): state.refusal = (index, states)
+      case .unavailable: break
+      }
+    }
+    return outcome
+  }
+
+  /// Something else forbids the record, so nothing was taken.
+  public func takeNothing() { state.withLock { $0 = State(time: $0.time) } }
+
+  /// What was taken with the record; after an error in doubt, what may have been taken.
+  public var receipts: [AllowanceReceipt] { state.withLock { $0.receipts } }
+
+  /// The rest of the caller's allowances, for the fields of the response.
+  public var statuses: [AllowanceStatus] {
+    let (receipts, time) = state.withLock { ($0.receipts, $0.time) }
+    return receipts.statuses(at: time)
+  }
+
+  /// The denial of the allowance that was exhausted when the record was to be saved, with the verdicts of all rules; nil where none
+  /// was.
+  public var refusal: (denial: Denial, verdicts: RuleVerdicts)? {
+    let (refusal, time) = state.withLock { ($0.refusal, $0.time) }
+    guard let refusal else { return nil }
+    let refused = ChargeOutcome.refused(index: refusal.index, states: refusal.states)
+    guard case .refused(let settled) = decision.settled(refused, at: time), let denial = settled.denial else {
+      preconditionFailure("a refused charge without a denial")
+    }
+    return (denial, settled.verdicts)
+  }
+}
+
+extension Decision {
+  /// The final decision on a request that makes a record. The store takes its charges with the record (`Grant.charges`).
+  public func settledWithRecord(at now: Instant) -> Settled {
+    guard case .allow(let clearance) = outcome else { return .refused(self) }
+    let charges =
+      clearance.charges.isEmpty ? nil : RecordCharges(clearance, of: self, at: now)
+    return .granted(self, clearance.grant([], charges, at: now))
+  }
+}

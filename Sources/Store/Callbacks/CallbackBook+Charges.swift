@@ -1,0 +1,61 @@
+// How a record takes its allowances, and gives them back, in the transaction that changes it.
+
+import Gate
+
+extension CallbackIntent {
+  /// The allowances that its record takes from.
+  var chargedKeys: [AllowanceKey] { charges?.charges.map(\.key) ?? [] }
+}
+
+extension CallbackBook {
+  /// Begins an intent if nothing forbids it and nothing is exhausted.
+  ///
+  /// - Parameter states: Of the allowances that it takes from, in the order of `CallbackIntent.chargedKeys`.
+  /// - Returns: The changes of those beside the result.
+  mutating func begin(
+    _ intent: CallbackIntent, _ names: CallbackNames, instance: Int64, from states: [AllowanceState?],
+    at now: Instant
+  ) -> (CallbackBeginning, [AllowanceWrite]) {
+    guard let charges = intent.charges else { return (begin(intent, names, instance: instance, at: now), []) }
+    if let obstacle = obstacle(to: intent, names, at: now) {
+      charges.takeNothing()
+      return (obstacle, [])
+    }
+    let outcome = charges.take(from: states, at: now)
+    guard case .taken = outcome else { return (.exhausted, []) }
+    return (begin(intent, names, instance: instance, at: now), charges.charges.writes(of: outcome))
+  }
+
+  /// Books something if nothing forbids it and nothing is exhausted, with the parameters and result of `begin`.
+  mutating func book(
+    _ booking: Booking, _ names: BookingNames, instance: Int64, from states: [AllowanceState?],
+    at now: Instant
+  ) -> (BookingResult, [AllowanceWrite]) {
+    let charges = booking.intent.charges
+    if let obstacle = obstacle(to: booking, names, at: now) {
+      charges?.takeNothing()
+      return (obstacle, [])
+    }
+    let outcome = charges?.take(from: states, at: now) ?? .taken([])
+    guard case .taken(let receipts) = outcome else { return (.exhausted, []) }
+    var booking = booking
+    if let seal = booking.seal {
+      guard let content = seal(receipts) else {
+        charges?.takeNothing()
+        return (.unsealed, [])
+      }
+      booking.content = content
+    }
+    return (
+      book(booking, names, instance: instance, at: now), charges?.charges.writes(of: outcome) ?? []
+    )
+  }
+
+  /// The changes of allowances that a settlement gives back, if it changes its record now.
+  func returns(
+    of id: CallbackID, _ settlement: CallbackSettlement, to states: [AllowanceState?]
+  ) -> [AllowanceWrite] {
+    guard settles(id, settlement) else { return [] }
+    return settlement.returned.map { AllowanceReceipt($0) }.returns(to: states, at: settlement.time)
+  }
+}

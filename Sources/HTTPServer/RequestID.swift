@@ -56,25 +56,22 @@ public struct RequestID: Hashable, Sendable, CustomStringConvertible {
     switch form {
     case .given(let text): octets.append(contentsOf: text.utf8)
     case .random(let a, let b):
-      Self.append(hex: a, to: &octets)
-      Self.append(hex: b, to: &octets)
+      // At once: every audit line and every answer carries an id.
+      let digits = (Self.digits(a >> 32), Self.digits(a), Self.digits(b >> 32), Self.digits(b))
+      unsafe withUnsafeBytes(of: digits) { unsafe octets.append(contentsOf: $0) }
     }
   }
 
-  /// Appends 16 digits, eight at a time: every audit line and every answer carries an id.
-  private static func append(hex value: UInt64, to octets: inout [UInt8]) {
-    for shift in stride(from: 32, through: 0, by: -32) {
-      let half = UInt32(truncatingIfNeeded: value >> shift)
-      // Each nibble into an octet of its own, the highest first in memory.
-      var spread = UInt64(half)
-      spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
-      spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
-      spread = (spread | spread << 4) & 0x0F0F_0F0F_0F0F_0F0F
-      // 6 more carries into the upper half exactly where the nibble is a letter.
-      let letters = (spread &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-      let digits = spread &+ 0x3030_3030_3030_3030 &+ letters &* 0x27
-      unsafe withUnsafeBytes(of: digits.bigEndian) { unsafe octets.append(contentsOf: $0) }
-    }
+  /// The eight hexadecimal digits of the lower half, the highest first in memory.
+  private static func digits(_ value: UInt64) -> UInt64 {
+    // Each nibble into an octet of its own.
+    var spread = value & 0xFFFF_FFFF
+    spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
+    spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
+    spread = (spread | spread << 4) & 0x0F0F_0F0F_0F0F_0F0F
+    // 6 more carries into the upper half exactly where the nibble is a letter.
+    let letters = (spread &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+    return (spread &+ 0x3030_3030_3030_3030 &+ letters &* 0x27).bigEndian
   }
 
   private static func isSane(_ octet: UInt8) -> Bool {

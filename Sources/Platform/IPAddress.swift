@@ -192,6 +192,19 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     return best.isEmpty ? text(0..<8) : "\(text(0..<best.lowerBound))::\(text(best.upperBound..<8))"
   }
 
+  /// Appends the description's octets: every audit line carries an address.
+  public func append(to output: inout [UInt8]) {
+    guard isV4 else { return output.append(contentsOf: description.utf8) }
+    for shift in stride(from: UInt64(24), through: 0, by: -8) {
+      let number = low >> shift & 0xFF
+      // Constant divisors: the compiler multiplies instead of dividing.
+      if number >= 100 { output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 100)) }
+      if number >= 10 { output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 10 % 10)) }
+      output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
+      if shift > 0 { output.append(UInt8(ascii: ".")) }
+    }
+  }
+
   /// The address that counts as one client: an IPv4 address, or the /64 network of an IPv6 address, because one customer has at least
   /// such a network.
   public var client: IPAddress { isV4 ? self : IPAddress(v6High: high, low: 0) }

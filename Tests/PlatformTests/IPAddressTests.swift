@@ -11,6 +11,9 @@ import Testing
 ]) func `an address is read and written in its usual form`(text: String, canonical: String) throws {
   let address = try #require(IPAddress(text))
   #expect(address.description == canonical)
+  var octets = Array("at ".utf8)
+  address.append(to: &octets)
+  #expect(octets == Array("at \(canonical)".utf8))
   #expect(IPAddress(canonical) == address)
 }
 
@@ -20,6 +23,15 @@ import Testing
   ":::", "1::2::3", "fe80::1%eth0", "[::1]", "12345::", "::1/128", "1.2.3.4:80",
   "0000:0000:0000:0000:0000:0000:0000:0000:0000:0000",
 ]) func `what is no address is refused`(text: String) { #expect(IPAddress(text) == nil) }
+
+@Test func `every number of an IPv4 address is appended as it is described`() {
+  for number: UInt32 in 0...255 {
+    let address = IPAddress(v4: number << 24 | (255 - number) << 16 | number << 8 | 7)
+    var octets: [UInt8] = []
+    address.append(to: &octets)
+    #expect(octets == Array(address.description.utf8))
+  }
+}
 
 @Test func `the octets of an address stand in network order`() throws {
   #expect(try #require(IPAddress("192.0.2.1")).octets == [192, 0, 2, 1])

@@ -77,11 +77,11 @@ package struct AuditRecord: Sendable {
   ///   - time: When the decision was taken.
   ///   - duration: From the whole request to the answer.
   func append(to output: inout [UInt8], time: UnixTime, duration: Duration) {
-    output.append(contentsOf: #"{"log":"audit","time":""#.utf8)
+    Self.append(#"{"log":"audit","time":""#, to: &output)
     time.appendRFC3339(to: &output)
-    output.append(contentsOf: #"","request_id":""#.utf8)
+    Self.append(#"","request_id":""#, to: &output)
     requestID.append(to: &output)
-    output.append(contentsOf: #"","action":""#.utf8)
+    Self.append(#"","action":""#, to: &output)
     output.append(contentsOf: action.rawValue.utf8)
     output.append(UInt8(ascii: "\""))
     Self.member(#","trigger":"#, trigger?.rawValue, to: &output)
@@ -89,54 +89,66 @@ package struct AuditRecord: Sendable {
     Self.member(#","subject":"#, caller?.subject, to: &output)
     Self.member(#","installation":"#, caller?.installation ?? installation, to: &output)
     Self.member(#","app":"#, app, to: &output)
-    Self.member(#","address":"#, address?.description, to: &output)
+    if let address {
+      Self.append(#","address":""#, to: &output)
+      // Digits, letters, points and colons: nothing to escape.
+      address.append(to: &output)
+      output.append(UInt8(ascii: "\""))
+    }
     if let outcome {
-      output.append(contentsOf: #","decision":""#.utf8)
+      Self.append(#","decision":""#, to: &output)
       output.append(contentsOf: outcome.rawValue.utf8)
       output.append(UInt8(ascii: "\""))
     }
     Self.member(#","code":"#, code?.rawValue, to: &output)
     Self.member(#","rule":"#, rule, to: &output)
     Self.member(#","reason":"#, reason, to: &output)
-    output.append(contentsOf: #","verdicts":["#.utf8)
+    Self.append(#","verdicts":["#, to: &output)
     for (index, verdict) in verdicts.enumerated() {
-      output.append(contentsOf: (index == 0 ? #"{"rule":""# : #",{"rule":""#).utf8)
+      if index > 0 { output.append(UInt8(ascii: ",")) }
+      Self.append(#"{"rule":""#, to: &output)
       // The names of rules hold nothing to escape (Rule.init).
       output.append(contentsOf: verdict.rule.utf8)
-      output.append(contentsOf: #"","verdict":""#.utf8)
+      Self.append(#"","verdict":""#, to: &output)
       output.append(contentsOf: verdict.verdict.word.utf8)
-      output.append(contentsOf: #""}"#.utf8)
+      Self.append(#""}"#, to: &output)
     }
-    output.append(contentsOf: #"],"cache":""#.utf8)
+    Self.append(#"],"cache":""#, to: &output)
     output.append(contentsOf: cache.rawValue.utf8)
     output.append(UInt8(ascii: "\""))
     if let upstreamStatus {
-      output.append(contentsOf: #","upstream_status":"#.utf8)
+      Self.append(#","upstream_status":"#, to: &output)
       output.append(threeDigits: Int64(upstreamStatus))
     }
-    output.append(contentsOf: #","duration_ms":"#.utf8)
+    Self.append(#","duration_ms":"#, to: &output)
     output.append(milliseconds: duration)
     if let tokenSHA256 {
       // Hexadecimal digits: nothing to escape.
-      output.append(contentsOf: #","token_sha256":""#.utf8)
+      Self.append(#","token_sha256":""#, to: &output)
       output.append(contentsOf: tokenSHA256.utf8)
       output.append(UInt8(ascii: "\""))
     }
     Self.member(#","contact":"#, contact, to: &output)
     Self.member(action == .ticket ? #","ticket":"# : #","callback":"#, callback, to: &output)
     if let cancelled { output.append(contentsOf: #","cancelled":\#(cancelled)"#.utf8) }
-    if isReplay { output.append(contentsOf: #","replay":true"#.utf8) }
+    if isReplay { Self.append(#","replay":true"#, to: &output) }
     if let trace {
-      output.append(contentsOf: #","trace_id":""#.utf8)
+      Self.append(#","trace_id":""#, to: &output)
       trace.appendTraceID(to: &output)
       output.append(UInt8(ascii: "\""))
     }
-    output.append(contentsOf: [UInt8(ascii: "}"), UInt8(ascii: "\n")])
+    output.append(UInt8(ascii: "}"))
+    output.append(UInt8(ascii: "\n"))
+  }
+
+  /// Appends text of the program itself, without making a String of it.
+  @inline(__always) private static func append(_ text: StaticString, to output: inout [UInt8]) {
+    text.withUTF8Buffer { unsafe output.append(contentsOf: $0) }
   }
 
   private static func member(_ name: StaticString, _ value: String?, to output: inout [UInt8]) {
     guard let value else { return }
-    name.withUTF8Buffer { unsafe output.append(contentsOf: $0) }
+    append(name, to: &output)
     JSONText.append(value, to: &output)
   }
 }

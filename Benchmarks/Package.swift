@@ -34,7 +34,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "SQLiteStore",
-      dependencies: ["Store", "Gate", "JOSE", "Platform", "Sealing", "CSQLite", "Texts"],
+      dependencies: ["Store", "Gate", "JOSE", "Platform", "Sealing", "CSQLite"],
       swiftSettings: strict),
     .target(name: "Tokens", dependencies: ["Gate", "HTTP", "Platform", "JOSE"], swiftSettings: strict),
     .target(

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Counts the instructions of one cached GET /access by valgrind's callgrind. Run it through script/bench --instructions.
+
+Each kind of request has two runs of a fresh server, with few requests and with many, from 64 connections. What the second takes more,
+divided by the number of requests more, is the figure: the start and the first exchange of a token are in both. Counts do not depend on
+the machine's load. They depend on its libraries and on the processor's features. The kernel's part is not in them."""
+
+import argparse
+import concurrent.futures
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from harness import client, credentials, servers  # noqa: E402
+from harness.errors import Unmeasured  # noqa: E402
+
+CONNECTIONS = 64
+FEW, MANY = 8, 40
+RULES = 10
+# What a check lets pass beside the limits: libraries and processors differ by that much.
+TOLERANCE = 1.03
+# Under callgrind a server starts in seconds, on a busy machine in more.
+servers.START_LIMIT = 120.0
+LIMITS = Path(__file__).resolve().parent / "instructions.json"
+
+
+class Counted(servers.Callgate):
+    """The server under callgrind."""
+
+    def __init__(self, scratch: Path, binary: Path, settings: Path) -> None:
+        super().__init__(scratch, binary, settings=settings)
+        self.counts = scratch / "counts"
+
+    def command(self) -> list[str]:
+        return ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={self.counts}", *super().command()]
+
+    def total(self) -> int:
+        """All instructions, once the server has ended."""
+        assert self.child is not None
+        self.child.send_signal(signal.SIGTERM)
+        if self.child.wait(timeout=60) != 0:
+            raise Unmeasured(f"the server ended with {self.child.returncode}: {self.complaint()}")
+        found = re.search(r"^(?:totals|summary): (\d+)", self.counts.read_text(), re.M)
+        if found is None:
+            raise Unmeasured(f"callgrind wrote no total: {self.complaint()}")
+        return int(found[1])
+
+
+def run(binary: Path, settings: dict[str, object], request: bytes, rounds: int, parent: Path) -> int:
+    scratch = Path(tempfile.mkdtemp(dir=parent))
+    path = scratch / "callgate.yaml"
+    # JSON is YAML.
+    path.write_text(json.dumps(settings))
+    with Counted(scratch, binary, path) as server, contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(client.connect(server.port, timeout=60)) for _ in range(CONNECTIONS)]
+        for _ in range(rounds):
+            for connection in connections:
+                connection.sendall(request)
+            for connection in connections:
+                answer = client.read_answer(connection)
+                if answer.status != 200:
+                    raise Unmeasured(f"status {answer.status}: {answer.content[:200]!r}")
+        for connection in connections:
+            connection.close()
+        return server.total()
+
+
+def kinds(scratch: Path) -> dict[str, tuple[dict[str, object], bytes]]:
+    """Configuration and request by name."""
+    secret = scratch / "secret"
+    secret.write_bytes(credentials.SECRET)
+    secret.chmod(0o600)
+    callers = [
+        {"id": "users", "jwt": {"issuer": "https://id.example", "audience": "callgate", "hs256_secret_file": str(secret)}},
+        {"id": "basic", "basic": {"username": "user", "password_sha256": credentials._sha256("password")}},
+        {"id": "key", "api_key": {"sha256": credentials._sha256("key")}},
+    ]
+    settings: dict[str, object] = {"allow_anonymous": True, "callers": callers}
+    rules = [{"name": f"rule-{number}", "kind": "addresses", "on": ["callback"], "allow": ["192.0.2.0/24"]} for number in range(RULES)]
+
+    def request(target: str = "/access", field: str = "") -> bytes:
+        return f"GET {target} HTTP/1.1\r\nHost: {client.HOST}\r\n{field}\r\n".encode()
+
+    return {
+        "anonymous": (settings, request()),
+        "API key": (settings, request(field="X-API-Key: key\r\n")),
+        "HTTP Basic": (settings, request(field="Authorization: Basic dXNlcjpwYXNzd29yZA==\r\n")),
+        "JWT, again": (settings, request(field=f"Authorization: Bearer {credentials.jwt()}\r\n")),
+        "?app=NAME": (settings, request("/access?app=example-app-android")),
+        f"{RULES} rules that do not apply": ({**settings, "rules": rules}, request()),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="script/bench --instructions", description=__doc__)
+    parser.add_argument("--server", type=Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--check", action="store_true", help=f"fail where a figure is beyond its limit by more than {TOLERANCE - 1:.0%}")
+    chosen = parser.parse_args()
+    limits = json.loads(LIMITS.read_text())
+    parent = Path(tempfile.mkdtemp(prefix="callgate-instructions."))
+    try:
+        # valgrind does not read this compiler's DWARF.
+        binary = parent / "callgate"
+        subprocess.run(["strip", "--strip-debug", "-o", str(binary), str(chosen.server)], check=True)
+        table = kinds(parent)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            totals = {
+                (name, rounds): pool.submit(run, binary, settings, request, rounds, parent)
+                for name, (settings, request) in table.items()
+                for rounds in (FEW, MANY)
+            }
+            figures = {name: (totals[name, MANY].result() - totals[name, FEW].result()) / ((MANY - FEW) * CONNECTIONS) for name in table}
+    except (Unmeasured, OSError) as error:
+        print(f"instructions could not be counted: {error}", file=sys.stderr)
+        return 1
+    finally:
+        shutil.rmtree(parent, ignore_errors=True)
+    print("| a cached `GET /access` | instructions | limit |\n| --- | --- | --- |")
+    for name, figure in figures.items():
+        print(f"| {name} | {round(figure, -2):,.0f} | {limits[name]:,} |")
+    beyond = [name for name, figure in figures.items() if figure > limits[name] * TOLERANCE]
+    if chosen.check and beyond:
+        print(f"more instructions than the limit of Benchmarks/instructions.json + {TOLERANCE - 1:.0%}: {', '.join(beyond)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -23,7 +23,8 @@ enum PostgresCallbacks {
           tries: try row.optionalInteger(35), snoozes: try row.optionalInteger(36),
           generation: try row.optionalInteger(37)),
         ticket: row[38].map(StoredTicket.init(stored:)),
-        origin: CallbackOrigin(try row.optionalID(39), column: try row.optionalInteger(40))),
+        origin: CallbackOrigin(try row.optionalID(39), column: try row.optionalInteger(40)),
+        alias: CallbackAlias(try row.optionalDigest(41), try row.optionalDigest(42), row[43])),
       key: try row.optionalID(11), place: try row.optionalID(12), instance: try row.integer(13),
       abandoned: try row.integer(14), expires: try row.integer(15), appointment: try appointment(row))
   }
@@ -168,6 +169,9 @@ enum PostgresCallbacks {
         PostgresText.array(quoting: rows.map(\.record.ticket?.stored)),
         PostgresText.array(rows.map { $0.record.origin.installation?.id.id.hex ?? "NULL" }),
         PostgresText.array(rows.map { number($0.record.origin.column) }),
+        PostgresText.array(quoting: rows.map { $0.record.alias.map { PostgresText.bytea($0.name.bytes) } }),
+        PostgresText.array(quoting: rows.map { $0.record.alias.map { PostgresText.bytea($0.number.bytes) } }),
+        PostgresText.array(quoting: rows.map { $0.record.alias?.service }),
       ]
   }
 

@@ -39,6 +39,9 @@ struct PostgresRow: Equatable {
   func optionalBytes(_ column: Int) throws(PostgresFailure) -> [UInt8]? {
     try optional(column) { PostgresText.bytes($0) }
   }
+  func optionalDigest(_ column: Int) throws(PostgresFailure) -> SHA256Digest? {
+    try optional(column) { PostgresText.bytes($0).flatMap { SHA256Digest($0) } }
+  }
   func optionalWord<Word: RawRepresentable<String>>(_ column: Int) throws(PostgresFailure) -> Word? {
     try optional(column) { Word(rawValue: $0) }
   }

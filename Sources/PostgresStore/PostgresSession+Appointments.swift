@@ -1,6 +1,7 @@
 // How a PostgreSQL session reads appointments.
 
 import Gate
+import JOSE
 import Store
 
 extension PostgresSession {
@@ -19,6 +20,18 @@ extension PostgresSession {
 
   func appointments(of callerID: String, subject: String, most: Int) throws(StoreError) -> [StoredCallback] {
     try records(PostgresStatements.appointments, [callerID, subject, "\(most)"]).map(\.record)
+  }
+
+  func callbacks(_ query: AliasQuery) throws(StoreError) -> [StoredCallback] {
+    switch query {
+    case .name(let name):
+      try records(PostgresStatements.alias, [PostgresText.bytea(name.bytes)]).map(\.record)
+    case .numbers(let numbers):
+      try records(
+        PostgresStatements.aliasNumbers,
+        [PostgresText.array(quoting: numbers.map { PostgresText.bytea($0.bytes) }), "\(AliasQuery.most)"]
+      ).map(\.record)
+    }
   }
 
   func takenPlaces(in slots: ClosedRange<Int64>) throws(StoreError) -> [Int64: Int] {

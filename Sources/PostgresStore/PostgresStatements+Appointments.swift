@@ -29,6 +29,15 @@ extension PostgresStatements {
       SELECT \(columns()) FROM callgate_callback
       WHERE status = 'scheduled' AND caller = $1 AND coalesce(subject, caller) = $2 ORDER BY at, id LIMIT $3::bigint
       """)
+  static let alias = PostgresStatement(
+    name: "callgate_alias",
+    sql: "SELECT \(columns()) FROM callgate_callback WHERE alias IS NOT NULL AND alias = $1::bytea")
+  static let aliasNumbers = PostgresStatement(
+    name: "callgate_alias_numbers",
+    sql: """
+      SELECT \(columns()) FROM callgate_callback WHERE alias_number IS NOT NULL AND alias_number = ANY($1::bytea[])
+      ORDER BY id DESC LIMIT $2::bigint
+      """)
   static let takenPlaces = PostgresStatement(
     name: "callgate_taken_places",
     sql: """

@@ -10,7 +10,7 @@ extension PostgresStatements {
     "verification_key", "verification_until", "at", "slot", "number", "due", "tries", "last_code", "content",
     "content_key", "content_until", "key_retention", "retention", "notifies", "confirm_at", "notice_serial",
     "notice_state", "notice_next", "notice_tries", "snoozes", "notifies_generation", "ticket", "installation",
-    "generation",
+    "generation", "alias", "alias_number", "alias_service",
   ]
   /// How many they are.
   static var columnCount: Int { columns.count }
@@ -116,7 +116,8 @@ extension PostgresStatements {
         $16::bigint[], $17::bytea[], $18::bytea[], $19::bigint[], $20::bigint[], $21::bigint[], $22::uuid[],
         $23::bigint[], $24::integer[], $25::text[], $26::bytea[], $27::bytea[], $28::bigint[], $29::bigint[],
         $30::bigint[], $31::uuid[], $32::bigint[], $33::bigint[], $34::text[], $35::bigint[], $36::bigint[],
-        $37::bigint[], $38::bigint[], $39::text[], $40::uuid[], $41::bigint[])
+        $37::bigint[], $38::bigint[], $39::text[], $40::uuid[], $41::bigint[], $42::bytea[], $43::bytea[],
+        $44::text[])
       ON CONFLICT (id) DO UPDATE SET \(CallbackBook.Row.updates)
       """)
   static let putKeys = PostgresStatement(

@@ -18,10 +18,10 @@ struct SQLiteCallbacks {
     id, caller, subject, app, contact, created, settled, status, code, upstream_status, platform_tid, key, place,
     instance, abandoned, expires, verification_code, verification_key, verification_until, at, slot, number, due,
     tries, last_code, content, content_key, content_until, key_retention, retention, \(CallbackNotices.columns), ticket,
-    installation, generation
+    installation, generation, \(CallbackAlias.columns)
     """
   /// How many they are.
-  static let count: Int32 = 41
+  static let count: Int32 = 44
 
   /// The statement for a page of records.
   private static func list(_ status: StoredCallback.Status?) -> String {
@@ -90,6 +90,11 @@ struct SQLiteCallbacks {
     static let slots = """
       SELECT slot, count(*) FROM callgate_callback WHERE slot IS NOT NULL AND slot BETWEEN ? AND ? GROUP BY slot
       """
+    static let alias = "SELECT \(columns) FROM callgate_callback WHERE alias IS NOT NULL AND alias = ?"
+    static let aliasNumber = """
+      SELECT \(columns) FROM callgate_callback WHERE alias_number IS NOT NULL AND alias_number = ?
+      ORDER BY id DESC LIMIT ?
+      """
     static let counts = """
       SELECT (SELECT count(*) FROM callgate_callback WHERE due IS NOT NULL),
         (SELECT count(*) FROM callgate_callback WHERE status = 'pending' AND at IS NOT NULL),
@@ -104,7 +109,8 @@ struct SQLiteCallbacks {
       SQL.removeRow,
       SQL.removeKey,
       SQL.removePlace, SQL.pending, SQL.late, SQL.slot, SQL.number, SQL.due, SQL.appointments, SQL.slots,
-      SQL.counts, SQL.living, SQL.ofInstallation, SQL.withoutOrigin, SQLiteSession.dueQuestions,
+      SQL.counts, SQL.alias, SQL.aliasNumber, SQL.living, SQL.ofInstallation, SQL.withoutOrigin,
+      SQLiteSession.dueQuestions,
       SQLiteSession.dueNews, list(nil),
     ] + StoredCallback.Status.allCases.map(list)
 
@@ -234,7 +240,8 @@ struct SQLiteCallbacks {
           tries: row.optionalInteger(35), snoozes: row.optionalInteger(36),
           generation: row.optionalInteger(37)),
         ticket: row.optionalText(38).map(StoredTicket.init(stored:)),
-        origin: CallbackOrigin(row.optionalID(39), column: row.optionalInteger(40))),
+        origin: CallbackOrigin(row.optionalID(39), column: row.optionalInteger(40)),
+        alias: CallbackAlias(row.optionalDigest(41), row.optionalDigest(42), row.optionalText(43))),
       key: row.optionalID(11), place: row.optionalID(12), instance: row.integer(13),
       abandoned: row.integer(14), expires: row.integer(15), appointment: appointment(row))
   }
@@ -284,6 +291,8 @@ struct SQLiteCallbacks {
         .optional(record.notices.map { Int64($0.snoozes) }),
         .optional(record.notices?.installation.column), .optional(record.ticket?.stored),
         .optional(record.origin.installation?.id.bytes), .optional(record.origin.column),
+        .optional(record.alias?.name.bytes), .optional(record.alias?.number.bytes),
+        .optional(record.alias?.service),
       ])
     }
     for notice in book.changes.notices {
@@ -385,6 +394,25 @@ extension SQLiteCallbacks {
       .text(callerID), .text(subject), .integer(Int64(most)),
     ]) { if let row = row($0) { records.append(row.record) } }
     return records
+  }
+
+  static func records(
+    _ query: AliasQuery, _ connection: SQLiteConnection
+  ) throws(StoreError) -> [StoredCallback] {
+    var records: [StoredCallback] = []
+    switch query {
+    case .name(let name):
+      try SQLiteStatement(connection, SQL.alias).run([.blob(name.bytes)]) {
+        if let row = row($0) { records.append(row.record) }
+      }
+    case .numbers(let numbers):
+      for number in numbers {
+        try SQLiteStatement(connection, SQL.aliasNumber).run([
+          .blob(number.bytes), .integer(Int64(AliasQuery.most)),
+        ]) { if let row = row($0) { records.append(row.record) } }
+      }
+    }
+    return Array(records.sorted { $0.id > $1.id }.prefix(AliasQuery.most))
   }
 
   static func takenPlaces(

@@ -101,6 +101,10 @@ extension SQLiteSession {
     }
   }
 
+  func callbacks(_ query: AliasQuery) throws(StoreError) -> [StoredCallback] {
+    try read { connection throws(StoreError) in try SQLiteCallbacks.records(query, connection) }
+  }
+
   func takenPlaces(in slots: ClosedRange<Int64>) throws(StoreError) -> [Int64: Int] {
     try read { connection throws(StoreError) in try SQLiteCallbacks.takenPlaces(in: slots, connection) }
   }

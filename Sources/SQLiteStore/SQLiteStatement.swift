@@ -106,6 +106,7 @@ struct SQLiteRow {
 
   func id(_ column: Int32) -> StoreID? { StoreID(bytes: blob(column)) ?? unreadable() }
   func optionalID(_ column: Int32) -> StoreID? { isNull(column) ? nil : id(column) }
+  func optionalDigest(_ column: Int32) -> SHA256Digest? { isNull(column) ? nil : digest(column) }
   func digest(_ column: Int32) -> SHA256Digest? { SHA256Digest(blob(column)) ?? unreadable() }
   func word<Word: RawRepresentable<String>>(_ column: Int32) -> Word? {
     Word(rawValue: text(column)) ?? unreadable()

@@ -12,6 +12,14 @@ extension SQLiteStore {
     try await sessions.move(booking, at: now)
   }
 
+  public func rewrite(_ id: CallbackID, from old: [UInt8], to new: [UInt8]) async throws(StoreError) -> Bool {
+    try await sessions.rewrite(id, from: old, to: new)
+  }
+
+  public func callbacks(_ query: AliasQuery) async throws(StoreError) -> [StoredCallback] {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.callbacks(query) }
+  }
+
   public func end(
     _ id: CallbackID, _ ending: AppointmentEnding, at now: Instant
   ) async throws(StoreError) -> EndResult {

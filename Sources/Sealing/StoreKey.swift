@@ -68,6 +68,8 @@ public enum Purpose: CaseIterable, Sendable {
   case hotp
   /// The ids of notices.
   case notice
+  /// The names of callbacks for GMS clients, and the hashes of their numbers.
+  case gms
 
   fileprivate var label: String {
     switch self {
@@ -76,6 +78,7 @@ public enum Purpose: CaseIterable, Sendable {
     case .totp: "totp"
     case .hotp: "hotp"
     case .notice: "notice"
+    case .gms: "gms"
     }
   }
 }

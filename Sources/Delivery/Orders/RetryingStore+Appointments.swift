@@ -9,6 +9,16 @@ extension RetryingStore {
     return try await store.move(booking, at: now)
   }
 
+  package func rewrite(_ id: CallbackID, from old: [UInt8], to new: [UInt8]) async throws(StoreError) -> Bool
+  {
+    try checkClock()
+    return try await store.rewrite(id, from: old, to: new)
+  }
+
+  package func callbacks(_ query: AliasQuery) async throws(StoreError) -> [StoredCallback] {
+    try await store.callbacks(query)
+  }
+
   package func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) async throws(StoreError)
     -> EndResult
   {

@@ -12,8 +12,14 @@ public protocol AppointmentStore: Sendable {
   /// error in doubt nothing withdraws it: any instance may already have confirmed it.
   func book(_ booking: Booking, at now: Instant) async throws(StoreError) -> BookingResult
 
-  /// Gives a `scheduled` appointment another time. The checks are those of a booking, without its own place. Its content and key stay.
+  /// Gives a `scheduled` appointment another time. The checks are those of a booking, without its own place. Its key stays, and its content unless
+  /// the booking replaces it.
   func move(_ booking: Booking, at now: Instant) async throws(StoreError) -> MoveResult
+
+  /// Replaces the sealed content of a `scheduled` appointment.
+  ///
+  /// - Returns: Whether it had the old content, and now has the new one.
+  func rewrite(_ id: CallbackID, from old: [UInt8], to new: [UInt8]) async throws(StoreError) -> Bool
 
   /// Ends a `scheduled` appointment, if it is still what the end was judged for. A cancelled one gives its place in the slot back. Every
   /// one gives its dedupe entry back. After an error in doubt, ask `certainRecord`. Do not repeat the end: its owner may have moved the
@@ -66,6 +72,9 @@ public protocol AppointmentStore: Sendable {
 
   /// The number of appointments in each slot that begins in a range of seconds since the epoch. Empty slots are left out.
   func takenPlaces(in slots: ClosedRange<Int64>) async throws(StoreError) -> [Int64: Int]
+
+  /// Callbacks of any owner by their alias, the newest first.
+  func callbacks(_ query: AliasQuery) async throws(StoreError) -> [StoredCallback]
 
   /// Records of any owner, for requests that wait for a change. Missing records are left out.
   func callbacks(_ ids: Set<CallbackID>) async throws(StoreError) -> [StoredCallback]

@@ -24,13 +24,16 @@ public struct Booking: Sendable {
   public let at: Instant
   /// The first second of its slot, since the epoch. All appointments with the same one share its places.
   public let slot: Int64
-  /// Everything that the call needs, sealed with a store key, with the bytes of the id associated. A move leaves it as it is.
+  /// Everything that the call needs, sealed with a store key, with the bytes of the id associated. A move leaves it as it is
+  /// unless it says otherwise.
   public var content: [UInt8]
   /// Makes the content with what was taken from allowances, in the transaction that takes it; nil where the content is made already. It
   /// returns nil where it cannot seal the content.
   public var seal: (@Sendable ([AllowanceReceipt]) -> [UInt8]?)?
   /// The bounds.
   public let limits: Limits
+  /// Whether a move replaces the content.
+  public var replacesContent = false
   /// When the installation is asked to confirm; nil where it is not asked. A move sets it again.
   public var confirmAt: Instant?
 

@@ -82,7 +82,7 @@ extension CallbackBook {
         },
         notices: intent.notifies.map {
           CallbackNotices(installation: $0, confirmAt: booking.confirmAt, next: booking.confirmAt)
-        }, origin: CallbackOrigin(intent.installation)),
+        }, origin: CallbackOrigin(intent.installation), alias: intent.alias),
       key: names.callback.key, place: names.callback.place, instance: instance, abandoned: end,
       expires: end.adding(max(intent.terms.retention, intent.terms.keyRetention)),
       appointment: Appointment(
@@ -111,7 +111,7 @@ extension CallbackBook {
 
   mutating func move(_ booking: Booking, _ names: BookingNames, at now: Instant) -> MoveResult {
     let id = booking.intent.id
-    guard let row = rows[id], let appointment = row.appointment else { return .missing }
+    guard let row = rows[id], var appointment = row.appointment else { return .missing }
     guard row.record.status == .scheduled else { return .tooLate(row.record) }
     let time = now.nanosecondsSinceEpoch
     if let first = duplicate(of: names.callback, at: time), first != id { return .duplicate(first) }
@@ -128,10 +128,26 @@ extension CallbackBook {
       row.record.notices
       ?? booking.intent.notifies.map { CallbackNotices(installation: $0, confirmAt: nil, next: nil) }
     notices?.ask(at: booking.confirmAt)
+    if booking.replacesContent {
+      appointment.content = SealedCode(booking.content, until: appointment.content?.until ?? booking.at)
+    }
     return .moved(
       moved(
         row, appointment, to: booking.at, slot: booking.slot, place: names.callback.place,
         deadline: booking.intent.deadline, notices))
+  }
+
+  /// Replaces the content of an appointment, if it is `scheduled` and still has the one that was read.
+  mutating func rewrite(_ id: CallbackID, _ old: [UInt8], _ new: [UInt8]) -> Bool {
+    guard let row = rows[id], row.record.status == .scheduled, var appointment = row.appointment,
+      let content = appointment.content, content.sealed == old
+    else { return false }
+    appointment.content = SealedCode(new, until: content.until)
+    rows[id] = Row(
+      record: row.record, key: row.key, place: row.place, instance: row.instance, abandoned: row.abandoned,
+      expires: row.expires, appointment: appointment)
+    changes.rows.insert(id)
+    return true
   }
 
   /// Gives an appointment another time, and returns its record.

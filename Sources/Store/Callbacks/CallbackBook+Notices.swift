@@ -56,8 +56,9 @@ extension CallbackBook {
 
   mutating func reschedule(_ change: Rescheduling, at now: Instant) -> ReschedulingResult {
     guard let row = rows[change.id], let appointment = row.appointment else { return .missing }
-    guard row.record.status == .scheduled, var notices = row.record.notices,
-      notices.serial == change.serial, notices.snoozes < change.mostSnoozes ?? .max
+    var notices = row.record.notices
+    guard row.record.status == .scheduled, notices?.serial ?? 0 == change.serial,
+      change.mostSnoozes.map({ notices?.snoozes ?? .max < $0 }) ?? true
     else { return .tooLate(row.record) }
     // A call that is put off or comes now takes no place of its new time.
     let isMoved = change.at != row.record.at
@@ -65,8 +66,8 @@ extension CallbackBook {
       freePlace(of: row)
       release(appointment.slot)
     }
-    if change.mostSnoozes != nil { notices.snoozes += 1 }
-    notices.ask(at: change.confirmAt)
+    if change.mostSnoozes != nil { notices?.snoozes += 1 }
+    notices?.ask(at: change.confirmAt)
     let moved = moved(
       row, appointment, to: change.at, slot: isMoved ? nil : appointment.slot,
       place: isMoved ? nil : row.place, deadline: change.deadline, notices)

@@ -206,7 +206,8 @@ package struct CallbackBook: Sendable {
         contact: intent.maskedContact, createdAt: now, settledAt: nil, status: .pending, code: nil,
         upstreamStatus: nil, platformTID: nil, verificationCode: code,
         notices: intent.notifies.map { CallbackNotices(installation: $0, confirmAt: nil, next: nil) },
-        ticket: intent.isTicket ? StoredTicket() : nil, origin: CallbackOrigin(intent.installation)),
+        ticket: intent.isTicket ? StoredTicket() : nil, origin: CallbackOrigin(intent.installation),
+        alias: intent.alias),
       key: names.key, place: names.place, instance: instance, abandoned: abandoned,
       // Keys and dedupe entries point to their record, and codes are kept in it.
       expires: max(

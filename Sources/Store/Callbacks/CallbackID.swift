@@ -13,6 +13,9 @@ public struct CallbackID: Hashable, Comparable, Sendable, LosslessStringConverti
   /// Its 16 bytes, which tie a sealed value to its callback.
   package var bytes: [UInt8] { id.bytes }
 
+  /// The time with which it begins, to the millisecond.
+  package var time: Instant { Instant(nanosecondsSinceEpoch: Int64(id.high >> 16) * 1_000_000) }
+
   /// A new one for a callback of this time.
   public init(at now: Instant) {
     var generator = SystemRandomNumberGenerator()

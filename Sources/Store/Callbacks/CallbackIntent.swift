@@ -72,6 +72,8 @@ public struct CallbackIntent: Sendable {
   public var installation: InstallationIdentity?
   /// The installation that gets notices of it; nil where its caller is none, or the server sends none.
   public var notifies: InstallationIdentity?
+  /// Its name in another interface; nil where it was made by this server's own.
+  public var alias: CallbackAlias?
 
   /// An intent.
   public init(

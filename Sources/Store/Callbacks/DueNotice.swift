@@ -113,7 +113,7 @@ public enum NoticeOutcome: Hashable, Sendable {
 public struct Rescheduling: Hashable, Sendable {
   /// The appointment.
   public let id: CallbackID
-  /// The serial number of the notice that was answered.
+  /// The serial number of the notice that was answered; 0 for an appointment without notices, which cannot be put off.
   public let serial: Int
   /// When the phone is to ring.
   public let at: Instant

@@ -60,6 +60,8 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var origin: CallbackOrigin
   /// What came of a ticket; nil for a callback.
   public internal(set) var ticket: StoredTicket?
+  /// Its name in another interface; nil where it was made by this server's own.
+  public let alias: CallbackAlias?
   /// Whether it had been recovered as `unknown` before its process settled it. Only what `settle` returns says so.
   public internal(set) var wasRecovered = false
 
@@ -68,7 +70,7 @@ public struct StoredCallback: Hashable, Sendable {
     at: Instant? = nil, settledAt: Instant?, status: Status, code: String?, upstreamStatus: Int?,
     platformTID: String?,
     verificationCode: SealedCode? = nil, notices: CallbackNotices? = nil, ticket: StoredTicket? = nil,
-    origin: CallbackOrigin = .unsaved
+    origin: CallbackOrigin = .unsaved, alias: CallbackAlias? = nil
   ) {
     self.id = id
     self.callerID = callerID
@@ -86,6 +88,7 @@ public struct StoredCallback: Hashable, Sendable {
     self.notices = notices
     self.ticket = ticket
     self.origin = origin
+    self.alias = alias
   }
 
   /// Whether recovery made it `unknown`, as far as the record tells: there is no upstream status.

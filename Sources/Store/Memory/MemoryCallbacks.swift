@@ -70,6 +70,22 @@ struct MemoryCallbacks: Sendable {
     return result
   }
 
+  mutating func rewrite(_ id: CallbackID, _ old: [UInt8], _ new: [UInt8]) -> Bool {
+    defer { written() }
+    return book.rewrite(id, old, new)
+  }
+
+  /// Looks at every record, as `records` of an operator's query does.
+  func records(_ query: AliasQuery) -> [StoredCallback] {
+    let found = book.rows.values.map(\.record).filter { record in
+      switch query {
+      case .name(let name): record.alias?.name == name
+      case .numbers(let numbers): record.alias.map { numbers.contains($0.number) } ?? false
+      }
+    }
+    return Array(found.sorted { $0.id > $1.id }.prefix(AliasQuery.most))
+  }
+
   mutating func mark(_ id: CallbackID, for due: Instant, deadline: Instant) -> Bool {
     let isMarked = book.mark(id, for: due, deadline: deadline, instance: 0)
     if isMarked, let row = book.rows[id] { abandoned.add(id, row.abandoned) }

@@ -17,6 +17,12 @@ extension MemoryStore {
     callbacks.withLock { $0.move(booking, at: now) }
   }
 
+  public func rewrite(_ id: CallbackID, from old: [UInt8], to new: [UInt8]) -> Bool {
+    callbacks.withLock { $0.rewrite(id, old, new) }
+  }
+
+  public func callbacks(_ query: AliasQuery) -> [StoredCallback] { callbacks.withLock { $0.records(query) } }
+
   public func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) -> EndResult {
     callbacks.withLock { $0.end(id, ending, at: now) }
   }

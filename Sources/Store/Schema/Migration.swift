@@ -413,6 +413,29 @@ package struct Migration: Sendable {
     Migration(
       sqlite: ["CREATE TABLE callgate_spent_id (id BLOB PRIMARY KEY NOT NULL) STRICT, WITHOUT ROWID"],
       postgres: ["CREATE TABLE callgate_spent_id (id uuid PRIMARY KEY)"]),
+    // Names of callbacks in another interface. All three columns are NULL for callbacks that this server's own interface made.
+    Migration(
+      sqlite: [
+        "ALTER TABLE callgate_callback ADD COLUMN alias BLOB",
+        "ALTER TABLE callgate_callback ADD COLUMN alias_number BLOB",
+        "ALTER TABLE callgate_callback ADD COLUMN alias_service TEXT",
+        "CREATE INDEX callgate_callback_alias ON callgate_callback (alias) WHERE alias IS NOT NULL",
+        """
+        CREATE INDEX callgate_callback_alias_number ON callgate_callback (alias_number, id)
+          WHERE alias_number IS NOT NULL
+        """,
+      ],
+      postgres: [
+        """
+        ALTER TABLE callgate_callback ADD COLUMN alias bytea, ADD COLUMN alias_number bytea,
+          ADD COLUMN alias_service text
+        """,
+        "CREATE INDEX callgate_callback_alias ON callgate_callback (alias) WHERE alias IS NOT NULL",
+        """
+        CREATE INDEX callgate_callback_alias_number ON callgate_callback (alias_number, id)
+          WHERE alias_number IS NOT NULL
+        """,
+      ]),
   ]
 
   /// Extends stops of both access and callbacks: before tickets and installations, these were stops of all actions.

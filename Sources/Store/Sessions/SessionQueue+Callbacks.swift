@@ -34,6 +34,12 @@ extension SessionQueue {
     try await commit { onResult in .callback(.move(booking, at: now, onResult)) }
   }
 
+  package func rewrite(
+    _ id: CallbackID, from old: [UInt8], to new: [UInt8]
+  ) async throws(StoreError) -> Bool {
+    try await commit { onResult in .callback(.rewrite(id, from: old, to: new, onResult)) }
+  }
+
   package func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError) -> Bool {
     try await commit { onResult in .callback(.mark(id, for: due, deadline: deadline, onResult)) }
   }

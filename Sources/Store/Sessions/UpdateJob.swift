@@ -26,6 +26,7 @@ package enum CallbackWork: Sendable {
   case withdraw(CallbackID, [AllowanceReceipt], at: Instant, @Sendable (Bool) -> Void)
   case book(Booking, at: Instant, @Sendable (BookingResult) -> Void)
   case move(Booking, at: Instant, @Sendable (MoveResult) -> Void)
+  case rewrite(CallbackID, from: [UInt8], to: [UInt8], @Sendable (Bool) -> Void)
   case mark(CallbackID, for: Instant, deadline: Instant, @Sendable (Bool) -> Void)
   case postpone(CallbackID, until: Instant, code: String?, @Sendable (Bool) -> Void)
   case end(CallbackID, AppointmentEnding, at: Instant, @Sendable (EndResult) -> Void)

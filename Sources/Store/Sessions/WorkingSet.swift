@@ -15,6 +15,7 @@ package struct WorkingSet {
     case withdraw(CallbackID, [AllowanceReceipt], [StoreID], Instant, (Bool) -> Void)
     case book(Booking, BookingNames, [StoreID], Instant, (BookingResult) -> Void)
     case move(Booking, BookingNames, Instant, (MoveResult) -> Void)
+    case rewrite(CallbackID, [UInt8], [UInt8], (Bool) -> Void)
     case mark(CallbackID, Instant, Instant, (Bool) -> Void)
     case postpone(CallbackID, Instant, String?, (Bool) -> Void)
     case end(CallbackID, AppointmentEnding, Instant, (EndResult) -> Void)
@@ -89,6 +90,9 @@ package struct WorkingSet {
         read(booking, CallbackNames(key: nil, fingerprint: nil, place: names.callback.place), names.number)
         ending.insert(booking.intent.id)
         self.jobs.append(.move(booking, names, now, onResult))
+      case .callback(.rewrite(let id, let old, let new, let onResult)):
+        callbacks.insert(id)
+        self.jobs.append(.rewrite(id, old, new, onResult))
       case .callback(.mark(let id, let due, let deadline, let onResult)):
         callbacks.insert(id)
         startsCallbacks = true
@@ -178,6 +182,7 @@ package struct WorkingSet {
         change(ids, writes)
         onResult(result)
       case .move(let booking, let names, let now, let onResult): onResult(book.move(booking, names, at: now))
+      case .rewrite(let id, let old, let new, let onResult): onResult(book.rewrite(id, old, new))
       case .mark(let id, let due, let deadline, let onResult):
         onResult(book.mark(id, for: due, deadline: deadline, instance: instance))
       case .postpone(let id, let due, let code, let onResult):

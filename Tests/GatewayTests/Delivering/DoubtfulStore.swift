@@ -138,6 +138,10 @@ final class DoubtfulStore: CallbackStore, AppointmentStore {
   func note(_ origin: CallbackOrigin, of id: CallbackID) { memory.note(origin, of: id) }
   func takenPlaces(in slots: ClosedRange<Int64>) -> [Int64: Int] { memory.takenPlaces(in: slots) }
 
+  func rewrite(_ id: CallbackID, from old: [UInt8], to new: [UInt8]) -> Bool {
+    memory.rewrite(id, from: old, to: new)
+  }
+  func callbacks(_ query: AliasQuery) -> [StoredCallback] { memory.callbacks(query) }
   func callbacks(_ ids: Set<CallbackID>) -> [StoredCallback] { memory.callbacks(ids) }
 
   func appointmentCounts(dueBefore time: Instant) -> AppointmentCounts {

@@ -14,6 +14,16 @@ extension ScriptedStore {
     return memory.move(booking, at: now)
   }
 
+  package func rewrite(_ id: CallbackID, from old: [UInt8], to new: [UInt8]) throws(StoreError) -> Bool {
+    try check()
+    return memory.rewrite(id, from: old, to: new)
+  }
+
+  package func callbacks(_ query: AliasQuery) throws(StoreError) -> [StoredCallback] {
+    try check()
+    return memory.callbacks(query)
+  }
+
   package func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) throws(StoreError)
     -> EndResult
   {

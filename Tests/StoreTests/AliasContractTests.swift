@@ -1,0 +1,107 @@
+// Tests of names in another interface, and of changed contents, that every store must pass.
+
+import Gate
+import JOSE
+import Store
+import TestSupport
+import Testing
+
+@Suite struct AliasContractTests {
+  private static func digest(_ text: String) -> SHA256Digest { SHA256Digest(of: Array(text.utf8)) }
+
+  private static func alias(_ name: String, _ number: String) -> CallbackAlias {
+    CallbackAlias(name: digest(name), number: digest(number), service: "support é")
+  }
+
+  /// A booking with a name.
+  private static func booking(_ name: String, _ number: String, at now: Instant = .noon()) -> Booking {
+    let made = Booking.made(at: now)
+    var intent = made.intent
+    intent.alias = alias(name, number)
+    return Booking(
+      intent: intent, at: made.at, slot: made.slot, content: made.content, limits: made.limits)
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a callback is found by its name and by its number, the newest first`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    var intent = CallbackIntent.made(window: .zero)
+    intent.alias = Self.alias("one", "number")
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    let second = Booking.made("+14155550100", at: .noon(1))
+    var named = second.intent
+    named.alias = Self.alias("two", "number")
+    let booking = Booking(
+      intent: named, at: second.at, slot: second.slot, content: second.content, limits: second.limits)
+    #expect(try await store.book(booking, at: .noon(1)) == .booked)
+    #expect(try await store.begin(.made("+14155550101"), at: .noon(2)) == .begun, "without a name")
+    let other = fixture.open()
+    for store in [store, other] {
+      let found = try await store.callbacks(.name(Self.digest("one")))
+      #expect(found.map(\.id) == [intent.id])
+      #expect(found.first?.alias == Self.alias("one", "number"))
+      #expect(
+        try await store.callbacks(.numbers([Self.digest("none"), Self.digest("number")])).map(\.id)
+          == [booking.id, intent.id])
+      #expect(try await store.callbacks(.name(Self.digest("number"))).isEmpty)
+      #expect(try await store.callbacks(.numbers([])).isEmpty)
+    }
+    try await store.settle(intent.id, .accepted())
+    _ = try await store.end(booking.id, .cancelled, at: .noon(3))
+    #expect(try await store.callbacks(.numbers([Self.digest("number")])).allSatisfy { $0.alias != nil })
+    #expect(try await store.callback(intent.id, of: "ios-app")?.alias == Self.alias("one", "number"))
+    await other.close()
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a content is replaced if it is the one that was read`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let booking = Self.booking("one", "number")
+    #expect(try await store.book(booking, at: .noon()) == .booked)
+    #expect(try await store.rewrite(booking.id, from: [1], to: [2]) == false)
+    #expect(try await store.rewrite(booking.id, from: booking.content, to: [2]))
+    #expect(try await store.rewrite(booking.id, from: booking.content, to: [3]) == false)
+    #expect(try await store.scheduledAppointment(booking.id)?.content == [2])
+    let before = try await store.callback(booking.id, of: "ios-app")
+    #expect(before?.alias == Self.alias("one", "number") && before?.at == booking.at)
+    // A move leaves it, unless it says otherwise.
+    let plain = Booking.made(for: 7200, moving: booking.id, content: [9])
+    #expect(try await store.move(plain, at: .noon()).moved?.at == plain.at)
+    #expect(try await store.scheduledAppointment(booking.id)?.content == [2])
+    var replacing = Booking.made(for: 9000, moving: booking.id, content: [9])
+    replacing.replacesContent = true
+    #expect(try await store.move(replacing, at: .noon()).moved?.alias == Self.alias("one", "number"))
+    #expect(try await store.scheduledAppointment(booking.id)?.content == [9])
+    #expect(try await store.end(booking.id, .cancelled, at: .noon(1)).ended != nil)
+    #expect(try await store.rewrite(booking.id, from: [9], to: [1]) == false, "over")
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `without notices an appointment is called now, and never put off`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let booking = Self.booking("one", "number")
+    #expect(try await store.book(booking, at: .noon()) == .booked)
+    func change(_ serial: Int, snoozes: Int? = nil) -> Rescheduling {
+      Rescheduling(
+        id: booking.id, serial: serial, at: .noon(60), confirmAt: nil, deadline: .noon(260),
+        mostSnoozes: snoozes)
+    }
+    for refused in [change(0, snoozes: 3), change(1)] {
+      guard case .tooLate = try await store.reschedule(refused, at: .noon()) else {
+        Issue.record("it was changed")
+        continue
+      }
+    }
+    guard case .rescheduled(let record) = try await store.reschedule(change(0), at: .noon()) else {
+      Issue.record("it was not changed")
+      return
+    }
+    #expect(record.at == .noon(60) && record.notices == nil)
+    await store.close()
+  }
+}

@@ -192,11 +192,21 @@ let package = Package(
       ],
       swiftSettings: memorySafe),
     .target(
+      name: "GMS",
+      dependencies: [
+        "API", "Appointments", "CallbackHandlers", "Callbacks", "Callers", "Configuration", "Deciding",
+        "Delivery",
+        "Documents", "Gate", "HTTP", "HTTPServer", "Handling", "JOSE", "JSON", "Platform", "Records",
+        "Responses", "Sealing", "Serving", "Store", "Texts",
+      ],
+      swiftSettings: memorySafe),
+    .target(
       name: "Gateway",
       dependencies: [
         "API", "Admin", "Appointments", "CallbackHandlers", "Callers", "ChatDesk", "Configuration",
         "Deciding",
-        "Delivery", "Documents", "Gate", "HTTP", "HTTPServer", "Handling", "Installations", "JOSE", "JSON",
+        "Delivery", "Documents", "GMS", "Gate", "HTTP", "HTTPServer", "Handling", "Installations", "JOSE",
+        "JSON",
         "Metrics",
         "Notices", "Pages", "Platform", "PushDelivery", "Records", "Responses", "SQLiteStore", "Sealing",
         "Serving",

@@ -16,7 +16,7 @@ package import Store
 /// Everything that an appointment's call needs. No other saved value has the whole number.
 package struct AppointmentContent: Hashable, Sendable {
   /// The body for Talkdesk, as built at the booking, with the verification code.
-  package let body: [UInt8]
+  package var body: [UInt8]
   /// The number to be called.
   package let contact: E164
   /// The facts of the booking that rules read again when it is due.

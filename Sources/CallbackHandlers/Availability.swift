@@ -1,16 +1,16 @@
 // `GET /availability`: opening hours, the rest of the caller's allowances, and the slots of appointments.
 
-import API
+package import API
 import Callers
 import Configuration
 import Deciding
 import Delivery
-import Gate
+package import Gate
 package import HTTP
 package import HTTPServer
 package import Handling
 import Records
-import Responses
+package import Responses
 import Serving
 import Store
 
@@ -49,18 +49,24 @@ extension Handlers {
     }
   }
 
-  /// The slots that begin in a span and that the caller could book by time, full ones included.
   private func slots(
     in span: SlotSpan, for facts: Facts, _ visit: Visit
+  ) async throws(Problem) -> [OfferedSlot] {
+    try await slots(from: span.from, to: span.to, for: facts, visit)
+  }
+
+  /// The slots that begin in a span and that the caller could book by time, full ones included.
+  package func slots(
+    from: Instant, to: Instant, for facts: Facts, _ visit: Visit
   ) async throws(Problem) -> [OfferedSlot] {
     guard let terms = visit.generation.appointments,
       let times = visit.generation.bookableTimes(
         callerID: facts.callerID, appID: facts.appID, at: facts.instant)
     else { throw SlotSpan.problem("This server takes no appointments. Leave from and to out.") }
-    guard span.to - span.from <= Self.longestSpan else {
+    guard to - from <= Self.longestSpan else {
       throw SlotSpan.problem("Give a span of at most 31 days.")
     }
-    guard let slots = times.slots(from: span.from, to: span.to, most: Self.mostSlots) else {
+    guard let slots = times.slots(from: from, to: to, most: Self.mostSlots) else {
       throw SlotSpan.problem("This span has more than \(Self.mostSlots) slots. Give a shorter one.")
     }
     guard let first = slots.first, let last = slots.last else { return [] }

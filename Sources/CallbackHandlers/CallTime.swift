@@ -1,5 +1,6 @@
 // Judges the time that a client names for a call: now, a time that can be booked, or neither.
 
+import API
 import Configuration
 import Deciding
 import Gate
@@ -83,6 +84,7 @@ struct AppointmentTime: Sendable {
     booked.charges = intent.charges
     booked.installation = intent.installation
     booked.notifies = intent.notifies
+    booked.alias = intent.alias
     // With no places nothing is booked, and the store reports other conflicts.
     var booking = Booking(
       intent: booked, at: at, slot: slot, content: content,
@@ -96,20 +98,24 @@ struct AppointmentTime: Sendable {
     try await store.takenPlaces(in: slot...slot)[slot, default: 0] < terms.perSlot
   }
 
-  /// The next times with a free place, as texts.
-  func alternatives(_ store: some AppointmentStore) async throws(StoreError) -> [String] {
-    var found: [Slot] = []
+  /// The next times with a free place.
+  func alternatives(_ store: some AppointmentStore) async throws(StoreError) -> [Problem.Offer] {
+    var found: [Problem.Offer] = []
     var after = at
     var seen = 0
     while found.count < Self.mostAlternatives, seen < Self.mostSlots {
       let slots = times.next(after: after, most: 500)
       guard let first = slots.first, let last = slots.last else { break }
       let taken = try await store.takenPlaces(in: first.start...last.start)
-      found += slots.filter { taken[$0.start, default: 0] < terms.perSlot }
+      for slot in slots where taken[slot.start, default: 0] < terms.perSlot {
+        found.append(
+          Problem.Offer(
+            time: Instant(seconds: slot.start).rfc3339, free: terms.perSlot - taken[slot.start, default: 0]))
+      }
       seen += slots.count
       after = Instant(seconds: last.start)
     }
-    return found.prefix(Self.mostAlternatives).map { Instant(seconds: $0.start).rfc3339 }
+    return Array(found.prefix(Self.mostAlternatives))
   }
 }
 

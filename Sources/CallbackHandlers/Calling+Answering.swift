@@ -38,9 +38,11 @@ extension Handlers {
       preconditionFailure("the outcome of an appointment for an immediate callback")
     case .accepted(let createdAt):
       calling.record.callback = id.description
-      let created = CallbackDocument.created(
-        id, createdAt: createdAt, contact: order.intent.contact.masked,
-        verificationCode: pending.verificationCode)
+      let created =
+        calling.created(id, at: nil, createdAt)
+        ?? CallbackDocument.created(
+          id, createdAt: createdAt, contact: order.intent.contact.masked,
+          verificationCode: pending.verificationCode)
       return answer(&calling, created, order.intent.charges?.statuses ?? [])
     }
   }
@@ -70,7 +72,10 @@ extension Handlers {
       if problem.code == .outcomeUnknown { problem.verificationCode = code }
       return refuse(&calling, problem)
     }
-    return answer(&calling, CallbackDocument.created(record, at: calling.at, verificationCode: code), [])
+    let created =
+      calling.created(record.id, at: record.at == nil ? nil : calling.at ?? record.at, record.createdAt)
+      ?? CallbackDocument.created(record, at: calling.at, verificationCode: code)
+    return answer(&calling, created, [])
   }
 
   /// Writes the record of a success, before it leaves, and makes its answer.
@@ -81,5 +86,13 @@ extension Handlers {
     var response = response
     response.fields.append(allowances: statuses)
     return PreparedResponse(response)
+  }
+}
+
+extension Calling {
+  /// The response to a success in the form of another interface; nil for this server's own.
+  func created(_ id: CallbackID, at: Instant?, _ createdAt: Instant) -> Response? {
+    guard let call, let asked else { return nil }
+    return call.success(.init(id: id, at: at, createdAt: createdAt, request: asked))
   }
 }

@@ -64,7 +64,7 @@ extension Handlers {
         callbacks.brakes.refused(
           denial, by: decider.policy.brakes, contact: calling.record.contact, at: facts.instant)
       }
-      return .answer(refuse(&calling, Problem(denial)))
+      return .answer(refuse(&calling, await problem(denial, time, calling)))
     case .granted(let granted):
       charges = granted.charges
       guard !Task.isCancelled else { return .answer(clientLeft(calling)) }
@@ -95,8 +95,10 @@ extension Handlers {
     if let charges = intent.charges { hold.took(charges.receipts, at: now) }
     keeper?.wake(at: at)
     calling.record.callback = intent.id.description
-    let created = CallbackDocument.created(
-      intent.id, at: at, createdAt: now, contact: intent.contact.masked, verificationCode: code)
+    let created =
+      calling.created(intent.id, at: at, now)
+      ?? CallbackDocument.created(
+        intent.id, at: at, createdAt: now, contact: intent.contact.masked, verificationCode: code)
     return .booked(answer(&calling, created, charges?.statuses ?? []))
   }
 
@@ -162,6 +164,15 @@ extension Handlers {
     case .revoked: refuse(&calling, .revoked)
     case .replay(let record): replay(&calling, record)
     }
+  }
+
+  /// The problem of a denial. Another interface names times that can be booked where it is closed.
+  func problem(_ denial: Denial, _ time: AppointmentTime?, _ calling: Calling) async -> Problem {
+    var problem = Problem(denial)
+    guard calling.form != nil, denial.code == .closed, let time else { return problem }
+    // Where the store fails, the response does without.
+    do throws(StoreError) { problem.alternatives = try await time.alternatives(callbacks.store) } catch {}
+    return problem
   }
 
   /// The problem of a full slot, with alternatives.

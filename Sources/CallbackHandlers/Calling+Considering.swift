@@ -180,7 +180,8 @@ extension Handlers {
         callbacks.brakes.refused(
           denial, by: decider.policy.brakes, contact: calling.record.contact, at: facts.instant)
       }
-      return .answer(refuse(&calling, Problem(denial)))
+      let time = AppointmentTime(facts.instant, calling.generation, facts)
+      return .answer(refuse(&calling, await problem(denial, time, calling)))
     case .granted(let granted):
       guard !Task.isCancelled else { return .answer(clientLeft(calling)) }
       grant = granted

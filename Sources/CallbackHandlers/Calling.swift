@@ -32,6 +32,10 @@ struct Calling: Sendable {
   /// The time that it names for the call, to the second.
   var at: Instant?
   var record: AuditRecord
+  /// The form of another interface; nil for this server's own.
+  var call: CallForm?
+  /// What was asked for, for that form.
+  var asked: CallbackRequest?
   /// Gets the response; nil until the request waits for one.
   var responder: Responder?
 }
@@ -57,18 +61,27 @@ extension Calling: AuditedWork {
   }
 
   var needsContent: Bool { true }
+
+  var form: ResponseForm? { call?.responses }
 }
 
 extension Handlers {
   /// Answers a request for a callback. All steps without a wait run on the loop.
-  package func call(_ request: borrowing Request, _ exchange: inout Exchange) {
+  ///
+  /// - Parameter form: The form of another interface; nil for this server's own.
+  package func call(
+    _ request: borrowing Request, _ exchange: inout Exchange, as form: CallForm? = nil
+  ) {
     let generation = generations.current
     let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
     var calling = Calling(
       generation: generation, start: exchange.now, lane: exchange.loopIndex,
-      isValidation: request.query != nil && request.hasQueryItem("validate"), mayWait: exchange.mayDefer,
+      isValidation: form == nil && request.query != nil && request.hasQueryItem("validate"),
+      mayWait: exchange.mayDefer,
       record: AuditRecord(action: .callback, requestID: exchange.requestID, address: address))
     calling.record.trace = TraceContext(request)
+    calling.record.via = form?.responses.via
+    calling.call = form
     perform(calling, request, &exchange)
   }
 
@@ -87,7 +100,8 @@ extension Handlers {
       let app: App?
       do throws(Decider.Refusal) {
         app = try generation.decider.admit(
-          caller.id, to: .callback, app: request.queryItem("app"), installedFor: caller.installedFor)
+          caller.id, to: .callback, app: calling.call?.app ?? request.queryItem("app"),
+          installedFor: caller.installedFor)
       } catch {
         calling.record.note(error, generation.decider.policy)
         return .respond(refuse(&calling, error.problem))
@@ -97,13 +111,16 @@ extension Handlers {
         let terms = generation.callbackTerms.terms(of: app?.id)
         let now = Instant(circumstances.time)
         let fault = { generation.fault(inCallTime: $0, at: now) }
-        let (asked, key) = try IdempotencyKey.read(with: request) { (content) throws(Problem) in
+        let (asked, key) = try IdempotencyKey.read(
+          with: request, converting: calling.call?.content
+        ) { (content) throws(Problem) in
           try CallbackRequest(parsing: content, terms: terms, timeFault: fault)
         } laterFaults: {
           $0.at.flatMap(fault).map { [Problem.FieldProblem(name: "at", description: $0)] } ?? []
         }
         calling.record.contact = asked.maskedContact
         calling.at = asked.at
+        if calling.call != nil { calling.asked = asked }
         var facts = generation.facts(
           .callback, caller, app: app, address: circumstances.address, request, at: circumstances.time)
         facts.phone = asked.contactNumber
@@ -132,6 +149,7 @@ extension Handlers {
       deadline: facts.instant.advanced(by: terms.timeout))
     intent.installation = caller.installation?.installation.identity
     intent.notifies = calling.generation.notified(caller)
+    intent.alias = calling.call?.alias(intent)
     return RequestedCallback(
       request: asked, key: key, caller: caller, carriesCode: own.addsVerificationCode, facts: facts,
       intent: intent, deadline: calling.start + terms.timeout)

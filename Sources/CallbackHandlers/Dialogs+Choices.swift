@@ -127,7 +127,7 @@ extension Handlers {
       appointments.watch.changed(record)
       keeper?.wake(at: at)
     // Another answer to the same notice was faster.
-    case .tooLate(let record) where record.notices?.serial != subject.serial: throw .noNotice
+    case .tooLate(let record) where record.notices?.serial ?? 0 != subject.serial: throw .noNotice
     case .tooLate(let record): throw record.status == .scheduled ? .tooLate(record) : .noNotice
     case .missing: throw .noNotice
     }
@@ -139,7 +139,8 @@ extension Handlers {
   func end(_ subject: DialogSubject, _ visit: DialogVisit) async throws(Problem) -> StoredCallback {
     do throws(Problem) {
       return try await cancel(
-        subject.record, answering: subject.serial, visit.generation, visit.context, visit.responder)
+        subject.record, answering: subject.record.notices == nil ? nil : subject.serial, visit.generation,
+        visit.context, visit.responder)
     } catch {
       // The call began meanwhile or another answer was faster, which spends the notice.
       throw error.code == .tooLate ? .noNotice : error

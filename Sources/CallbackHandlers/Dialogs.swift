@@ -5,6 +5,7 @@ import Appointments
 import Callers
 import Configuration
 import Deciding
+import Delivery
 import Gate
 package import HTTP
 package import HTTPServer
@@ -17,6 +18,7 @@ import Records
 import Responses
 import Serving
 import Store
+import Texts
 
 /// A request for a dialog.
 struct DialogVisit: Sendable {
@@ -50,6 +52,12 @@ extension Handlers {
     _ id: String, _ action: String, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     let generation = generations.current
+    let isGMS = generation.configuration.gms != nil
+    // GMS clients send GET for everything.
+    if request.method == .get, !isGMS {
+      return exchange.respond(
+        Problem.methodNotAllowed("POST, OPTIONS").response(requestID: exchange.requestID))
+    }
     let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
     let context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
     let asked = DialogAction(rawValue: action)
@@ -70,7 +78,10 @@ extension Handlers {
       var visit = visit
       do throws(Problem) {
         let informs = [Notice.Action.access, .changed, .expired].contains { $0.rawValue == action }
-        let response = try await answer(&visit, NoticeID(id), asked, informs: informs)
+        var response = try await answer(&visit, NoticeID(id), asked, asks: action, informs: informs)
+        if isGMS, response.status == .noContent, let id = NoticeID(id) {
+          response = Self.response(.done(Self.text(action, generation), id))
+        }
         if let line = visit.line { audit.append(line, since: start, lane: lane) }
         responder.respond(response)
       } catch {
@@ -94,15 +105,24 @@ extension Handlers {
   // MARK: The notice
 
   private func answer(
-    _ visit: inout DialogVisit, _ id: NoticeID?, _ action: DialogAction?, informs: Bool
+    _ visit: inout DialogVisit, _ id: NoticeID?, _ action: DialogAction?, asks name: String, informs: Bool
   ) async throws(Problem) -> Response {
     guard let id else { throw await unknown(visit) }
+    let isGMS = visit.generation.configuration.gms != nil
+    let isPosition = isGMS && name.hasSameBytes(as: Self.queuePosition)
     guard let found = try await visit.push.notices.find(id.exposed) else {
+      if isGMS, let record = try await aliased(id) {
+        guard !isPosition else { return Self.position }
+        guard !informs else { return Self.empty }
+        return try await answer(&visit, id, action, of: record)
+      }
       // A claim is no appointment: its app claims the token elsewhere.
       guard try await visit.push.book.isKnown(id) else { throw await unknown(visit) }
+      guard !isPosition else { return Self.position }
       guard informs else { throw .noNotice }
       return Self.empty
     }
+    guard !isPosition else { return Self.position }
     visit.line?.installation = found.notice.installation.description
     // What only informs the app needs no answer.
     guard !informs else { return Self.empty }
@@ -117,6 +137,52 @@ extension Handlers {
       &visit, action,
       DialogSubject(
         id: id, serial: found.notice.serial, record: record, at: at, snoozes: notices.snoozes))
+  }
+
+  // MARK: GMS
+
+  /// What clients of GMS ask for while they wait.
+  private static let queuePosition = "check-queue-position"
+  /// Talkdesk tells no queue.
+  private static let position = CallbackDocument.response([
+    "_position": "0", "_eta": "0", "_total_waiting": "0", "_agent_ready_threshold_passed": "false",
+  ])
+
+  /// What a client of GMS shows where other apps get no content.
+  private static func text(_ action: String, _ generation: Generation) -> String {
+    let texts = generation.configuration.notices?.texts
+    switch Notice.Action(rawValue: action) {
+    case .access: return texts?.access ?? "Your secure connection is ready."
+    case .expired: return texts?.expired ?? "We could not call you in time."
+    case .changed, .confirm, .confirmWithCode: return texts?.changed ?? "Your callback has changed."
+    case nil:
+      return DialogAction(rawValue: action) == .snooze
+        ? "We will call you later" : "Your callback is cancelled"
+    }
+  }
+
+  /// The callback that a client of another interface knows by this id.
+  private func aliased(_ id: NoticeID) async throws(Problem) -> StoredCallback? {
+    do throws(StoreError) {
+      return try await callbacks.store.callbacks(.name(id.digest)).first
+    } catch {
+      throw .noRecords
+    }
+  }
+
+  /// Answers an action with the id that the callback got at its creation. It is good until the callback ends.
+  private func answer(
+    _ visit: inout DialogVisit, _ id: NoticeID, _ action: DialogAction?, of record: StoredCallback
+  ) async throws(Problem) -> Response {
+    visit.line?.via = .gms
+    visit.line?.note(record)
+    guard let action, record.status == .scheduled, let at = record.at else { throw .noNotice }
+    return try await answer(
+      &visit, action,
+      DialogSubject(
+        id: id, serial: record.notices?.serial ?? 0, record: record, at: at,
+        // Without notices nobody would be asked again.
+        snoozes: record.notices?.snoozes ?? .max))
   }
 
   /// Counts an id that is not known, for its address.

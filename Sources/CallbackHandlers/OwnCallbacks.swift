@@ -1,24 +1,25 @@
 // The endpoints for a caller's own callbacks: reads one, waits for a change, lists appointments, and moves or cancels one.
 
-import API
-import Appointments
+package import API
+package import Appointments
 import Callbacks
 import Callers
 import Configuration
 import Deciding
 import Delivery
-import Gate
+package import Gate
 package import HTTP
 package import HTTPServer
 package import Handling
 import Installations
+import JOSE
 import JSON
 import Platform
-import Records
+package import Records
 import Responses
 import Sealing
-import Serving
-import Store
+package import Serving
+package import Store
 import Texts
 
 extension Handlers {
@@ -171,43 +172,46 @@ extension Handlers {
       let at = try CallbackChange(parsing: request.content).at
       let record = try await record(id, of: caller)
       line?.note(record)
-      guard record.status == .scheduled else { throw .tooLate(record) }
-      let app: App?
-      do throws(Decider.Refusal) {
-        app = try decider.admit(
-          caller.id, to: .callback, app: record.appID.map { .value($0) } ?? .absent,
-          installedFor: caller.installedFor)
-      } catch {
-        line?.note(error, decider.policy)
-        throw error.problem
-      }
-      let now = Instant(clock.unixTime)
-      if let fault = visit.generation.fault(inAppointment: at, at: now) {
-        throw .invalid([.init(name: "at", description: fault)])
-      }
-      var facts = visit.generation.facts(
-        .callback, caller, app: app, address: visit.address, visit.request, at: clock.unixTime)
-      facts.at = at
-      let moved = try await move(record, to: at, facts, visit, &line)
+      let moved = try await change(record, AppointmentChange(at: at), visit, &line)
       return CallbackDocument.response(document(of: moved, visit))
     }
   }
 
+  /// Changes an appointment, unless app, rules or store forbid it.
+  package func change(
+    _ record: StoredCallback, _ change: AppointmentChange, _ visit: Visit, _ line: inout AuditRecord?
+  ) async throws(Problem) -> StoredCallback {
+    let (decider, caller) = (visit.generation.decider, visit.caller)
+    guard record.status == .scheduled else { throw .tooLate(record) }
+    let app: App?
+    do throws(Decider.Refusal) {
+      app = try decider.admit(
+        caller.id, to: .callback, app: record.appID.map { .value($0) } ?? .absent,
+        installedFor: caller.installedFor)
+    } catch {
+      line?.note(error, decider.policy)
+      throw error.problem
+    }
+    guard let at = change.at else { return try await rewrite(record, change, visit) }
+    let now = Instant(clock.unixTime)
+    if let fault = visit.generation.fault(inAppointment: at, at: now) {
+      throw .invalid([.init(name: "at", description: fault)])
+    }
+    var facts = visit.generation.facts(
+      .callback, caller, app: app, address: visit.address, visit.request, at: clock.unixTime)
+    facts.at = at
+    return try await move(record, to: at, change, facts, visit, &line)
+  }
+
   /// Asks the rules, and has the store move the appointment.
   private func move(
-    _ record: StoredCallback, to at: Instant, _ facts: Facts, _ visit: Visit, _ line: inout AuditRecord?
+    _ record: StoredCallback, to at: Instant, _ change: AppointmentChange, _ facts: Facts, _ visit: Visit,
+    _ line: inout AuditRecord?
   ) async throws(Problem) -> StoredCallback {
     let decider = visit.generation.decider
     var facts = facts
     let (kept, sealed) = try await content(of: record, visit.context)
-    let objection: String?
-    do throws(StoreError) {
-      objection = try await setting(visit.generation).objection(to: record, kept)
-    } catch {
-      callbacks.log.storeFailed(error, doing: "move", visit.context)
-      throw .noRecords
-    }
-    if let objection { throw Problem(.denied, "Not any more: \(objection).") }
+    try await check(record, kept, visit)
     facts.phone = kept.contact
     let limits = visit.generation.configuration.callbacks
     let ruling = try await decider.ruleAgain(
@@ -216,7 +220,12 @@ extension Handlers {
     line?.reason = ruling.reason
     if case .refused(let denial) = ruling.concluded() {
       logRefusal(denial, of: facts, by: decider.policy, visit.context)
-      throw Problem(denial)
+      var problem = Problem(denial)
+      if line?.via != nil, denial.code == .closed, let time = AppointmentTime(at, visit.generation, facts) {
+        // Where the store fails, the response does without.
+        do throws(StoreError) { problem.alternatives = try await time.alternatives(callbacks.store) } catch {}
+      }
+      throw problem
     }
     guard let time = AppointmentTime(at, visit.generation, facts) else {
       preconditionFailure("a time that was judged without appointments")
@@ -225,10 +234,13 @@ extension Handlers {
       id: record.id, callerID: record.callerID, subject: record.subject, appID: record.appID,
       contact: kept.contact, key: nil, terms: kept.terms, deadline: at)
     intent.notifies = visit.generation.notified(visit.caller)
+    let rewritten = try self.rewritten(kept, change, record.id)
+    var booking = time.booking(intent, content: rewritten ?? sealed)
+    booking.replacesContent = rewritten != nil
     let result: MoveResult
     do throws(StoreError) {
       result = try await callbacks.store.move(
-        time.booking(intent, content: sealed), at: Instant(clock.unixTime))
+        booking, at: Instant(clock.unixTime))
     } catch {
       callbacks.log.storeFailed(error, doing: "move", visit.context)
       throw .notChanged(error)
@@ -245,8 +257,58 @@ extension Handlers {
     }
   }
 
+  /// Checks that an appointment may still be made.
+  private func check(
+    _ record: StoredCallback, _ content: AppointmentContent, _ visit: Visit
+  ) async throws(Problem) {
+    let objection: String?
+    do throws(StoreError) {
+      objection = try await setting(visit.generation).objection(to: record, content)
+    } catch {
+      callbacks.log.storeFailed(error, doing: "move", visit.context)
+      throw .noRecords
+    }
+    if let objection { throw Problem(.denied, "Not any more: \(objection).") }
+  }
+
+  /// How often another change of the content may be faster.
+  private static let mostRewrites = 5
+
+  /// Changes the content of an appointment, and leaves its time.
+  private func rewrite(
+    _ record: StoredCallback, _ change: AppointmentChange, _ visit: Visit
+  ) async throws(Problem) -> StoredCallback {
+    for _ in 0..<Self.mostRewrites {
+      let (kept, sealed) = try await content(of: record, visit.context)
+      try await check(record, kept, visit)
+      guard let rewritten = try rewritten(kept, change, record.id) else { return record }
+      do throws(StoreError) {
+        if try await callbacks.store.rewrite(record.id, from: sealed, to: rewritten) { return record }
+      } catch {
+        callbacks.log.storeFailed(error, doing: "rewrite", visit.context)
+        throw .notChanged(error)
+      }
+    }
+    throw Problem(.storeUnavailable, "Others change this appointment now. Try again.", retryAfter: 1)
+  }
+
+  /// The changed content of an appointment, sealed; nil where the change leaves it.
+  private func rewritten(
+    _ content: AppointmentContent, _ change: AppointmentChange, _ id: CallbackID
+  ) throws(Problem) -> [UInt8]? {
+    guard let body = try change.body?(content), let keys = appointments.keys else { return nil }
+    var content = content
+    content.body = body
+    do throws(OpenSSLError) {
+      return try content.sealed(with: keys, for: id)
+    } catch {
+      log.write(.error, "an appointment could not be sealed", ["error.message": "\(error)"])
+      throw .unreadable
+    }
+  }
+
   /// The content of an appointment, opened and as it is sealed.
-  func content(
+  package func content(
     of record: StoredCallback, _ context: RequestContext
   ) async throws(Problem) -> (AppointmentContent, sealed: [UInt8]) {
     let kept: DueAppointment?
@@ -288,7 +350,7 @@ extension Handlers {
   /// Ends an appointment as `cancelled`, and returns its record. One that is cancelled already stays so.
   ///
   /// - Parameter serial: The serial number of the notice that asked for an answer, of which one counts; nil for a request.
-  func cancel(
+  package func cancel(
     _ record: StoredCallback, answering serial: Int? = nil, _ generation: Generation,
     _ context: RequestContext, _ responder: Responder
   ) async throws(Problem) -> StoredCallback {
@@ -341,9 +403,22 @@ extension Handlers {
   }
 }
 
+/// Another time or content of an appointment.
+package struct AppointmentChange: Sendable {
+  /// The new time; nil where it stays.
+  package var at: Instant?
+  /// Makes the new body for Talkdesk; nil where it stays.
+  package var body: (@Sendable (AppointmentContent) throws(Problem) -> [UInt8])?
+
+  package init(at: Instant?, body: (@Sendable (AppointmentContent) throws(Problem) -> [UInt8])? = nil) {
+    self.at = at
+    self.body = body
+  }
+}
+
 extension AuditRecord {
   /// Notes the callback that a request is about.
-  mutating func note(_ record: StoredCallback) {
+  package mutating func note(_ record: StoredCallback) {
     callback = record.id.description
     contact = record.contact
     app = record.appID

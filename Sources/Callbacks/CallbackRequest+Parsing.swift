@@ -3,7 +3,7 @@
 package import API
 import Configuration
 package import Gate
-import JSON
+package import JSON
 
 extension CallbackRequest {
   /// Reads a request's content in either form and checks all of it.
@@ -20,7 +20,7 @@ extension CallbackRequest {
 
   /// The object of a request's content.
   /// - Parameter member: The member that it has to have, for clients that send something else.
-  static func object(parsing content: [UInt8], holding member: String) throws(Problem) -> JSONObject {
+  package static func object(parsing content: [UInt8], holding member: String) throws(Problem) -> JSONObject {
     guard content.count <= CallbackLimits.contentBytes else {
       throw Problem(
         .contentTooLarge, "The body of a callback request has at most \(CallbackLimits.contentBytes) bytes.")

@@ -43,6 +43,9 @@ package struct CallbackRequest: Sendable, Equatable {
     return Hex.encode(SHA256.digest(asked))
   }
 
+  /// The names and values of the client's fields, in their order.
+  package var context: [(name: String, value: String)] { fields.map { ($0.name, $0.value) } }
+
   /// The contact's number as answers and logs may show it: `+*********00`.
   package var maskedContact: String { contactNumber.masked }
 

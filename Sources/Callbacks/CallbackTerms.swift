@@ -2,6 +2,7 @@
 
 package import Configuration
 package import Gate
+import Texts
 
 /// The operator's terms for an app's callbacks: the account's numbers and the context.
 package struct CallbackTerms: Sendable {
@@ -14,6 +15,16 @@ package struct CallbackTerms: Sendable {
   let schema: Configuration.ContextSchema?
   /// Whether callbacks of installations carry a verification code, so that no client may send such a field.
   package let addsVerificationCode: Bool
+
+  /// Whether the server adds a field of this name.
+  package func adds(_ name: String) -> Bool {
+    schema?.additions.contains { $0.name.hasSameBytes(as: name) } == true || addsCode(name)
+  }
+
+  /// Whether it is a field of the verification code that the server adds.
+  package func addsCode(_ name: String) -> Bool {
+    addsVerificationCode && ContextField.verificationNames.contains { $0.hasSameBytes(as: name) }
+  }
 
   /// Makes terms.
   package init(

@@ -10,16 +10,14 @@ import Texts
 struct ContextReader {
   private static let properties = ["name", "display_name", "tooltip_text", "data_type", "value"]
 
-  let schema: Configuration.ContextSchema?
-  /// Whether the server itself may add the fields of a verification code.
-  let addsVerificationCode: Bool
+  private let terms: CallbackTerms
+  private var schema: Configuration.ContextSchema? { terms.schema }
   var problems: FieldProblems
   private(set) var fields: [ContextField] = []
   private var names: Set<[UInt8]> = []
 
   init(_ terms: CallbackTerms, problems: FieldProblems) {
-    schema = terms.schema
-    addsVerificationCode = terms.addsVerificationCode
+    self.terms = terms
     self.problems = problems
   }
 
@@ -119,7 +117,7 @@ struct ContextReader {
       problems.add(path(), "Give the field a name.")
       return false
     }
-    if isReserved(name) {
+    if terms.adds(name) {
       problems.add(path(), "The server adds this field itself. Leave it out.")
       return false
     }
@@ -133,13 +131,6 @@ struct ContextReader {
       return false
     }
     return true
-  }
-
-  /// Whether the server adds a field of this name.
-  private func isReserved(_ name: String) -> Bool {
-    schema?.additions.contains { $0.name.hasSameBytes(as: name) } == true
-      || addsVerificationCode
-        && ContextField.verificationNames.contains { $0.hasSameBytes(as: name) }
   }
 
   private mutating func check(

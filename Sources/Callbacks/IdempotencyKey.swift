@@ -72,13 +72,16 @@ extension IdempotencyKey {
   /// Reads a request's content and its key. Everything that is wrong with either is in one problem.
   ///
   /// - Parameters:
+  ///   - converting: Turns the content of another interface, whose type it checks, into JSON.
   ///   - content: Reads the content.
   ///   - laterFaults: What a later step will refuse in this content. The response to an invalid key names it, too.
   package static func read<Content>(
-    with request: borrowing Request, _ content: ([UInt8]) throws(Problem) -> Content,
+    with request: borrowing Request,
+    converting: ((borrowing Request) throws(Problem) -> [UInt8])? = nil,
+    _ content: ([UInt8]) throws(Problem) -> Content,
     laterFaults: (Content) -> [Problem.FieldProblem] = { _ in [] }
   ) throws(Problem) -> (Content, IdempotencyKey?) {
-    try JSONContent.check(request)
+    if converting == nil { try JSONContent.check(request) }
     var key: IdempotencyKey?
     var keyProblem: Problem?
     do throws(Problem) {
@@ -87,7 +90,9 @@ extension IdempotencyKey {
       keyProblem = error
     }
     do throws(Problem) {
-      let asked = try content(request.content)
+      let octets: [UInt8]
+      if let converting { octets = try converting(request) } else { octets = request.content }
+      let asked = try content(octets)
       if var keyProblem {
         keyProblem.fields.insert(contentsOf: laterFaults(asked), at: 0)
         throw keyProblem

@@ -40,6 +40,8 @@ public struct Configuration: Sendable {
   public package(set) var callbacks: Callbacks
   /// Which times may be booked for callbacks; nil: none.
   public package(set) var appointments: Appointments?
+  /// What GMS clients may ask for; nil: nothing.
+  public package(set) var gms: GMS?
   /// How devices get notices; nil: they get none.
   public package(set) var notices: Notices?
   /// The chat desks, in the order written.

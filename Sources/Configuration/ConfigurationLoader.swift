@@ -101,7 +101,7 @@ extension ConfigurationBuilder {
       callers: callers, allowAnonymous: allowAnonymous, apps: apps,
       enrolmentApp: partial.sections["apps"] == nil ? Self.sampleID : nil, policy: policy,
       callbacks: callbacks(),
-      appointments: appointments(keptIn: store, notices), notices: notices, desks: desks,
+      appointments: appointments(keptIn: store, notices), gms: gms(apps), notices: notices, desks: desks,
       allowedOrigins: allowedOrigins(), store: store,
       storeKeys: storeKeys(), limits: limits(),
       origins: origins(),

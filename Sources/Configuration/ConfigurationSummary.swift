@@ -48,6 +48,10 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
     facts.append(("callers", callers.isEmpty ? "none" : callers.joined(separator: ", ")))
     facts.append(
       ("apps", configuration.apps.isEmpty ? "none" : configuration.apps.map(\.id).joined(separator: ", ")))
+    if let gms = configuration.gms {
+      let services = gms.services.map { "\($0.key) (app \($0.value.app))" }
+      facts.append(("gms", services.sorted().joined(separator: ", ")))
+    }
     if !configuration.desks.isEmpty {
       facts.append(("desks", configuration.desks.map { "\($0.id) (\($0.url))" }.joined(separator: ", ")))
     }

@@ -6,7 +6,7 @@ extension PartialConfiguration {
   /// The sections that are not a tree of settings.
   static let ownSections = [
     "callers", "apps", "rules", ConfigurationBuilder.brakesSection, ConfigurationBuilder.appointmentsSection,
-    ConfigurationBuilder.desksSection,
+    ConfigurationBuilder.desksSection, ConfigurationBuilder.gmsSection,
   ]
 
   /// The settings in a YAML file. Unknown keys are problems.

@@ -74,6 +74,18 @@ extension Settings {
     Setting(
       "appointments.confirm.snoozes", default: "3", example: "3",
       "How often the customer can put a call off: 0 to 10."), .number(0...10, of: "a number of times"))
+  static let gmsApp = TypedSetting(
+    Setting(
+      "gms.services.*.app", required: "write app: and the name of an app", example: "shop",
+      "The app that a service of Genesys Mobile Services stands for. The name of the service is the one that the clients use."
+    ),
+    TextForm.text)
+  static let gmsQueries = TypedSetting(
+    Setting(
+      "gms.services.*.query_by_number", default: "false", example: "true",
+      "Whether callers without a subject of their own (Basic, API key, anonymous) find the callbacks that they made by the number. "
+        + "Who has the app's password can then read and cancel callbacks by a stranger's number."),
+    TextForm.boolean)
   static let deskKind = TypedSetting(
     Setting(
       "desks.*.kind", required: "write kind: sendbird", example: "sendbird",
@@ -248,7 +260,8 @@ extension Settings {
   static let structured: [Setting] = [
     brakePerDay.setting, brakePer5m.setting, brakePerHour.setting, slot.setting, perSlot.setting,
     horizon.setting, earliest.setting, late.setting, perNumber.setting, confirmBefore.setting,
-    confirmSilence.setting, confirmSnooze.setting, confirmSnoozes.setting, deskKind.setting,
+    confirmSilence.setting, confirmSnooze.setting, confirmSnoozes.setting, gmsApp.setting, gmsQueries.setting,
+    deskKind.setting,
     deskApplication.setting, deskToken.setting, deskTokenLife.setting, deskUserID.setting, deskURL.setting,
     deskAPIToken.setting, deskAPIURL.setting,
     callerID.setting,

@@ -28,6 +28,7 @@ public struct FieldName: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
 extension FieldName {
   public static let accept = FieldName("Accept")
   public static let accessControlRequestMethod = FieldName("Access-Control-Request-Method")
+  public static let apiKey = FieldName("apikey")
   public static let authorization = FieldName("Authorization")
   public static let contentEncoding = FieldName("Content-Encoding")
   public static let contentType = FieldName("Content-Type")

@@ -12,9 +12,12 @@ package protocol AuditedWork: RequestWork {
   /// The loop it came on.
   var lane: Int { get }
   var record: AuditRecord { get set }
+  /// The form of another interface; nil for this server's own.
+  var form: ResponseForm? { get }
 }
 
 extension AuditedWork {
+  package var form: ResponseForm? { nil }
   package var address: IPAddress { record.clientAddress }
   package var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
 
@@ -35,6 +38,9 @@ extension Handlers {
     work.record.code = problem.code
     work.record.rule = problem.rule
     audit.append(work.record, since: work.start, lane: work.lane)
-    return PreparedResponse(problem.response(requestID: work.record.requestID))
+    guard let form = work.form else {
+      return PreparedResponse(problem.response(requestID: work.record.requestID))
+    }
+    return PreparedResponse(form.problem(problem, work.record.requestID))
   }
 }

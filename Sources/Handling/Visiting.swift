@@ -29,7 +29,7 @@ extension Handlers {
   ///   it always does.
   package func visit(
     _ request: borrowing Request, _ exchange: inout Exchange, as action: AuditedAction? = nil,
-    readsContent: Bool = false,
+    readsContent: Bool = false, form: ResponseForm? = nil,
     _ answer: @escaping @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response
   ) {
     let generation = generations.current
@@ -37,11 +37,12 @@ extension Handlers {
     let context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
     var record = action.map { AuditRecord(action: $0, requestID: exchange.requestID, address: address) }
     record?.trace = context.trace
+    record?.via = form?.via
     perform(
       Visiting(
         generation: generation, address: address, context: context, mayWait: exchange.mayDefer,
         start: exchange.now, lane: exchange.loopIndex, record: record,
-        needsContent: readsContent || record != nil, answer: answer
+        needsContent: readsContent || record != nil, form: form, answer: answer
       ), request, &exchange
     )
   }
@@ -59,6 +60,8 @@ private struct Visiting: RequestWork {
   /// Nil where looking is not audited.
   let record: AuditRecord?
   let needsContent: Bool
+  /// The form of another interface; nil for this server's own.
+  let form: ResponseForm?
   /// Makes the response, and notes in the record what it is about.
   let answer: @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response
 
@@ -79,7 +82,8 @@ private struct Visiting: RequestWork {
       record.reason = reason ?? record.reason
       handlers.audit.append(record, since: start, lane: lane)
     }
-    return PreparedResponse(problem.response(requestID: context.requestID))
+    guard let form else { return PreparedResponse(problem.response(requestID: context.requestID)) }
+    return PreparedResponse(form.problem(problem, context.requestID))
   }
 
   func begin(

@@ -7,9 +7,9 @@ import JSON
 
 /// A slot of appointments, and how many places it has.
 package struct OfferedSlot {
-  let slot: Slot
-  let free: Int
-  let total: Int
+  package let slot: Slot
+  package let free: Int
+  package let total: Int
 
   /// A slot with its free places and all of them.
   package init(slot: Slot, free: Int, total: Int) {

@@ -6,7 +6,7 @@ package import Store
 extension Problem {
   /// A time is fully booked.
   /// - Parameter alternatives: The next times that can be booked.
-  package static func slotFull(_ alternatives: [String]) -> Problem {
+  package static func slotFull(_ alternatives: [Offer]) -> Problem {
     var problem = Problem(
       .slotFull,
       alternatives.isEmpty

@@ -47,7 +47,7 @@ import Testing
     #expect(!asked.isEmpty)
     for id in asked { #expect(ids.contains(id), "\(id)") }
     let inputs = DemoClient.page.matches(of: /<(?:input|select) id="([a-z-]+)"/).map { String($0.1) }
-    #expect(inputs.count == 11)
+    #expect(inputs.count == 12)
     for id in inputs { #expect(DemoClient.page.contains("<label for=\"\(id)\">")) }
   }
 

@@ -55,7 +55,7 @@ package struct APIDocument: Sendable {
     credential, a full phone number or Talkdesk's own words. Every response has `X-Request-Id`. A request may bring its own \
     `X-Request-Id`, and a W3C `traceparent`.
 
-    Every path with GET also has HEAD, which returns the same response without a body. Every path has OPTIONS. Web pages of the \
+    Every path with GET also has HEAD, which returns the same response without a body; the dialogs have none. Every path has OPTIONS. Web pages of the \
     origins in `cors.origins` may use the endpoints below Tokens and Callbacks.
     """
 
@@ -215,6 +215,7 @@ extension APIOperation.Tag {
     case .tokens: "Talkdesk ID access tokens for apps."
     case .callbacks: "Calls from Talkdesk to customers, for apps without a token."
     case .tickets: "Tickets of a chat desk, for signed-in users."
+    case .gms: "The callback services of Genesys Mobile Services, for apps that know them."
     case .installations: "A credential for each phone, instead of one password in every app."
     case .health: "Health checks for platforms and load balancers."
     case .operators: "Metrics, state, kill switch and explanations, for the operators of this server."

@@ -10,6 +10,7 @@ package struct APIOperation: Sendable {
     case tokens = "Tokens"
     case callbacks = "Callbacks"
     case tickets = "Tickets"
+    case gms = "GMS"
     case installations = "Installations"
     case health = "Health"
     case operators = "Operators"

@@ -10,10 +10,11 @@ import JSON
 enum APISchemas {
   /// All of them, by name, in the order of the document.
   static let all: [(name: String, schema: JSONValue)] =
-    ([problem] + values + tokens + callbacks + tickets + installations + push + health + operators).map {
-      name, schema in
-      (name, ofRequests.contains(name) ? schema : opened(schema))
-    }
+    ([problem] + values + tokens + callbacks + tickets + gms + installations + push + health + operators).map
+  {
+    name, schema in
+    (name, ofRequests.contains(name) ? schema : opened(schema))
+  }
 
   /// The schemas of request bodies.
   static let ofRequests: Set<String> = [

@@ -33,26 +33,30 @@ package final class Endpoint: Sendable {
   /// Whether browsers may keep a response to an app.
   package let isKept: Bool
   package let operations: [APIOperation]
+  /// Whether HEAD uses the operation of GET.
+  private let takesHead: Bool
   /// The methods it knows, for `Allow` (RFC 9110 §10.2.1): those described, HEAD beside GET, and OPTIONS.
   package let allowed: String
 
   package init(
-    paths: [String], for audience: Audience, auditing: Auditing, isKept: Bool, operations: [APIOperation]
+    paths: [String], for audience: Audience, auditing: Auditing, isKept: Bool, takesHead: Bool = true,
+    operations: [APIOperation]
   ) {
+    self.takesHead = takesHead
     self.paths = paths
     self.audience = audience
     self.auditing = auditing
     self.isKept = isKept
     self.operations = operations
     let methods = operations.flatMap { operation in
-      operation.method == .get ? ["GET", "HEAD"] : [operation.method.rawValue]
+      operation.method == .get && takesHead ? ["GET", "HEAD"] : [operation.method.rawValue]
     }
     allowed = (methods + ["OPTIONS"]).joined(separator: ", ")
   }
 
-  /// The index of a method's operation; nil for an unsupported method. HEAD uses the operation of GET.
+  /// The index of a method's operation; nil for an unsupported method. HEAD uses the operation of GET where it may.
   package func operation(for method: Method) -> Int? {
-    let method = method == .head ? .get : method
+    let method = method == .head && takesHead ? .get : method
     return operations.firstIndex { $0.method == method }
   }
 

@@ -72,7 +72,7 @@ extension Problem.Code {
         self, "Wait for the first response, or retry a little later with the same key.", retryAfter: 1)
     case .slotFull:
       var problem = Problem(self, "Choose another time. See alternatives.")
-      problem.alternatives = ["2026-11-23T15:15:00Z", "2026-11-23T15:45:00Z"]
+      problem.alternatives = ["2026-11-23T15:15:00Z", "2026-11-23T15:45:00Z"].map { .init(time: $0, free: 1) }
       return problem
     case .tooLate:
       return Problem(self, "This callback cannot be moved or cancelled now. Read its record.")

@@ -78,8 +78,21 @@ public struct Problem: Error, Sendable {
   public var nextOpen: String?
   /// The id of the callback this is about.
   public var id: String?
-  /// Times that can be booked instead, RFC 3339.
-  package var alternatives: [String]?
+  /// A time that can be booked instead.
+  package struct Offer: Hashable, Sendable {
+    /// RFC 3339.
+    package let time: String
+    /// How many places are left.
+    package let free: Int
+
+    package init(time: String, free: Int) {
+      self.time = time
+      self.free = free
+    }
+  }
+
+  /// Times that can be booked instead. The document names them for a full time alone.
+  package var alternatives: [Offer]?
   /// The verification code of that callback, which may ring.
   package var verificationCode: String?
   /// Whether the client has gone, so that no one reads the response. Its status is then 499, as in nginx: not
@@ -114,7 +127,9 @@ public struct Problem: Error, Sendable {
     if let retryAfter { document["retry_after"] = .number(JSONNumber(Int64(retryAfter))) }
     if let nextOpen { document["next_open"] = .string(nextOpen) }
     if let id { document["id"] = .string(id) }
-    if let alternatives { document["alternatives"] = .array(alternatives.map { .string($0) }) }
+    if code == .slotFull, let alternatives {
+      document["alternatives"] = .array(alternatives.map { .string($0.time) })
+    }
     if let verificationCode { document["verification_code"] = .string(verificationCode) }
     return document.serialized()
   }

@@ -136,13 +136,26 @@ package final class Authenticator: Sendable {
               : "The Authorization header is neither Basic nor Bearer."))
       }
     }
-    if let range = request.value(of: .xAPIKey) {
-      return key(SHA256Digest(of: request.head.span.extracting(range)), circumstances)
+    let own = request.value(of: .xAPIKey).map { SHA256Digest(of: request.head.span.extracting($0)) }
+    if let range = gmsKey(request) {
+      let digest = SHA256Digest(of: request.head.span.extracting(range))
+      guard own == nil || own == digest else {
+        return .refused(unauthenticated("The headers apikey and X-API-Key have different keys."))
+      }
+      return key(digest, circumstances)
     }
+    if let own { return key(own, circumstances) }
     guard allowsAnonymous else {
       return .refused(unauthenticated("Send the credentials that this server's operator gave you."))
     }
     return .caller(anonymous)
+  }
+
+  /// The key in the header that GMS clients use, where they send requests to.
+  private func gmsKey(_ request: borrowing Request) -> Range<Int>? {
+    guard let range = request.value(of: .apiKey), request.head[request.path].starts(with: "/genesys/".utf8)
+    else { return nil }
+    return range
   }
 
   /// Whether no caller is configured. The sandbox's own users are none.

@@ -3,6 +3,7 @@
 import API
 import Admin
 import CallbackHandlers
+import GMS
 import Gate
 import HTTP
 import HTTPServer
@@ -91,10 +92,53 @@ extension ServedEndpoint {
       .clients(.notice) { handlers, request, parameters, exchange in
         handlers.showNotice(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
       }),
+    // Before the dialogs, whose paths have the same form. A name or an id that does not decode is none.
+    ServedEndpoint(
+      "/genesys/1/service/callback", for: .apps,
+      .clients(.gmsFindAll) { handlers, request, _, exchange in
+        handlers.findGMS(in: nil, request, &exchange)
+      }),
+    ServedEndpoint(
+      "/genesys/1/service/callback/{name}", for: .apps, auditing: .some([.post: .callback]),
+      .clients(.gmsFind) { handlers, request, parameters, exchange in
+        handlers.findGMS(in: .some(request.percentDecoded(parameters[0])), request, &exchange)
+      },
+      .clients(.gmsCreate) { handlers, request, parameters, exchange in
+        handlers.createGMS(request.percentDecoded(parameters[0]), request, &exchange)
+      }),
+    ServedEndpoint(
+      "/genesys/1/service/callback/{name}/availability", for: .apps,
+      .clients(.gmsAvailability) { handlers, request, parameters, exchange in
+        handlers.showGMSAvailability(
+          request.percentDecoded(parameters[0]), isSecond: false, request, &exchange)
+      }),
+    ServedEndpoint(
+      "/genesys/2/service/callback/{name}/availability", for: .apps,
+      .clients(.gmsAvailability2) { handlers, request, parameters, exchange in
+        handlers.showGMSAvailability(
+          request.percentDecoded(parameters[0]), isSecond: true, request, &exchange)
+      }),
+    ServedEndpoint(
+      "/genesys/1/service/callback/{name}/{id}", for: .apps,
+      auditing: .some([.put: .change, .delete: .cancel]),
+      .clients(.gmsChange) { handlers, request, parameters, exchange in
+        handlers.changeGMS(
+          request.percentDecoded(parameters[0]), request.percentDecoded(parameters[1]), request, &exchange)
+      },
+      .clients(.gmsCancel) { handlers, request, parameters, exchange in
+        handlers.cancelGMS(
+          request.percentDecoded(parameters[0]), request.percentDecoded(parameters[1]), request, &exchange)
+      }),
     // An id or an action that does not decode is none.
     ServedEndpoint(
       "/genesys/1/service/{id}/{action}", for: .apps, auditing: .handled([.connect, .snooze, .cancel]),
+      takesHead: false,
       .clients(.dialog) { handlers, request, parameters, exchange in
+        handlers.answerDialog(
+          request.percentDecoded(parameters[0]) ?? "", request.percentDecoded(parameters[1]) ?? "", request,
+          &exchange)
+      },
+      .clients(.dialogByGet) { handlers, request, parameters, exchange in
         handlers.answerDialog(
           request.percentDecoded(parameters[0]) ?? "", request.percentDecoded(parameters[1]) ?? "", request,
           &exchange)

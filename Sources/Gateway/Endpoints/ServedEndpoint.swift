@@ -59,10 +59,10 @@ final class ServedEndpoint: Sendable {
 
   init(
     _ paths: String..., for audience: Endpoint.Audience, auditing: Endpoint.Auditing = .none,
-    isKept: Bool = false, _ operations: Operation...
+    isKept: Bool = false, takesHead: Bool = true, _ operations: Operation...
   ) {
     endpoint = Endpoint(
-      paths: paths, for: audience, auditing: auditing, isKept: isKept,
+      paths: paths, for: audience, auditing: auditing, isKept: isKept, takesHead: takesHead,
       operations: operations.map(\.description))
     handlers = operations.map(\.handler)
   }

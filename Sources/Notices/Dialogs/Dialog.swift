@@ -87,6 +87,9 @@ package struct Dialog: Sendable {
     confirmation("We will notify you when agent is available", id)
   }
 
+  /// The choice is done.
+  package static func done(_ text: String, _ id: NoticeID) -> Dialog { confirmation(text, id) }
+
   private static func confirmation(_ text: String, _ id: NoticeID) -> Dialog {
     Dialog(document: [
       "_dialog_id": "0",

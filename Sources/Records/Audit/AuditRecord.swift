@@ -29,10 +29,14 @@ package struct AuditRecord: Sendable {
   package enum CacheUse: String, Sendable { case hit, miss, none }
   /// The cause of a decision without a request.
   package enum Trigger: String, Sendable { case appointment }
+  /// The interface of a request that is not this server's own.
+  package enum Via: String, Sendable { case gms }
 
   var action: AuditedAction
   /// Nil for a request.
   package var trigger: Trigger?
+  /// Nil for this server's own interface.
+  package var via: Via?
   package var requestID: RequestID
   /// Nil if it is not known: for an appointment whose content cannot be opened.
   package var address: IPAddress?
@@ -85,6 +89,7 @@ package struct AuditRecord: Sendable {
     output.append(contentsOf: action.rawValue.utf8)
     output.append(UInt8(ascii: "\""))
     Self.member(#","trigger":"#, trigger?.rawValue, to: &output)
+    Self.member(#","via":"#, via?.rawValue, to: &output)
     Self.member(#","caller":"#, caller?.id, to: &output)
     Self.member(#","subject":"#, caller?.subject, to: &output)
     Self.member(#","installation":"#, caller?.installation ?? installation, to: &output)

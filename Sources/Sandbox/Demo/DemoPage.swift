@@ -5,7 +5,7 @@ extension DemoClient {
   private static let app: [DemoCard] = [.token, .call, .later, .faults]
   /// What happens behind it, and what a phone does with a credential of its own, in the second. Enrolling comes before what
   /// needs it, also in one column.
-  private static let behind: [DemoCard] = [.seen, .enrol, .push, .dialog, .ticket]
+  private static let behind: [DemoCard] = [.seen, .enrol, .push, .dialog, .ticket, .gms]
   /// All cards.
   static let cards = app + behind
 

@@ -56,7 +56,7 @@ package final class Generation: Sendable {
   /// The desk of installations and their callers; nil if no app has any, or without a store key.
   package let installations: InstallationCallers?
   package let desk: InstallationDesk?
-  /// Token by push; nil where no app has installations.
+  /// Token by push, and dialogs; nil where no app has installations and no service is configured for GMS clients, or without a store key.
   package let push: TokenPush?
   /// SHA-256 of the operators' token.
   package let adminTokenDigest: SHA256Digest?
@@ -77,7 +77,8 @@ package final class Generation: Sendable {
     installations = desk.map {
       InstallationCallers(directory: $0.directory, terms: Dictionary(uniqueKeysWithValues: terms))
     }
-    push = desk == nil ? nil : runtime.push?.tokenPush(configuration.notices)
+    push =
+      desk == nil && configuration.gms == nil ? nil : runtime.push?.tokenPush(configuration.notices)
     authenticator = Authenticator(
       configuration, throttle: runtime.throttle, keys: runtime.keys, installations: installations)
     clientAddress = ClientAddress(

@@ -12,6 +12,7 @@ import Sealing
 import TLS
 import Talkdesk
 import Testing
+import Texts
 import Tokens
 import Upstream
 
@@ -73,6 +74,7 @@ import Upstream
         callbacks: { verification_code: true }
       open: {}
       chat-app: { callers: [by-url], desk: chat }
+    gms: { services: { support: { app: open, query_by_number: false } } }
     desks:
       chat:
         { kind: sendbird, application_id: APP-1, api_token_file: /token, token_life: 2h, user_id: "u-{subject}", url: "https://chat.example/",
@@ -160,6 +162,7 @@ import Upstream
           slot: .seconds(1200), perSlot: 3, horizon: .seconds(60 * 86_400), earliest: .zero,
           late: .seconds(600), perNumber: 2,
           confirm: .init(before: .seconds(60), silence: .cancel, snooze: .seconds(600), snoozes: 1)))
+    #expect(configuration.gms?.services == ["support": .init(app: "open", queriesByNumber: false)])
     let desk = try #require(configuration.desks.first)
     #expect([desk.id, desk.applicationID, desk.url] == ["chat", "APP-1", "https://chat.example"])
     #expect(desk.apiToken?.exposedString() == "0123456789abcdef0123")
@@ -242,7 +245,7 @@ import Upstream
   @Test func `the declared keys are exactly those of the file`() throws {
     var problems = ProblemList()
     let root = try #require(YAMLReader.read(Array(Self.yaml.utf8), name: "c", into: &problems))
-    let free = ["apps", "apps.*.context_schema.fields", "apps.*.context_schema.add", "desks"]
+    let free = ["apps", "apps.*.context_schema.fields", "apps.*.context_schema.add", "desks", "gms.services"]
     func paths(_ node: DocumentNode, _ path: String) -> [String] {
       switch node.content {
       case .text: [path]

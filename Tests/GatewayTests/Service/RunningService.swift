@@ -146,8 +146,10 @@ final class RunningService: Sendable {
     timeout: Duration = .seconds(20)
   ) async throws -> InboundResponse {
     try await transport.send(
-      OutboundRequest(method: method, url: baseURL + path, fields: fields, content: content, timeout: timeout)
-    )
+      OutboundRequest(
+        method: method, url: baseURL + path, fields: fields, content: content, timeout: timeout,
+        // The API reference is long.
+        maximumContentLength: 1 << 20))
   }
 
   /// How many callbacks are asked for at the moment, and how many wait for that.

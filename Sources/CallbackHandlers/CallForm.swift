@@ -1,0 +1,48 @@
+// How another interface asks for a callback, and reads what came of it.
+
+package import API
+package import Callbacks
+package import Gate
+package import HTTP
+package import Handling
+package import Store
+
+/// The form of another interface's requests for callbacks.
+package struct CallForm: Sendable {
+  /// Why content is refused.
+  package typealias Refusal = Problem
+
+  /// A callback that was accepted or booked.
+  package struct Created: Sendable {
+    package let id: CallbackID
+    /// The time of an appointment.
+    package let at: Instant?
+    package let createdAt: Instant
+    /// What the client asked for.
+    package let request: CallbackRequest
+  }
+
+  /// The form of problems.
+  package let responses: ResponseForm
+  /// The app of the request.
+  package let app: Request.QueryItem
+  /// The request's content as one of this server's own.
+  package let content: @Sendable (borrowing Request) throws(Refusal) -> [UInt8]
+  /// The name of the record to be in that interface.
+  package let alias: @Sendable (CallbackIntent) -> CallbackAlias
+  /// The response to a success.
+  package let success: @Sendable (Created) -> Response
+
+  package init(
+    _ responses: ResponseForm, app: Request.QueryItem,
+    content: @escaping @Sendable (borrowing Request) throws(Refusal) -> [UInt8],
+    alias: @escaping @Sendable (CallbackIntent) -> CallbackAlias,
+    success: @escaping @Sendable (Created) -> Response
+  ) {
+    self.responses = responses
+    self.app = app
+    self.content = content
+    self.alias = alias
+    self.success = success
+  }
+}

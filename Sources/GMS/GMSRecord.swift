@@ -1,0 +1,136 @@
+// A callback as GMS clients read it, and the names by which they know it.
+
+import API
+import Callbacks
+import Configuration
+import Gate
+import HTTP
+import JOSE
+import JSON
+import Sealing
+import Store
+import Texts
+
+/// The names of callbacks for GMS clients: 32 characters of A–Z and 2–7, made from a store key, so that nobody can guess one.
+struct GMSNames: Sendable {
+  let keys: StoreKeys
+
+  /// The characters of base32 (RFC 4648 §6).
+  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+
+  private static func name(_ id: CallbackID, _ key: StoreKey) -> String {
+    let octets = key.derived(.gms, info: Array("id \(id)".utf8), count: 20).exposedBytes()
+    var characters: [UInt8] = []
+    var (bits, count): (UInt32, UInt32) = (0, 0)
+    for octet in octets {
+      bits = bits << 8 | UInt32(octet)
+      count += 8
+      while count >= 5 {
+        count -= 5
+        characters.append(alphabet[Int(bits >> count & 31)])
+      }
+    }
+    return String(decoding: characters, as: UTF8.self)
+  }
+
+  /// By what the store knows a name.
+  static func digest(_ name: String) -> SHA256Digest { SHA256Digest(of: Array(name.utf8)) }
+
+  /// The name of a new callback.
+  func name(of id: CallbackID) -> String { Self.name(id, keys.current) }
+
+  /// The name of a callback; nil where the key that made it is gone.
+  func name(of record: StoredCallback) -> String? {
+    keys.all.lazy.map { Self.name(record.id, $0) }.first { Self.digest($0) == record.alias?.name }
+  }
+
+  private static func number(
+    _ callerID: String, _ subject: String, _ number: E164, _ key: StoreKey
+  ) -> SHA256Digest {
+    let info = Array("number \(callerID)\u{0}\(subject)\u{0}\(number.text)".utf8)
+    guard let digest = SHA256Digest(key.derived(.gms, info: info, count: 32).exposedBytes()) else {
+      preconditionFailure("as many bytes as were derived")
+    }
+    return digest
+  }
+
+  /// What the record of a callback keeps of its name.
+  func alias(of intent: CallbackIntent, service: String) -> CallbackAlias {
+    CallbackAlias(
+      name: Self.digest(name(of: intent.id)),
+      number: Self.number(
+        intent.callerID, intent.subject ?? intent.callerID, intent.contact, keys.current), service: service)
+  }
+
+  /// The hashes of an owner's number.
+  func numbers(_ callerID: String, _ subject: String, _ number: E164) -> [SHA256Digest] {
+    keys.all.map { Self.number(callerID, subject, number, $0) }
+  }
+}
+
+/// A callback as GMS shows it: a flat object of texts.
+struct GMSRecord {
+  var name: String
+  var service: String
+  var number: String
+  var desired: Instant
+  var expiration: Instant
+  var status: StoredCallback.Status
+  var code: Problem.Code?
+  /// The customer's data; empty once the callback is not scheduled.
+  var context: [(name: String, value: String)] = []
+
+  var state: String {
+    switch status {
+    case .scheduled: "SCHEDULED"
+    case .pending: "PROCESSING"
+    case .accepted, .failed, .unknown, .cancelled, .expired: "COMPLETED"
+    }
+  }
+
+  private var reason: String? {
+    switch status {
+    case .cancelled: "CANCELLED"
+    case .expired: "FAIL_TIMEOUT_TTL"
+    case .failed:
+      switch code {
+      case .closed, .denied, .stopped, .numberNotAllowed, .unknownApp, .internal: "FAIL_ERROR"
+      default: "FAIL_QUEUEING"
+      }
+    case .scheduled, .pending, .accepted, .unknown: nil
+    }
+  }
+
+  var document: JSONObject {
+    let path = "/1/service/callback/\(service)/\(name)"
+    var document: JSONObject = [
+      "_id": .string(name), "_service_name": .string(service), "_customer_number": .string(number),
+      "_desired_time": .string(desired.gms), "_expiration_time": .string(expiration.gms),
+      "_callback_state": .string(state),
+    ]
+    if let reason { document["_callback_reason"] = .string(reason) }
+    document["_url"] = .string(path)
+    document["url"] = .string(path)
+    for field in context where document[field.name] == nil {
+      document.append(field.name, .string(field.value))
+    }
+    return document
+  }
+
+  /// The same as the response to its creation, which one client reads as a record and another one as a dialog.
+  var creation: JSONObject {
+    var document = document
+    document["_dialog_id"] = "0"
+    document["_action"] = "ConfirmationDialog"
+    document["_text"] =
+      status == .scheduled ? "Your callback is booked" : "You will receive the call shortly"
+    document["_ok_title"] = "Ok"
+    return document
+  }
+
+  static func response(_ content: JSONValue) -> Response {
+    Response(
+      status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
+      content: content.serialized())
+  }
+}

@@ -1,0 +1,27 @@
+// The times of GMS: UTC with milliseconds, as its clients write and read them.
+
+import Gate
+import Platform
+
+extension Instant {
+  /// Reads a time of a GMS client. Milliseconds are optional, and so is the colon in the offset.
+  init?(gms text: String) {
+    var octets = Array(text.utf8)
+    if octets.count > 5, [0x2B, 0x2D].contains(octets[octets.count - 5]),
+      octets.suffix(4).allSatisfy({ (0x30...0x39).contains($0) })
+    {
+      octets.insert(UInt8(ascii: ":"), at: octets.count - 2)
+    }
+    self.init(rfc3339: String(decoding: octets, as: UTF8.self))
+  }
+
+  /// As GMS clients read it: `2026-11-23T10:00:00.000Z`. They need the three digits and the letter.
+  var gms: String {
+    var octets: [UInt8] = []
+    UnixTime(seconds: seconds, nanoseconds: nanoseconds).appendRFC3339(to: &octets)
+    return String(decoding: octets, as: UTF8.self)
+  }
+
+  /// The same clock without a letter: a time of day in a zone.
+  var gmsLocal: String { String(gms.dropLast()) }
+}

@@ -83,6 +83,29 @@ import Testing
     #expect(text == String(decoding: expected.serialized(), as: UTF8.self) + "\n")
   }
 
+  @Test(arguments: [Action.callback, .ticket])
+  func `the description of the interface knows every member`(_ action: Action) throws {
+    var record = AuditRecord(
+      action: .init(action), requestID: try #require(RequestID("r-1")), address: IPAddress("203.0.113.9"))
+    record.caller = Caller(authenticated: "ios-app", subject: "ann").audited
+    record.installation = "0193-b"
+    record.app = "shop"
+    record.trigger = .appointment
+    record.via = .gms
+    record.code = .closed
+    (record.rule, record.reason, record.contact, record.callback) = (
+      "hours", "closed", "+*********65", "0193-a"
+    )
+    (record.upstreamStatus, record.tokenSHA256, record.cancelled, record.isReplay) = (200, "ab", 1, true)
+    record.trace = TraceContext(Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8))
+    let known = try #require(
+      APIDocument(endpoints: Endpoint.all, allowsAnonymous: false).json["components"]?["schemas"]?[
+        "RecentDecision"]?["properties"]?.object)
+    for (name, _) in try #require(try line(record).1.object).members {
+      #expect(known[name] != nil, "\(name)")
+    }
+  }
+
   @Test func `members without a value are left out`() throws {
     let names = try line(record()).1.object?.members.map(\.name)
     #expect(

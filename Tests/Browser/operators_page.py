@@ -234,7 +234,7 @@ def installations():
         waits_for(driver, "a request is denied", shows(driver, "find-status", "204: denied"))
         status, _ = send("POST", "/fetch-code", {**other, "request_id": asked["request_id"]})
         check("and its app is told so", "" if status == 403 else status)
-        use(driver, "Reload", "reload-status", "200: generation")
+        use(driver, "Reload", "reload-status", "200: configuration number")
         check("no other complaint", faults(driver))
 
 

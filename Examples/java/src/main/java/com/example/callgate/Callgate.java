@@ -1,3 +1,5 @@
+package com.example.callgate;
+
 import java.io.IOException;
 import java.util.Collections;
 import java.util.Date;
@@ -21,7 +23,7 @@ import okhttp3.Response;
  * A Callgate server as an app sees it: tokens for Talkdesk's SDK, also by push, callbacks, appointments, and the
  * enrolment of this phone.
  *
- * <p>Version 0.2.0. Copy this file, Problem.java and Json.java into your app. They need OkHttp 3.13 or newer and Java 8. All methods wait for the
+ * <p>Version 0.2.0. Copy this package into your app, or build its artifact. It needs OkHttp 3.13 or newer and Java 8. All methods wait for the
  * network: call them on a thread of your own, or in Kotlin within withContext(Dispatchers.IO). Interrupting the thread ends them.
  */
 public final class Callgate {

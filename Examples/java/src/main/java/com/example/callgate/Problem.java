@@ -1,3 +1,5 @@
+package com.example.callgate;
+
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;

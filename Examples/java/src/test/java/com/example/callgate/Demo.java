@@ -1,3 +1,5 @@
+package com.example.callgate;
+
 import java.util.Collections;
 import java.util.Date;
 import java.util.HashSet;
@@ -20,7 +22,7 @@ import okhttp3.Response;
 /**
  * Goes through everything that an app does with a Callgate server, and prints it. The sandbox approves its enrolment by itself.
  *
- * <p>java Demo [URL [STEP [PHONE_NUMBER]]], STEP: token, callback, availability, appointment, enrolment, push, renewal or
+ * <p>java com.example.callgate.Demo [URL [STEP [PHONE_NUMBER]]], STEP: token, callback, availability, appointment, enrolment, push, renewal or
  * again
  */
 final class Demo {

@@ -58,9 +58,10 @@ let package = Package(
       name: "SQLiteStore",
       dependencies: ["Store", "Gate", "JOSE", "Platform", "Sealing", "CSQLite"],
       swiftSettings: strict),
+    .target(name: "DatabaseURL", dependencies: ["CLibPQ", "Store"], swiftSettings: strict),
     .target(
       name: "PostgresStore",
-      dependencies: ["Store", "Gate", "JOSE", "Platform", "Sealing", "CLibPQ"],
+      dependencies: ["DatabaseURL", "Store", "Gate", "JOSE", "Platform", "Sealing", "CLibPQ"],
       swiftSettings: strict),
     .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: memorySafe),
     .target(name: "Metrics", dependencies: ["HTTP"], swiftSettings: memorySafe),
@@ -105,11 +106,18 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "API", "CYAML", "Callers", "ChatDesk", "Documents", "Gate", "HTTP", "HTTPServer", "Installations",
-        "JOSE",
-        "JSON", "Notices", "Platform", "PostgresStore", "Records", "SQLiteStore", "Sealing", "Store", "TLS",
+        "API", "CYAML", "Callers", "ChatDesk", "DatabaseURL", "Documents", "Gate", "HTTP", "HTTPServer",
+        "Installations", "JOSE", "JSON", "Notices", "Platform", "Records", "Sealing", "Store", "TLS",
         "Talkdesk",
         "Tokens", "Upstream", "Texts",
+      ],
+      swiftSettings: memorySafe),
+    // Whatever opens a store imports it, and it alone imports the kinds of store.
+    .target(
+      name: "Stores",
+      dependencies: [
+        "Configuration", "DatabaseURL", "Gate", "JOSE", "Platform", "PostgresStore", "SQLiteStore", "Sealing",
+        "Store",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -210,7 +218,7 @@ let package = Package(
         "Metrics",
         "Notices", "Pages", "Platform", "PushDelivery", "Records", "Responses", "SQLiteStore", "Sealing",
         "Serving",
-        "Store", "TLS", "Talkdesk", "Texts", "TicketHandlers", "Tokens", "Upstream",
+        "Store", "Stores", "TLS", "Talkdesk", "Texts", "TicketHandlers", "Tokens", "Upstream",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -219,7 +227,7 @@ let package = Package(
         "API", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding", "Delivery", "Documents",
         "Gate",
         "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Notices", "Platform", "Records", "Sealing",
-        "Store", "TLS",
+        "Store", "Stores", "TLS",
         "Talkdesk", "Tokens", "Upstream", "Texts",
       ],
       swiftSettings: memorySafe),
@@ -232,7 +240,7 @@ let package = Package(
         "API", "CBuild", "Configuration", "Diagnosis", "Documents", "Gate", "Gateway", "HTTP", "JOSE", "JSON",
         "Notices", "Platform",
         "PostgresStore", "Records", "SQLiteStore", "Sandbox",
-        "Sealing",
+        "Sealing", "Stores",
         "Upstream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
@@ -258,8 +266,8 @@ let package = Package(
     .testTarget(
       name: "StoreTests",
       dependencies: [
-        "Store", "SQLiteStore", "PostgresStore", "Gate", "JOSE", "Platform", "Sealing", "TestSupport",
-        "CDisk",
+        "Store", "SQLiteStore", "PostgresStore", "DatabaseURL", "Gate", "JOSE", "Platform", "Sealing",
+        "TestSupport", "CDisk",
       ],
       swiftSettings: strict),
     .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON", "TestSupport"], swiftSettings: strict),
@@ -309,29 +317,76 @@ let package = Package(
         "Platform", "Records", "Sealing", "Store", "TestSupport",
       ],
       swiftSettings: strict),
+    // Fixtures of more than one room's tests.
+    .target(
+      name: "RoomSupport",
+      dependencies: [
+        "API", "Callbacks", "Configuration", "Deciding", "Documents", "Gate", "JOSE", "JSON", "Platform",
+        "TestSupport",
+      ],
+      path: "Tests/RoomSupport", swiftSettings: strict),
+    .target(
+      name: "DeliverySupport",
+      dependencies: [
+        "API", "Delivery", "Gate", "HTTP", "HTTPServer", "Platform", "Records", "Responses", "Store",
+        "TestSupport", "Tokens",
+      ],
+      path: "Tests/DeliverySupport", swiftSettings: strict),
+    .testTarget(
+      name: "RecordsTests",
+      dependencies: ["Gate", "HTTP", "HTTPServer", "JSON", "Metrics", "Platform", "Records", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "CallersTests",
+      dependencies: ["API", "Callers", "Gate", "HTTP", "JOSE", "JSON", "Platform", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "ConfigurationTests",
+      dependencies: [
+        "Callers", "Certificates", "ChatDesk", "Configuration", "Documents", "Gate", "HTTP", "Installations",
+        "JOSE", "JSON", "Notices", "Platform", "Records", "RoomSupport", "Sealing", "TLS", "Talkdesk",
+        "TestSupport", "Texts", "Tokens", "Upstream",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "CallbacksTests",
+      dependencies: [
+        "API", "Callbacks", "Configuration", "Gate", "HTTP", "JOSE", "JSON", "RoomSupport", "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "DecidingTests",
+      dependencies: [
+        "API", "Callers", "Configuration", "Deciding", "Gate", "HTTP", "JSON", "Platform", "Responses",
+        "RoomSupport", "Store", "TestSupport", "Tokens",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "DeliveryTests",
+      dependencies: [
+        "API", "Delivery", "DeliverySupport", "Gate", "HTTP", "HTTPServer", "Platform", "Records",
+        "Responses", "Store", "TestSupport", "Tokens",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "DiagnosisTests",
+      dependencies: [
+        "API", "Callbacks", "Callers", "Certificates", "Configuration", "Deciding", "Diagnosis", "Documents",
+        "Gate", "HTTP", "JOSE", "JSON", "Platform", "RoomSupport", "Sandbox", "Sealing", "Store", "Stores",
+        "Talkdesk",
+        "TestSupport", "Tokens", "Upstream",
+      ],
+      swiftSettings: strict),
     .testTarget(
       name: "GatewayTests",
       dependencies: [
         "API", "Admin", "Appointments", "CallbackHandlers", "Callbacks", "Callers", "Certificates",
         "ChatDesk", "Configuration",
-        "Deciding",
-        "Delivery", "Diagnosis",
-        "Documents",
-        "Gate",
-        "Gateway", "HTTP",
-        "HTTPServer", "Handling", "Installations",
-        "JOSE",
-        "JSON", "Metrics", "Notices", "Pages", "Platform", "PushDelivery", "Records", "Responses",
-        "SQLiteStore",
-        "Sandbox", "Sealing",
-        "Serving", "Store",
-        "TLS",
-        "Talkdesk",
-        "TestSupport",
-        "Texts",
-        "TicketHandlers",
-        "Tokens",
-        "Upstream",
+        "Deciding", "Delivery", "DeliverySupport", "Diagnosis", "Documents", "Gate", "Gateway", "HTTP",
+        "HTTPServer", "Handling", "Installations", "JOSE", "JSON", "Metrics", "Notices", "Pages", "Platform",
+        "PushDelivery", "Records", "Responses",
+        "RoomSupport", "SQLiteStore", "Sandbox", "Sealing", "Serving", "Store", "Stores", "TLS", "Talkdesk",
+        "TestSupport", "Texts", "TicketHandlers", "Tokens", "Upstream",
       ], swiftSettings: strict),
     .testTarget(
       name: "SandboxTests",

@@ -18,6 +18,8 @@ package struct CallForm: Sendable {
     /// The time of an appointment.
     package let at: Instant?
     package let createdAt: Instant
+    /// The record that an earlier request with the same key made; nil where this request made one.
+    package let earlier: StoredCallback?
     /// What the client asked for.
     package let request: CallbackRequest
   }
@@ -30,14 +32,14 @@ package struct CallForm: Sendable {
   package let content: @Sendable (borrowing Request) throws(Refusal) -> [UInt8]
   /// The name of the record to be in that interface.
   package let alias: @Sendable (CallbackIntent) -> CallbackAlias
-  /// The response to a success.
-  package let success: @Sendable (Created) -> Response
+  /// The response to a success; nil where that interface does not know the record of an earlier request.
+  package let success: @Sendable (Created) -> Response?
 
   package init(
     _ responses: ResponseForm, app: Request.QueryItem,
     content: @escaping @Sendable (borrowing Request) throws(Refusal) -> [UInt8],
     alias: @escaping @Sendable (CallbackIntent) -> CallbackAlias,
-    success: @escaping @Sendable (Created) -> Response
+    success: @escaping @Sendable (Created) -> Response?
   ) {
     self.responses = responses
     self.app = app

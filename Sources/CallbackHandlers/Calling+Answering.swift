@@ -72,10 +72,15 @@ extension Handlers {
       if problem.code == .outcomeUnknown { problem.verificationCode = code }
       return refuse(&calling, problem)
     }
-    let created =
-      calling.created(record.id, at: record.at == nil ? nil : calling.at ?? record.at, record.createdAt)
-      ?? CallbackDocument.created(record, at: calling.at, verificationCode: code)
-    return answer(&calling, created, [])
+    if calling.call != nil {
+      let at = record.at == nil ? nil : calling.at ?? record.at
+      guard let created = calling.created(record.id, at: at, record.createdAt, earlier: record) else {
+        return refuse(&calling, Problem(.mismatch))
+      }
+      return answer(&calling, created, [])
+    }
+    return answer(
+      &calling, CallbackDocument.created(record, at: calling.at, verificationCode: code), [])
   }
 
   /// Writes the record of a success, before it leaves, and makes its answer.
@@ -91,8 +96,10 @@ extension Handlers {
 
 extension Calling {
   /// The response to a success in the form of another interface; nil for this server's own.
-  func created(_ id: CallbackID, at: Instant?, _ createdAt: Instant) -> Response? {
+  func created(
+    _ id: CallbackID, at: Instant?, _ createdAt: Instant, earlier: StoredCallback? = nil
+  ) -> Response? {
     guard let call, let asked else { return nil }
-    return call.success(.init(id: id, at: at, createdAt: createdAt, request: asked))
+    return call.success(.init(id: id, at: at, createdAt: createdAt, earlier: earlier, request: asked))
   }
 }

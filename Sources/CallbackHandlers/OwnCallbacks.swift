@@ -177,6 +177,9 @@ extension Handlers {
     }
   }
 
+  /// How often another change of the content may be faster.
+  private static let mostRewrites = 20
+
   /// Changes an appointment, unless app, rules or store forbid it.
   package func change(
     _ record: StoredCallback, _ change: AppointmentChange, _ visit: Visit, _ line: inout AuditRecord?
@@ -200,14 +203,29 @@ extension Handlers {
     var facts = visit.generation.facts(
       .callback, caller, app: app, address: visit.address, visit.request, at: clock.unixTime)
     facts.at = at
-    return try await move(record, to: at, change, facts, visit, &line)
+    for _ in 0..<Self.mostRewrites {
+      switch try await move(record, to: at, change, facts, visit, &line) {
+      case .moved(let moved):
+        appointments.watch.changed(moved)
+        keeper?.wake(at: at)
+        return moved
+      case .duplicate(let first): throw .alreadyBooked(first)
+      case .full:
+        guard let time = AppointmentTime(at, visit.generation, facts) else { throw .noCallback }
+        throw await full(time, visit.context)
+      case .tooLate(let now): throw .tooLate(now)
+      case .missing: throw .noCallback
+      case .rewritten: continue
+      }
+    }
+    throw .changedByOthers
   }
 
   /// Asks the rules, and has the store move the appointment.
   private func move(
     _ record: StoredCallback, to at: Instant, _ change: AppointmentChange, _ facts: Facts, _ visit: Visit,
     _ line: inout AuditRecord?
-  ) async throws(Problem) -> StoredCallback {
+  ) async throws(Problem) -> MoveResult {
     let decider = visit.generation.decider
     var facts = facts
     let (kept, sealed) = try await content(of: record, visit.context)
@@ -236,24 +254,12 @@ extension Handlers {
     intent.notifies = visit.generation.notified(visit.caller)
     let rewritten = try self.rewritten(kept, change, record.id)
     var booking = time.booking(intent, content: rewritten ?? sealed)
-    booking.replacesContent = rewritten != nil
-    let result: MoveResult
+    booking.replacedContent = rewritten.map { _ in sealed }
     do throws(StoreError) {
-      result = try await callbacks.store.move(
-        booking, at: Instant(clock.unixTime))
+      return try await callbacks.store.move(booking, at: Instant(clock.unixTime))
     } catch {
       callbacks.log.storeFailed(error, doing: "move", visit.context)
       throw .notChanged(error)
-    }
-    switch result {
-    case .moved(let moved):
-      appointments.watch.changed(moved)
-      keeper?.wake(at: at)
-      return moved
-    case .duplicate(let first): throw .alreadyBooked(first)
-    case .full: throw await full(time, visit.context)
-    case .tooLate(let now): throw .tooLate(now)
-    case .missing: throw .noCallback
     }
   }
 
@@ -271,9 +277,6 @@ extension Handlers {
     if let objection { throw Problem(.denied, "Not any more: \(objection).") }
   }
 
-  /// How often another change of the content may be faster.
-  private static let mostRewrites = 5
-
   /// Changes the content of an appointment, and leaves its time.
   private func rewrite(
     _ record: StoredCallback, _ change: AppointmentChange, _ visit: Visit
@@ -289,7 +292,7 @@ extension Handlers {
         throw .notChanged(error)
       }
     }
-    throw Problem(.storeUnavailable, "Others change this appointment now. Try again.", retryAfter: 1)
+    throw .changedByOthers
   }
 
   /// The changed content of an appointment, sealed; nil where the change leaves it.
@@ -422,5 +425,11 @@ extension AuditRecord {
     callback = record.id.description
     contact = record.contact
     app = record.appID
+  }
+}
+
+extension Problem {
+  fileprivate static var changedByOthers: Problem {
+    Problem(.storeUnavailable, "Others change this appointment now. Try again.", retryAfter: 1)
   }
 }

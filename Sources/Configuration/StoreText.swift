@@ -1,8 +1,8 @@
 // Reads the location of the store (memory, an SQLite file or a PostgreSQL URL) from the text of a setting.
 
+import DatabaseURL
 import Documents
 import JOSE
-import PostgresStore
 import Store
 
 /// Where state is kept, as text. A refused text is not shown: it may hold a password.

@@ -101,7 +101,10 @@ struct GMSErrors: Sendable {
     guard window > .zero else { return problem.retryAfter ?? Self.usualWait }
     // An id begins with the time of its record.
     let age = problem.id.flatMap { CallbackID($0) }.map { Instant(clock.unixTime) - $0.time } ?? .zero
-    let left = (window - max(age - timeout, .zero)).wholeSecondsRoundedUp
-    return left > 0 ? max(left, problem.retryAfter ?? 0) : Self.usualWait
+    let left = window - max(age - timeout, .zero)
+    let wait = left > .zero ? left.wholeSecondsRoundedUp : Self.usualWait
+    // An appointment that was moved has begun its window again, and its id does not say when.
+    let least = problem.code == .duplicate ? min(Self.usualWait, window.wholeSecondsRoundedUp) : 0
+    return max(wait, least, problem.retryAfter ?? 0)
   }
 }

@@ -64,11 +64,19 @@ extension Handlers {
         content: { (request) throws(Problem) in try GMSContent(request).callback() },
         alias: { setting.names.alias(of: $0, service: name ?? "") },
         success: { created in
+          // A key may have been used for another service, or in this server's own interface.
+          if let earlier = created.earlier, earlier.alias?.service.hasSameBytes(as: name ?? "") != true {
+            return nil
+          }
+          guard
+            let known = created.earlier.map({ setting.names.name(of: $0) })
+              ?? setting.names.name(of: created.id)
+          else { return nil }
           let time = created.at ?? created.createdAt
           return GMSRecord.response(
             .object(
               GMSRecord(
-                name: setting.names.name(of: created.id), service: name ?? "",
+                name: known, service: name ?? "",
                 number: created.request.contactNumber.text, desired: time,
                 expiration: time.advanced(by: setting.late),
                 status: created.at == nil ? .accepted : .scheduled,

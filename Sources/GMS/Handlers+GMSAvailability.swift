@@ -42,7 +42,7 @@ private struct GMSSpan {
     _ name: String, _ request: Request, _ isSecond: Bool
   ) throws(Problem) -> Instant? {
     if isSecond, let time = try number(name + "-ms", request, 0...253_402_300_799_999) {
-      return Instant(nanosecondsSinceEpoch: time * 1_000_000)
+      return Instant(seconds: time / 1000, nanoseconds: Int32(time % 1000) * 1_000_000)
     }
     guard let text = try text(name, request) else { return nil }
     guard let time = Instant(gms: text) else {

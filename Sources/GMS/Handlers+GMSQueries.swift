@@ -52,7 +52,7 @@ private struct GMSQuery {
         continue
       }
       let isNegated = text.utf8.first == UInt8(ascii: "!")
-      let value = isNegated ? String(text.dropFirst()) : text
+      let value = isNegated ? String(decoding: text.utf8.dropFirst(), as: UTF8.self) : text
       if name.hasSameBytes(as: Self.customerNumber) {
         let wanted: E164
         do throws(E164Error) { wanted = try E164(value) } catch {
@@ -122,8 +122,11 @@ extension Handlers {
         guard let alias = record.alias, only == nil || only?.name.hasSameBytes(as: alias.service) == true,
           let name = named(record, query.id, setting)
         else { continue }
+        let isNamed = query.number.map { number in
+          setting.names.numbers(owner.callerID, owner.subject, number).contains(alias.number)
+        }
         let document = try await document(
-          of: record, name, number: query.number?.text, setting, visit)
+          of: record, name, number: isNamed == true ? query.number?.text : nil, setting, visit)
         let holds = query.holds(for: document) { text in
           do throws(E164Error) {
             return setting.names.numbers(owner.callerID, owner.subject, try E164(text)).contains(alias.number)

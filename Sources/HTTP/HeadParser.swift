@@ -24,6 +24,7 @@ struct HeadParser: Sendable {
     static let idempotencyKey = Singletons(rawValue: 32)
     static let apiKey = Singletons(rawValue: 64)
     static let origin = Singletons(rawValue: 128)
+    static let genesysKey = Singletons(rawValue: 256)
   }
 
   /// Octets before this offset have been looked at.
@@ -110,6 +111,8 @@ struct HeadParser: Sendable {
       return once(.host) && Authority.isValid(head, value)
     case 6 where head.equals(name, lowercase: "origin"):
       return once(.origin)
+    case 6 where head.equals(name, lowercase: "apikey"):
+      return once(.genesysKey)
     case 6 where head.equals(name, lowercase: "expect"):
       if head.equals(value, lowercase: "100-continue") { expectsContinue = true }
     case 9 where head.equals(name, lowercase: "x-api-key"):

@@ -8,41 +8,7 @@ import Store
 enum PostgresCallbacks {
   // MARK: Reading
 
-  /// A record's columns.
-  static func row(_ row: PostgresRow) throws(PostgresFailure) -> CallbackBook.Row {
-    CallbackBook.Row(
-      record: StoredCallback(
-        id: CallbackID(try row.id(0)), callerID: try row.text(1), subject: row[2], appID: row[3],
-        contact: try row.text(4), createdAt: try row.time(5), at: try row.optionalTime(19),
-        settledAt: try row.optionalTime(6), status: try row.word(7), code: row[8],
-        upstreamStatus: try row.optionalInteger(9).map { Int($0) }, platformTID: row[10],
-        verificationCode: try sealed(row, 16, until: 18),
-        notices: CallbackNotices(
-          try row.optionalID(30), confirmAt: try row.optionalInteger(31), serial: try row.optionalInteger(32),
-          state: try row.optionalWord(33), next: try row.optionalInteger(34),
-          tries: try row.optionalInteger(35), snoozes: try row.optionalInteger(36),
-          generation: try row.optionalInteger(37)),
-        ticket: row[38].map(StoredTicket.init(stored:)),
-        origin: CallbackOrigin(try row.optionalID(39), column: try row.optionalInteger(40)),
-        alias: CallbackAlias(try row.optionalDigest(41), try row.optionalDigest(42), row[43])),
-      key: try row.optionalID(11), place: try row.optionalID(12), instance: try row.integer(13),
-      abandoned: try row.integer(14), expires: try row.integer(15), appointment: try appointment(row))
-  }
-
-  private static func appointment(_ row: PostgresRow) throws(PostgresFailure) -> CallbackBook.Appointment? {
-    guard let number = try row.optionalID(21) else { return nil }
-    return CallbackBook.Appointment(
-      slot: try row.optionalInteger(20), number: number, due: try row.optionalInteger(22),
-      tries: Int(try row.integer(23)), lastCode: row[24], content: try sealed(row, 25, until: 27),
-      keyRetention: .nanoseconds(try row.integer(28)), retention: .nanoseconds(try row.integer(29)))
-  }
-
-  private static func sealed(
-    _ row: PostgresRow, _ column: Int, until end: Int
-  ) throws(PostgresFailure) -> SealedCode? {
-    guard let sealed = try row.optionalBytes(column) else { return nil }
-    return SealedCode(sealed, until: try row.time(end))
-  }
+  static func row(_ row: PostgresRow) throws(PostgresFailure) -> CallbackBook.Row { try row.entry() }
 
   /// Adds a key's columns to a book; nothing for a row that was made to be locked.
   static func add(key row: PostgresRow, to book: inout CallbackBook) throws(PostgresFailure) {
@@ -100,7 +66,9 @@ enum PostgresCallbacks {
     let changes = book.changes
     var commands: [PostgresCommand] = []
     let rows = changes.rows.compactMap { book.rows[$0] }
-    if !rows.isEmpty { commands.append(.prepared(PostgresStatements.putCallbacks, parameters(rows))) }
+    if !rows.isEmpty {
+      commands.append(.prepared(PostgresStatements.putCallbacks, CallbackColumn.table.arrays(of: rows)))
+    }
     let keys = changes.keys.compactMap { name in book.keys[name].map { (name: name, key: $0) } }
     if !keys.isEmpty {
       commands.append(
@@ -128,7 +96,8 @@ enum PostgresCallbacks {
           ]))
     }
     if !changes.notices.isEmpty {
-      commands.append(.prepared(PostgresStatements.putNotices, parameters(changes.notices)))
+      commands.append(
+        .prepared(PostgresStatements.putNotices, NoticeColumn.table.arrays(of: changes.notices)))
     }
     remove(changes.rows.filter { book.rows[$0] == nil }.map(\.id), PostgresStatements.removeCallbacks)
     remove(changes.keys.filter { book.keys[$0] == nil }, PostgresStatements.removeKeys)
@@ -140,83 +109,4 @@ enum PostgresCallbacks {
       commands.append(.prepared(statement, [PostgresText.array(ids.map(\.hex))]))
     }
   }
-
-  /// An array for each column, all of the same length.
-  private static func parameters(_ rows: [CallbackBook.Row]) -> [String?] {
-    [
-      PostgresText.array(rows.map(\.record.id.id.hex)),
-      PostgresText.array(quoting: rows.map(\.record.callerID)),
-      PostgresText.array(quoting: rows.map(\.record.subject)),
-      PostgresText.array(quoting: rows.map(\.record.appID)),
-      PostgresText.array(quoting: rows.map(\.record.contact)),
-      PostgresText.array(rows.map { "\($0.record.createdAt.nanosecondsSinceEpoch)" }),
-      PostgresText.array(rows.map { number($0.record.settledAt?.nanosecondsSinceEpoch) }),
-      PostgresText.array(rows.map(\.record.status.rawValue)),
-      PostgresText.array(quoting: rows.map(\.record.code)),
-      PostgresText.array(rows.map { number($0.record.upstreamStatus) }),
-      // Talkdesk's words, which name nothing here: a NUL must not keep the outcome from being saved.
-      PostgresText.array(quoting: rows.map { $0.record.platformTID?.replacing("\0", with: "\u{FFFD}") }),
-      PostgresText.array(rows.map { $0.key?.hex ?? "NULL" }),
-      PostgresText.array(rows.map { $0.place?.hex ?? "NULL" }),
-      PostgresText.array(rows.map { "\($0.instance)" }), PostgresText.array(rows.map { "\($0.abandoned)" }),
-      PostgresText.array(rows.map { "\($0.expires)" }),
-      PostgresText.array(
-        quoting: rows.map { $0.record.verificationCode.map { PostgresText.bytea($0.sealed) } }),
-      PostgresText.array(quoting: rows.map { $0.record.verificationCode.map { PostgresText.bytea($0.key) } }),
-      PostgresText.array(rows.map { number($0.record.verificationCode?.until.nanosecondsSinceEpoch) }),
-    ] + parameters(rows.map(\.record.at), rows.map(\.appointment)) + parameters(rows.map(\.record.notices))
-      + [
-        PostgresText.array(quoting: rows.map(\.record.ticket?.stored)),
-        PostgresText.array(rows.map { $0.record.origin.installation?.id.id.hex ?? "NULL" }),
-        PostgresText.array(rows.map { number($0.record.origin.column) }),
-        PostgresText.array(quoting: rows.map { $0.record.alias.map { PostgresText.bytea($0.name.bytes) } }),
-        PostgresText.array(quoting: rows.map { $0.record.alias.map { PostgresText.bytea($0.number.bytes) } }),
-        PostgresText.array(quoting: rows.map { $0.record.alias?.service }),
-      ]
-  }
-
-  private static func parameters(_ notices: [CallbackNotices?]) -> [String?] {
-    [
-      PostgresText.array(notices.map { $0?.installation.id.id.hex ?? "NULL" }),
-      PostgresText.array(notices.map { number($0?.confirmAt?.nanosecondsSinceEpoch) }),
-      PostgresText.array(notices.map { number($0?.serial) }),
-      PostgresText.array(notices.map { $0?.state.rawValue ?? "NULL" }),
-      PostgresText.array(notices.map { number($0?.next?.nanosecondsSinceEpoch) }),
-      PostgresText.array(notices.map { number($0?.tries) }),
-      PostgresText.array(notices.map { number($0?.snoozes) }),
-      PostgresText.array(notices.map { number($0?.installation.column) }),
-    ]
-  }
-
-  private static func parameters(
-    _ times: [Instant?], _ appointments: [CallbackBook.Appointment?]
-  ) -> [String?] {
-    [
-      PostgresText.array(times.map { number($0?.nanosecondsSinceEpoch) }),
-      PostgresText.array(appointments.map { number($0?.slot) }),
-      PostgresText.array(appointments.map { $0?.number.hex ?? "NULL" }),
-      PostgresText.array(appointments.map { number($0?.due) }),
-      PostgresText.array(appointments.map { number($0?.tries) }),
-      PostgresText.array(quoting: appointments.map { $0?.lastCode }),
-      PostgresText.array(quoting: appointments.map { $0?.content.map { PostgresText.bytea($0.sealed) } }),
-      PostgresText.array(quoting: appointments.map { $0?.content.map { PostgresText.bytea($0.key) } }),
-      PostgresText.array(appointments.map { number($0?.content?.until.nanosecondsSinceEpoch) }),
-      PostgresText.array(appointments.map { number($0?.keyRetention.nanosecondsClamped) }),
-      PostgresText.array(appointments.map { number($0?.retention.nanosecondsClamped) }),
-    ]
-  }
-
-  static func parameters(_ notices: [StoredNotice]) -> [String?] {
-    [
-      PostgresText.array(quoting: notices.map { PostgresText.bytea($0.id.bytes) }),
-      PostgresText.array(notices.map { ($0.callback?.id ?? StoredNotice.noCallback).hex }),
-      PostgresText.array(notices.map(\.installation.id.id.hex)),
-      PostgresText.array(quoting: notices.map(\.action.rawValue)),
-      PostgresText.array(notices.map { "\($0.serial)" }),
-      PostgresText.array(notices.map { "\($0.created.nanosecondsSinceEpoch)" }),
-      PostgresText.array(notices.map { number($0.installation.column) }),
-    ]
-  }
-
-  private static func number(_ value: (some BinaryInteger)?) -> String { value.map { "\($0)" } ?? "NULL" }
 }

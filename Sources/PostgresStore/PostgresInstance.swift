@@ -6,7 +6,7 @@ import Synchronization
 
 /// The number of this open store, shared by its connections, and the time of its last sign of life. A sign of life counts for ten
 /// seconds by the server's clock. The beginning of a callback renews one older than three seconds.
-final class PostgresInstance: Sendable {
+package final class PostgresInstance: Sendable {
   private struct Doubts {
     var marks: [PostgresMark] = []
     var isLookedAt = false
@@ -18,12 +18,16 @@ final class PostgresInstance: Sendable {
   let number = Int64.random(in: 1...Int64.max)
   /// The server's health, from all connections.
   let health: StoreHealth
+  let clock: any TimeSource
   /// The way to the server.
   let route = PostgresRoute()
   private let seen = Mutex<MonotonicTime?>(nil)
   private let doubts = Mutex(Doubts())
 
-  init(_ health: StoreHealth) { self.health = health }
+  init(_ health: StoreHealth, _ clock: any TimeSource) {
+    self.health = health
+    self.clock = clock
+  }
 
   /// Whether the server ever had a sign of life.
   var isKnown: Bool { seen.withLock { $0 != nil } }

@@ -1,5 +1,6 @@
 // Chooses which of several PostgreSQL servers to connect to, and when to try again.
 
+import DatabaseURL
 import Glibc
 import Platform
 import Store

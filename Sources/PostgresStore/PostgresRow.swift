@@ -70,7 +70,7 @@ struct PostgresRow: Equatable {
   }
 
   /// Without the value, which may be a customer's.
-  private static func unreadable(_ column: Int) -> PostgresFailure {
+  static func unreadable(_ column: Int) -> PostgresFailure {
     PostgresFailure(
       operation: "read", state: "XX001",
       message: "column \(column + 1) of a row has a value that cannot be read")

@@ -1,28 +1,30 @@
 // How a PostgreSQL session reads appointments.
 
-import Gate
+package import Gate
 import JOSE
-import Store
+package import Store
 
 extension PostgresSession {
-  func dueAppointments(at time: Instant, most: Int) throws(StoreError) -> [DueAppointment] {
+  package func dueAppointments(at time: Instant, most: Int) throws(StoreError) -> [DueAppointment] {
     try records(PostgresStatements.due, ["\(time.nanosecondsSinceEpoch)", "\(most)"]).compactMap(
       \.dueAppointment)
   }
 
-  func appointmentsWithoutOrigin(most: Int) throws(StoreError) -> [DueAppointment] {
+  package func appointmentsWithoutOrigin(most: Int) throws(StoreError) -> [DueAppointment] {
     try records(PostgresStatements.withoutOrigin, ["\(most)"]).compactMap(\.dueAppointment)
   }
 
-  func scheduledAppointment(_ id: CallbackID) throws(StoreError) -> DueAppointment? {
+  package func scheduledAppointment(_ id: CallbackID) throws(StoreError) -> DueAppointment? {
     try records(PostgresStatements.callback, [id.id.hex]).first?.dueAppointment
   }
 
-  func appointments(of callerID: String, subject: String, most: Int) throws(StoreError) -> [StoredCallback] {
+  package func appointments(of callerID: String, subject: String, most: Int) throws(StoreError)
+    -> [StoredCallback]
+  {
     try records(PostgresStatements.appointments, [callerID, subject, "\(most)"]).map(\.record)
   }
 
-  func callbacks(_ query: AliasQuery) throws(StoreError) -> [StoredCallback] {
+  package func callbacks(_ query: AliasQuery) throws(StoreError) -> [StoredCallback] {
     switch query {
     case .name(let name):
       try records(PostgresStatements.alias, [PostgresText.bytea(name.bytes)]).map(\.record)
@@ -34,17 +36,17 @@ extension PostgresSession {
     }
   }
 
-  func takenPlaces(in slots: ClosedRange<Int64>) throws(StoreError) -> [Int64: Int] {
+  package func takenPlaces(in slots: ClosedRange<Int64>) throws(StoreError) -> [Int64: Int] {
     let command = PostgresCommand.prepared(
       PostgresStatements.takenPlaces, ["\(slots.lowerBound)", "\(slots.upperBound)"])
     return try read(command) { rows throws(PostgresFailure) in try PostgresCallbacks.taken(rows) }
   }
 
-  func callbacks(_ ids: Set<CallbackID>) throws(StoreError) -> [StoredCallback] {
+  package func callbacks(_ ids: Set<CallbackID>) throws(StoreError) -> [StoredCallback] {
     try records(PostgresStatements.callbacks, [PostgresText.array(ids.map(\.id.hex))]).map(\.record)
   }
 
-  func appointmentCounts(dueBefore time: Instant) throws(StoreError) -> AppointmentCounts {
+  package func appointmentCounts(dueBefore time: Instant) throws(StoreError) -> AppointmentCounts {
     let parameters = ["\(time.nanosecondsSinceEpoch)"]
     let command = PostgresCommand.prepared(PostgresStatements.appointmentCounts, parameters)
     return try read(command) { rows throws(PostgresFailure) in

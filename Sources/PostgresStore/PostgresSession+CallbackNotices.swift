@@ -1,11 +1,11 @@
 // How a PostgreSQL session reads, spends and forgets notices of callbacks.
 
-import Gate
-import JOSE
-import Store
+package import Gate
+package import JOSE
+package import Store
 
 extension PostgresSession {
-  func dueNotices(
+  package func dueNotices(
     on platform: String, questions: ClosedRange<Instant>, news: ClosedRange<Instant>, most: Int
   ) throws(StoreError) -> [DueNotice] {
     let values: (ClosedRange<Instant>) -> [String?] = {
@@ -36,35 +36,28 @@ extension PostgresSession {
         registered: try row.time(PostgresStatements.columnCount + 1)))
   }
 
-  func notice(_ id: SHA256Digest) throws(StoreError) -> FoundNotice? {
+  package func notice(_ id: SHA256Digest) throws(StoreError) -> FoundNotice? {
     let command = PostgresCommand.prepared(PostgresStatements.notice, [PostgresText.bytea(id.bytes)])
     return try read(command) { rows throws(PostgresFailure) in
       guard let row = rows.first else { return nil }
-      let (record, callback) = (row.dropFirst(6), try row.id(0))
+      let record = row.dropFirst(NoticeColumn.table.count)
       return FoundNotice(
-        notice: StoredNotice(
-          id: id, callback: callback == StoredNotice.noCallback ? nil : CallbackID(callback),
-          installation: InstallationIdentity(try row.id(1), column: try row.optionalInteger(5)),
-          action: try row.word(2), serial: Int(try row.integer(3)), created: try row.time(4)),
+        notice: try row.entry(),
         // Without an id there is none: it was forgotten.
         record: record[0] == nil ? nil : try PostgresCallbacks.row(record).record)
     }
   }
 
-  func keepNotice(_ notice: StoredNotice) throws(StoreError) {
+  package func keepNotice(_ notice: StoredNotice) throws(StoreError) {
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
       _ = try connection.run(
-        [.prepared(PostgresStatements.putNotices, PostgresCallbacks.parameters([notice]))], within: Self.span)
+        [.prepared(PostgresStatements.putNotices, NoticeColumn.table.arrays(of: [notice]))], within: Self.span
+      )
     }
   }
 
-  func purgeNotices(madeUpTo time: Int64, most: Int) throws(StoreError) -> Int {
-    var removed = 0
-    try use { connection throws(PostgresFailure) in
-      removed = try connection.run(
-        [.prepared(PostgresStatements.purgeNotices, ["\(time)", "\(most)"])], within: Self.span)[0].changed
-    }
-    return removed
+  package func purgeNotices(madeUpTo time: Int64, most: Int) throws(StoreError) -> Int {
+    try purge(PostgresStatements.purgeNotices, upTo: time, most: most)
   }
 }

@@ -1,11 +1,11 @@
 // How a PostgreSQL session reads, recovers and deletes callback records.
 
-import Gate
+package import Gate
 import Platform
-import Store
+package import Store
 
 extension PostgresSession {
-  func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding {
+  package func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding {
     var book = CallbackBook()
     var names: CallbackNames?
     try use { connection throws(PostgresFailure) in
@@ -38,7 +38,7 @@ extension PostgresSession {
     .prepared(PostgresStatements.formerPlaces, [PostgresText.array(places.map(\.name.hex))])
   }
 
-  func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {
+  package func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {
     var record: StoredCallback?
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
@@ -49,7 +49,7 @@ extension PostgresSession {
     return record.flatMap { $0.isOwned(by: callerID) ? $0 : nil }
   }
 
-  func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {
+  package func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {
     var records: [StoredCallback] = []
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
@@ -206,7 +206,11 @@ extension PostgresSession {
     instance.seen(at: now)
   }
 
-  func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> RecoveredRecords {
+  /// An instance is gone when it was closed, or ten seconds after its last sign of life by the server's clock, if this instance gave
+  /// signs of life all that time. So an outage of the server makes no instance seem gone.
+  package func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError)
+    -> RecoveredRecords
+  {
     var recovered = RecoveredRecords()
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
@@ -226,8 +230,17 @@ extension PostgresSession {
     return recovered
   }
 
+  package static func leave(
+    _ instance: PostgresInstance, _ sessions: SessionQueue<PostgresSession>
+  ) async {
+    // If this fails, the instance counts as gone after ten seconds without a sign of life.
+    do throws(StoreError) {
+      try await sessions.call(.writes) { session throws(StoreError) in try session.endInstance() }
+    } catch {}
+  }
+
   /// Tells the server that this store is closed, so that other instances can recover its records at once.
-  func endInstance() throws(StoreError) {
+  private func endInstance() throws(StoreError) {
     guard instance.isKnown else { return }
     try use { connection throws(PostgresFailure) in
       _ = try connection.run(
@@ -237,17 +250,11 @@ extension PostgresSession {
 
   // MARK: Forgetting
 
-  func purge(_ table: CallbackTable, at now: Instant, most: Int) throws(StoreError) -> Int {
-    var removed = 0
-    try use { connection throws(PostgresFailure) in
-      removed = try connection.run(
-        [.prepared(PostgresStatements.purge(table), ["\(now.nanosecondsSinceEpoch)", "\(most)"])],
-        within: Self.span)[0].changed
-    }
-    return removed
+  package func purge(_ table: CallbackTable, at now: Instant, most: Int) throws(StoreError) -> Int {
+    try purge(PostgresStatements.purge(table), upTo: now.nanosecondsSinceEpoch, most: most)
   }
 
-  func purgeInstances() throws(StoreError) {
+  package func purgeInstances() throws(StoreError) {
     try use { connection throws(PostgresFailure) in
       _ = try connection.run(
         [.prepared(PostgresStatements.purgeInstances, []), .prepared(PostgresStatements.purgeMarks, [])],

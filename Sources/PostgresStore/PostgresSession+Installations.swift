@@ -1,25 +1,27 @@
 // How a PostgreSQL session reads and writes installations and the requests for them.
 
-import Gate
+package import Gate
 import JOSE
-import Store
+package import Store
 
 extension PostgresSession {
-  func installation(_ id: InstallationID) throws(StoreError) -> Installation? {
+  package func installation(_ id: InstallationID) throws(StoreError) -> Installation? {
     try read(.prepared(PostgresStatements.installation, [id.id.hex])) { rows throws(PostgresFailure) in
-      try rows.first.map(Installation.init(row:))
+      try rows.first.map { row throws(PostgresFailure) in try row.entry() }
     }
   }
 
-  func enrolment(userCode: String, at now: Instant) throws(StoreError) -> Enrolment? {
+  package func enrolment(userCode: String, at now: Instant) throws(StoreError) -> Enrolment? {
     let command = PostgresCommand.prepared(
       PostgresStatements.enrolmentOfCode, [userCode, "\(now.nanosecondsSinceEpoch)"])
-    return try read(command) { rows throws(PostgresFailure) in try rows.first.map(Enrolment.init(row:)) }
+    return try read(command) { rows throws(PostgresFailure) in
+      try rows.first.map { row throws(PostgresFailure) in try row.entry() }
+    }
   }
 
   /// Three kinds of locks, always in this order: of the list of requests, of a user, of an installation. Then, where an installation
   /// is over, its row and its appointments. Each is the transaction's own. Two names with the same hash wait for each other and nothing else.
-  func changeInstallation<Result>(
+  package func changeInstallation<Result>(
     _ scope: InstallationScope, at now: Instant, _ body: (InstallationView) -> (InstallationChange, Result)
   ) throws(StoreError) -> InstallationOutcome<Result> {
     var outcome: InstallationOutcome<Result>?
@@ -75,9 +77,11 @@ extension PostgresSession {
     let sameCode = scope.userCode.map { read(PostgresStatements.enrolmentOfCode, [$0, time]) }
     let found = try connection.run(commands, within: Self.span)
     var view = InstallationView(
-      installation: try found[installation].rows.first.map(Installation.init(row:)))
+      installation: try found[installation].rows.first.map { row throws(PostgresFailure) in try row.entry() })
     view.isIDSpent = !found[spent].rows.isEmpty
-    view.enrolment = try request.flatMap { found[$0].rows.first }.map(Enrolment.init(row:))
+    view.enrolment = try request.flatMap { found[$0].rows.first }.map { row throws(PostgresFailure) in
+      try row.entry()
+    }
     let count = { (index: Int?) throws(PostgresFailure) in
       Int(try index.flatMap { found[$0].rows.first }?.integer(0) ?? 0)
     }
@@ -88,7 +92,8 @@ extension PostgresSession {
     let (change, result) = body(view)
     var writes: [PostgresCommand] = []
     if let installation = change.installation {
-      writes.append(.prepared(PostgresStatements.putInstallation, installation.parameters))
+      writes.append(
+        .prepared(PostgresStatements.putInstallation, InstallationColumn.table.arrays(of: [installation])))
     }
     if change.endsDevice(of: view) {
       writes.append(.prepared(PostgresStatements.removeDevice, [scope.id.id.hex]))
@@ -97,7 +102,7 @@ extension PostgresSession {
       writes.append(.prepared(PostgresStatements.endEnrolments, [scope.id.id.hex]))
     }
     if let enrolment = change.enrolment {
-      writes.append(.prepared(PostgresStatements.putEnrolment, enrolment.parameters))
+      writes.append(.prepared(PostgresStatements.putEnrolment, EnrolmentColumn.table.arrays(of: [enrolment])))
     }
     if let owner = change.crowds(view) {
       writes.append(
@@ -114,7 +119,7 @@ extension PostgresSession {
     return (writes + more, InstallationOutcome(result, ended: ended))
   }
 
-  func touchInstallations(_ uses: [InstallationID: Instant]) throws(StoreError) {
+  package func touchInstallations(_ uses: [InstallationID: Instant]) throws(StoreError) {
     // In the order of their ids: two instances do not wait for each other in a circle.
     let uses = uses.sorted { $0.key < $1.key }
     try read(
@@ -127,7 +132,7 @@ extension PostgresSession {
     ) { _ in }
   }
 
-  func installations(subject: String) throws(StoreError) -> [InstallationID] {
+  package func installations(subject: String) throws(StoreError) -> [InstallationID] {
     let command = PostgresCommand.prepared(
       PostgresStatements.installationsOfSubject, [subject, InstallationID(subject)?.id.hex])
     return try read(command) { rows throws(PostgresFailure) in
@@ -135,7 +140,7 @@ extension PostgresSession {
     }
   }
 
-  func installations(_ query: InstallationQuery) throws(StoreError) -> InstallationPage {
+  package func installations(_ query: InstallationQuery) throws(StoreError) -> InstallationPage {
     let limit = "\(query.limit + 1)"
     let entries: [InstallationEntry]
     switch query.state {
@@ -144,7 +149,7 @@ extension PostgresSession {
         query.state == .active
         ? PostgresStatements.activeInstallations : PostgresStatements.revokedInstallations
       entries = try read(.prepared(statement, [query.after, limit])) { rows throws(PostgresFailure) in
-        try rows.map(Installation.init(row:)).map { .installation($0) }
+        try rows.map { row throws(PostgresFailure) in .installation(try row.entry()) }
       }
     case .pending, .approved, .denied:
       let command = PostgresCommand.prepared(
@@ -155,13 +160,13 @@ extension PostgresSession {
           query.state == .denied ? "0" : "\(query.now.nanosecondsSinceEpoch)", limit,
         ])
       entries = try read(command) { rows throws(PostgresFailure) in
-        try rows.map(Enrolment.init(row:)).map { .enrolment($0) }
+        try rows.map { row throws(PostgresFailure) in .enrolment(try row.entry()) }
       }
     }
     return InstallationPage(cutting: entries, to: query.limit)
   }
 
-  func installationCounts(at now: Instant) throws(StoreError) -> InstallationCounts {
+  package func installationCounts(at now: Instant) throws(StoreError) -> InstallationCounts {
     let command = PostgresCommand.prepared(
       PostgresStatements.installationCounts, ["\(now.nanosecondsSinceEpoch)"])
     let numbers = try read(command) { rows throws(PostgresFailure) in
@@ -175,7 +180,7 @@ extension PostgresSession {
     ])
   }
 
-  func purgeInstallations(at now: Instant, unusedSince unused: [String: Instant], most: Int)
+  package func purgeInstallations(at now: Instant, unusedSince unused: [String: Instant], most: Int)
     throws(StoreError) -> Int
   {
     var removed = 0
@@ -204,53 +209,5 @@ extension PostgresSession {
     }
     guard let value else { preconditionFailure("the command succeeded without being read") }
     return value
-  }
-}
-
-extension Installation {
-  init(row: PostgresRow) throws(PostgresFailure) {
-    var user: InstallationUser?
-    if let callerID = row[4], let subject = row[5] {
-      user = InstallationUser(callerID: callerID, subject: subject)
-    }
-    self.init(
-      client: InstallationClient(id: InstallationID(try row.id(0)), app: try row.text(1), detail: row[2]),
-      appID: try row.text(3), user: user, address: try row.text(6), secret: try row.digest(7),
-      generation: try row.integer(8), createdAt: try row.time(9), usedAt: try row.time(10),
-      revokedAt: try row.optionalTime(11),
-      codes: CodeState(
-        lastStep: try row.integer(12), counter: try row.integer(13), failures: try row.integer(14),
-        lockedUntil: try row.optionalTime(15)),
-      operatorDeliveries: try row.optionalInteger(16) ?? 1)
-  }
-
-  fileprivate var parameters: [String?] {
-    [
-      client.id.id.hex, client.app, client.detail, appID, user?.callerID, user?.subject, address,
-      PostgresText.bytea(secret.bytes), "\(generation)", "\(createdAt.nanosecondsSinceEpoch)",
-      "\(usedAt.nanosecondsSinceEpoch)", revokedAt.map { "\($0.nanosecondsSinceEpoch)" }, "\(codes.lastStep)",
-      "\(codes.counter)", "\(codes.failures)", codes.lockedUntil.map { "\($0.nanosecondsSinceEpoch)" },
-      "\(operatorDeliveries)",
-    ]
-  }
-}
-
-extension Enrolment {
-  fileprivate init(row: PostgresRow) throws(PostgresFailure) {
-    self.init(
-      request: try row.digest(0),
-      client: InstallationClient(id: InstallationID(try row.id(1)), app: try row.text(2), detail: row[3]),
-      appID: try row.text(4), userCode: try row.text(5), address: try row.text(6), createdAt: try row.time(7),
-      expiresAt: try row.time(8), forgottenAt: try row.time(9), answeredAt: try row.time(10),
-      state: try row.word(11))
-  }
-
-  fileprivate var parameters: [String?] {
-    [
-      PostgresText.bytea(request.bytes), client.id.id.hex, client.app, client.detail, appID, userCode,
-      address,
-      "\(createdAt.nanosecondsSinceEpoch)", "\(expiresAt.nanosecondsSinceEpoch)",
-      "\(forgottenAt.nanosecondsSinceEpoch)", "\(answeredAt.nanosecondsSinceEpoch)", state.rawValue,
-    ]
   }
 }

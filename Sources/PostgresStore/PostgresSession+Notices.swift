@@ -1,15 +1,15 @@
 // How a PostgreSQL session reads and writes devices and claims.
 
-import Gate
-import JOSE
-import Store
+package import Gate
+package import JOSE
+package import Store
 
 extension PostgresSession {
   // MARK: Devices
 
   /// Registrations of one token run one after the other: two of them would find no row, and both make one. The lock of the
   /// installation comes first, as in each transaction.
-  func registerDevice(_ device: StoredDevice) throws(StoreError) -> DeviceRegistration {
+  package func registerDevice(_ device: StoredDevice) throws(StoreError) -> DeviceRegistration {
     var registration = DeviceRegistration.ended
     try once { connection, mark throws(PostgresFailure) in
       registration = .ended
@@ -26,8 +26,8 @@ extension PostgresSession {
           .prepared(PostgresStatements.device, [id, generation]),
         ], within: Self.span)
       guard let kept = found[2].rows.first else { return [] }
-      let installation = try Installation(row: kept)
-      let others = try found[4].rows.map(Installation.init(row:))
+      let installation: Installation = try kept.entry()
+      let others: [Installation] = try found[4].rows.map { row throws(PostgresFailure) in try row.entry() }
       guard !device.isNamedByApp || others.allSatisfy({ $0.owner == installation.owner }) else {
         registration = .taken
         return []
@@ -47,7 +47,7 @@ extension PostgresSession {
     return registration
   }
 
-  func noteUse(of device: StoredDevice, at time: Instant) throws(StoreError) {
+  package func noteUse(of device: StoredDevice, at time: Instant) throws(StoreError) {
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
       _ = try connection.run(Self.use(device, at: time), within: Self.span)
@@ -66,7 +66,7 @@ extension PostgresSession {
     ]
   }
 
-  func device(of installation: InstallationIdentity) throws(StoreError) -> StoredDevice? {
+  package func device(of installation: InstallationIdentity) throws(StoreError) -> StoredDevice? {
     let command = PostgresCommand.prepared(
       PostgresStatements.device, [installation.id.id.hex, "\(installation.generation)"])
     return try read(command) { rows throws(PostgresFailure) in
@@ -74,7 +74,7 @@ extension PostgresSession {
     }
   }
 
-  func removeDevice(of installation: InstallationIdentity) throws(StoreError) {
+  package func removeDevice(of installation: InstallationIdentity) throws(StoreError) {
     let (id, generation) = (installation.id.id.hex, "\(installation.generation)")
     try once { connection, mark throws(PostgresFailure) in
       _ = try self.maker(connection)
@@ -91,7 +91,7 @@ extension PostgresSession {
     }
   }
 
-  func dropDevice(_ device: StoredDevice) throws(StoreError) -> Bool {
+  package func dropDevice(_ device: StoredDevice) throws(StoreError) -> Bool {
     try change(
       PostgresStatements.lockSameDevice,
       [
@@ -103,7 +103,7 @@ extension PostgresSession {
   // MARK: Claims
 
   /// Runs under the lock of the installation: two of them would count the same claims, and leave one too many.
-  func openClaim(_ claim: StoredClaim, most: Int) throws(StoreError) -> [StoredClaim] {
+  package func openClaim(_ claim: StoredClaim, most: Int) throws(StoreError) -> [StoredClaim] {
     let id = claim.installation.id.id.hex
     return try lapse { maker in
       let hash = Int32(truncatingIfNeeded: maker.id(of: claim.installation.id.bytes).low)
@@ -125,7 +125,7 @@ extension PostgresSession {
     }
   }
 
-  func claim(_ id: SHA256Digest) throws(StoreError) -> ClaimStanding? {
+  package func claim(_ id: SHA256Digest) throws(StoreError) -> ClaimStanding? {
     try read(.prepared(PostgresStatements.claim, [PostgresText.bytea(id.bytes)])) {
       rows throws(PostgresFailure) in
       try rows.first.map { row throws(PostgresFailure) in
@@ -135,7 +135,7 @@ extension PostgresSession {
     }
   }
 
-  func redeemClaim(_ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant)
+  package func redeemClaim(_ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant)
     throws(StoreError) -> Bool
   {
     let id = PostgresText.bytea(id.bytes)
@@ -147,14 +147,14 @@ extension PostgresSession {
       then: PostgresStatements.endClaims, [PostgresText.array(quoting: [id]), ClaimState.redeemed.rawValue])
   }
 
-  func withdrawClaim(_ id: SHA256Digest) throws(StoreError) -> Bool {
+  package func withdrawClaim(_ id: SHA256Digest) throws(StoreError) -> Bool {
     let id = PostgresText.bytea(id.bytes)
     return try change(
       PostgresStatements.lockClaim, [id, nil, nil, nil],
       then: PostgresStatements.endClaims, [PostgresText.array(quoting: [id]), ClaimState.withdrawn.rawValue])
   }
 
-  func lapseClaims(at time: Instant, most: Int) throws(StoreError) -> [StoredClaim] {
+  package func lapseClaims(at time: Instant, most: Int) throws(StoreError) -> [StoredClaim] {
     try lapse { _ in
       [.prepared(PostgresStatements.lockOverdueClaims, ["\(time.nanosecondsSinceEpoch)", "\(most)"])]
     } then: {
@@ -162,18 +162,12 @@ extension PostgresSession {
     }
   }
 
-  func purgeClaims(madeUpTo time: Int64, most: Int) throws(StoreError) -> Int {
-    var removed = 0
-    try use { connection throws(PostgresFailure) in
-      removed =
-        try connection.run(
-          [
-            .prepared(PostgresStatements.purgeClaims, ["\(time)", "\(most)"]),
-            .prepared(PostgresStatements.purgeNames, ["\(time)", "\(most)"]),
-          ], within: Self.span
-        ).map(\.changed).max() ?? 0
-    }
-    return removed
+  package func purgeClaims(madeUpTo time: Int64, most: Int) throws(StoreError) -> Int {
+    try purge(PostgresStatements.purgeClaims, upTo: time, most: most)
+  }
+
+  package func purgeNames(usedUpTo time: Int64, most: Int) throws(StoreError) -> Int {
+    try purge(PostgresStatements.purgeNames, upTo: time, most: most)
   }
 
   /// Ends the claims that the last command of `locks` finds, and runs more commands in the same transaction.

@@ -1,12 +1,12 @@
 // How a session reads the schema of a PostgreSQL store and brings it up to date.
 
 import Platform
-import Store
+package import Store
 
 extension PostgresSession {
   /// Writes the sign of life, and compares the clocks. A newer release may have changed the schema meanwhile: instances of this
   /// one go on with the connections they have.
-  func ping() throws(StoreError) {
+  package func ping() throws(StoreError) {
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
       try self.signalLife(connection, isDue: true)
@@ -21,7 +21,7 @@ extension PostgresSession {
   }
 
   /// Brings the schema up to date. Where it is, nothing is locked or written, so a role may serve that must not create tables.
-  func migrate(_ wait: MigrationWait) throws(StoreError) {
+  package func migrate(_ wait: MigrationWait) throws(StoreError) -> Bool {
     instance.route.reopen()
     var found = 0
     do throws(StoreError) {
@@ -35,6 +35,7 @@ extension PostgresSession {
       )
     }
     guard found <= Migration.latest else { throw Migration.incompatible(found) }
+    return true
   }
 
   /// Upgrades the schema over a connection of its own, whose end frees every lock. Begins again once if the connection breaks.
@@ -62,7 +63,7 @@ extension PostgresSession {
   }
 
   /// The version of the schema; 0 where there is none. What proves that this role can write is rolled back.
-  func inspect() throws(StoreError) -> Int {
+  package func inspect() throws(StoreError) -> Int {
     var version = 0
     try use { connection throws(PostgresFailure) in
       version = try Self.version(connection)

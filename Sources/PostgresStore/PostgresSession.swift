@@ -1,16 +1,22 @@
 // The work of a store on one PostgreSQL connection, on the queue that owns it.
 
-import Gate
+import DatabaseURL
+package import Gate
 import Platform
-import Store
+package import Store
 
 /// A connection that is made with the first use and again, with a back-off, after it broke.
-final class PostgresSession: StoreSession {
+package final class PostgresSession: DatabaseSession {
+  package typealias Shared = PostgresInstance
+
+  package static let portion = 2000
+  /// It writes a sign of life each time.
+  package static let recovery = StoreHealth.Effect.writes
   /// How long a connection may take to be made, and a few statements to be answered.
   static let span = Duration.seconds(3)
 
   private let address: PostgresAddress
-  let clock: any TimeSource
+  var clock: any TimeSource { instance.clock }
   private var connection: PostgresConnection?
   /// The mark of the connection's last transaction.
   private var mark = PostgresMark()
@@ -18,16 +24,15 @@ final class PostgresSession: StoreSession {
 
   let instance: PostgresInstance
 
-  init(_ address: PostgresAddress, _ instance: PostgresInstance, _ clock: any TimeSource) {
+  init(_ address: PostgresAddress, _ instance: PostgresInstance) {
     self.address = address
     self.instance = instance
-    self.clock = clock
   }
 
-  func close() { connection = nil }
+  package func close() { connection = nil }
 
   /// Makes the connection and reads the version of the schema. Where that fails, its first use does it.
-  func open() {
+  package func open() {
     do throws(StoreError) {
       try use { connection throws(PostgresFailure) in _ = try self.maker(connection) }
     } catch {}
@@ -37,7 +42,7 @@ final class PostgresSession: StoreSession {
 
   /// Runs all jobs in one transaction, which takes effect at most once: if its COMMIT gets no response, the session first reads from
   /// the mark whether it was committed, and repeats it only if it was not.
-  func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
+  package func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
     var isFoundOut = false
     let body = {
       (connection: PostgresConnection, mark: PostgresMark) throws(PostgresFailure) -> [PostgresCommand]? in
@@ -100,6 +105,20 @@ final class PostgresSession: StoreSession {
     }
   }
 
+  package static func settleDoubts(
+    _ instance: PostgresInstance, _ sessions: SessionQueue<PostgresSession>
+  ) async throws(StoreError) {
+    let open = StoreError(.unavailable, "doubt", "a transaction that may save the record has not ended")
+    guard instance.hasDoubts else { return }
+    guard let marks = instance.lookAtDoubts(at: instance.clock.now) else { throw open }
+    var isAll = false
+    defer { instance.looked(isAll: isAll, at: instance.clock.now) }
+    isAll = try await sessions.call(.updates) { session throws(StoreError) in
+      try session.settleDoubts(marks)
+    }
+    guard isAll else { throw open }
+  }
+
   /// Waits for transactions in doubt, so that a withdrawn callback cannot begin later, and a booking or an end is known.
   ///
   /// - Returns: Whether all of them have ended.
@@ -124,7 +143,7 @@ final class PostgresSession: StoreSession {
     return hasEnded
   }
 
-  func states(of keys: [AllowanceKey]) throws(StoreError) -> [AllowanceState?] {
+  package func states(of keys: [AllowanceKey]) throws(StoreError) -> [AllowanceState?] {
     var states: [AllowanceState?] = []
     try use { connection throws(PostgresFailure) in
       let maker = try self.maker(connection)
@@ -137,11 +156,16 @@ final class PostgresSession: StoreSession {
     return states
   }
 
-  func purge(at seconds: Int64, most: Int) throws(StoreError) -> Int {
+  package func purge(at seconds: Int64, most: Int) throws(StoreError) -> Int {
+    try purge(PostgresStatements.purge, upTo: seconds, most: most)
+  }
+
+  /// Deletes a bounded number of rows whose time is over.
+  func purge(_ statement: PostgresStatement, upTo time: Int64, most: Int) throws(StoreError) -> Int {
     var removed = 0
     try use { connection throws(PostgresFailure) in
-      removed = try connection.run(
-        [.prepared(PostgresStatements.purge, ["\(seconds)", "\(most)"])], within: Self.span)[0].changed
+      removed = try connection.run([.prepared(statement, ["\(time)", "\(most)"])], within: Self.span)[0]
+        .changed
     }
     return removed
   }

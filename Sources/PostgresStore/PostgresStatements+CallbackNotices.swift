@@ -1,5 +1,7 @@
 // The SQL statements for notices of callbacks in PostgreSQL.
 
+import Store
+
 extension PostgresStatements {
   /// The due notices of callbacks; the condition is the one of an index.
   private static func due(_ condition: String) -> String {
@@ -21,20 +23,12 @@ extension PostgresStatements {
   static let dueNews = PostgresStatement(name: "callgate_due_news", sql: due("callback.settled IS NOT NULL"))
   /// Two instances with other clocks may take the same notice one after the other: the first row stays.
   static let putNotices = PostgresStatement(
-    name: "callgate_put_notices",
-    sql: """
-      INSERT INTO callgate_notice (id, callback, installation, action, serial, created, generation)
-      SELECT id, callback, installation, action, serial, created, generation
-      FROM unnest($1::bytea[], $2::uuid[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[])
-        AS new (id, callback, installation, action, serial, created, generation)
-      ON CONFLICT (id) DO NOTHING
-      """)
+    name: "callgate_put_notices", sql: NoticeColumn.table.upsert)
   /// With its callback, in one statement.
   static let notice = PostgresStatement(
     name: "callgate_notice",
     sql: """
-      SELECT notice.callback, notice.installation, notice.action, notice.serial, notice.created,
-        notice.generation, \(columns("callback"))
+      SELECT \(NoticeColumn.table.list(of: "notice")), \(columns("callback"))
       FROM callgate_notice AS notice LEFT JOIN callgate_callback AS callback ON callback.id = notice.callback
       WHERE notice.id = $1::bytea
       """)

@@ -3,20 +3,11 @@
 import Store
 
 extension PostgresStatements {
-  /// A record's columns, in the order in which rows are read and written.
-  private static let columns = [
-    "id", "caller", "subject", "app", "contact", "created", "settled", "status", "code", "upstream_status",
-    "platform_tid", "key", "place", "instance", "abandoned", "expires", "verification_code",
-    "verification_key", "verification_until", "at", "slot", "number", "due", "tries", "last_code", "content",
-    "content_key", "content_until", "key_retention", "retention", "notifies", "confirm_at", "notice_serial",
-    "notice_state", "notice_next", "notice_tries", "snoozes", "notifies_generation", "ticket", "installation",
-    "generation", "alias", "alias_number", "alias_service",
-  ]
-  /// How many they are.
-  static var columnCount: Int { columns.count }
+  /// How many columns a record has.
+  static var columnCount: Int { CallbackColumn.table.count }
 
   static func columns(_ table: String = "") -> String {
-    columns.map { table.isEmpty ? $0 : "\(table).\($0)" }.joined(separator: ", ")
+    table.isEmpty ? CallbackColumn.table.list : CallbackColumn.table.list(of: table)
   }
 
   // MARK: Reading
@@ -108,18 +99,7 @@ extension PostgresStatements {
   // MARK: Writing
 
   static let putCallbacks = PostgresStatement(
-    name: "callgate_put_callbacks",
-    sql: """
-      INSERT INTO callgate_callback (\(columns()))
-      SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
-        $8::text[], $9::text[], $10::integer[], $11::text[], $12::uuid[], $13::uuid[], $14::bigint[], $15::bigint[],
-        $16::bigint[], $17::bytea[], $18::bytea[], $19::bigint[], $20::bigint[], $21::bigint[], $22::uuid[],
-        $23::bigint[], $24::integer[], $25::text[], $26::bytea[], $27::bytea[], $28::bigint[], $29::bigint[],
-        $30::bigint[], $31::uuid[], $32::bigint[], $33::bigint[], $34::text[], $35::bigint[], $36::bigint[],
-        $37::bigint[], $38::bigint[], $39::text[], $40::uuid[], $41::bigint[], $42::bytea[], $43::bytea[],
-        $44::text[])
-      ON CONFLICT (id) DO UPDATE SET \(CallbackBook.Row.updates)
-      """)
+    name: "callgate_put_callbacks", sql: CallbackColumn.table.upsert)
   static let putKeys = PostgresStatement(
     name: "callgate_put_keys",
     sql: """

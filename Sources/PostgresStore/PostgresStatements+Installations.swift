@@ -1,13 +1,10 @@
 // The SQL statements for installations in PostgreSQL.
 
+import Store
+
 extension PostgresStatements {
-  static let installationColumns = """
-    id, client_app, client_detail, app, caller, subject, address, secret, generation, created, used, revoked, last_step, \
-    counter, failures, locked, operator_deliveries
-    """
-  private static let enrolmentColumns = """
-    id, installation, client_app, client_detail, app, code, address, created, expires, forgotten, answered, state
-    """
+  static let installationColumns = InstallationColumn.table.list
+  private static let enrolmentColumns = EnrolmentColumn.table.list
 
   static let lockName = PostgresStatement(
     name: "callgate_lock_name", sql: "SELECT pg_advisory_xact_lock($1::integer, $2::integer)")
@@ -30,19 +27,7 @@ extension PostgresStatements {
       UNION SELECT id FROM callgate_installation WHERE id = $2::uuid AND subject IS NULL AND revoked IS NULL
       """)
   static let putInstallation = PostgresStatement(
-    name: "callgate_put_installation",
-    sql: """
-      INSERT INTO callgate_installation (\(installationColumns))
-      VALUES ($1::uuid, $2, $3, $4, $5, $6, $7, $8::bytea, $9::bigint, $10::bigint, $11::bigint, $12::bigint, $13::bigint,
-        $14::bigint, $15::bigint, $16::bigint, $17::bigint)
-      ON CONFLICT (id) DO UPDATE SET client_app = excluded.client_app, client_detail = excluded.client_detail,
-        app = excluded.app, caller = excluded.caller, subject = excluded.subject, address = excluded.address,
-        secret = excluded.secret, generation = excluded.generation, created = excluded.created,
-        used = greatest(callgate_installation.used, excluded.used),
-        revoked = excluded.revoked, last_step = excluded.last_step, counter = excluded.counter,
-        failures = excluded.failures, locked = excluded.locked,
-        operator_deliveries = excluded.operator_deliveries
-      """)
+    name: "callgate_put_installation", sql: InstallationColumn.table.upsert)
   static let touchInstallations = PostgresStatement(
     name: "callgate_touch_installations",
     sql: """
@@ -118,12 +103,7 @@ extension PostgresStatements {
     name: "callgate_pending_enrolments",
     sql: "SELECT count(*) FROM callgate_enrolment WHERE state = 'pending' AND expires > $1::bigint")
   static let putEnrolment = PostgresStatement(
-    name: "callgate_put_enrolment",
-    sql: """
-      INSERT INTO callgate_enrolment (\(enrolmentColumns))
-      VALUES ($1::bytea, $2::uuid, $3, $4, $5, $6, $7, $8::bigint, $9::bigint, $10::bigint, $11::bigint, $12)
-      ON CONFLICT (id) DO UPDATE SET answered = excluded.answered, state = excluded.state
-      """)
+    name: "callgate_put_enrolment", sql: EnrolmentColumn.table.upsert)
   static let endEnrolments = PostgresStatement(
     name: "callgate_end_enrolments",
     sql: """

@@ -13,15 +13,8 @@ struct SQLiteCallbacks {
   private let putNotice: SQLiteStatement
   private let pending, late, slot, number, living: SQLiteStatement
 
-  /// A record's columns, in the order in which rows are read and written.
-  static let columns = """
-    id, caller, subject, app, contact, created, settled, status, code, upstream_status, platform_tid, key, place,
-    instance, abandoned, expires, verification_code, verification_key, verification_until, at, slot, number, due,
-    tries, last_code, content, content_key, content_until, key_retention, retention, \(CallbackNotices.columns), ticket,
-    installation, generation, \(CallbackAlias.columns)
-    """
-  /// How many they are.
-  static let count: Int32 = 44
+  private static let table = CallbackColumn.table
+  private static let columns = table.list
 
   /// The statement for a page of records.
   private static func list(_ status: StoredCallback.Status?) -> String {
@@ -39,11 +32,7 @@ struct SQLiteCallbacks {
       WHERE kept.id = ?
       """
     static let readPlace = "SELECT callback, expires FROM callgate_callback_place WHERE id = ?"
-    static let putRow = """
-      INSERT INTO callgate_callback (\(columns))
-      VALUES (\(repeatElement("?", count: Int(count)).joined(separator: ", ")))
-      ON CONFLICT (id) DO UPDATE SET \(CallbackBook.Row.updates)
-      """
+    static let putRow = table.upsert
     static let putKey = """
       INSERT INTO callgate_callback_key (id, callback, fingerprint, answer_status, answer, expires)
       VALUES (?, ?, ?, ?, ?, ?)
@@ -54,10 +43,7 @@ struct SQLiteCallbacks {
       INSERT INTO callgate_callback_place (id, callback, expires) VALUES (?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET callback = excluded.callback, expires = excluded.expires
       """
-    static let putNotice = """
-      INSERT INTO callgate_notice (id, callback, installation, action, serial, created, generation)
-      VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
-      """
+    static let putNotice = NoticeColumn.table.upsert
     static let removeRow = "DELETE FROM callgate_callback WHERE id = ?"
     static let removeKey = "DELETE FROM callgate_callback_key WHERE id = ?"
     static let removePlace = "DELETE FROM callgate_callback_place WHERE id = ?"
@@ -136,7 +122,7 @@ struct SQLiteCallbacks {
 
   func row(_ id: CallbackID) throws(StoreError) -> CallbackBook.Row? {
     var found: CallbackBook.Row?
-    try readRow.run([.blob(id.id.bytes)]) { found = Self.row($0) }
+    try readRow.run([.bytes(id.id.bytes)]) { found = Self.row($0) }
     return found
   }
 
@@ -146,31 +132,32 @@ struct SQLiteCallbacks {
   ) throws(StoreError) -> [StoredCallback] {
     var records: [StoredCallback] = []
     try SQLiteStatement(connection, list(query.status)).run([
-      .blob(query.bound.bytes), .integer(Int64(query.limit)),
+      .bytes(query.bound.bytes), .integer(Int64(query.limit)),
     ]) { if let row = row($0) { records.append(row.record) } }
     return records
   }
 
   /// Adds a key and its record to a book.
   func read(key name: StoreID, into book: inout CallbackBook) throws(StoreError) {
-    try readKey.run([.blob(name.bytes)]) { row in
-      guard let record = Self.row(row), let callback = row.id(Self.count),
-        let fingerprint = row.id(Self.count + 1)
+    let kept = Int32(Self.table.count)
+    try readKey.run([.bytes(name.bytes)]) { row in
+      guard let record = Self.row(row), let callback = row.id(kept),
+        let fingerprint = row.id(kept + 1)
       else { return }
       book.add(record)
       book.add(
         name,
         CallbackBook.Key(
           callback: CallbackID(callback), fingerprint: fingerprint,
-          refusedFields: row.optionalBlob(Self.count + 3).map { RefusedFields.read($0) } ?? [],
-          expires: row.integer(Self.count + 4))
+          refusedFields: row.optionalBlob(kept + 3).map { RefusedFields.read($0) } ?? [],
+          expires: row.integer(kept + 4))
       )
     }
   }
 
   /// Adds a dedupe place to a book.
   func read(place name: StoreID, into book: inout CallbackBook) throws(StoreError) {
-    try readPlace.run([.blob(name.bytes)]) { row in
+    try readPlace.run([.bytes(name.bytes)]) { row in
       guard let callback = row.id(0) else { return }
       book.add(name, CallbackBook.Place(callback: CallbackID(callback), expires: row.integer(1)))
     }
@@ -195,7 +182,7 @@ struct SQLiteCallbacks {
   /// Adds the rows of a transaction.
   func read(_ working: inout WorkingSet) throws(StoreError) {
     for installation in working.installations {
-      try living.run([.blob(installation.id.bytes)]) { row in
+      try living.run([.bytes(installation.id.bytes)]) { row in
         if row.integer(0) == installation.generation { working.book.living.insert(installation) }
       }
     }
@@ -214,47 +201,14 @@ struct SQLiteCallbacks {
     }
     for number in working.numbers {
       var ids: Set<CallbackID> = []
-      try self.number.run([.blob(number.bytes)]) { row in
+      try self.number.run([.bytes(number.bytes)]) { row in
         if let id = row.id(0) { ids.insert(CallbackID(id)) }
       }
       working.book.add(number: number, ids)
     }
   }
 
-  static func row(_ row: SQLiteRow) -> CallbackBook.Row? {
-    guard let id = row.id(0), let status: StoredCallback.Status = row.word(7) else { return nil }
-    return CallbackBook.Row(
-      record: StoredCallback(
-        id: CallbackID(id), callerID: row.text(1), subject: row.optionalText(2), appID: row.optionalText(3),
-        contact: row.text(4), createdAt: Instant(nanosecondsSinceEpoch: row.integer(5)),
-        at: row.optionalInteger(19).map { Instant(nanosecondsSinceEpoch: $0) },
-        settledAt: row.optionalInteger(6).map { Instant(nanosecondsSinceEpoch: $0) }, status: status,
-        code: row.optionalText(8), upstreamStatus: row.optionalInteger(9).map { Int($0) },
-        platformTID: row.optionalText(10),
-        verificationCode: row.optionalBlob(16).map {
-          SealedCode($0, until: Instant(nanosecondsSinceEpoch: row.integer(18)))
-        },
-        notices: CallbackNotices(
-          row.optionalID(30), confirmAt: row.optionalInteger(31),
-          serial: row.optionalInteger(32), state: row.optionalWord(33), next: row.optionalInteger(34),
-          tries: row.optionalInteger(35), snoozes: row.optionalInteger(36),
-          generation: row.optionalInteger(37)),
-        ticket: row.optionalText(38).map(StoredTicket.init(stored:)),
-        origin: CallbackOrigin(row.optionalID(39), column: row.optionalInteger(40)),
-        alias: CallbackAlias(row.optionalDigest(41), row.optionalDigest(42), row.optionalText(43))),
-      key: row.optionalID(11), place: row.optionalID(12), instance: row.integer(13),
-      abandoned: row.integer(14), expires: row.integer(15), appointment: appointment(row))
-  }
-
-  private static func appointment(_ row: SQLiteRow) -> CallbackBook.Appointment? {
-    guard let number = row.optionalID(21) else { return nil }
-    return CallbackBook.Appointment(
-      slot: row.optionalInteger(20), number: number, due: row.optionalInteger(22),
-      tries: Int(row.integer(23)), lastCode: row.optionalText(24),
-      content: row.optionalBlob(25).map {
-        SealedCode($0, until: Instant(nanosecondsSinceEpoch: row.integer(27)))
-      }, keyRetention: .nanoseconds(row.integer(28)), retention: .nanoseconds(row.integer(29)))
-  }
+  static func row(_ row: SQLiteRow) -> CallbackBook.Row? { row.entry() }
 
   // MARK: Writing
 
@@ -262,68 +216,36 @@ struct SQLiteCallbacks {
   func write(_ book: CallbackBook) throws(StoreError) {
     for id in book.changes.rows {
       guard let row = book.rows[id] else {
-        try removeRow.run([.blob(id.id.bytes)])
+        try removeRow.run([.bytes(id.id.bytes)])
         continue
       }
-      let record = row.record
-      let appointment = row.appointment
-      try putRow.run([
-        .blob(id.id.bytes), .text(record.callerID), .optional(record.subject), .optional(record.appID),
-        .text(record.contact), .integer(record.createdAt.nanosecondsSinceEpoch),
-        .optional(record.settledAt?.nanosecondsSinceEpoch), .text(record.status.rawValue),
-        .optional(record.code), .optional(record.upstreamStatus.map { Int64($0) }),
-        .optional(record.platformTID), .optional(row.key?.bytes), .optional(row.place?.bytes),
-        .integer(row.instance), .integer(row.abandoned), .integer(row.expires),
-        .optional(record.verificationCode?.sealed), .optional(record.verificationCode?.key),
-        .optional(record.verificationCode?.until.nanosecondsSinceEpoch),
-        .optional(record.at?.nanosecondsSinceEpoch), .optional(appointment?.slot),
-        .optional(appointment?.number.bytes), .optional(appointment?.due),
-        .optional(appointment.map { Int64($0.tries) }), .optional(appointment?.lastCode),
-        .optional(appointment?.content?.sealed), .optional(appointment?.content?.key),
-        .optional(appointment?.content?.until.nanosecondsSinceEpoch),
-        .optional(appointment?.keyRetention.nanosecondsClamped),
-        .optional(appointment?.retention.nanosecondsClamped),
-        .optional(record.notices?.installation.id.bytes),
-        .optional(record.notices?.confirmAt?.nanosecondsSinceEpoch),
-        .optional(record.notices.map { Int64($0.serial) }), .optional(record.notices?.state.rawValue),
-        .optional(record.notices?.next?.nanosecondsSinceEpoch),
-        .optional(record.notices.map { Int64($0.tries) }),
-        .optional(record.notices.map { Int64($0.snoozes) }),
-        .optional(record.notices?.installation.column), .optional(record.ticket?.stored),
-        .optional(record.origin.installation?.id.bytes), .optional(record.origin.column),
-        .optional(record.alias?.name.bytes), .optional(record.alias?.number.bytes),
-        .optional(record.alias?.service),
-      ])
+      try putRow.run(Self.table.values(of: row))
     }
     for notice in book.changes.notices {
       try put(notice)
     }
     for name in book.changes.keys {
       guard let key = book.keys[name] else {
-        try removeKey.run([.blob(name.bytes)])
+        try removeKey.run([.bytes(name.bytes)])
         continue
       }
       try putKey.run([
-        .blob(name.bytes), .blob(key.callback.id.bytes), .blob(key.fingerprint.bytes),
+        .bytes(name.bytes), .bytes(key.callback.id.bytes), .bytes(key.fingerprint.bytes),
         .optional(nil as Int64?), .optional(RefusedFields.written(key.refusedFields)), .integer(key.expires),
       ])
     }
     for name in book.changes.places {
       guard let place = book.places[name] else {
-        try removePlace.run([.blob(name.bytes)])
+        try removePlace.run([.bytes(name.bytes)])
         continue
       }
-      try putPlace.run([.blob(name.bytes), .blob(place.callback.id.bytes), .integer(place.expires)])
+      try putPlace.run([.bytes(name.bytes), .bytes(place.callback.id.bytes), .integer(place.expires)])
     }
   }
 
   /// Writes a notice, unless it is there.
   func put(_ notice: StoredNotice) throws(StoreError) {
-    try putNotice.run([
-      .blob(notice.id.bytes), .blob(notice.callback?.id.bytes ?? StoredNotice.noCallback.bytes),
-      .blob(notice.installation.id.bytes), .text(notice.action.rawValue), .integer(Int64(notice.serial)),
-      .integer(notice.created.nanosecondsSinceEpoch), .optional(notice.installation.column),
-    ])
+    try putNotice.run(NoticeColumn.table.values(of: notice))
   }
 
   /// Reads the rows of the appointments of an installation that is over, and has them succeed.
@@ -333,7 +255,7 @@ struct SQLiteCallbacks {
     var ids: Set<CallbackID> = []
     let (owner, installation) = (succession.owner, succession.installation)
     try SQLiteStatement(connection, SQL.ofInstallation).run([
-      .text(owner.callerID), .text(owner.subject), .blob(installation.id.bytes),
+      .text(owner.callerID), .text(owner.subject), .bytes(installation.id.bytes),
       .integer(installation.generation),
     ]) { if let row = Self.row($0) { ids.insert(row.record.id) } }
     guard !ids.isEmpty else { return [] }
@@ -402,13 +324,13 @@ extension SQLiteCallbacks {
     var records: [StoredCallback] = []
     switch query {
     case .name(let name):
-      try SQLiteStatement(connection, SQL.alias).run([.blob(name.bytes)]) {
+      try SQLiteStatement(connection, SQL.alias).run([.bytes(name.bytes)]) {
         if let row = row($0) { records.append(row.record) }
       }
     case .numbers(let numbers):
       for number in numbers {
         try SQLiteStatement(connection, SQL.aliasNumber).run([
-          .blob(number.bytes), .integer(Int64(AliasQuery.most)),
+          .bytes(number.bytes), .integer(Int64(AliasQuery.most)),
         ]) { if let row = row($0) { records.append(row.record) } }
       }
     }

@@ -1,10 +1,10 @@
 // How an SQLite session reads, recovers and deletes callback records.
 
-import Gate
-import Store
+package import Gate
+package import Store
 
 extension SQLiteSession {
-  func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding {
+  package func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding {
     var book = CallbackBook()
     var names: CallbackNames?
     try use { open throws(StoreError) in
@@ -25,13 +25,13 @@ extension SQLiteSession {
     return book.standing(of: names, at: now)
   }
 
-  func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {
+  package func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {
     var record: StoredCallback?
     try use { open throws(StoreError) in record = try open.prepared().callbacks.row(id)?.record }
     return record.flatMap { $0.isOwned(by: callerID) ? $0 : nil }
   }
 
-  func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {
+  package func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {
     var records: [StoredCallback] = []
     try use { open throws(StoreError) in
       _ = try open.prepared()
@@ -40,7 +40,9 @@ extension SQLiteSession {
     return records
   }
 
-  func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> RecoveredRecords {
+  package func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError)
+    -> RecoveredRecords
+  {
     var gone: [Int64] = []
     var hasLate = false
     try use { open throws(StoreError) in
@@ -79,37 +81,39 @@ extension SQLiteSession {
 
   // MARK: Appointments
 
-  func dueAppointments(at time: Instant, most: Int) throws(StoreError) -> [DueAppointment] {
+  package func dueAppointments(at time: Instant, most: Int) throws(StoreError) -> [DueAppointment] {
     try read { connection throws(StoreError) in
       try SQLiteCallbacks.due(at: time, most: most, connection)
     }
   }
 
-  func appointmentsWithoutOrigin(most: Int) throws(StoreError) -> [DueAppointment] {
+  package func appointmentsWithoutOrigin(most: Int) throws(StoreError) -> [DueAppointment] {
     try read { connection throws(StoreError) in try SQLiteCallbacks.withoutOrigin(most: most, connection) }
   }
 
-  func scheduledAppointment(_ id: CallbackID) throws(StoreError) -> DueAppointment? {
+  package func scheduledAppointment(_ id: CallbackID) throws(StoreError) -> DueAppointment? {
     var found: DueAppointment?
     try use { open throws(StoreError) in found = try open.prepared().callbacks.row(id)?.dueAppointment }
     return found
   }
 
-  func appointments(of callerID: String, subject: String, most: Int) throws(StoreError) -> [StoredCallback] {
+  package func appointments(of callerID: String, subject: String, most: Int) throws(StoreError)
+    -> [StoredCallback]
+  {
     try read { connection throws(StoreError) in
       try SQLiteCallbacks.appointments(of: callerID, subject: subject, most: most, connection)
     }
   }
 
-  func callbacks(_ query: AliasQuery) throws(StoreError) -> [StoredCallback] {
+  package func callbacks(_ query: AliasQuery) throws(StoreError) -> [StoredCallback] {
     try read { connection throws(StoreError) in try SQLiteCallbacks.records(query, connection) }
   }
 
-  func takenPlaces(in slots: ClosedRange<Int64>) throws(StoreError) -> [Int64: Int] {
+  package func takenPlaces(in slots: ClosedRange<Int64>) throws(StoreError) -> [Int64: Int] {
     try read { connection throws(StoreError) in try SQLiteCallbacks.takenPlaces(in: slots, connection) }
   }
 
-  func callbacks(_ ids: Set<CallbackID>) throws(StoreError) -> [StoredCallback] {
+  package func callbacks(_ ids: Set<CallbackID>) throws(StoreError) -> [StoredCallback] {
     var records: [StoredCallback] = []
     try use { open throws(StoreError) in
       let callbacks = try open.prepared().callbacks
@@ -119,7 +123,7 @@ extension SQLiteSession {
     return records
   }
 
-  func appointmentCounts(dueBefore time: Instant) throws(StoreError) -> AppointmentCounts {
+  package func appointmentCounts(dueBefore time: Instant) throws(StoreError) -> AppointmentCounts {
     try read { connection throws(StoreError) in try SQLiteCallbacks.counts(dueBefore: time, connection) }
   }
 
@@ -175,12 +179,12 @@ extension SQLiteSession {
   }
 
   /// Deletes a bounded number of expired rows of one table.
-  func purge(_ table: CallbackTable, at now: Instant, most: Int64) throws(StoreError) -> Int {
+  package func purge(_ table: CallbackTable, at now: Instant, most: Int) throws(StoreError) -> Int {
     var removed = 0
     try transaction { open throws(StoreError) in
       _ = try open.prepared()
       try SQLiteStatement(open.connection, Self.purge(table)).run([
-        .integer(now.nanosecondsSinceEpoch), .integer(most),
+        .integer(now.nanosecondsSinceEpoch), .integer(Int64(most)),
       ])
       removed = open.connection.changes
       return removed > 0

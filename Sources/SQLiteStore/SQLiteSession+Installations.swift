@@ -1,14 +1,14 @@
 // How an SQLite session reads and writes installations and the requests for them.
 
-import Gate
+package import Gate
 import JOSE
-import Store
+package import Store
 
 extension SQLiteSession {
   /// Finds the request that waits under a user code. The plus sign keeps SQLite from the index of states, in which all requests
   /// that wait are neighbours.
   static let enrolmentByCode = """
-    SELECT \(Enrolment.columns) FROM callgate_enrolment
+    SELECT \(EnrolmentColumn.table.list) FROM callgate_enrolment
     WHERE code = ? AND +state IN ('pending', 'approved', 'denied') AND expires > ?
     """
 
@@ -30,42 +30,42 @@ extension SQLiteSession {
     WHERE id IN (\(unused)) AND coalesce(operator_deliveries, 1) > 0
     """
 
-  func installation(_ id: InstallationID) throws(StoreError) -> Installation? {
+  package func installation(_ id: InstallationID) throws(StoreError) -> Installation? {
     var found: Installation?
     try use { open throws(StoreError) in
-      try open.prepared().installation.run([.blob(id.bytes)]) { found = Installation($0) }
+      try open.prepared().installation.run([.bytes(id.bytes)]) { found = $0.entry() }
     }
     return found
   }
 
-  func enrolment(userCode: String, at now: Instant) throws(StoreError) -> Enrolment? {
+  package func enrolment(userCode: String, at now: Instant) throws(StoreError) -> Enrolment? {
     var found: Enrolment?
     try use { open throws(StoreError) in
       _ = try open.prepared()
       try SQLiteStatement(open.connection, Self.enrolmentByCode).run([
         .text(userCode), .integer(now.nanosecondsSinceEpoch),
-      ]) { found = Enrolment($0) }
+      ]) { found = $0.entry() }
     }
     return found
   }
 
-  func changeInstallation<Result>(
+  package func changeInstallation<Result>(
     _ scope: InstallationScope, at now: Instant, _ body: (InstallationView) -> (InstallationChange, Result)
   ) throws(StoreError) -> InstallationOutcome<Result> {
     var result: Result?
     var ended: [EndedAppointment] = []
     try transaction { open throws(StoreError) in
       let statements = try open.prepared()
-      let time = SQLiteValue.integer(now.nanosecondsSinceEpoch)
+      let time = ColumnValue.integer(now.nanosecondsSinceEpoch)
       var view = InstallationView()
-      try statements.installation.run([.blob(scope.id.bytes)]) { view.installation = Installation($0) }
+      try statements.installation.run([.bytes(scope.id.bytes)]) { view.installation = $0.entry() }
       try SQLiteStatement(open.connection, "SELECT 1 FROM callgate_spent_id WHERE id = ?").run([
-        .blob(scope.id.bytes)
+        .bytes(scope.id.bytes)
       ]) { _ in view.isIDSpent = true }
       if let request = scope.request {
         try SQLiteStatement(
-          open.connection, "SELECT \(Enrolment.columns) FROM callgate_enrolment WHERE id = ?"
-        ).run([.blob(request.bytes)]) { view.enrolment = Enrolment($0) }
+          open.connection, "SELECT \(EnrolmentColumn.table.list) FROM callgate_enrolment WHERE id = ?"
+        ).run([.bytes(request.bytes)]) { view.enrolment = $0.entry() }
       }
       if let counted = scope.user {
         try SQLiteStatement(
@@ -76,7 +76,7 @@ extension SQLiteSession {
           """
         ).run([
           .text(counted.user.subject), .text(counted.user.callerID), .text(counted.appID),
-          .integer(counted.usedSince.nanosecondsSinceEpoch), .blob(scope.id.bytes),
+          .integer(counted.usedSince.nanosecondsSinceEpoch), .bytes(scope.id.bytes),
         ]) { view.others = Int($0.integer(0)) }
       }
       if scope.countsLive {
@@ -86,7 +86,7 @@ extension SQLiteSession {
           SELECT count(*) FROM callgate_enrolment
           WHERE installation = ? AND +state IN ('pending', 'approved') AND expires > ?
           """
-        ).run([.blob(scope.id.bytes), time]) { view.live = Int($0.integer(0)) }
+        ).run([.bytes(scope.id.bytes), time]) { view.live = Int($0.integer(0)) }
       }
       if let code = scope.userCode {
         try SQLiteStatement(
@@ -100,21 +100,23 @@ extension SQLiteSession {
       let (change, answer) = body(view)
       result = answer
       if let installation = change.installation {
-        try SQLiteStatement(open.connection, Installation.replacement).run(installation.values)
+        try SQLiteStatement(open.connection, InstallationColumn.table.upsert).run(
+          InstallationColumn.table.values(of: installation))
       }
       if change.endsDevice(of: view) {
         try SQLiteStatement(open.connection, "DELETE FROM callgate_device WHERE installation = ?").run([
-          .blob(scope.id.bytes)
+          .bytes(scope.id.bytes)
         ])
       }
       if change.endsOthers {
         try SQLiteStatement(
           open.connection,
           "UPDATE callgate_enrolment SET state = 'ended' WHERE installation = ? AND state IN ('pending', 'approved')"
-        ).run([.blob(scope.id.bytes)])
+        ).run([.bytes(scope.id.bytes)])
       }
       if let enrolment = change.enrolment {
-        try SQLiteStatement(open.connection, Enrolment.replacement).run(enrolment.values)
+        try SQLiteStatement(open.connection, EnrolmentColumn.table.upsert).run(
+          EnrolmentColumn.table.values(of: enrolment))
       }
       ended = []
       if let succession = change.succession(of: view) {
@@ -131,17 +133,17 @@ extension SQLiteSession {
     return InstallationOutcome(result, ended: ended)
   }
 
-  func touchInstallations(_ uses: [InstallationID: Instant]) throws(StoreError) {
+  package func touchInstallations(_ uses: [InstallationID: Instant]) throws(StoreError) {
     try transaction { open throws(StoreError) in
       _ = try open.prepared()
       let touch = try SQLiteStatement(
         open.connection, "UPDATE callgate_installation SET used = max(used, ?) WHERE id = ?")
-      for (id, time) in uses { try touch.run([.integer(time.nanosecondsSinceEpoch), .blob(id.bytes)]) }
+      for (id, time) in uses { try touch.run([.integer(time.nanosecondsSinceEpoch), .bytes(id.bytes)]) }
       return true
     }
   }
 
-  func installations(subject: String) throws(StoreError) -> [InstallationID] {
+  package func installations(subject: String) throws(StoreError) -> [InstallationID] {
     var found: [InstallationID] = []
     try use { open throws(StoreError) in
       _ = try open.prepared()
@@ -156,29 +158,29 @@ extension SQLiteSession {
         try SQLiteStatement(
           open.connection,
           "SELECT id FROM callgate_installation WHERE id = ? AND subject IS NULL AND revoked IS NULL"
-        ).run([.blob(id.bytes)], row: row)
+        ).run([.bytes(id.bytes)], row: row)
       }
     }
     return found
   }
 
-  func installations(_ query: InstallationQuery) throws(StoreError) -> InstallationPage {
+  package func installations(_ query: InstallationQuery) throws(StoreError) -> InstallationPage {
     var entries: [InstallationEntry] = []
     let after = query.after.flatMap { Hex.decode($0) } ?? []
     try use { open throws(StoreError) in
       _ = try open.prepared()
       entries = []
-      let limit = SQLiteValue.integer(Int64(query.limit) + 1)
+      let limit = ColumnValue.integer(Int64(query.limit) + 1)
       switch query.state {
       case .active, .revoked:
         try SQLiteStatement(
           open.connection,
           """
-          SELECT \(Installation.columns) FROM callgate_installation
+          SELECT \(InstallationColumn.table.list) FROM callgate_installation
           WHERE id > ? AND revoked IS \(query.state == .active ? "NULL" : "NOT NULL") ORDER BY id LIMIT ?
           """
-        ).run([.blob(after), limit]) { row in
-          if let installation = Installation(row) { entries.append(.installation(installation)) }
+        ).run([.bytes(after), limit]) { row in
+          if let installation: Installation = row.entry() { entries.append(.installation(installation)) }
         }
       case .pending, .approved, .denied:
         let isLive = query.state == .denied ? "" : " AND expires > \(query.now.nanosecondsSinceEpoch)"
@@ -186,18 +188,18 @@ extension SQLiteSession {
         try SQLiteStatement(
           open.connection,
           """
-          SELECT \(Enrolment.columns) FROM callgate_enrolment
+          SELECT \(EnrolmentColumn.table.list) FROM callgate_enrolment
           WHERE id > ? AND \(condition) ORDER BY id LIMIT ?
           """
-        ).run([.blob(after), limit]) { row in
-          if let enrolment = Enrolment(row) { entries.append(.enrolment(enrolment)) }
+        ).run([.bytes(after), limit]) { row in
+          if let enrolment: Enrolment = row.entry() { entries.append(.enrolment(enrolment)) }
         }
       }
     }
     return InstallationPage(cutting: entries, to: query.limit)
   }
 
-  func installationCounts(at now: Instant) throws(StoreError) -> InstallationCounts {
+  package func installationCounts(at now: Instant) throws(StoreError) -> InstallationCounts {
     var counts = InstallationCounts()
     try use { open throws(StoreError) in
       _ = try open.prepared()
@@ -226,7 +228,7 @@ extension SQLiteSession {
     return counts
   }
 
-  func purgeInstallations(at now: Instant, unusedSince unused: [String: Instant], most: Int64)
+  package func purgeInstallations(at now: Instant, unusedSince unused: [String: Instant], most: Int)
     throws(StoreError)
     -> Int
   {
@@ -236,14 +238,14 @@ extension SQLiteSession {
       try SQLiteStatement(
         open.connection,
         "DELETE FROM callgate_enrolment WHERE id IN (SELECT id FROM callgate_enrolment WHERE forgotten <= ? LIMIT ?)"
-      ).run([.integer(now.nanosecondsSinceEpoch), .integer(most)])
+      ).run([.integer(now.nanosecondsSinceEpoch), .integer(Int64(most))])
       removed = open.connection.changes
       let spend = try SQLiteStatement(open.connection, Self.spendIDs)
       let forget = try SQLiteStatement(
         open.connection, "DELETE FROM callgate_installation WHERE id IN (\(Self.unused))")
-      for (appID, time) in unused where removed < Int(most) {
-        let values: [SQLiteValue] = [
-          .integer(time.nanosecondsSinceEpoch), .text(appID), .integer(most - Int64(removed)),
+      for (appID, time) in unused where removed < most {
+        let values: [ColumnValue] = [
+          .integer(time.nanosecondsSinceEpoch), .text(appID), .integer(Int64(most - removed)),
         ]
         try spend.run(values)
         try forget.run(values)
@@ -252,78 +254,5 @@ extension SQLiteSession {
       return removed > 0
     }
     return removed
-  }
-}
-
-extension Installation {
-  /// In the order in which rows are read and written.
-  static let columns = """
-    id, client_app, client_detail, app, caller, subject, address, secret, generation, created, used, revoked, last_step, \
-    counter, failures, locked, operator_deliveries
-    """
-  fileprivate static let replacement = """
-    INSERT OR REPLACE INTO callgate_installation (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    """
-
-  /// Nil for a row that cannot be read.
-  init?(_ row: SQLiteRow) {
-    guard let id = row.id(0), let secret = row.digest(7) else { return nil }
-    var user: InstallationUser?
-    if let callerID = row.optionalText(4), let subject = row.optionalText(5) {
-      user = InstallationUser(callerID: callerID, subject: subject)
-    }
-    self.init(
-      client: InstallationClient(id: InstallationID(id), app: row.text(1), detail: row.optionalText(2)),
-      appID: row.text(3), user: user, address: row.text(6), secret: secret, generation: row.integer(8),
-      createdAt: Instant(nanosecondsSinceEpoch: row.integer(9)),
-      usedAt: Instant(nanosecondsSinceEpoch: row.integer(10)),
-      revokedAt: row.optionalInteger(11).map { Instant(nanosecondsSinceEpoch: $0) },
-      codes: CodeState(
-        lastStep: row.integer(12), counter: row.integer(13), failures: row.integer(14),
-        lockedUntil: row.optionalInteger(15).map { Instant(nanosecondsSinceEpoch: $0) }),
-      operatorDeliveries: row.optionalInteger(16) ?? 1)
-  }
-
-  fileprivate var values: [SQLiteValue] {
-    [
-      .blob(client.id.bytes), .text(client.app), .optional(client.detail), .text(appID),
-      .optional(user?.callerID), .optional(user?.subject), .text(address), .blob(secret.bytes),
-      .integer(generation), .integer(createdAt.nanosecondsSinceEpoch), .integer(usedAt.nanosecondsSinceEpoch),
-      .optional(revokedAt?.nanosecondsSinceEpoch), .integer(codes.lastStep), .integer(codes.counter),
-      .integer(codes.failures),
-      .optional(codes.lockedUntil?.nanosecondsSinceEpoch), .integer(operatorDeliveries),
-    ]
-  }
-}
-
-extension Enrolment {
-  /// In the order in which rows are read and written.
-  fileprivate static let columns = """
-    id, installation, client_app, client_detail, app, code, address, created, expires, forgotten, answered, state
-    """
-  fileprivate static let replacement = """
-    INSERT OR REPLACE INTO callgate_enrolment (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    """
-
-  /// Nil for a row that cannot be read.
-  fileprivate init?(_ row: SQLiteRow) {
-    guard let request = row.digest(0), let id = row.id(1), let state: State = row.word(11) else { return nil }
-    self.init(
-      request: request,
-      client: InstallationClient(id: InstallationID(id), app: row.text(2), detail: row.optionalText(3)),
-      appID: row.text(4), userCode: row.text(5), address: row.text(6),
-      createdAt: Instant(nanosecondsSinceEpoch: row.integer(7)),
-      expiresAt: Instant(nanosecondsSinceEpoch: row.integer(8)),
-      forgottenAt: Instant(nanosecondsSinceEpoch: row.integer(9)),
-      answeredAt: Instant(nanosecondsSinceEpoch: row.integer(10)), state: state)
-  }
-
-  fileprivate var values: [SQLiteValue] {
-    [
-      .blob(request.bytes), .blob(client.id.bytes), .text(client.app), .optional(client.detail), .text(appID),
-      .text(userCode), .text(address), .integer(createdAt.nanosecondsSinceEpoch),
-      .integer(expiresAt.nanosecondsSinceEpoch), .integer(forgottenAt.nanosecondsSinceEpoch),
-      .integer(answeredAt.nanosecondsSinceEpoch), .text(state.rawValue),
-    ]
   }
 }

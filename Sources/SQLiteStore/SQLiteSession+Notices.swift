@@ -1,8 +1,8 @@
 // How an SQLite session reads and writes devices and claims.
 
-import Gate
-import JOSE
-import Store
+package import Gate
+package import JOSE
+package import Store
 
 extension SQLiteSession {
   // MARK: Devices
@@ -10,11 +10,11 @@ extension SQLiteSession {
   /// The installations of other ids that use the name of a hook since a time: by that name's row, and by their device, which a release
   /// without these rows may have registered.
   static let usersOfName = """
-    SELECT \(Installation.columns) FROM callgate_hook_name
+    SELECT \(InstallationColumn.table.list) FROM callgate_hook_name
     JOIN callgate_installation ON id = holder AND generation = holder_generation
     WHERE name = ?1 AND last > ?2 AND id <> ?3 AND revoked IS NULL
     UNION ALL
-    SELECT \(Installation.columns) FROM callgate_device JOIN callgate_installation ON id = installation
+    SELECT \(InstallationColumn.table.list) FROM callgate_device JOIN callgate_installation ON id = installation
     WHERE name = ?1 AND registered > ?2 AND id <> ?3 AND revoked IS NULL
     """
   /// Notes that an installation uses a name, if its device has that name still and it was neither revoked nor replaced.
@@ -27,13 +27,13 @@ extension SQLiteSession {
       last = max(last, excluded.last)
     """
 
-  func registerDevice(_ device: StoredDevice) throws(StoreError) -> DeviceRegistration {
+  package func registerDevice(_ device: StoredDevice) throws(StoreError) -> DeviceRegistration {
     var registration = DeviceRegistration.ended
     try transaction { open throws(StoreError) in
       registration = .ended
-      let id = SQLiteValue.blob(device.installation.id.bytes)
+      let id = ColumnValue.bytes(device.installation.id.bytes)
       var installation: Installation?
-      try open.prepared().installation.run([id]) { installation = Installation($0) }
+      try open.prepared().installation.run([id]) { installation = $0.entry() }
       guard let installation, installation.identity == device.installation, installation.revokedAt == nil
       else {
         return false
@@ -41,9 +41,11 @@ extension SQLiteSession {
       if device.isNamedByApp {
         let since = device.registered.advanced(by: .zero - StoredDevice.nameLife)
         try SQLiteStatement(open.connection, Self.usersOfName).run([
-          .blob(device.name.bytes), .integer(since.nanosecondsSinceEpoch), id,
+          .bytes(device.name.bytes), .integer(since.nanosecondsSinceEpoch), id,
         ]) { row in
-          if let other = Installation(row), other.owner != installation.owner { registration = .taken }
+          if let other: Installation = row.entry(), other.owner != installation.owner {
+            registration = .taken
+          }
         }
         guard registration != .taken else { return false }
       }
@@ -57,7 +59,7 @@ extension SQLiteSession {
         VALUES (?, ?, ?, ?, ?)
         """
       ).run([
-        id, .text(device.platform), .text(device.token), .blob(device.name.bytes),
+        id, .text(device.platform), .text(device.token), .bytes(device.name.bytes),
         .integer(device.registered.nanosecondsSinceEpoch),
       ])
       if device.isNamedByApp { try Self.use(device, at: device.registered, open) }
@@ -66,7 +68,7 @@ extension SQLiteSession {
     return registration
   }
 
-  func noteUse(of device: StoredDevice, at time: Instant) throws(StoreError) {
+  package func noteUse(of device: StoredDevice, at time: Instant) throws(StoreError) {
     try transaction { open throws(StoreError) in
       _ = try open.prepared()
       try Self.use(device, at: time, open)
@@ -75,9 +77,9 @@ extension SQLiteSession {
   }
 
   private static func use(_ device: StoredDevice, at time: Instant, _ open: Open) throws(StoreError) {
-    let id = SQLiteValue.blob(device.installation.id.bytes)
+    let id = ColumnValue.bytes(device.installation.id.bytes)
     try SQLiteStatement(open.connection, useName).run([
-      .blob(device.name.bytes), .integer(time.nanosecondsSinceEpoch), id,
+      .bytes(device.name.bytes), .integer(time.nanosecondsSinceEpoch), id,
       .integer(device.installation.generation),
     ])
     try SQLiteStatement(
@@ -89,11 +91,13 @@ extension SQLiteSession {
     ).run([id, .integer(Int64(StoredDevice.mostNames))])
   }
 
-  func forgetNames(usedUpTo time: Int64) throws(StoreError) -> Int {
-    try change("DELETE FROM callgate_hook_name WHERE last <= ?", [.integer(time)])
+  package func purgeNames(usedUpTo time: Int64, most: Int) throws(StoreError) -> Int {
+    try change(
+      "DELETE FROM callgate_hook_name WHERE name IN (SELECT name FROM callgate_hook_name WHERE last <= ? LIMIT ?)",
+      [.integer(time), .integer(Int64(most))])
   }
 
-  func device(of installation: InstallationIdentity) throws(StoreError) -> StoredDevice? {
+  package func device(of installation: InstallationIdentity) throws(StoreError) -> StoredDevice? {
     var found: StoredDevice?
     try use { open throws(StoreError) in
       _ = try open.prepared()
@@ -112,7 +116,7 @@ extension SQLiteSession {
       SELECT platform, token, registered FROM callgate_device JOIN callgate_installation ON id = installation
       WHERE installation = ? AND generation = ?
       """
-    ).run([.blob(installation.id.bytes), .integer(installation.generation)]) { row in
+    ).run([.bytes(installation.id.bytes), .integer(installation.generation)]) { row in
       found = StoredDevice(
         installation: installation, platform: row.text(0), token: row.text(1),
         registered: Instant(nanosecondsSinceEpoch: row.integer(2)))
@@ -120,8 +124,8 @@ extension SQLiteSession {
     return found
   }
 
-  func removeDevice(of installation: InstallationIdentity) throws(StoreError) {
-    let values: [SQLiteValue] = [.blob(installation.id.bytes), .integer(installation.generation)]
+  package func removeDevice(of installation: InstallationIdentity) throws(StoreError) {
+    let values: [ColumnValue] = [.bytes(installation.id.bytes), .integer(installation.generation)]
     _ = try change(
       """
       DELETE FROM callgate_device WHERE installation = ?1
@@ -130,24 +134,24 @@ extension SQLiteSession {
     _ = try change("DELETE FROM callgate_hook_name WHERE holder = ? AND holder_generation = ?", values)
   }
 
-  func dropDevice(_ device: StoredDevice) throws(StoreError) -> Bool {
+  package func dropDevice(_ device: StoredDevice) throws(StoreError) -> Bool {
     try change(
       "DELETE FROM callgate_device WHERE installation = ? AND name = ? AND registered = ?",
       [
-        .blob(device.installation.id.bytes), .blob(device.name.bytes),
+        .bytes(device.installation.id.bytes), .bytes(device.name.bytes),
         .integer(device.registered.nanosecondsSinceEpoch),
       ]) > 0
   }
 
   // MARK: Claims
 
-  func openClaim(_ claim: StoredClaim, most: Int) throws(StoreError) -> [StoredClaim] {
+  package func openClaim(_ claim: StoredClaim, most: Int) throws(StoreError) -> [StoredClaim] {
     var lapsed: [StoredClaim] = []
     try transaction { open throws(StoreError) in
       _ = try open.prepared()
       lapsed = try Self.lapse(
         "installation = ? ORDER BY created DESC LIMIT -1 OFFSET ?",
-        [.blob(claim.installation.id.bytes), .integer(Int64(max(most - 1, 0)))], open)
+        [.bytes(claim.installation.id.bytes), .integer(Int64(max(most - 1, 0)))], open)
       try SQLiteStatement(
         open.connection,
         """
@@ -155,7 +159,7 @@ extension SQLiteSession {
           SELECT id FROM callgate_claim WHERE installation = ? AND state <> 'live'
           ORDER BY created DESC LIMIT -1 OFFSET ?)
         """
-      ).run([.blob(claim.installation.id.bytes), .integer(Int64(StoredClaim.mostOver))])
+      ).run([.bytes(claim.installation.id.bytes), .integer(Int64(StoredClaim.mostOver))])
       try SQLiteStatement(
         open.connection,
         """
@@ -163,22 +167,22 @@ extension SQLiteSession {
         VALUES (?, ?, ?, ?, ?, ?, 'live', ?)
         """
       ).run([
-        .blob(claim.id.bytes), .blob(claim.installation.id.bytes), .text(claim.appID),
+        .bytes(claim.id.bytes), .bytes(claim.installation.id.bytes), .text(claim.appID),
         .integer(claim.created.nanosecondsSinceEpoch), .integer(claim.expires.nanosecondsSinceEpoch),
-        .blob(claim.receipts), .optional(claim.installation.column),
+        .bytes(claim.receipts), .optional(claim.installation.column),
       ])
       return true
     }
     return lapsed
   }
 
-  func claim(_ id: SHA256Digest) throws(StoreError) -> ClaimStanding? {
+  package func claim(_ id: SHA256Digest) throws(StoreError) -> ClaimStanding? {
     var found: ClaimStanding?
     try use { open throws(StoreError) in
       _ = try open.prepared()
       try SQLiteStatement(
         open.connection, "SELECT \(StoredClaim.columns) FROM callgate_claim WHERE id = ?"
-      ).run([.blob(id.bytes)]) { row in
+      ).run([.bytes(id.bytes)]) { row in
         guard let claim = StoredClaim(row) else { return }
         found = row.text(6) == ClaimState.live.rawValue ? .live(claim) : .over(claim)
       }
@@ -186,7 +190,7 @@ extension SQLiteSession {
     return found
   }
 
-  func redeemClaim(_ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant)
+  package func redeemClaim(_ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant)
     throws(StoreError) -> Bool
   {
     try change(
@@ -195,18 +199,18 @@ extension SQLiteSession {
       WHERE id = ? AND state = 'live' AND installation = ? AND expires > ? AND coalesce(generation, ?4) = ?4
       """,
       [
-        .blob(id.bytes), .blob(installation.id.bytes), .integer(time.nanosecondsSinceEpoch),
+        .bytes(id.bytes), .bytes(installation.id.bytes), .integer(time.nanosecondsSinceEpoch),
         .integer(installation.generation),
       ]) > 0
   }
 
-  func withdrawClaim(_ id: SHA256Digest) throws(StoreError) -> Bool {
+  package func withdrawClaim(_ id: SHA256Digest) throws(StoreError) -> Bool {
     try change(
       "UPDATE callgate_claim SET state = 'withdrawn', receipts = x'' WHERE id = ? AND state = 'live'",
-      [.blob(id.bytes)]) > 0
+      [.bytes(id.bytes)]) > 0
   }
 
-  func lapseClaims(at time: Instant, most: Int) throws(StoreError) -> [StoredClaim] {
+  package func lapseClaims(at time: Instant, most: Int) throws(StoreError) -> [StoredClaim] {
     var lapsed: [StoredClaim] = []
     try transaction { open throws(StoreError) in
       _ = try open.prepared()
@@ -219,15 +223,15 @@ extension SQLiteSession {
     return lapsed
   }
 
-  func purgeClaims(madeUpTo time: Int64, most: Int64) throws(StoreError) -> Int {
+  package func purgeClaims(madeUpTo time: Int64, most: Int) throws(StoreError) -> Int {
     try change(
       "DELETE FROM callgate_claim WHERE id IN (SELECT id FROM callgate_claim WHERE created <= ? LIMIT ?)",
-      [.integer(time), .integer(most)])
+      [.integer(time), .integer(Int64(most))])
   }
 
   /// Ends live claims and returns them; in a transaction.
   private static func lapse(
-    _ condition: String, _ values: [SQLiteValue], _ open: Open
+    _ condition: String, _ values: [ColumnValue], _ open: Open
   ) throws(StoreError) -> [StoredClaim] {
     var lapsed: [StoredClaim] = []
     try SQLiteStatement(
@@ -236,14 +240,14 @@ extension SQLiteSession {
     ).run(values) { row in if let claim = StoredClaim(row) { lapsed.append(claim) } }
     let end = try SQLiteStatement(
       open.connection, "UPDATE callgate_claim SET state = 'lapsed', receipts = x'' WHERE id = ?")
-    for claim in lapsed { try end.run([.blob(claim.id.bytes)]) }
+    for claim in lapsed { try end.run([.bytes(claim.id.bytes)]) }
     return lapsed
   }
 
   /// Runs one statement in a transaction, which is committed if it changed something.
   ///
   /// - Returns: how many rows it changed.
-  func change(_ sql: String, _ values: [SQLiteValue]) throws(StoreError) -> Int {
+  func change(_ sql: String, _ values: [ColumnValue]) throws(StoreError) -> Int {
     var changed = 0
     try transaction { open throws(StoreError) in
       _ = try open.prepared()

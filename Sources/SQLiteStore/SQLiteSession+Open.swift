@@ -54,7 +54,7 @@ extension SQLiteSession {
         remove: try SQLiteStatement(connection, "DELETE FROM callgate_allowance WHERE id = ?"),
         callbacks: try SQLiteCallbacks(connection),
         installation: try SQLiteStatement(
-          connection, "SELECT \(Installation.columns) FROM callgate_installation WHERE id = ?"))
+          connection, "SELECT \(InstallationColumn.table.list) FROM callgate_installation WHERE id = ?"))
       statements = made
       return made
     }

@@ -1,13 +1,13 @@
 // How a session reads the schema of a SQLite store and brings it up to date.
 
 import Platform
-import Store
+package import Store
 
 extension SQLiteSession {
   /// Does one part of an upgrade, each in a transaction of its own: another process that serves the file waits for one part only.
   ///
   /// - Returns: Whether the schema is up to date.
-  func migrate() throws(StoreError) -> Bool {
+  package func migrate(_: MigrationWait) throws(StoreError) -> Bool {
     closedUntil = nil
     var isDone = false
     try transaction { open throws(StoreError) in
@@ -71,7 +71,7 @@ extension SQLiteSession {
   }
 
   /// The version of the schema of a file that another process may have open; 0 for an empty one.
-  func inspect() throws(StoreError) -> Int {
+  package func inspect() throws(StoreError) -> Int {
     try SQLiteFile.requireWritable(path)
     let version = try Self.version(try SQLiteConnection(reading: path, vfs: vfs))
     guard version <= Migration.latest else { throw Migration.incompatible(version) }

@@ -1,12 +1,19 @@
 // The work of a store on its SQLite file, on the queue that owns it.
 
-import Gate
+package import Gate
 import Platform
-import Store
+package import Store
 
 /// A file and the statements for it. It opens with the first use, and again after a failure that the connection may
 /// not have survived, with a back-off.
-final class SQLiteSession: StoreSession {
+package final class SQLiteSession: DatabaseSession {
+  package typealias Shared = Void
+
+  /// In portions of a few milliseconds.
+  package static let portion = 250
+  /// It writes only what it has to recover.
+  package static let recovery = StoreHealth.Effect.updates
+
   let path: String
   /// This open store, until it is closed; a connection may come and go meanwhile.
   var instance = SQLiteInstance()
@@ -26,14 +33,14 @@ final class SQLiteSession: StoreSession {
     self.vfs = vfs
   }
 
-  func close() {
+  package func close() {
     open = nil
     instance.end()
   }
 
   // MARK: Transactions
 
-  func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
+  package func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
     try transaction(flushing: !jobs.allSatisfy(\.counts)) { open throws(StoreError) in
       let statements = try open.prepared()
       var working = WorkingSet(jobs, ids: statements.ids)
@@ -41,7 +48,7 @@ final class SQLiteSession: StoreSession {
       if working.startsCallbacks, !instance.isAlive { try instance.stayAlive(path) }
       for id in working.allowances {
         var state: AllowanceState?
-        try statements.read.run([.blob(id.bytes)]) {
+        try statements.read.run([.bytes(id.bytes)]) {
           state = AllowanceState(mark: $0.integer(0), count: $0.integer(1))
         }
         working.add(id, state)
@@ -53,9 +60,9 @@ final class SQLiteSession: StoreSession {
         case .keep: break
         case .put(let state, let expiry):
           try statements.put.run([
-            .blob(id.bytes), .integer(state.mark), .integer(state.count), .integer(coarseExpiry(expiry)),
+            .bytes(id.bytes), .integer(state.mark), .integer(state.count), .integer(coarseExpiry(expiry)),
           ])
-        case .remove: try statements.remove.run([.blob(id.bytes)])
+        case .remove: try statements.remove.run([.bytes(id.bytes)])
         }
       }
       try statements.callbacks.write(working.book)
@@ -63,14 +70,14 @@ final class SQLiteSession: StoreSession {
     }
   }
 
-  func states(of keys: [AllowanceKey]) throws(StoreError) -> [AllowanceState?] {
+  package func states(of keys: [AllowanceKey]) throws(StoreError) -> [AllowanceState?] {
     var states: [AllowanceState?] = []
     try use { open throws(StoreError) in
       let statements = try open.prepared()
       states = []
       for key in keys {
         var state: AllowanceState?
-        try statements.read.run([.blob(statements.ids.id(of: key).bytes)]) {
+        try statements.read.run([.bytes(statements.ids.id(of: key).bytes)]) {
           state = AllowanceState(mark: $0.integer(0), count: $0.integer(1))
         }
         states.append(state)
@@ -80,14 +87,14 @@ final class SQLiteSession: StoreSession {
   }
 
   /// Forgets a bounded number of expired states, so that others need not wait long.
-  func purge(at seconds: Int64, most: Int64) throws(StoreError) -> Int {
+  package func purge(at seconds: Int64, most: Int) throws(StoreError) -> Int {
     var removed = 0
     try transaction { open throws(StoreError) in
       _ = try open.prepared()
       try SQLiteStatement(
         open.connection,
         "DELETE FROM callgate_allowance WHERE id IN (SELECT id FROM callgate_allowance WHERE expires <= ? LIMIT ?)"
-      ).run([.integer(seconds), .integer(most)])
+      ).run([.integer(seconds), .integer(Int64(most))])
       removed = open.connection.changes
       return removed > 0
     }
@@ -96,7 +103,7 @@ final class SQLiteSession: StoreSession {
 
   /// Whether the file can be written, and the disk answers: a row is written and flushed, with another value each time, since
   /// SQLite does not write an unchanged value.
-  func ping() throws(StoreError) {
+  package func ping() throws(StoreError) {
     try transaction { open throws(StoreError) in
       _ = try open.prepared()
       try SQLiteStatement(

@@ -6,19 +6,6 @@ import Glibc
 import JOSE
 import Store
 
-/// A value a statement takes.
-enum SQLiteValue {
-  case integer(Int64)
-  case text(String)
-  case blob([UInt8])
-  case null
-
-  /// A value or NULL.
-  static func optional(_ text: String?) -> SQLiteValue { text.map { .text($0) } ?? .null }
-  static func optional(_ number: Int64?) -> SQLiteValue { number.map { .integer($0) } ?? .null }
-  static func optional(_ bytes: [UInt8]?) -> SQLiteValue { bytes.map { .blob($0) } ?? .null }
-}
-
 /// A statement: made by `sqlite3_prepare_v3`, ended by `sqlite3_finalize`, used on its connection's queue.
 ///
 /// It keeps its connection alive, since a statement must end before it.
@@ -40,15 +27,16 @@ final class SQLiteStatement {
   deinit { sqlite3_finalize(handle) }
 
   /// Runs it with values for its parameters, and shows each row. Fails at the first row that has a value that cannot be read.
-  func run(_ values: [SQLiteValue] = [], row: (SQLiteRow) -> Void = { _ in }) throws(StoreError) {
+  func run(_ values: [ColumnValue] = [], row: (SQLiteRow) -> Void = { _ in }) throws(StoreError) {
     for (index, value) in values.enumerated() {
       let code: Int32
       switch value {
       case .integer(let number): code = sqlite3_bind_int64(handle, Int32(index + 1), number)
       case .text(let text):
         code = callgate_sqlite_bind_text(handle, Int32(index + 1), text, Int32(text.utf8.count))
-      case .blob(let bytes):
+      case .bytes(let bytes):
         code = callgate_sqlite_bind_blob(handle, Int32(index + 1), bytes, Int32(bytes.count))
+      case .id(let id): code = callgate_sqlite_bind_blob(handle, Int32(index + 1), id.bytes, 16)
       case .null: code = sqlite3_bind_null(handle, Int32(index + 1))
       }
       guard code == SQLITE_OK else { throw connection.error("bind", code) }
@@ -101,6 +89,34 @@ struct SQLiteRow {
   func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
   func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
   func optionalBlob(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : blob(column) }
+
+  /// A row of a table, from one column of this row on; nil for one that cannot be read, and the statement fails.
+  func entry<Entry: TableEntry>(from first: Int32 = 0) -> Entry? {
+    let types = Entry.Column.table.types
+    var values: [ColumnValue] = []
+    values.reserveCapacity(types.count)
+    var column = first
+    for type in types {
+      if isNull(column) {
+        values.append(.null)
+      } else {
+        switch type {
+        case .integer, .small: values.append(.integer(integer(column)))
+        case .text, .words: values.append(.text(text(column)))
+        case .bytes: values.append(.bytes(blob(column)))
+        case .id:
+          guard let id = id(column) else { return nil }
+          values.append(.id(id))
+        }
+      }
+      column += 1
+    }
+    do throws(UnreadableValue) {
+      return try Entry(TableRow(values))
+    } catch {
+      return unreadable()
+    }
+  }
 
   // MARK: Values of which not every one is right: nil for one that cannot be read, and the statement fails
 

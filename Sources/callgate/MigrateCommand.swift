@@ -4,6 +4,7 @@ import ArgumentParser
 import Configuration
 import Gateway
 import Sealing
+import Stores
 
 /// `callgate migrate`: brings the store up to date.
 struct MigrateCommand: ParsableCommand {

@@ -72,7 +72,10 @@ import Testing
     #expect(try await store.move(plain, at: .noon()).moved?.at == plain.at)
     #expect(try await store.scheduledAppointment(booking.id)?.content == [2])
     var replacing = Booking.made(for: 9000, moving: booking.id, content: [9])
-    replacing.replacesContent = true
+    replacing.replacedContent = [1]
+    #expect(try await store.move(replacing, at: .noon()) == .rewritten)
+    #expect(try await store.scheduledAppointment(booking.id)?.at == plain.at, "nothing has changed")
+    replacing.replacedContent = [2]
     #expect(try await store.move(replacing, at: .noon()).moved?.alias == Self.alias("one", "number"))
     #expect(try await store.scheduledAppointment(booking.id)?.content == [9])
     #expect(try await store.end(booking.id, .cancelled, at: .noon(1)).ended != nil)

@@ -46,7 +46,7 @@ import Testing
     try OldStore.sqlite(path, version: 3)
     let session = SQLiteSession(path: path, vfs: nil)
     // The changes, and two of the indexes.
-    for _ in 0..<3 { #expect(try !session.migrate()) }
+    for _ in 0..<3 { #expect(try !session.migrate(MigrationWait(nil))) }
     session.close()
     #expect(try count(path, "SELECT max(version) FROM callgate_schema") == 3)
     let store = SQLiteStore(path: path)

@@ -1,5 +1,6 @@
 // Tests of appointments in PostgreSQL whose transactions are held up or not answered.
 
+import DatabaseURL
 import Foundation
 import Gate
 import Testing

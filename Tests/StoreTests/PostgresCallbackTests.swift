@@ -1,5 +1,6 @@
 // Tests of callback records in PostgreSQL, including those of instances that have died.
 
+import DatabaseURL
 import Foundation
 import Gate
 import Glibc

@@ -1,5 +1,6 @@
 // Tests of how the store finds a working PostgreSQL server and judges its health.
 
+import DatabaseURL
 import Foundation
 import Gate
 import Glibc

@@ -1,5 +1,6 @@
 // Tests of transactions whose COMMIT was sent but not answered.
 
+import DatabaseURL
 import Foundation
 import Gate
 import Synchronization

@@ -1,5 +1,6 @@
 // Tests of claims in PostgreSQL whose transactions are not answered.
 
+import DatabaseURL
 import Foundation
 import Gate
 import Testing

@@ -1,5 +1,6 @@
 // Tests of the PostgreSQL store with a real server that hangs, crashes and comes back.
 
+import DatabaseURL
 import Foundation
 import Gate
 import Synchronization

@@ -1,5 +1,6 @@
 // Tests of the upgrade of a PostgreSQL store beside sessions that use its tables.
 
+import DatabaseURL
 import Gate
 import Platform
 import Testing

@@ -67,7 +67,7 @@ import Testing
       let answer =
         #"{"status":422,"code":"invalid_request","fields":[{"name":"a","description":"x"},{"name":"b"}]}"#
       try SQLiteStatement(connection, "UPDATE callgate_callback_key SET answer_status = 422, answer = ?")
-        .run([.blob(Array(answer.utf8))])
+        .run([.bytes(Array(answer.utf8))])
     }
     let next = SQLiteStore(path: path)
     guard case .replay(let record) = try await next.begin(.made(key: "k"), at: .noon(2)) else {
@@ -177,7 +177,7 @@ import Testing
       try SQLiteStatement(
         connection, "INSERT INTO callgate_allowance (id, mark, used, expires) VALUES (?, ?, 4, ?)"
       ).run([
-        .blob(StoreIDMaker(key: key).id(of: charges[0].key).bytes), .integer(state.mark), .integer(.max / 2),
+        .bytes(StoreIDMaker(key: key).id(of: charges[0].key).bytes), .integer(state.mark), .integer(.max / 2),
       ])
       try connection.execute(
         """

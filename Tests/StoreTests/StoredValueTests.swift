@@ -1,5 +1,6 @@
 // Tests that settings of a database change no value, and that a value that cannot be read is an error.
 
+import DatabaseURL
 import Gate
 import JOSE
 import Sealing

@@ -9,6 +9,7 @@ import JSON
 import Platform
 import Sealing
 import Store
+import Stores
 import Upstream
 
 extension Doctor {
@@ -39,7 +40,7 @@ extension Doctor {
   // MARK: Store
 
   private mutating func reportStore() async {
-    let location = StoreLocation(configuration.store)
+    let kind = configuration.store.kind
     switch configuration.store {
     case .memory: return report.ok("store", "memory: a restart loses all state")
     case .sqlite(let path):
@@ -56,8 +57,8 @@ extension Doctor {
       }
     case .postgres: break
     }
-    let name = location.kind == "postgres" ? "PostgreSQL" : "SQLite"
-    let store = location.store()
+    let name = kind == "postgres" ? "PostgreSQL" : "SQLite"
+    let store = configuration.store.open()
     do throws(StoreError) {
       let version = try await store.inspect()
       report.ok(
@@ -67,7 +68,7 @@ extension Doctor {
           : "\(name) responds, and this user may write to it; schema version \(version)")
       report(keysInUse: version < StoreSchema.latest ? [] : try await store.keys())
     } catch {
-      let failure = StoreFailure(error, of: location.kind)
+      let failure = StoreFailure(error, of: kind)
       report.fail(
         "store", "\(name): \(error.message)", fix: Self.remedy(error.kind, name),
         failure.isTemporary ? .unreachable : .configuration)

@@ -1,7 +1,7 @@
 // The reasons why a server does not start, by whether waiting or a new configuration helps.
 
-public import Configuration
 public import Platform
+public import Stores
 
 extension Service {
   /// Why no server could be made or started.

@@ -12,10 +12,10 @@ import Handling
 public import Platform
 import PushDelivery
 import Records
-import SQLiteStore
 import Sealing
 import Serving
 import Store
+import Stores
 import Synchronization
 import TLS
 import Talkdesk
@@ -81,11 +81,11 @@ public final class Service: Sendable {
     upstreams = try Upstreams(configuration, surroundings)
     let (transport, tokens) = (upstreams.transport, upstreams.tokens)
 
-    let location = StoreLocation(configuration.store)
-    store = location.store()
+    store = configuration.store.open()
     storeKeys = configuration.storeKeys ?? (configuration.purpose == .sandbox ? .sandbox : nil)
     runtime = Runtime(
-      configuration, upstreams, store, kind: location.kind, storeKeys, surroundings, scheduler: scheduler)
+      configuration, upstreams, store, kind: configuration.store.kind, storeKeys, surroundings,
+      scheduler: scheduler)
     tls = Self.listener(configuration, clock)
 
     generations = Generations(Generation(configuration, number: 1, runtime))

@@ -32,8 +32,8 @@ public struct Booking: Sendable {
   public var seal: (@Sendable ([AllowanceReceipt]) -> [UInt8]?)?
   /// The bounds.
   public let limits: Limits
-  /// Whether a move replaces the content.
-  public var replacesContent = false
+  /// The content that a move replaces; nil where it leaves the content.
+  public var replacedContent: [UInt8]?
   /// When the installation is asked to confirm; nil where it is not asked. A move sets it again.
   public var confirmAt: Instant?
 
@@ -80,6 +80,8 @@ public enum MoveResult: Hashable, Sendable {
   case full
   /// Nothing was changed: it is not `scheduled` any more.
   case tooLate(StoredCallback)
+  /// Nothing was changed: another change has replaced the content since it was read.
+  case rewritten
   /// There is no such appointment.
   case missing
 }

@@ -19,9 +19,6 @@ public struct CallbackAlias: Hashable, Sendable {
     self.service = service
   }
 
-  /// The columns in which databases keep it, in the order of the initializer below.
-  package static let columns = "alias, alias_number, alias_service"
-
   /// Reads the columns of a record; nil where it has none.
   package init?(_ name: SHA256Digest?, _ number: SHA256Digest?, _ service: String?) {
     guard let name, let number, let service else { return nil }

@@ -82,7 +82,7 @@ extension CallbackBook {
         },
         notices: intent.notifies.map {
           CallbackNotices(installation: $0, confirmAt: booking.confirmAt, next: booking.confirmAt)
-        }, origin: CallbackOrigin(intent.installation), alias: intent.alias),
+        }, ticket: nil, origin: CallbackOrigin(intent.installation), alias: intent.alias),
       key: names.callback.key, place: names.callback.place, instance: instance, abandoned: end,
       expires: end.adding(max(intent.terms.retention, intent.terms.keyRetention)),
       appointment: Appointment(
@@ -118,6 +118,10 @@ extension CallbackBook {
     if let first = objection(to: booking, names) { return .duplicate(first) }
     let taken = slots[booking.slot, default: 0] - (appointment.slot == booking.slot ? 1 : 0)
     guard taken < booking.limits.perSlot else { return .full }
+    if let old = booking.replacedContent {
+      guard let content = appointment.content, content.sealed == old else { return .rewritten }
+      appointment.content = SealedCode(booking.content, until: content.until)
+    }
 
     freePlace(of: row)
     takePlace(names.callback.place, booking.intent, at: time)
@@ -128,9 +132,6 @@ extension CallbackBook {
       row.record.notices
       ?? booking.intent.notifies.map { CallbackNotices(installation: $0, confirmAt: nil, next: nil) }
     notices?.ask(at: booking.confirmAt)
-    if booking.replacesContent {
-      appointment.content = SealedCode(booking.content, until: appointment.content?.until ?? booking.at)
-    }
     return .moved(
       moved(
         row, appointment, to: booking.at, slot: booking.slot, place: names.callback.place,
@@ -326,16 +327,6 @@ extension CallbackBook {
 }
 
 extension CallbackBook.Row {
-  /// The columns that a new version of an existing row may change, as SQL after SET. The others never change.
-  package static let updates = [
-    "settled", "status", "code", "upstream_status", "platform_tid", "place", "instance", "abandoned",
-    "expires",
-    "verification_until", "at", "slot", "due", "tries", "last_code", "content", "content_key",
-    "content_until", "notifies", "confirm_at", "notice_serial", "notice_state", "notice_next", "notice_tries",
-    "snoozes", "notifies_generation",
-    "ticket", "installation", "generation",
-  ].map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-
   /// The same row with an appointment that has ended at a time: its content is wiped, and from then on the rest is kept for as long
   /// as its terms say.
   func ended(

@@ -203,7 +203,7 @@ package struct CallbackBook: Sendable {
     rows[intent.id] = Row(
       record: StoredCallback(
         id: intent.id, callerID: intent.callerID, subject: intent.subject, appID: intent.appID,
-        contact: intent.maskedContact, createdAt: now, settledAt: nil, status: .pending, code: nil,
+        contact: intent.maskedContact, createdAt: now, at: nil, settledAt: nil, status: .pending, code: nil,
         upstreamStatus: nil, platformTID: nil, verificationCode: code,
         notices: intent.notifies.map { CallbackNotices(installation: $0, confirmAt: nil, next: nil) },
         ticket: intent.isTicket ? StoredTicket() : nil, origin: CallbackOrigin(intent.installation),

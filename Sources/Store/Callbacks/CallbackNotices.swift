@@ -83,25 +83,6 @@ public struct CallbackNotices: Hashable, Sendable {
   }
 }
 
-extension CallbackNotices {
-  /// The columns in which databases keep them, as SQL, in the order of the initializer below.
-  package static let columns =
-    "notifies, confirm_at, notice_serial, notice_state, notice_next, notice_tries, snoozes, notifies_generation"
-
-  /// Reads the columns of a record; nil where it has no notices.
-  package init?(
-    _ installation: StoreID?, confirmAt: Int64?, serial: Int64?, state: State?, next: Int64?, tries: Int64?,
-    snoozes: Int64?, generation: Int64?
-  ) {
-    guard let installation, let state else { return nil }
-    self.init(
-      installation: InstallationIdentity(installation, column: generation),
-      confirmAt: confirmAt.map { Instant(nanosecondsSinceEpoch: $0) }, serial: Int(serial ?? 1), state: state,
-      snoozes: Int(snoozes ?? 0), next: next.map { Instant(nanosecondsSinceEpoch: $0) },
-      tries: Int(tries ?? 0))
-  }
-}
-
 /// What a notice asks of the app, in the words of its protocol.
 public enum NoticeAction: String, Sendable, CaseIterable {
   /// Confirm the appointment, and expect the tones of a verification code.

@@ -67,10 +67,10 @@ public struct StoredCallback: Hashable, Sendable {
 
   package init(
     id: CallbackID, callerID: String, subject: String?, appID: String?, contact: String, createdAt: Instant,
-    at: Instant? = nil, settledAt: Instant?, status: Status, code: String?, upstreamStatus: Int?,
+    at: Instant?, settledAt: Instant?, status: Status, code: String?, upstreamStatus: Int?,
     platformTID: String?,
-    verificationCode: SealedCode? = nil, notices: CallbackNotices? = nil, ticket: StoredTicket? = nil,
-    origin: CallbackOrigin = .unsaved, alias: CallbackAlias? = nil
+    verificationCode: SealedCode?, notices: CallbackNotices?, ticket: StoredTicket?, origin: CallbackOrigin,
+    alias: CallbackAlias?
   ) {
     self.id = id
     self.callerID = callerID

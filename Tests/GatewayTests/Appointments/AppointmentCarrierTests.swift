@@ -16,6 +16,7 @@ import Testing
 @testable import Appointments
 @testable import Callers
 @testable import Delivery
+@testable import DeliverySupport
 @testable import Installations
 @testable import Records
 

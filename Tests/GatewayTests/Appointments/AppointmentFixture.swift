@@ -8,6 +8,7 @@ import JSON
 import Platform
 
 @testable import Gateway
+@testable import RoomSupport
 
 /// A server that takes appointments, and its callers: one with a password, the users of an issuer, and a stranger.
 struct AppointmentFixture: Sendable {

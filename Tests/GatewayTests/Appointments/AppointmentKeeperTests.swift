@@ -9,6 +9,7 @@ import Testing
 
 @testable import Appointments
 @testable import Delivery
+@testable import DeliverySupport
 
 @Suite(.timeLimit(.minutes(2))) struct AppointmentKeeperTests {
   /// A keeper over a store in memory, and what it has had handled.

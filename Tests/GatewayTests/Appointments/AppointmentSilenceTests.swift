@@ -10,6 +10,7 @@ import Testing
 
 @testable import Appointments
 @testable import Delivery
+@testable import DeliverySupport
 
 @Suite(.timeLimit(.minutes(2))) struct AppointmentSilenceTests {
   @Test func `silence cancels where a provider took the question, and calls otherwise`() async throws {

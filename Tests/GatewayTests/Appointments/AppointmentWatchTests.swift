@@ -19,7 +19,9 @@ import Texts
     StoredCallback(
       id: id, callerID: "a", subject: nil, appID: nil, contact: "+*********00",
       createdAt: Instant(seconds: 1), at: Instant(seconds: at), settledAt: nil, status: status, code: nil,
-      upstreamStatus: nil, platformTID: nil)
+      upstreamStatus: nil, platformTID: nil, verificationCode: nil, notices: nil, ticket: nil,
+      origin: .unsaved,
+      alias: nil)
   }
 
   private struct Setting {

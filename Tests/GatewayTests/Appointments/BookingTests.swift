@@ -8,6 +8,7 @@ import Platform
 import Testing
 
 @testable import Gateway
+@testable import RoomSupport
 
 @Suite(.timeLimit(.minutes(5))) struct BookingTests {
   @Test func `a call is booked, found again by its id, and not made now`() async throws {

@@ -18,9 +18,11 @@ import Testing
 @testable import Configuration
 @testable import Deciding
 @testable import Delivery
+@testable import DeliverySupport
 @testable import Gateway
 @testable import Installations
 @testable import Records
+@testable import RoomSupport
 
 /// A remote policy that answers what a test says.
 final class ScriptedPolicy: HTTPTransport {

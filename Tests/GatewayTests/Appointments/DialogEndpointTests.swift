@@ -11,6 +11,7 @@ import Store
 import Testing
 
 @testable import Gateway
+@testable import RoomSupport
 @testable import SQLiteStore
 
 @Suite(.timeLimit(.minutes(5))) struct DialogEndpointTests {

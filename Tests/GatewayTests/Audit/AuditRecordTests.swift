@@ -11,6 +11,7 @@ import Testing
 @testable import Callers
 @testable import Gateway
 @testable import Records
+@testable import RoomSupport
 
 @Suite struct AuditRecordTests {
   private func line(_ record: AuditRecord, duration: Duration = .microseconds(1_234)) throws -> (

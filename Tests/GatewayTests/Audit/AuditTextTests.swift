@@ -12,6 +12,7 @@ import Testing
 @testable import Callers
 @testable import Gateway
 @testable import Records
+@testable import RoomSupport
 
 /// Audit lines where the log's format is text.
 @Suite struct AuditTextTests {

@@ -6,6 +6,7 @@ import JSON
 import Testing
 
 @testable import Gateway
+@testable import RoomSupport
 
 private let otherNumber = "+14155550101"
 

@@ -7,6 +7,7 @@ import Testing
 
 @testable import Configuration
 @testable import Gateway
+@testable import RoomSupport
 @testable import Serving
 
 /// Certificate and key of the listener: what is taken, what is refused where, and what is told.

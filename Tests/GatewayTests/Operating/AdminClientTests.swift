@@ -12,6 +12,7 @@ import Upstream
 @testable import Configuration
 @testable import Diagnosis
 @testable import Gateway
+@testable import RoomSupport
 
 /// What the commands of operators do with a server that works, and with everything else.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct AdminClientTests {

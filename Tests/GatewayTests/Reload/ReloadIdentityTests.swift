@@ -6,6 +6,7 @@ import Gate
 import HTTP
 import Platform
 import Store
+import Stores
 import TLS
 import Talkdesk
 import Testing
@@ -17,6 +18,7 @@ import Tokens
 @testable import Delivery
 @testable import Gateway
 @testable import Records
+@testable import RoomSupport
 @testable import Serving
 
 /// A new certificate and a new upstream are taken together, or not at all.
@@ -53,8 +55,7 @@ import Tokens
     let sink = LogSink(lanes: 2) { _ in true }
     let log = Log(sink: sink, lane: 1, level: first.log.level, format: first.log.format, clock: clock)
     let metrics = ServiceMetrics(loops: 1)
-    let location = StoreLocation(first.store)
-    let store = location.store()
+    let store = first.store.open()
     let inHand = CallbacksInHand(time: clock)
     let callbackLog = CallbackLog(log: log)
     let runtime = Runtime(
@@ -62,7 +63,7 @@ import Tokens
         issuer: try TalkdeskID(upstream, transport: Nobody(), clock: clock),
         policy: TokenPolicy(first.tokens), time: clock),
       desks: ChatDesks(transport: Nobody(), metrics: metrics, log: log, clock: clock, loops: 1),
-      storeKind: location.kind, storeHealth: store.health, ledger: AllowanceLedger(store: store),
+      storeKind: first.store.kind, storeHealth: store.health, ledger: AllowanceLedger(store: store),
       installations: nil,
       stops: StopBoard(store: store, clock: clock),
       remotes: RemotePolicies(transport: Nobody(), log: log), throttle: LoginThrottle(),

@@ -5,6 +5,7 @@ import JOSE
 import JSON
 
 @testable import Gateway
+@testable import RoomSupport
 
 /// Callbacks asked for over loopback, and what came of them at the emulated Talkdesk.
 struct CallingFixture: Sendable {

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import RoomSupport
 
 /// Callbacks over loopback whose circumstances change while they are under way.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct CallingMeanwhileTests {

@@ -8,6 +8,7 @@ import Platform
 import Testing
 
 @testable import Gateway
+@testable import RoomSupport
 
 /// `POST /calls/callback` over loopback.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct CallingTests {

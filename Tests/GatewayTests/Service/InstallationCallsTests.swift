@@ -8,6 +8,7 @@ import Platform
 import Testing
 
 @testable import Gateway
+@testable import RoomSupport
 
 @Suite(.timeLimit(.minutes(3))) struct InstallationCallsTests {
   private static let secret = "canary-secret-of-32-octets-at-least"

@@ -12,6 +12,7 @@ import Testing
 
 @testable import Callers
 @testable import Gateway
+@testable import RoomSupport
 
 /// Random rules and requests over sockets: what a request, its probe and a callback's validation put into the audit line is
 /// what `/admin/explain` says of them.

@@ -1,5 +1,6 @@
 // A proxy to a PostgreSQL server that can cut the connection between a COMMIT and its answer.
 
+import DatabaseURL
 import Foundation
 import Glibc
 import PostgresStore

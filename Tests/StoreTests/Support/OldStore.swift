@@ -1,5 +1,7 @@
 // Stores as a release of an earlier version of the schema has left them.
 
+import DatabaseURL
+
 @testable import PostgresStore
 @testable import SQLiteStore
 @testable import Store

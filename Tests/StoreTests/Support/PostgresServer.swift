@@ -1,5 +1,6 @@
 // A real PostgreSQL server for the tests: made in a temporary directory, on a loopback port, and gone with the process.
 
+import DatabaseURL
 import Foundation
 import Glibc
 import PostgresStore

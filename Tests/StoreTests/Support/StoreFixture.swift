@@ -1,5 +1,6 @@
 // A store of each kind for the contract, and a way to open it again.
 
+import DatabaseURL
 import Foundation
 import Gate
 import Glibc

@@ -1,0 +1,133 @@
+// How a PostgreSQL session reads and changes the store keys in use.
+
+package import Gate
+package import Sealing
+package import Store
+
+extension PostgresSession {
+  package func keys() throws(StoreError) -> [KeyInUse] {
+    var keys: [KeyInUse] = []
+    try use { connection throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      let found = try connection.run([.prepared(PostgresStatements.keys, [])], within: Self.span)
+      keys = try Self.keys(found[0], connection)
+    }
+    return keys
+  }
+
+  package func updateKeys(at now: Instant, _ judge: ([KeyInUse]) -> KeyRuling) throws(StoreError) -> KeyRuling
+  {
+    var ruling: KeyRuling?
+    try use { connection throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      // Others may read meanwhile; those that would write wait.
+      let found = try connection.run(
+        [
+          .plain("BEGIN"), .plain("LOCK TABLE callgate_store_key IN SHARE ROW EXCLUSIVE MODE"),
+          .prepared(PostgresStatements.keys, []),
+        ], within: Self.span)
+      let made = judge(try Self.keys(found[2], connection))
+      ruling = made
+      guard case .usable(let changes) = made, !changes.isEmpty else {
+        _ = try connection.run([.plain("ROLLBACK")], within: Self.span)
+        return
+      }
+      var commands = changes.removed.map {
+        PostgresCommand.prepared(PostgresStatements.removeKey, [PostgresText.bytea($0.bytes)])
+      }
+      if let added = changes.added {
+        commands.append(
+          .prepared(
+            PostgresStatements.addKey,
+            [PostgresText.bytea(added.id.bytes), PostgresText.bytea(added.check), "\(now.seconds)"]))
+      }
+      _ = try connection.run(commands + [.plain("COMMIT")], within: Self.span)
+    }
+    guard let ruling else { preconditionFailure("the transaction succeeded without running its body") }
+    return ruling
+  }
+
+  /// Replaces some of the values that a key has sealed. Each statement is safe to repeat: it changes only what that key still seals.
+  ///
+  /// - Returns: The ids of their rows, in order.
+  package func reseal(
+    _ table: SealedTable, _ key: StoreKeyID, after: [UInt8], most: Int, _ seal: (SealedValue) -> [UInt8]?
+  ) throws(StoreError) -> [[UInt8]] {
+    var ids: [[UInt8]] = []
+    // No row has the id of zeros.
+    let after = (StoreID(bytes: after) ?? StoredNotice.noCallback).hex
+    try use { connection throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      let before = PostgresText.bytea(key.bytes)
+      let found = try connection.run(
+        [
+          .prepared(
+            PostgresStatement(
+              name: "callgate_find_\(table.key)",
+              sql: table.sealed(by: "$1::bytea", after: "$2::uuid", most: most)), [before, after])
+        ], within: Self.span)
+      ids = try found[0].rows.map { row throws(PostgresFailure) in try row.id(0).bytes }
+      let replace = PostgresStatement(
+        name: "callgate_reseal_\(table.key)",
+        sql: table.replacement(
+          value: "$1::bytea", key: "$2::bytea", id: "$3::uuid", before: "$4::bytea"))
+      var commands: [PostgresCommand] = []
+      for row in found[0].rows {
+        let id = try row.id(0)
+        let sealed = try row.optionalBytes(1).flatMap {
+          seal(SealedValue(id: id.bytes, sealed: $0, for: table.purpose))
+        }
+        commands.append(
+          .prepared(
+            replace,
+            [
+              sealed.map(PostgresText.bytea),
+              sealed.flatMap(StoreKeys.keyID).map { PostgresText.bytea($0.bytes) }, id.hex, before,
+            ]))
+      }
+      if !commands.isEmpty { _ = try connection.run(commands, within: Self.span) }
+    }
+    return ids
+  }
+
+  private static func keys(
+    _ found: PostgresRows, _ connection: PostgresConnection
+  ) throws(PostgresFailure) -> [KeyInUse] {
+    var keys: [KeyInUse] = []
+    for row in found.rows {
+      let id = try row.value(0) { PostgresText.bytes($0).flatMap(StoreKeyID.init) }
+      keys.append(
+        KeyInUse(
+          StoreKeyMark(id: id, check: try row.bytes(1)), since: try row.integer(2),
+          try sealed(by: id, connection)))
+    }
+    return keys
+  }
+
+  /// What a key has sealed in each table.
+  static func sealed(
+    by key: StoreKeyID, in tables: [SealedTable] = SealedTable.all, _ connection: PostgresConnection
+  ) throws(PostgresFailure) -> [(until: Int64?, open: Int64?)] {
+    let questions = tables.map { table in
+      PostgresCommand.prepared(
+        PostgresStatement(
+          name: "callgate_sealed_\(table.key)", sql: table.question(parameter: "$1::bytea")),
+        [PostgresText.bytea(key.bytes)])
+    }
+    guard !questions.isEmpty else { return [] }
+    return try connection.run(questions, within: span).compactMap(\.rows.first).map {
+      row throws(PostgresFailure) in
+      (until: try row.optionalInteger(0), open: try row.optionalInteger(1))
+    }
+  }
+}
+
+extension PostgresStatements {
+  static let keys = PostgresStatement(
+    name: "callgate_keys", sql: "SELECT id, check_value, since FROM callgate_store_key ORDER BY since, id")
+  static let addKey = PostgresStatement(
+    name: "callgate_add_key",
+    sql: "INSERT INTO callgate_store_key (id, check_value, since) VALUES ($1::bytea, $2::bytea, $3::bigint)")
+  static let removeKey = PostgresStatement(
+    name: "callgate_remove_key", sql: "DELETE FROM callgate_store_key WHERE id = $1::bytea")
+}

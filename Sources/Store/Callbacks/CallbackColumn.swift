@@ -1,0 +1,132 @@
+// The table of callback records.
+
+import Gate
+import JOSE
+import Platform
+
+/// The columns of a callback record. Those of appointments, notices, tickets and other interfaces are NULL where it has none.
+package enum CallbackColumn: Int, TableColumn {
+  case id, caller, subject, app, contact, created, settled, status, code, upstreamStatus, platformTid
+  case key, place, instance, abandoned, expires
+  case verificationCode, verificationKey, verificationUntil
+  case at, slot, number, due, tries, lastCode, content, contentKey, contentUntil, keyRetention, retention
+  case notifies, confirmAt, noticeSerial, noticeState, noticeNext, noticeTries, snoozes, notifiesGeneration
+  case ticket
+  case installation, generation
+  case alias, aliasNumber, aliasService
+
+  package static let table = Table<CallbackColumn>("callgate_callback")
+
+  package var column: ColumnDescription<CallbackBook.Row> {
+    switch self {
+    case .id: .id { $0.record.id.id }
+    case .caller: .text { $0.record.callerID }
+    case .subject: .text { $0.record.subject }
+    case .app: .text { $0.record.appID }
+    case .contact: .text { $0.record.contact }
+    case .created: .time { $0.record.createdAt }
+    case .settled: .time(.changes) { $0.record.settledAt }
+    case .status: .text(.changes) { $0.record.status.rawValue }
+    case .code: .text(.changes) { $0.record.code }
+    case .upstreamStatus: .small(.changes) { $0.record.upstreamStatus }
+    case .platformTid: .words(.changes) { $0.record.platformTID }
+    case .key: .id { $0.key }
+    case .place: .id(.changes) { $0.place }
+    case .instance: .integer(.changes) { $0.instance }
+    case .abandoned: .integer(.changes) { $0.abandoned }
+    case .expires: .integer(.changes) { $0.expires }
+    case .verificationCode: .bytes { $0.record.verificationCode?.sealed }
+    case .verificationKey: .bytes { $0.record.verificationCode?.key }
+    case .verificationUntil: .time(.changes) { $0.record.verificationCode?.until }
+    case .at: .time(.changes) { $0.record.at }
+    case .slot: .integer(.changes) { $0.appointment?.slot }
+    case .number: .id { $0.appointment?.number }
+    case .due: .integer(.changes) { $0.appointment?.due }
+    case .tries: .small(.changes) { $0.appointment?.tries }
+    case .lastCode: .text(.changes) { $0.appointment?.lastCode }
+    case .content: .bytes(.changes) { $0.appointment?.content?.sealed }
+    case .contentKey: .bytes(.changes) { $0.appointment?.content?.key }
+    case .contentUntil: .time(.changes) { $0.appointment?.content?.until }
+    case .keyRetention: .integer { $0.appointment?.keyRetention.nanosecondsClamped }
+    case .retention: .integer { $0.appointment?.retention.nanosecondsClamped }
+    case .notifies: .id(.changes) { $0.record.notices?.installation.id.id }
+    case .confirmAt: .time(.changes) { $0.record.notices?.confirmAt }
+    case .noticeSerial: .integer(.changes) { $0.record.notices.map { Int64($0.serial) } }
+    case .noticeState: .text(.changes) { $0.record.notices?.state.rawValue }
+    case .noticeNext: .time(.changes) { $0.record.notices?.next }
+    case .noticeTries: .integer(.changes) { $0.record.notices.map { Int64($0.tries) } }
+    case .snoozes: .integer(.changes) { $0.record.notices.map { Int64($0.snoozes) } }
+    case .notifiesGeneration: .integer(.changes) { $0.record.notices?.installation.column }
+    case .ticket: .text(.changes) { $0.record.ticket?.stored }
+    case .installation: .id(.changes) { $0.record.origin.installation?.id.id }
+    case .generation: .integer(.changes) { $0.record.origin.column }
+    case .alias: .bytes { $0.record.alias?.name.bytes }
+    case .aliasNumber: .bytes { $0.record.alias?.number.bytes }
+    case .aliasService: .text { $0.record.alias?.service }
+    }
+  }
+}
+
+extension CallbackBook.Row: TableEntry {
+  package convenience init(_ row: TableRow<CallbackColumn>) throws(UnreadableValue) {
+    self.init(
+      record: StoredCallback(
+        id: CallbackID(try row.id(.id)), callerID: try row.text(.caller),
+        subject: try row.optionalText(.subject), appID: try row.optionalText(.app),
+        contact: try row.text(.contact), createdAt: try row.time(.created), at: try row.optionalTime(.at),
+        settledAt: try row.optionalTime(.settled), status: try row.word(.status),
+        code: try row.optionalText(.code),
+        upstreamStatus: try row.optionalInteger(.upstreamStatus).map { Int($0) },
+        platformTID: try row.optionalText(.platformTid),
+        verificationCode: try row.sealed(.verificationCode, until: .verificationUntil),
+        notices: try CallbackNotices(row),
+        ticket: try row.optionalText(.ticket).map(StoredTicket.init(stored:)),
+        origin: CallbackOrigin(
+          try row.optionalID(.installation), column: try row.optionalInteger(.generation)),
+        alias: CallbackAlias(
+          try row.optionalDigest(.alias), try row.optionalDigest(.aliasNumber),
+          try row.optionalText(.aliasService))),
+      key: try row.optionalID(.key), place: try row.optionalID(.place), instance: try row.integer(.instance),
+      abandoned: try row.integer(.abandoned), expires: try row.integer(.expires),
+      appointment: try CallbackBook.Appointment(row))
+  }
+}
+
+extension TableRow<CallbackColumn> {
+  /// A sealed value. It names the key that sealed it: the column of that key is for queries.
+  fileprivate func sealed(
+    _ value: CallbackColumn, until end: CallbackColumn
+  ) throws(UnreadableValue) -> SealedCode? {
+    guard let sealed = try optionalBytes(value) else { return nil }
+    return SealedCode(sealed, until: try time(end))
+  }
+}
+
+extension CallbackBook.Appointment {
+  /// Nil for a callback that was made at once.
+  fileprivate init?(_ row: TableRow<CallbackColumn>) throws(UnreadableValue) {
+    guard let number = try row.optionalID(.number) else { return nil }
+    self.init(
+      slot: try row.optionalInteger(.slot), number: number, due: try row.optionalInteger(.due),
+      tries: Int(try row.integer(.tries)), lastCode: try row.optionalText(.lastCode),
+      content: try row.sealed(.content, until: .contentUntil),
+      keyRetention: .nanoseconds(try row.integer(.keyRetention)),
+      retention: .nanoseconds(try row.integer(.retention)))
+  }
+}
+
+extension CallbackNotices {
+  /// Nil for a callback whose changes are told to no installation.
+  fileprivate init?(_ row: TableRow<CallbackColumn>) throws(UnreadableValue) {
+    // Both are read in any case, so that none is written back as absent.
+    let state: State? = try row.optionalWord(.noticeState)
+    guard let installation = try row.optionalID(.notifies), let state else { return nil }
+    self.init(
+      installation: InstallationIdentity(
+        installation, column: try row.optionalInteger(.notifiesGeneration)),
+      confirmAt: try row.optionalTime(.confirmAt),
+      serial: Int(try row.optionalInteger(.noticeSerial) ?? 1), state: state,
+      snoozes: Int(try row.optionalInteger(.snoozes) ?? 0), next: try row.optionalTime(.noticeNext),
+      tries: Int(try row.optionalInteger(.noticeTries) ?? 0))
+  }
+}

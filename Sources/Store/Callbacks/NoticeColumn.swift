@@ -1,0 +1,34 @@
+// The table of notices that were taken for sending.
+
+import Gate
+import JOSE
+
+/// The columns of a notice. It is found by the digest of its id, and none changes.
+package enum NoticeColumn: Int, TableColumn {
+  case id, callback, installation, action, serial, created, generation
+
+  package static let table = Table<NoticeColumn>("callgate_notice")
+
+  package var column: ColumnDescription<StoredNotice> {
+    switch self {
+    case .id: .bytes { $0.id.bytes }
+    case .callback: .id { $0.callback?.id ?? StoredNotice.noCallback }
+    case .installation: .id { $0.installation.id.id }
+    case .action: .text { $0.action.rawValue }
+    case .serial: .integer { Int64($0.serial) }
+    case .created: .time { $0.created }
+    case .generation: .integer { $0.installation.column }
+    }
+  }
+}
+
+extension StoredNotice: TableEntry {
+  package init(_ row: TableRow<NoticeColumn>) throws(UnreadableValue) {
+    let callback = try row.id(.callback)
+    self.init(
+      id: try row.digest(.id), callback: callback == StoredNotice.noCallback ? nil : CallbackID(callback),
+      installation: InstallationIdentity(
+        try row.id(.installation), column: try row.optionalInteger(.generation)),
+      action: try row.word(.action), serial: Int(try row.integer(.serial)), created: try row.time(.created))
+  }
+}

@@ -1,0 +1,43 @@
+// The table of requests for installations.
+
+import Gate
+import JOSE
+
+/// The columns of a request. It is found by the digest of its id.
+package enum EnrolmentColumn: Int, TableColumn {
+  case id, installation, clientApp, clientDetail, app, code, address, created, expires, forgotten, answered,
+    state
+
+  package static let table = Table<EnrolmentColumn>("callgate_enrolment")
+
+  package var column: ColumnDescription<Enrolment> {
+    switch self {
+    case .id: .bytes { $0.request.bytes }
+    case .installation: .id { $0.client.id.id }
+    case .clientApp: .text { $0.client.app }
+    case .clientDetail: .text { $0.client.detail }
+    case .app: .text { $0.appID }
+    case .code: .text { $0.userCode }
+    case .address: .text { $0.address }
+    case .created: .time { $0.createdAt }
+    case .expires: .time { $0.expiresAt }
+    case .forgotten: .time { $0.forgottenAt }
+    case .answered: .time(.changes) { $0.answeredAt }
+    case .state: .text(.changes) { $0.state.rawValue }
+    }
+  }
+}
+
+extension Enrolment: TableEntry {
+  package init(_ row: TableRow<EnrolmentColumn>) throws(UnreadableValue) {
+    self.init(
+      request: try row.digest(.id),
+      client: InstallationClient(
+        id: InstallationID(try row.id(.installation)), app: try row.text(.clientApp),
+        detail: try row.optionalText(.clientDetail)),
+      appID: try row.text(.app), userCode: try row.text(.code), address: try row.text(.address),
+      createdAt: try row.time(.created), expiresAt: try row.time(.expires),
+      forgottenAt: try row.time(.forgotten), answeredAt: try row.time(.answered),
+      state: try row.word(.state))
+  }
+}

@@ -1,0 +1,55 @@
+// The table of installations.
+
+import Gate
+import JOSE
+
+/// The columns of an installation. `caller` and `subject` are those of the user who authorized it.
+package enum InstallationColumn: Int, TableColumn {
+  case id, clientApp, clientDetail, app, caller, subject, address, secret, generation, created, used, revoked
+  case lastStep, counter, failures, locked
+  case operatorDeliveries
+
+  package static let table = Table<InstallationColumn>("callgate_installation")
+
+  package var column: ColumnDescription<Installation> {
+    switch self {
+    case .id: .id { $0.client.id.id }
+    case .clientApp: .text(.changes) { $0.client.app }
+    case .clientDetail: .text(.changes) { $0.client.detail }
+    case .app: .text(.changes) { $0.appID }
+    case .caller: .text(.changes) { $0.user?.callerID }
+    case .subject: .text(.changes) { $0.user?.subject }
+    case .address: .text(.changes) { $0.address }
+    case .secret: .bytes(.changes) { $0.secret.bytes }
+    case .generation: .integer(.changes) { $0.generation }
+    case .created: .time(.changes) { $0.createdAt }
+    case .used: .time(.grows) { $0.usedAt }
+    case .revoked: .time(.changes) { $0.revokedAt }
+    case .lastStep: .integer(.changes) { $0.codes.lastStep }
+    case .counter: .integer(.changes) { $0.codes.counter }
+    case .failures: .integer(.changes) { $0.codes.failures }
+    case .locked: .time(.changes) { $0.codes.lockedUntil }
+    case .operatorDeliveries: .integer(.changes) { $0.operatorDeliveries }
+    }
+  }
+}
+
+extension Installation: TableEntry {
+  package init(_ row: TableRow<InstallationColumn>) throws(UnreadableValue) {
+    var user: InstallationUser?
+    if let callerID = try row.optionalText(.caller), let subject = try row.optionalText(.subject) {
+      user = InstallationUser(callerID: callerID, subject: subject)
+    }
+    self.init(
+      client: InstallationClient(
+        id: InstallationID(try row.id(.id)), app: try row.text(.clientApp),
+        detail: try row.optionalText(.clientDetail)),
+      appID: try row.text(.app), user: user, address: try row.text(.address), secret: try row.digest(.secret),
+      generation: try row.integer(.generation), createdAt: try row.time(.created),
+      usedAt: try row.time(.used), revokedAt: try row.optionalTime(.revoked),
+      codes: CodeState(
+        lastStep: try row.integer(.lastStep), counter: try row.integer(.counter),
+        failures: try row.integer(.failures), lockedUntil: try row.optionalTime(.locked)),
+      operatorDeliveries: try row.optionalInteger(.operatorDeliveries) ?? 1)
+  }
+}

@@ -1,0 +1,117 @@
+// The protocol for a session with a database: what a store asks of it.
+
+package import Gate
+package import JOSE
+package import Sealing
+
+/// A session that has the tables of a store. Each function is one transaction, or reads without one. What shares a transaction with
+/// others comes as jobs instead (`updateAll`).
+package protocol DatabaseSession: StoreSession {
+  /// What all sessions of one open store know.
+  associatedtype Shared: Sendable
+
+  /// How many rows of callbacks, claims and such one deletion takes: other work waits for it.
+  static var portion: Int { get }
+  /// What a recovery that succeeds says about the store.
+  static var recovery: StoreHealth.Effect { get }
+  /// Waits for the transactions whose outcome is not known. If one of them is still open, or another task looks, that is no failure of
+  /// the store: this function throws, and `health` does not change.
+  static func settleDoubts(_ shared: Shared, _ sessions: SessionQueue<Self>) async throws(StoreError)
+  /// Tells others that the store is about to be closed.
+  static func leave(_ shared: Shared, _ sessions: SessionQueue<Self>) async
+
+  // MARK: The database
+
+  /// Does one part of an upgrade.
+  ///
+  /// - Returns: Whether the schema is up to date.
+  func migrate(_ wait: MigrationWait) throws(StoreError) -> Bool
+  /// Opens it before its first use, where it is not open.
+  func open()
+  func inspect() throws(StoreError) -> Int
+  func ping() throws(StoreError)
+
+  // MARK: Allowances and stops
+
+  func states(of keys: [AllowanceKey]) throws(StoreError) -> [AllowanceState?]
+  func purge(at seconds: Int64, most: Int) throws(StoreError) -> Int
+  func stops() throws(StoreError) -> StopSet
+  func stop(_ stop: Stop) throws(StoreError)
+  func resume(_ target: Stop.Target, _ action: Stop.Action) throws(StoreError)
+  func purgeStops(at seconds: Int64) throws(StoreError) -> Int
+
+  // MARK: Callbacks and appointments
+
+  func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding
+  func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback?
+  func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback]
+  func callbacks(_ query: AliasQuery) throws(StoreError) -> [StoredCallback]
+  func callbacks(_ ids: Set<CallbackID>) throws(StoreError) -> [StoredCallback]
+  func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> RecoveredRecords
+  func purge(_ table: CallbackTable, at now: Instant, most: Int) throws(StoreError) -> Int
+  /// Forgets instances that have been gone for long.
+  func purgeInstances() throws(StoreError)
+  func dueAppointments(at time: Instant, most: Int) throws(StoreError) -> [DueAppointment]
+  func scheduledAppointment(_ id: CallbackID) throws(StoreError) -> DueAppointment?
+  func appointments(of callerID: String, subject: String, most: Int) throws(StoreError) -> [StoredCallback]
+  func appointmentsWithoutOrigin(most: Int) throws(StoreError) -> [DueAppointment]
+  func takenPlaces(in slots: ClosedRange<Int64>) throws(StoreError) -> [Int64: Int]
+  func appointmentCounts(dueBefore time: Instant) throws(StoreError) -> AppointmentCounts
+
+  // MARK: Notices, devices and claims
+
+  func dueNotices(
+    on platform: String, questions: ClosedRange<Instant>, news: ClosedRange<Instant>, most: Int
+  ) throws(StoreError) -> [DueNotice]
+  func notice(_ id: SHA256Digest) throws(StoreError) -> FoundNotice?
+  func keepNotice(_ notice: StoredNotice) throws(StoreError)
+  func purgeNotices(madeUpTo time: Int64, most: Int) throws(StoreError) -> Int
+  func registerDevice(_ device: StoredDevice) throws(StoreError) -> DeviceRegistration
+  func removeDevice(of installation: InstallationIdentity) throws(StoreError)
+  func device(of installation: InstallationIdentity) throws(StoreError) -> StoredDevice?
+  func noteUse(of device: StoredDevice, at time: Instant) throws(StoreError)
+  func dropDevice(_ device: StoredDevice) throws(StoreError) -> Bool
+  func purgeNames(usedUpTo time: Int64, most: Int) throws(StoreError) -> Int
+  func openClaim(_ claim: StoredClaim, most: Int) throws(StoreError) -> [StoredClaim]
+  func claim(_ id: SHA256Digest) throws(StoreError) -> ClaimStanding?
+  func redeemClaim(_ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant)
+    throws(StoreError) -> Bool
+  func withdrawClaim(_ id: SHA256Digest) throws(StoreError) -> Bool
+  func lapseClaims(at time: Instant, most: Int) throws(StoreError) -> [StoredClaim]
+  func purgeClaims(madeUpTo time: Int64, most: Int) throws(StoreError) -> Int
+
+  // MARK: Installations
+
+  func installation(_ id: InstallationID) throws(StoreError) -> Installation?
+  func enrolment(userCode: String, at now: Instant) throws(StoreError) -> Enrolment?
+  func changeInstallation<Result>(
+    _ scope: InstallationScope, at now: Instant, _ body: (InstallationView) -> (InstallationChange, Result)
+  ) throws(StoreError) -> InstallationOutcome<Result>
+  func touchInstallations(_ uses: [InstallationID: Instant]) throws(StoreError)
+  func installations(subject: String) throws(StoreError) -> [InstallationID]
+  func installations(_ query: InstallationQuery) throws(StoreError) -> InstallationPage
+  func installationCounts(at now: Instant) throws(StoreError) -> InstallationCounts
+  func purgeInstallations(
+    at now: Instant, unusedSince unused: [String: Instant], most: Int
+  ) throws(StoreError) -> Int
+
+  // MARK: Store keys
+
+  func keys() throws(StoreError) -> [KeyInUse]
+  func updateKeys(at now: Instant, _ judge: ([KeyInUse]) -> KeyRuling) throws(StoreError) -> KeyRuling
+  /// Replaces some of the values that a key has sealed.
+  ///
+  /// - Parameter after: The id to begin after; empty to begin with the first one.
+  /// - Returns: The ids of their rows, in order.
+  func reseal(
+    _ table: SealedTable, _ key: StoreKeyID, after: [UInt8], most: Int, _ seal: (SealedValue) -> [UInt8]?
+  ) throws(StoreError) -> [[UInt8]]
+}
+
+/// One queue that runs everything has no transaction under way, and leaves nothing to be told.
+extension DatabaseSession {
+  package static func settleDoubts(_: Shared, _: SessionQueue<Self>) async throws(StoreError) {}
+  package static func leave(_: Shared, _: SessionQueue<Self>) async {}
+  package func open() {}
+  package func purgeInstances() throws(StoreError) {}
+}

@@ -1,0 +1,87 @@
+// The appointment operations of a store over database sessions.
+
+package import Gate
+
+extension QueuedStore {
+  package func book(_ booking: Booking, at now: Instant) async throws(StoreError) -> BookingResult {
+    try await sessions.commit { onResult in .callback(.book(booking, at: now, onResult)) }
+  }
+
+  package func move(_ booking: Booking, at now: Instant) async throws(StoreError) -> MoveResult {
+    try await sessions.commit { onResult in .callback(.move(booking, at: now, onResult)) }
+  }
+
+  package func rewrite(_ id: CallbackID, from old: [UInt8], to new: [UInt8]) async throws(StoreError) -> Bool
+  {
+    try await sessions.commit { onResult in .callback(.rewrite(id, from: old, to: new, onResult)) }
+  }
+
+  package func callbacks(_ query: AliasQuery) async throws(StoreError) -> [StoredCallback] {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.callbacks(query) }
+  }
+
+  package func end(
+    _ id: CallbackID, _ ending: AppointmentEnding, at now: Instant
+  ) async throws(StoreError) -> EndResult {
+    try await sessions.commit { onResult in .callback(.end(id, ending, at: now, onResult)) }
+  }
+
+  package func certainRecord(_ id: CallbackID) async throws(StoreError) -> StoredCallback? {
+    try await settleDoubts()
+    return try await callbacks([id]).first
+  }
+
+  package func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError) -> Bool {
+    try await sessions.commit { onResult in .callback(.mark(id, for: due, deadline: deadline, onResult)) }
+  }
+
+  /// A mark in doubt that may be committed yet holds the lock of its record: this waits for it, or fails.
+  @discardableResult
+  package func postpone(_ id: CallbackID, until due: Instant, code: String?) async throws(StoreError) -> Bool
+  {
+    try await sessions.commit { onResult in .callback(.postpone(id, until: due, code: code, onResult)) }
+  }
+
+  package func dueAppointments(at time: Instant, most: Int) async throws(StoreError) -> [DueAppointment] {
+    try await sessions.call(.reads) { session throws(StoreError) in
+      try session.dueAppointments(at: time, most: most)
+    }
+  }
+
+  package func scheduledAppointment(_ id: CallbackID) async throws(StoreError) -> DueAppointment? {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.scheduledAppointment(id) }
+  }
+
+  package func appointments(
+    of callerID: String, subject: String, most: Int
+  ) async throws(StoreError) -> [StoredCallback] {
+    try await sessions.call(.reads) { session throws(StoreError) in
+      try session.appointments(of: callerID, subject: subject, most: most)
+    }
+  }
+
+  package func appointmentsWithoutOrigin(most: Int) async throws(StoreError) -> [DueAppointment] {
+    try await sessions.call(.reads) { session throws(StoreError) in
+      try session.appointmentsWithoutOrigin(most: most)
+    }
+  }
+
+  package func note(_ origin: CallbackOrigin, of id: CallbackID) async throws(StoreError) {
+    let _: Bool = try await sessions.commit { onResult in .callback(.note(origin, of: id, onResult)) }
+  }
+
+  package func takenPlaces(in slots: ClosedRange<Int64>) async throws(StoreError) -> [Int64: Int] {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.takenPlaces(in: slots) }
+  }
+
+  package func callbacks(_ ids: Set<CallbackID>) async throws(StoreError) -> [StoredCallback] {
+    guard !ids.isEmpty else { return [] }
+    return try await sessions.call(.reads) { session throws(StoreError) in try session.callbacks(ids) }
+  }
+
+  package func appointmentCounts(dueBefore time: Instant) async throws(StoreError) -> AppointmentCounts {
+    try await sessions.call(.reads) { session throws(StoreError) in
+      try session.appointmentCounts(dueBefore: time)
+    }
+  }
+}

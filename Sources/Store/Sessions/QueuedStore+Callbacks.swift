@@ -1,0 +1,51 @@
+// The callback operations of a store over database sessions.
+
+package import Gate
+
+extension QueuedStore {
+  package func standing(of intent: CallbackIntent, at now: Instant) async throws(StoreError)
+    -> CallbackStanding
+  {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.standing(of: intent, at: now)
+    }
+  }
+
+  package func begin(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackBeginning
+  {
+    try await sessions.commit { onResult in .callback(.begin(intent, at: now, onResult)) }
+  }
+
+  @discardableResult
+  package func settle(_ id: CallbackID, _ settlement: CallbackSettlement) async throws(StoreError)
+    -> StoredCallback?
+  {
+    try await sessions.commit { onResult in .callback(.settle(id, settlement, onResult)) }
+  }
+
+  /// Nothing that was begun before this, and whose outcome was not known, comes later: this waits for it.
+  package func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant)
+    async throws(StoreError)
+  {
+    try await settleDoubts()
+    let _: Bool = try await sessions.commit { onResult in
+      .callback(.withdraw(id, receipts, at: now, onResult))
+    }
+  }
+
+  package func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback? {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.callback(id, of: callerID) }
+  }
+
+  package func callbacks(_ query: CallbackQuery) async throws(StoreError) -> [StoredCallback] {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.callbacks(query) }
+  }
+
+  @discardableResult
+  package func recoverCallbacks(
+    at now: Instant, besides inHand: Set<CallbackID>
+  ) async throws(StoreError) -> RecoveredRecords {
+    try await sessions.call(Session.recovery, isProbe: true) { session throws(StoreError) in
+      try session.recover(at: now, besides: inHand)
+    }
+  }
+}

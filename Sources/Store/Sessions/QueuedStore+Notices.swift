@@ -1,0 +1,64 @@
+// The devices and claims of a store over database sessions.
+
+package import Gate
+package import JOSE
+
+extension QueuedStore {
+  @discardableResult
+  package func registerDevice(_ device: StoredDevice) async throws(StoreError) -> DeviceRegistration {
+    try await sessions.call(.updates) { session throws(StoreError) in try session.registerDevice(device) }
+  }
+
+  package func removeDevice(of installation: InstallationIdentity) async throws(StoreError) {
+    try await sessions.call(.updates) { session throws(StoreError) in
+      try session.removeDevice(of: installation)
+    }
+  }
+
+  package func device(of installation: InstallationIdentity) async throws(StoreError) -> StoredDevice? {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.device(of: installation) }
+  }
+
+  package func noteUse(of device: StoredDevice, at time: Instant) async throws(StoreError) {
+    try await sessions.call(.updates) { session throws(StoreError) in
+      try session.noteUse(of: device, at: time)
+    }
+  }
+
+  package func keepNotice(_ notice: StoredNotice) async throws(StoreError) {
+    try await sessions.call(.updates) { session throws(StoreError) in try session.keepNotice(notice) }
+  }
+
+  package func dropDevice(_ device: StoredDevice) async throws(StoreError) -> Bool {
+    try await sessions.call(.updates) { session throws(StoreError) in try session.dropDevice(device) }
+  }
+
+  package func openClaim(_ claim: StoredClaim, most: Int) async throws(StoreError) -> [StoredClaim] {
+    try claim.check()
+    return try await sessions.call(.updates) { session throws(StoreError) in
+      try session.openClaim(claim, most: most)
+    }
+  }
+
+  package func claim(_ id: SHA256Digest) async throws(StoreError) -> ClaimStanding? {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.claim(id) }
+  }
+
+  package func redeemClaim(
+    _ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant
+  ) async throws(StoreError) -> Bool {
+    try await sessions.call(.updates) { session throws(StoreError) in
+      try session.redeemClaim(id, by: installation, at: time)
+    }
+  }
+
+  package func withdrawClaim(_ id: SHA256Digest) async throws(StoreError) -> Bool {
+    try await sessions.call(.updates) { session throws(StoreError) in try session.withdrawClaim(id) }
+  }
+
+  package func lapseClaims(at time: Instant, most: Int) async throws(StoreError) -> [StoredClaim] {
+    try await sessions.call(.updates) { session throws(StoreError) in
+      try session.lapseClaims(at: time, most: most)
+    }
+  }
+}

@@ -1,0 +1,38 @@
+// The values and types of columns, in the terms of no database.
+
+package import Gate
+
+/// A value that is written to a column or was read from one.
+package enum ColumnValue: Hashable, Sendable {
+  case integer(Int64)
+  case text(String)
+  case bytes([UInt8])
+  case id(StoreID)
+  case null
+
+  /// A value or NULL.
+  package static func optional(_ text: String?) -> ColumnValue { text.map { .text($0) } ?? .null }
+  package static func optional(_ number: Int64?) -> ColumnValue { number.map { .integer($0) } ?? .null }
+  package static func optional(_ bytes: [UInt8]?) -> ColumnValue { bytes.map { .bytes($0) } ?? .null }
+  package static func optional(_ id: StoreID?) -> ColumnValue { id.map { .id($0) } ?? .null }
+
+  /// A time.
+  package static func time(_ time: Instant) -> ColumnValue { .integer(time.nanosecondsSinceEpoch) }
+  /// A time or NULL.
+  package static func time(_ time: Instant?) -> ColumnValue { .optional(time?.nanosecondsSinceEpoch) }
+}
+
+/// The type of a column.
+package enum ColumnType: Sendable {
+  /// 64 bits.
+  case integer
+  /// 32 bits, where a database has such a type.
+  case small
+  case text
+  /// Text of another system that names nothing here. A database that cannot save a NUL may save another character for it: what the text
+  /// belongs to must be saved in any case.
+  case words
+  case bytes
+  /// 16 octets.
+  case id
+}

@@ -1,0 +1,231 @@
+// A table, declared once for every database: the columns, their types, and how a row is written and read.
+
+package import Gate
+package import JOSE
+
+/// A column of a table: a case for each, in the order in which rows are read and written.
+///
+/// A column that is forgotten does not compile. A case without a description is missing in `column`. What an entry holds must be given
+/// to its initializer, which is read from a case.
+package protocol TableColumn: CaseIterable, RawRepresentable<Int>, Sendable where AllCases == [Self] {
+  /// What a row says.
+  associatedtype Entry: TableEntry where Entry.Column == Self
+
+  /// The table of these columns.
+  static var table: Table<Self> { get }
+  /// Its description.
+  var column: ColumnDescription<Entry> { get }
+}
+
+/// What a row of a table says.
+package protocol TableEntry {
+  associatedtype Column: TableColumn where Column.Entry == Self
+
+  /// Reads a row.
+  init(_ row: TableRow<Column>) throws(UnreadableValue)
+}
+
+/// A value of a row that cannot be read. It is never taken for an absent one: it might be written back so.
+package struct UnreadableValue: Error {
+  /// The index of its column.
+  package let column: Int
+
+  package init(column: Int) { self.column = column }
+}
+
+/// The type of a column, how it is written, and whether it ever changes.
+package struct ColumnDescription<Entry>: Sendable {
+  /// Whether a new version of an existing row may change a column.
+  package enum Change: Sendable {
+    case never, changes
+    /// The greater value stays.
+    case grows
+  }
+
+  package let type: ColumnType
+  package let change: Change
+  package let value: @Sendable (Entry) -> ColumnValue
+
+  package static func integer(
+    _ change: Change = .never, _ value: @escaping @Sendable (Entry) -> Int64?
+  ) -> Self {
+    Self(type: .integer, change: change) { .optional(value($0)) }
+  }
+  package static func small(
+    _ change: Change = .never, _ value: @escaping @Sendable (Entry) -> Int?
+  ) -> Self {
+    Self(type: .small, change: change) { .optional(value($0).map { Int64($0) }) }
+  }
+  /// A time, in nanoseconds since the epoch.
+  package static func time(
+    _ change: Change = .never, _ value: @escaping @Sendable (Entry) -> Instant?
+  ) -> Self {
+    Self(type: .integer, change: change) { .time(value($0)) }
+  }
+  package static func text(
+    _ change: Change = .never, _ value: @escaping @Sendable (Entry) -> String?
+  ) -> Self {
+    Self(type: .text, change: change) { .optional(value($0)) }
+  }
+  package static func words(
+    _ change: Change = .never, _ value: @escaping @Sendable (Entry) -> String?
+  ) -> Self {
+    Self(type: .words, change: change) { .optional(value($0)) }
+  }
+  package static func bytes(
+    _ change: Change = .never, _ value: @escaping @Sendable (Entry) -> [UInt8]?
+  ) -> Self {
+    Self(type: .bytes, change: change) { .optional(value($0)) }
+  }
+  package static func id(
+    _ change: Change = .never, _ value: @escaping @Sendable (Entry) -> StoreID?
+  ) -> Self {
+    Self(type: .id, change: change) { .optional(value($0)) }
+  }
+}
+
+/// The names of a table and its columns, as statements have them.
+package struct Table<Column: TableColumn>: Sendable {
+  package let name: String
+  /// The names of the columns.
+  package let columns: [String]
+  package let types: [ColumnType]
+  private let descriptions: [ColumnDescription<Column.Entry>]
+
+  /// A table. A column has the name of its case: `upstream_status` for `upstreamStatus`.
+  package init(_ name: String) {
+    self.name = name
+    columns = Column.allCases.map { column in
+      "\(column)".reduce(into: "") { $0 += $1.isUppercase ? "_\($1.lowercased())" : "\($1)" }
+    }
+    descriptions = Column.allCases.map(\.column)
+    types = descriptions.map(\.type)
+  }
+
+  package var count: Int { columns.count }
+
+  /// The columns, as after SELECT.
+  package var list: String { columns.joined(separator: ", ") }
+
+  /// The columns of a table that a statement has by another name.
+  package func list(of alias: String) -> String { columns.map { "\(alias).\($0)" }.joined(separator: ", ") }
+
+  /// What happens to an existing row with the same first column.
+  ///
+  /// - Parameter greatest: The database's function for the greater one of two values.
+  package func onConflict(greatest: String) -> String {
+    let updates = zip(columns, descriptions).compactMap { column, description -> String? in
+      switch description.change {
+      case .never: nil
+      case .changes: "\(column) = excluded.\(column)"
+      case .grows: "\(column) = \(greatest)(\(name).\(column), excluded.\(column))"
+      }
+    }
+    let action = updates.isEmpty ? "NOTHING" : "UPDATE SET \(updates.joined(separator: ", "))"
+    return "ON CONFLICT (\(columns[0])) DO \(action)"
+  }
+
+  /// The values of a row, one for each column.
+  package func values(of entry: Column.Entry) -> [ColumnValue] { descriptions.map { $0.value(entry) } }
+}
+
+/// A row that was read.
+package struct TableRow<Column: TableColumn> {
+  private let values: [ColumnValue]
+
+  /// - Parameter values: One for each column.
+  package init(_ values: [ColumnValue]) {
+    precondition(values.count == Column.table.count, "as many values as columns")
+    self.values = values
+  }
+
+  private func unreadable(_ column: Column) -> UnreadableValue { UnreadableValue(column: column.rawValue) }
+
+  // MARK: Columns that may be NULL
+
+  package func optionalInteger(_ column: Column) throws(UnreadableValue) -> Int64? {
+    switch values[column.rawValue] {
+    case .integer(let number): number
+    case .null: nil
+    case .text, .bytes, .id: throw unreadable(column)
+    }
+  }
+
+  package func optionalText(_ column: Column) throws(UnreadableValue) -> String? {
+    switch values[column.rawValue] {
+    case .text(let text): text
+    case .null: nil
+    case .integer, .bytes, .id: throw unreadable(column)
+    }
+  }
+
+  package func optionalBytes(_ column: Column) throws(UnreadableValue) -> [UInt8]? {
+    switch values[column.rawValue] {
+    case .bytes(let bytes): bytes
+    case .null: nil
+    case .integer, .text, .id: throw unreadable(column)
+    }
+  }
+
+  package func optionalID(_ column: Column) throws(UnreadableValue) -> StoreID? {
+    switch values[column.rawValue] {
+    case .id(let id): id
+    case .null: nil
+    case .integer, .text, .bytes: throw unreadable(column)
+    }
+  }
+
+  package func optionalTime(_ column: Column) throws(UnreadableValue) -> Instant? {
+    try optionalInteger(column).map { Instant(nanosecondsSinceEpoch: $0) }
+  }
+
+  package func optionalDigest(_ column: Column) throws(UnreadableValue) -> SHA256Digest? {
+    guard let bytes = try optionalBytes(column) else { return nil }
+    guard let digest = SHA256Digest(bytes) else { throw unreadable(column) }
+    return digest
+  }
+
+  package func optionalWord<Word: RawRepresentable<String>>(
+    _ column: Column
+  ) throws(UnreadableValue) -> Word? {
+    guard let text = try optionalText(column) else { return nil }
+    guard let word = Word(rawValue: text) else { throw unreadable(column) }
+    return word
+  }
+
+  // MARK: Columns that always have a value
+
+  package func integer(_ column: Column) throws(UnreadableValue) -> Int64 {
+    guard let number = try optionalInteger(column) else { throw unreadable(column) }
+    return number
+  }
+
+  package func text(_ column: Column) throws(UnreadableValue) -> String {
+    guard let text = try optionalText(column) else { throw unreadable(column) }
+    return text
+  }
+
+  package func bytes(_ column: Column) throws(UnreadableValue) -> [UInt8] {
+    guard let bytes = try optionalBytes(column) else { throw unreadable(column) }
+    return bytes
+  }
+
+  package func id(_ column: Column) throws(UnreadableValue) -> StoreID {
+    guard let id = try optionalID(column) else { throw unreadable(column) }
+    return id
+  }
+
+  package func time(_ column: Column) throws(UnreadableValue) -> Instant {
+    Instant(nanosecondsSinceEpoch: try integer(column))
+  }
+
+  package func digest(_ column: Column) throws(UnreadableValue) -> SHA256Digest {
+    guard let digest = try optionalDigest(column) else { throw unreadable(column) }
+    return digest
+  }
+
+  package func word<Word: RawRepresentable<String>>(_ column: Column) throws(UnreadableValue) -> Word {
+    guard let word: Word = try optionalWord(column) else { throw unreadable(column) }
+    return word
+  }
+}

@@ -1,0 +1,98 @@
+// Brings the configured store up to date, for `callgate migrate`.
+
+public import Configuration
+import Gate
+import JOSE
+import Platform
+import Sealing
+import Store
+import Synchronization
+
+/// The store of a configuration, without a server.
+public enum StoreMigration {
+  /// What a store is after `run`.
+  public struct Outcome: Sendable {
+    /// What kind of store it is: `memory`, `sqlite` or `postgres`.
+    public let kind: String
+    /// The store keys, for operators; nil where there is none.
+    public let keys: String?
+  }
+
+  /// Brings the schema up to date, under a lock, and looks at the store keys; doing it again changes nothing.
+  ///
+  /// - Parameters:
+  ///   - reseals: Whether everything is sealed with the current store key, and the previous one, which must be configured, goes out
+  ///     of use.
+  ///   - report: Gets a sentence for operators whenever the upgrade begins to wait for something else. It waits as long as it takes.
+  public static func run(
+    _ configuration: Configuration, reseals: Bool, report: @escaping @Sendable (String) -> Void = { _ in }
+  ) async throws(StoreFailure) -> Outcome {
+    let kind = configuration.store.kind
+    let store = configuration.store.open()
+    let ruling: Result<(KeyRuling, [KeyInUse]), StoreFailure>
+    let unreadable = UnreadableValues()
+    do throws(StoreError) {
+      try await store.migrate(MigrationWait(nil, report: report))
+      let held = configuration.storeKeys
+      let now = Instant(SystemClock().unixTime)
+      if reseals {
+        // The current key is in use before it seals anything.
+        let first = try await store.updateKeys(at: now) { KeyRuling($0, holding: held, at: now) }
+        if case .usable = first, let held, let previous = held.previous {
+          _ = try await store.reseal(previous.id) { held.resealed($0, noting: unreadable) }
+        }
+        let made = try await store.updateKeys(at: now) {
+          KeyRuling($0, holding: held, at: now, removesPrevious: true)
+        }
+        ruling = .success((made, try await store.keys()))
+      } else {
+        let keys = try await store.keys()
+        ruling = .success((KeyRuling(keys, holding: held, at: now), keys))
+      }
+    } catch {
+      ruling = .failure(StoreFailure(error, of: kind))
+    }
+    await store.close()
+    switch try ruling.get() {
+    case (.refused(let refusal), _): throw StoreFailure(refusal)
+    case (.usable(let changes), let keys):
+      return Outcome(
+        kind: kind,
+        keys: configuration.storeKeys.map {
+          changes.description(of: $0.current.id, in: keys) + unreadable.description
+        })
+    }
+  }
+}
+
+/// The values that could not be opened when they were to be sealed again. They are removed: no key opens them.
+private final class UnreadableValues: Sendable {
+  private let ids = Mutex<Set<[UInt8]>>([])
+
+  func note(_ id: [UInt8]) { ids.withLock { _ = $0.insert(id) } }
+
+  /// What operators are told of them; empty where there is none.
+  var description: String {
+    let count = ids.withLock { $0.count }
+    return count == 0 ? "" : "; sealed values that were damaged and are removed: \(count)"
+  }
+}
+
+extension StoreKeys {
+  /// A value sealed with the current key; nil where it cannot be opened.
+  fileprivate func resealed(_ value: SealedValue, noting unreadable: UnreadableValues) -> [UInt8]? {
+    let plaintext: [UInt8]
+    do throws(StoreKeys.Failure) {
+      plaintext = try open(value.sealed, for: value.purpose, associated: value.id)
+    } catch {
+      unreadable.note(value.id)
+      return nil
+    }
+    do throws(OpenSSLError) {
+      return try seal(plaintext, for: value.purpose, associated: value.id)
+    } catch {
+      // Nothing is lost: the transaction is not committed.
+      preconditionFailure("OpenSSL has no randomness: \(error)")
+    }
+  }
+}

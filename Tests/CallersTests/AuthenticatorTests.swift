@@ -1,0 +1,254 @@
+// Tests of how the server authenticates a request when callers of every kind are configured.
+
+import HTTP
+import JOSE
+import JSON
+import Platform
+import TestSupport
+import Testing
+
+@testable import API
+@testable import Callers
+
+/// Who a whole request proves itself to be, with every kind of caller at once.
+@Suite struct AuthenticatorTests {
+  private static let now = UnixTime(seconds: 1_795_000_000)
+  private static let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
+  private let key: PrivateKey
+  private let signer: Signer
+  private let authenticator: Authenticator
+
+  init() throws {
+    key = try PrivateKey.generate(for: .ES256)
+    signer = try Signer(key: key, algorithm: .ES256)
+    authenticator = Authenticator(
+      basicCallers: [
+        .init(id: "ios", username: "app", passwordDigest: SHA256Digest(of: Array("right".utf8))),
+        .init(id: "android", username: "other", passwordDigest: SHA256Digest(of: Array("right".utf8))),
+      ],
+      keyCallers: [.init(id: "partner", keyDigest: SHA256Digest(of: Array("the.partner's.key".utf8)))],
+      jwt: Self.users(.set(try JWKSet(parsing: KeyProvider.set(["k1": key.publicKey])))))
+  }
+
+  /// The issuer of the users' tokens, whose keys are there.
+  private static func users(_ keys: JWTAuthenticator.Keys, id: String = "users") -> JWTAuthenticator {
+    JWTAuthenticator(issuers: [
+      .init(
+        id: id, issuer: "https://id.example", audience: "callgate", subjectClaim: "sub", keys: keys)
+    ])
+  }
+
+  private func token(_ subject: String) throws -> String {
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": .string(subject),
+      "exp": .number(JSONNumber(Self.now.seconds + 600)),
+    ]
+    return try JWS.sign(header: ["alg": "ES256", "kid": "k1"], payload: claims.serialized(), with: signer)
+  }
+
+  private func basic(_ text: String) -> String {
+    "Authorization: Basic \(Base64.encode(Array(text.utf8)))"
+  }
+
+  struct NoRequest: Error {}
+
+  /// The caller's id and subject, or the refusal's code.
+  private func outcome(
+    _ fields: String..., from address: String = "203.0.113.9", at now: MonotonicTime = start,
+    by other: Authenticator? = nil
+  ) throws -> String {
+    let octets = Array("GET /access HTTP/1.1\r\nHost: x\r\n\(fields.map { $0 + "\r\n" }.joined())\r\n".utf8)
+    var parser = RequestParser()
+    var request = Request()
+    var offset = 0
+    guard case .complete = parser.parse(octets.span, from: &offset, into: &request) else { throw NoRequest() }
+    let circumstances = Authenticator.Circumstances(
+      address: try #require(IPAddress(address)), time: Self.now, now: now)
+    return switch (other ?? authenticator).authenticate(request, circumstances) {
+    case .caller(let caller): caller.id == caller.subject ? caller.id : "\(caller.id) \(caller.subject)"
+    case .refused(let problem): problem.code.rawValue
+    case .first: "fetch first"
+    }
+  }
+
+  @Test func `several callers of several kinds are recognised`() throws {
+    #expect(try outcome(basic("app:right")) == "ios")
+    #expect(try outcome(basic("other:right")) == "android")
+    #expect(try outcome("Authorization: Bearer the.partner's.key") == "partner")
+    #expect(try outcome("X-API-Key: the.partner's.key") == "partner")
+    #expect(try outcome("Authorization: Bearer \(try token("ann"))") == "users ann")
+    #expect(try outcome() == "unauthenticated")
+  }
+
+  @Test(arguments: [
+    "app:wrong", "app:", "app:right ", "App:right", "app", ":right", "nobody:right", "app:right\u{0}", "",
+  ])
+  func `a name or password that is not exactly right is refused, and a name that is unknown alike`(
+    _ credentials: String
+  ) throws {
+    #expect(try outcome(basic(credentials)) == "unauthenticated")
+  }
+
+  @Test func `credentials of one kind do not serve as another`() throws {
+    let token = try token("ann")
+    #expect(try outcome("X-API-Key: \(token)") == "invalid_token")
+    #expect(try outcome(basic("app:\(token)")) == "unauthenticated")
+    #expect(try outcome(basic("the.partner's.key:")) == "unauthenticated")
+    #expect(try outcome("Authorization: Bearer right") == "invalid_token")
+    #expect(try outcome("X-API-Key:") == "invalid_token")
+    // A wrong credential beside a right one of another kind stays wrong.
+    #expect(try outcome(basic("app:wrong"), "X-API-Key: the.partner's.key") == "unauthenticated")
+  }
+
+  @Test func `beside the sandbox's own users no credential counts where no caller is configured`() throws {
+    let keys = JWTAuthenticator.Keys.set(try JWKSet(parsing: KeyProvider.set(["k1": key.publicKey])))
+    let users = Self.users(keys, id: Caller.sandboxUsersID)
+    let open = Authenticator(jwt: users, allowsAnonymous: true)
+    #expect(try outcome("Authorization: Bearer \(try token("ann"))", by: open) == "sandbox-users ann")
+    for field in [
+      "Authorization: Bearer a.b.c", "Authorization: Bearer <your token here>", "Authorization: Bearer x",
+      "X-API-Key: x",
+      basic("app:wrong"), "Authorization: Digest x", "X-Nothing: x",
+    ] {
+      #expect(try outcome(field, by: open) == "anonymous", "\(field)")
+    }
+    let closed = Authenticator(jwt: users)
+    #expect(try outcome("Authorization: Bearer x", by: closed) == "invalid_token")
+  }
+
+  @Test func `two Authorization fields are refused`() throws {
+    #expect(throws: NoRequest.self) { try outcome(basic("app:wrong"), basic("app:right")) }
+  }
+
+  @Test func `guesses from an address lock out neither others there nor the same name elsewhere`()
+    throws
+  {
+    let known = "Authorization: Bearer \(try token("ann"))"
+    #expect(try outcome(known) == "users ann")
+    for _ in 0..<10 { #expect(try outcome(basic("app:guess")) == "unauthenticated") }
+    // The name has to wait here, and would not be told that the password is right.
+    #expect(try outcome(basic("app:right")) == "rate_limited")
+    #expect(try outcome(basic("other:right")) == "android")
+    #expect(try outcome(basic("app:right"), from: "203.0.113.10") == "ios")
+    // A hundred failures, and the address has to wait as a whole, but for what was right there before.
+    for guess in 0..<90 { _ = try outcome("X-API-Key: guess-\(guess)") }
+    #expect(try outcome(basic("other:wrong")) == "rate_limited")
+    #expect(try outcome("X-API-Key: the.partner's.key") == "rate_limited")
+    #expect(try outcome("Authorization: Bearer \(try token("bob"))") == "users bob")
+    #expect(try outcome(known) == "users ann")
+    #expect(try outcome(basic("other:right")) == "android")
+    #expect(try outcome("X-API-Key: the.partner's.key", at: Self.start + .milliseconds(600)) == "partner")
+  }
+
+  @Test func `a key that looks like a token is heard where it was right before`() throws {
+    let partner = "Authorization: Bearer the.partner's.key"
+    #expect(try outcome(partner) == "partner")
+    for guess in 0..<100 { _ = try outcome("X-API-Key: guess-\(guess)") }
+    #expect(try outcome(partner) == "partner")
+    #expect(try outcome("Authorization: Bearer the.guessed.key") == "rate_limited")
+  }
+
+  @Test
+  func `a right token is accepted despite guesses from its address, and despite new keys of its issuer`()
+    async throws
+  {
+    let second = try PrivateKey.generate(for: .ES256).publicKey
+    let provider = KeyProvider([
+      .publishing(["k1": key.publicKey]), .publishing(["k1": key.publicKey, "k2": second]),
+      .publishing(["k2": second]),
+    ])
+    let source = KeySource(url: "https://id.example/jwks", transport: provider, time: ManualTime()) { _ in }
+    await source.fetch()
+    let authenticator = Authenticator(jwt: Self.users(.source(source)))
+    let ann = "Authorization: Bearer \(try token("ann"))"
+    let bob = "Authorization: Bearer \(try token("bob"))"
+    // Verified at home, and only seen again at the address that is shared with whoever guesses.
+    #expect(try outcome(ann, from: "198.51.100.7", by: authenticator) == "users ann")
+    #expect(try outcome(ann, by: authenticator) == "users ann")
+    for guess in 0..<100 { _ = try outcome("X-API-Key: guess-\(guess)", by: authenticator) }
+
+    await source.fetch()
+    #expect(try outcome(bob, by: authenticator) == "users bob")
+    #expect(try outcome(ann, by: authenticator) == "users ann")
+    // A reload of the configuration forgets verified tokens and keeps the failures.
+    let reloaded = Authenticator(jwt: Self.users(.source(source)), throttle: authenticator.throttle)
+    #expect(try outcome(bob, by: reloaded) == "users bob")
+    #expect(try outcome(ann, by: reloaded) == "users ann")
+
+    // Being heard is not being believed: its key is gone.
+    await source.fetch()
+    #expect(try outcome(ann, by: reloaded) == "fetch first")
+    await source.fetchForUnknownKey()
+    #expect(try outcome(ann, by: reloaded) == "invalid_token")
+    #expect(try outcome(ann, from: "198.51.100.7", by: reloaded) == "invalid_token")
+  }
+
+  @Test func `forged tokens lock no user out, and get a time to retry after the first hundred`() throws {
+    let other = try Signer(key: PrivateKey.generate(for: .ES256), algorithm: .ES256)
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "ann", "exp": 9_999_999_999,
+    ]
+    let forged = try JWS.sign(
+      header: ["alg": "ES256", "kid": "k1"], payload: claims.serialized(), with: other)
+    for _ in 0..<100 { #expect(try outcome("Authorization: Bearer \(forged)") == "invalid_token") }
+    for number in 0..<50 {
+      #expect(try outcome("Authorization: Bearer \(forged)") == "rate_limited")
+      #expect(try outcome("Authorization: Bearer \(try token("user-\(number)"))") == "users user-\(number)")
+    }
+    // Elsewhere, and later.
+    #expect(try outcome("Authorization: Bearer \(forged)", from: "203.0.113.10") == "invalid_token")
+    #expect(try outcome("Authorization: Bearer \(forged)", at: Self.start + .seconds(60)) == "invalid_token")
+  }
+
+  @Test func `what verifying forged tokens may cost has a limit for each address`() throws {
+    let other = try Signer(key: PrivateKey.generate(for: .ES256), algorithm: .ES256)
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "ann", "exp": 9_999_999_999,
+    ]
+    let forged = try JWS.sign(
+      header: ["alg": "ES256", "kid": "k1"], payload: claims.serialized(), with: other)
+    let known = "Authorization: Bearer \(try token("ann"))"
+    #expect(try outcome(known) == "users ann")
+    for _ in 0..<1_000 { _ = try outcome("Authorization: Bearer \(forged)") }
+    let new = "Authorization: Bearer \(try token("bob"))"
+    #expect(try outcome(new) == "rate_limited")
+    #expect(try outcome(known) == "users ann", "it is not verified again")
+    #expect(try outcome(new, from: "203.0.113.10") == "users bob")
+    #expect(try outcome(new, at: Self.start + .milliseconds(2)) == "users bob")
+  }
+
+  @Test func `a forged token weighs what its verification takes, and no more for naming a larger curve`()
+    throws
+  {
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "ann", "exp": 9_999_999_999,
+    ]
+    let large = try Signer(key: PrivateKey.generate(for: .ES512), algorithm: .ES512)
+    let forged =
+      "Authorization: Bearer "
+      + (try JWS.sign(header: ["alg": "ES512", "kid": "k1"], payload: claims.serialized(), with: large))
+    // The issuer's key is for P-256: nothing is verified.
+    for _ in 0..<999 { _ = try outcome(forged) }
+    #expect(try outcome("Authorization: Bearer \(try token("bob"))") == "users bob")
+    // With a key for P-521 each one takes ten times as long.
+    let own = try PrivateKey.generate(for: .ES512)
+    let keys = try JWKSet(parsing: KeyProvider.set(["k1": own.publicKey]))
+    let other = Authenticator(basicCallers: [], keyCallers: [], jwt: Self.users(.set(keys)))
+    for _ in 0..<100 { _ = try outcome(forged, by: other) }
+    let new = try JWS.sign(
+      header: ["alg": "ES512", "kid": "k1"], payload: claims.serialized(),
+      with: Signer(key: own, algorithm: .ES512))
+    #expect(try outcome("Authorization: Bearer \(new)", by: other) == "rate_limited")
+  }
+
+  @Test func `a genuine token that has expired is no guess`() throws {
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "ann",
+      "exp": .number(JSONNumber(Self.now.seconds - 600)),
+    ]
+    let expired = try JWS.sign(
+      header: ["alg": "ES256", "kid": "k1"], payload: claims.serialized(), with: signer)
+    for _ in 0..<200 { #expect(try outcome("Authorization: Bearer \(expired)") == "invalid_token") }
+    #expect(try outcome(basic("app:right")) == "ios")
+  }
+}

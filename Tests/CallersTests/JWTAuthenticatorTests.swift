@@ -1,0 +1,310 @@
+// Tests of which JWTs authenticate a caller.
+
+import Gate
+import HTTP
+import JOSE
+import JSON
+import Platform
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Callers
+
+@Suite struct JWTAuthenticatorTests {
+  private static let now = UnixTime(seconds: 1_795_000_000)
+  private let moment = MonotonicTime(nanoseconds: 1_000_000_000_000)
+  private let key: PrivateKey
+  private let signer: Signer
+
+  init() throws {
+    key = try PrivateKey.generate(for: .ES256)
+    signer = try Signer(key: key, algorithm: .ES256)
+  }
+
+  private func authenticator(_ keys: JWTAuthenticator.Keys) -> JWTAuthenticator {
+    JWTAuthenticator(issuers: [
+      JWTAuthenticator.Issuer(
+        id: "app-users", issuer: "https://id.example", audience: "callgate", subjectClaim: "sub", keys: keys)
+    ])
+  }
+
+  private func authenticator() throws -> JWTAuthenticator {
+    authenticator(.set(try JWKSet(parsing: KeyProvider.set(["k1": key.publicKey]))))
+  }
+
+  private func token(
+    header: JSONObject = ["alg": "ES256", "kid": "k1", "typ": "JWT"], _ changes: JSONObject = [:],
+    without names: Set<String> = [], signer other: Signer? = nil
+  ) throws -> [UInt8] {
+    var claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "ann", "tier": "gold",
+      "exp": .number(JSONNumber(Self.now.seconds + 60)),
+    ]
+    for (name, value) in changes.members { claims[name] = value }
+    for name in names { claims[name] = nil }
+    return Array(try JWS.sign(header: header, payload: claims.serialized(), with: other ?? signer).utf8)
+  }
+
+  private func outcome(
+    _ authenticator: JWTAuthenticator, _ token: [UInt8], fetched: Bool = false, now: UnixTime = now
+  ) -> String {
+    switch authenticator.authenticate(token, fetched: fetched, now: now, at: moment) {
+    case .caller(let caller): "caller \(caller.id) \(caller.subject)"
+    case .notOurs: "not ours"
+    case .refused(let detail, _, _): detail
+    case .fetchFirst: "fetch first"
+    case .unavailable: "unavailable"
+    }
+  }
+
+  @Test func `what was verified before is known until it expires, and nothing else is`() throws {
+    let authenticator = try authenticator()
+    let token = try token()
+    #expect(authenticator.known(SHA256Digest(of: token), now: Self.now) == nil)
+    _ = outcome(authenticator, token)
+    #expect(authenticator.known(SHA256Digest(of: token), now: Self.now)?.subject == "ann")
+    #expect(authenticator.known(SHA256Digest(of: try self.token(["sub": "bob"])), now: Self.now) == nil)
+    let over = UnixTime(seconds: Self.now.seconds + 60 + Int64(JWTAuthenticator.leeway))
+    #expect(authenticator.known(SHA256Digest(of: token), now: over) == nil)
+  }
+
+  @Test func `a token of the issuer names its subject, and its claims are kept`() throws {
+    let authenticator = try authenticator()
+    let token = try token()
+    for _ in 0..<2 {
+      guard
+        case .caller(let caller) = authenticator.authenticate(
+          token, fetched: false, now: Self.now, at: moment)
+      else {
+        Issue.record("refused")
+        return
+      }
+      #expect(caller.id == "app-users" && caller.subject == "ann")
+      #expect(caller.claims.contains { $0.name == "tier" && $0.value == .string("gold") })
+    }
+  }
+
+  @Test func `a token that was verified before expires all the same`() throws {
+    let authenticator = try authenticator()
+    let token = try token()
+    #expect(outcome(authenticator, token) == "caller app-users ann")
+    let later = UnixTime(seconds: Self.now.seconds + 91)
+    #expect(outcome(authenticator, token, now: later) == "The token has expired.")
+  }
+
+  @Test func `claims that do not fit are refused`() throws {
+    let authenticator = try authenticator()
+    func refusal(_ changes: JSONObject, without names: Set<String> = []) throws -> String {
+      outcome(authenticator, try token(changes, without: names))
+    }
+    #expect(try refusal(["exp": .number(JSONNumber(Self.now.seconds - 31))]) == "The token has expired.")
+    #expect(try refusal(["exp": .number(JSONNumber(Self.now.seconds - 29))]) == "caller app-users ann")
+    #expect(try refusal([:], without: ["exp"]) == "The token lacks the claim exp.")
+    #expect(try refusal(["nbf": .number(JSONNumber(Self.now.seconds + 31))]) == "The token is not valid yet.")
+    #expect(try refusal(["aud": "other"]) == "The token is for another audience.")
+    #expect(try refusal(["aud": ["x", "callgate"]]) == "caller app-users ann")
+    #expect(try refusal([:], without: ["sub"]) == "The token does not name a subject.")
+    #expect(try refusal(["iss": "https://evil.example"]) == "not ours")
+    #expect(try refusal([:], without: ["iss"]) == "not ours")
+  }
+
+  @Test func `a subject has 1 to 255 octets and no control character`() throws {
+    let authenticator = try authenticator()
+    func outcome(_ subject: String) throws -> String {
+      self.outcome(authenticator, try token(["sub": .string(subject)]))
+    }
+    for subject in [
+      "", "\u{0}", "ann\u{0}x", "a\nb", "a\tb", "\u{1B}[0m", "ann\u{7F}", "ann\u{85}",
+      String(repeating: "x", count: 256),
+      String(repeating: "é", count: 128),
+    ] {
+      #expect(try outcome(subject) == "The token does not name a subject.", "\(subject.debugDescription)")
+    }
+    for subject in [" ", "a b", "ann\u{202E}", "\u{FEFF}", String(repeating: "x", count: 255)] {
+      #expect(try outcome(subject) == "caller app-users \(subject)")
+    }
+  }
+
+  @Test func `issuer, audience and key id are compared by their octets`() throws {
+    for twins in equivalentNames {
+      let issuer = JWTAuthenticator.Issuer(
+        id: "app-users", issuer: twins[0], audience: twins[0], subjectClaim: "sub",
+        keys: .set(try JWKSet(parsing: KeyProvider.set([twins[0]: key.publicKey]))))
+      let authenticator = JWTAuthenticator(issuers: [issuer])
+      func outcome(_ issuer: String, _ audience: String, _ keyID: String) throws -> String {
+        self.outcome(
+          authenticator,
+          try token(
+            header: ["alg": "ES256", "kid": .string(keyID)],
+            ["iss": .string(issuer), "aud": .string(audience)]))
+      }
+      #expect(try outcome(twins[0], twins[0], twins[0]) == "caller app-users ann")
+      #expect(try outcome(twins[1], twins[0], twins[0]) == "not ours")
+      #expect(try outcome(twins[0], twins[1], twins[0]) == "The token is for another audience.")
+      #expect(try outcome(twins[0], twins[0], twins[1]) == "The token's signature is not the issuer's.")
+    }
+  }
+
+  @Test func `only the issuer's key verifies, by its own algorithm`() throws {
+    let authenticator = try authenticator()
+    let other = try Signer(key: PrivateKey.generate(for: .ES256), algorithm: .ES256)
+    #expect(outcome(authenticator, try token(signer: other)) == "The token's signature is not the issuer's.")
+    #expect(
+      outcome(authenticator, try token(header: ["alg": "ES256", "kid": "k2"]))
+        == "The token's signature is not the issuer's.")
+    // The public key as a shared secret.
+    let secret = try SymmetricKey(Secret(key.publicKey.pem()), algorithm: .HS256)
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "ann", "exp": 9_999_999_999,
+    ]
+    let confused = JWS.sign(
+      header: ["alg": "HS256", "kid": "k1"], payload: claims.serialized(), with: secret)
+    #expect(outcome(authenticator, Array(confused.utf8)) == "The token's signature is not the issuer's.")
+    let none =
+      Base64URL.encode(Array(#"{"alg":"none"}"#.utf8)) + "." + Base64URL.encode(claims.serialized()) + "."
+    #expect(
+      ["not ours", "The token's signature is not the issuer's."].contains(
+        outcome(authenticator, Array(none.utf8))))
+  }
+
+  @Test func `of several keys the token must name one`() throws {
+    let second = try PrivateKey.generate(for: .ES256)
+    let keys = KeyProvider.set(["k1": key.publicKey, "k2": second.publicKey])
+    let authenticator = authenticator(.set(try JWKSet(parsing: keys)))
+    #expect(
+      outcome(authenticator, try token(header: ["alg": "ES256"]))
+        == "The token's signature is not the issuer's.")
+    #expect(outcome(authenticator, try token()) == "caller app-users ann")
+  }
+
+  @Test func `a shared secret verifies HS256`() throws {
+    let secret = try SymmetricKey(Secret("canary-secret-of-32-octets-at-least"), algorithm: .HS256)
+    let authenticator = authenticator(.secret(secret))
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "bob", "exp": 9_999_999_999,
+    ]
+    let good = JWS.sign(header: ["alg": "HS256"], payload: claims.serialized(), with: secret)
+    #expect(outcome(authenticator, Array(good.utf8)) == "caller app-users bob")
+    #expect(outcome(authenticator, try token()) == "The token's signature is not the issuer's.")
+  }
+
+  @Test(arguments: ["a.b.c", "..", "abc", "", "eyJhbGciOiJFUzI1NiJ9.e30.AAAA"])
+  func `what is no token of a configured issuer may be an API key`(text: String) throws {
+    #expect(outcome(try authenticator(), Array(text.utf8)) == "not ours")
+  }
+
+  // MARK: Keys from a URL
+
+  @Test func `while an issuer's keys cannot be had its tokens are not called wrong`() async throws {
+    let away = KeyProvider.Reply.failure(TransportError(.connect, sent: false, detail: "refused"))
+    let provider = KeyProvider([away, away, .publishing(["k1": key.publicKey])])
+    let clock = ManualTime()
+    let source = KeySource(url: "https://id.example/jwks", transport: provider, time: clock) { _ in }
+    let authenticator = authenticator(.source(source))
+    await source.fetch()
+    let token = try token()
+    func told(fetched: Bool) -> String {
+      switch authenticator.authenticate(token, fetched: fetched, now: Self.now, at: clock.now) {
+      case .unavailable(let wait): "unavailable for \(wait.components.seconds) s"
+      case .caller: "caller"
+      case .fetchFirst: "fetch first"
+      case .refused, .notOurs: "refused"
+      }
+    }
+    #expect(told(fetched: false) == "unavailable for 20 s")
+    clock.advance(by: KeySource.pauseAfterFailure)
+    #expect(told(fetched: false) == "fetch first")
+    await source.fetchForUnknownKey()
+    #expect(told(fetched: true) == "unavailable for 30 s")
+    await source.fetch()
+    #expect(told(fetched: false) == "caller")
+  }
+
+  @Test func `a key that is published right after the start is found at once`() async throws {
+    let old = try PrivateKey.generate(for: .ES256).publicKey
+    let provider = KeyProvider([.publishing(["k0": old]), .publishing(["k0": old, "k1": key.publicKey])])
+    let clock = ManualTime()
+    let source = KeySource(url: "https://id.example/jwks", transport: provider, time: clock) { _ in }
+    await source.fetch()
+    let authenticator = authenticator(.source(source))
+    let token = try token()
+    guard case .fetchFirst = authenticator.authenticate(token, fetched: false, now: Self.now, at: clock.now)
+    else {
+      Issue.record("nothing was fetched")
+      return
+    }
+    await source.fetchForUnknownKey()
+    #expect(outcome(authenticator, token) == "caller app-users ann")
+  }
+
+  @Test func `an unknown key causes one fetch, and not another for a while`() async throws {
+    let provider = KeyProvider([.publishing(["k1": key.publicKey])])
+    let clock = ManualTime()
+    let source = KeySource(url: "https://id.example/jwks", transport: provider, time: clock) { _ in }
+    let authenticator = authenticator(.source(source))
+    let unknown = try token(header: ["alg": "ES256", "kid": "other"])
+    guard case .fetchFirst = authenticator.authenticate(unknown, fetched: false, now: Self.now, at: clock.now)
+    else {
+      Issue.record("nothing was fetched")
+      return
+    }
+    await source.fetchForUnknownKey()
+    for _ in 0..<100 {
+      guard case .refused = authenticator.authenticate(unknown, fetched: false, now: Self.now, at: clock.now)
+      else {
+        Issue.record("asked for another fetch")
+        return
+      }
+    }
+    #expect(outcome(authenticator, try token()) == "caller app-users ann")
+    #expect(provider.count == 1)
+    clock.advance(by: KeySource.shortestPause)
+    guard case .fetchFirst = authenticator.authenticate(unknown, fetched: false, now: Self.now, at: clock.now)
+    else {
+      Issue.record("never fetched again")
+      return
+    }
+    // And for one token never twice.
+    guard case .refused = authenticator.authenticate(unknown, fetched: true, now: Self.now, at: clock.now)
+    else {
+      Issue.record("fetched twice for one token")
+      return
+    }
+  }
+
+  @Test func `the keys are kept while the issuer is down`() async throws {
+    let provider = KeyProvider([
+      .publishing(["k1": key.publicKey], ["Cache-Control": "public, max-age=60"]),
+      .failure(TransportError(.connect, sent: false, detail: "refused")),
+    ])
+    let clock = ManualTime()
+    let failures = Atomic<Int>(0)
+    let source = KeySource(url: "https://id.example/jwks", transport: provider, time: clock) { _ in
+      failures.wrappingAdd(1, ordering: .relaxed)
+    }
+    let authenticator = authenticator(.source(source))
+    await source.fetch()
+    clock.advance(by: .seconds(3600))
+    #expect(outcome(authenticator, try token()) == "caller app-users ann")
+    await source.fetch()
+    #expect(failures.load(ordering: .relaxed) >= 1)
+    #expect(outcome(authenticator, try token(["sub": "bob"])) == "caller app-users bob")
+  }
+
+  @Test func `a key that is withdrawn no longer serves, not even for tokens that were verified before`()
+    async throws
+  {
+    let second = try PrivateKey.generate(for: .ES256)
+    let provider = KeyProvider([.publishing(["k1": key.publicKey]), .publishing(["k2": second.publicKey])])
+    let source = KeySource(url: "https://id.example/jwks", transport: provider, time: ManualTime()) { _ in }
+    let authenticator = authenticator(.source(source))
+    await source.fetch()
+    let token = try token()
+    #expect(outcome(authenticator, token) == "caller app-users ann")
+    await source.fetch()
+    #expect(outcome(authenticator, token) == "fetch first")
+    await source.fetchForUnknownKey()
+    #expect(outcome(authenticator, token) == "The token's key is not among the issuer's.")
+  }
+}

@@ -1,0 +1,127 @@
+// Tests of how the server slows down clients that guess credentials.
+
+import JOSE
+import Platform
+import Testing
+
+@testable import Callers
+
+@Suite struct LoginThrottleTests {
+  private let throttle = LoginThrottle()
+  private let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
+  private let user = Array("user".utf8)
+
+  private static let one = LoginThrottle.Credential(digest: SHA256Digest(of: [1]))
+  private static let two = LoginThrottle.Credential(digest: SHA256Digest(of: [2]))
+
+  private func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
+
+  private func delay(
+    _ address: IPAddress, _ identity: [UInt8], _ now: MonotonicTime,
+    credential: LoginThrottle.Credential = Self.one
+  ) -> Duration? {
+    throttle.wait(address: address, identity: identity, credential: credential, now: now)
+  }
+
+  @Test func `a credential that was right at an address is checked there despite guesses, and no other is`()
+    throws
+  {
+    let shared = try address("203.0.113.9")
+    throttle.succeeded(address: shared, credential: Self.one, now: start)
+    for _ in 0..<200 { throttle.failed(address: shared, identity: user, now: start) }
+    #expect(delay(shared, user, start) == nil)
+    #expect(delay(shared, user, start, credential: Self.two) != nil)
+    let other = try address("203.0.113.10")
+    for _ in 0..<200 { throttle.failed(address: other, identity: user, now: start) }
+    #expect(delay(other, user, start) != nil)
+    #expect(throttle.refusals == 2)
+  }
+
+  @Test func `of too many that were right those that come no more are forgotten`() throws {
+    let shared = try address("203.0.113.9")
+    for _ in 0..<200 { throttle.failed(address: shared, identity: user, now: start) }
+    throttle.succeeded(address: shared, credential: Self.one, now: start)
+    throttle.succeeded(address: shared, credential: Self.two, now: start)
+    for number in 0..<LoginThrottle.capacity {
+      throttle.succeeded(
+        address: IPAddress(v4: 0x0A00_0000 + UInt32(number)), credential: Self.one,
+        now: start + .seconds(1) + .nanoseconds(number))
+      if number == 100 {
+        throttle.succeeded(address: shared, credential: Self.two, now: start + .seconds(61))
+      }
+    }
+    #expect(delay(shared, user, start) != nil)
+    #expect(delay(shared, user, start, credential: Self.two) == nil)
+  }
+
+  @Test func `ten failures are heard, the eleventh waits as long as is said`() throws {
+    let attacker = try address("203.0.113.9")
+    for _ in 0..<10 {
+      #expect(delay(attacker, user, start) == nil)
+      throttle.failed(address: attacker, identity: user, now: start)
+    }
+    let wait = try #require(delay(attacker, user, start))
+    #expect(wait == .seconds(6))
+    #expect(delay(attacker, user, start + (wait - .nanoseconds(1))) != nil)
+    #expect(delay(attacker, user, start + wait) == nil)
+  }
+
+  @Test func `failures elsewhere do not lock the right user out`() throws {
+    for host in 1...200 {
+      let attacker = try address("198.51.100.\(host)")
+      for _ in 0..<10 { throttle.failed(address: attacker, identity: user, now: start) }
+    }
+    #expect(delay(try address("203.0.113.1"), user, start) == nil)
+  }
+
+  @Test func `an address that guesses many names is heard 100 times`() throws {
+    let attacker = try address("203.0.113.9")
+    var heard = 0
+    for guess in 0..<1000 {
+      let identity = Array("user\(guess)".utf8)
+      guard delay(attacker, identity, start) == nil else { continue }
+      heard += 1
+      throttle.failed(address: attacker, identity: identity, now: start)
+    }
+    #expect(heard == 100)
+  }
+
+  @Test
+  func `what verifying costs an address is bounded, by its curve, and what was right there is verified on`()
+    throws
+  {
+    let (attacker, other) = (try address("203.0.113.9"), try address("203.0.113.10"))
+    func wait(
+      _ address: IPAddress, _ credential: LoginThrottle.Credential = Self.one, after: Duration = .zero
+    ) -> Duration? {
+      throttle.waitToVerify(address: address, credential: credential, now: start + after)
+    }
+    throttle.succeeded(address: attacker, credential: Self.two, now: start)
+    for _ in 0..<1_000 { throttle.verified(address: attacker, effort: 1, now: start) }
+    #expect(wait(attacker) == .milliseconds(2))
+    #expect(wait(attacker, Self.two) == nil)
+    #expect(wait(attacker, after: .milliseconds(2)) == nil)
+    #expect(wait(other) == nil)
+    for _ in 0..<100 { throttle.verified(address: other, effort: 10, now: start) }
+    #expect(wait(other) == .milliseconds(2))
+  }
+
+  @Test func `one IPv6 customer is one address`() throws {
+    for host in 0..<100 {
+      throttle.failed(
+        address: try address("2001:db8::\(String(host, radix: 16))"), identity: [UInt8(host)], now: start)
+    }
+    #expect(delay(try address("2001:db8::ffff"), user, start) != nil)
+    #expect(delay(try address("2001:db8:0:1::1"), user, start) == nil)
+  }
+
+  @Test func `a flood of identities does not free the one that failed most`() throws {
+    let attacker = try address("203.0.113.9")
+    for _ in 0..<200 { throttle.failed(address: attacker, identity: user, now: start) }
+    for number in 0..<(LoginThrottle.capacity + 10) {
+      let other = IPAddress(v4: 0x0A00_0000 + UInt32(number))
+      throttle.failed(address: other, identity: user, now: start)
+    }
+    #expect(delay(attacker, user, start) != nil)
+  }
+}

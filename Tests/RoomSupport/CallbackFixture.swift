@@ -1,0 +1,60 @@
+// Helpers for the tests of callback requests: app settings, bodies and refusals.
+
+import Gate
+import JSON
+
+@testable import API
+@testable import Callbacks
+@testable import Configuration
+
+/// A number of the account, the one to call, and another of the account.
+let accountNumber = "+18500000000"
+let customerNumber = "+14155550100"
+
+extension CallbackTerms {
+  /// Two numbers and no schema.
+  static func plain() throws -> CallbackTerms {
+    CallbackTerms(talkdeskNumbers: [try E164(accountNumber), try E164("+18500000001")])
+  }
+
+  /// A schema of an app: an issue that has to be there, a phone, a URL, and what the server adds.
+  static func strict(others: Bool = false) throws -> CallbackTerms {
+    let fields: [Configuration.ContextSchema.Field] = [
+      .init(name: "issue", dataType: .text, maximumLength: 5, isRequired: true),
+      .init(name: "mobile", dataType: .phone, maximumLength: nil, isRequired: false),
+      .init(name: "page", dataType: .url, maximumLength: 1000, isRequired: false),
+    ]
+    return CallbackTerms(
+      talkdeskNumbers: [try E164(accountNumber)],
+      schema: .init(
+        fields: fields, additions: [.init(name: "channel", value: "ios")], allowsOthers: others))
+  }
+}
+
+extension CallbackRequest {
+  /// Reads a text.
+  init(_ text: String, terms: CallbackTerms) throws {
+    try self.init(parsing: Array(text.utf8), terms: terms)
+  }
+}
+
+/// The problem a text is refused with, if it is.
+func refusal(of content: [UInt8], terms: CallbackTerms) -> Problem? {
+  do throws(Problem) {
+    _ = try CallbackRequest(parsing: content, terms: terms)
+    return nil
+  } catch {
+    return error
+  }
+}
+
+func refusal(of text: String, terms: CallbackTerms) -> Problem? {
+  refusal(of: Array(text.utf8), terms: terms)
+}
+
+/// A body with this context.
+func body(context: String) -> String {
+  #"{"contact_phone_number":"\#(customerNumber)","context":\#(context)}"#
+}
+/// A body with this one field in Talkdesk's form.
+func body(field: String) -> String { body(context: #"{"fields":[\#(field)]}"#) }

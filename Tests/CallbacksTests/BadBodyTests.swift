@@ -27,7 +27,7 @@ import Testing
     for line in lines {
       #expect(line.split(separator: "\t").count >= 3 && line.filter(\.isNewline).count == 1)
     }
-    let file = Self.root.appendingPathComponent("Tests/Fixtures/callbacks/bad-bodies.tsv")
+    let file = Checkout.root.appendingPathComponent("Tests/Fixtures/callbacks/bad-bodies.tsv")
     if ProcessInfo.processInfo.environment["CALLGATE_WRITE_FIXTURES"] == "1" {
       try Data(lines.joined().utf8).write(to: file)
     }
@@ -63,6 +63,4 @@ import Testing
     }
   }
 
-  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 }

@@ -3,6 +3,7 @@
 import Foundation
 import Gate
 import JSON
+import TestSupport
 import Testing
 
 @testable import API
@@ -12,9 +13,7 @@ import Testing
 
 @Suite struct CallbackRequestTests {
   static func example(_ name: String) throws -> [UInt8] {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    return [UInt8](try Data(contentsOf: root.appendingPathComponent("Examples/callbacks/\(name)")))
+    return [UInt8](try Data(contentsOf: Checkout.root.appendingPathComponent("Examples/callbacks/\(name)")))
   }
 
   @Test func `Talkdesk's own body passes unchanged`() throws {

@@ -3,6 +3,7 @@
 import Foundation
 import Gate
 import HTTP
+import TestSupport
 import Testing
 
 @testable import API
@@ -28,9 +29,7 @@ import Testing
   }
 
   @Test func `docs/sandbox.md lists them`() throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    let page = try String(contentsOf: root.appending(path: "docs/sandbox.md"), encoding: .utf8)
+    let page = try String(contentsOf: Checkout.root.appending(path: "docs/sandbox.md"), encoding: .utf8)
     for (ending, code) in TestNumbers.codes {
       let row = "| `\(TestNumbers.number(ending: ending))` | \(code.status.code) | `\(code.rawValue)` |"
       #expect(page.contains(row + "\n"), "\(row)")
@@ -39,9 +38,8 @@ import Testing
   }
 
   @Test func `a server takes the example for the sandbox`() throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    let yaml = try String(contentsOf: root.appending(path: "Examples/sandbox/callgate.yaml"), encoding: .utf8)
+    let yaml = try String(
+      contentsOf: Checkout.root.appending(path: "Examples/sandbox/callgate.yaml"), encoding: .utf8)
     let loaded = try Fixture.load(yaml, environment: [:], for: .sandbox)
     #expect(loaded.notices.isEmpty, "\(loaded.notices)")
     #expect(loaded.configuration.policy.rules.count == 3)

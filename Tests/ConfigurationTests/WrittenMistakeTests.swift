@@ -4,6 +4,7 @@ import Foundation
 import Gate
 import JOSE
 import JSON
+import TestSupport
 import Testing
 
 @testable import Configuration
@@ -20,8 +21,7 @@ struct WrittenMistake: Sendable, CustomTestStringConvertible {
 
   /// Every case of the file.
   static let all: [WrittenMistake] = {
-    let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appending(path: "Fixtures/configurations/mistakes.txt")
+    let path = Checkout.root.appending(path: "Tests").appending(path: "Fixtures/configurations/mistakes.txt")
     guard let text = try? String(contentsOf: path, encoding: .utf8) else {
       preconditionFailure("\(path.path) is a part of the checkout")
     }

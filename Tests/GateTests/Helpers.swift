@@ -4,11 +4,12 @@ import Documents
 import Foundation
 import Gate
 import Platform
+import TestSupport
 import Testing
 
 /// A place among the fixtures of this package.
 func fixture(_ path: String) -> URL {
-  URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures")
+  Checkout.root.appending(path: "Tests").appending(path: "Fixtures")
     .appending(path: path)
 }
 

@@ -1,6 +1,7 @@
 // Tests that docs/configuration.md matches the declared settings.
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Configuration
@@ -9,12 +10,9 @@ import Testing
 
 /// The documents say what the declarations say.
 @Suite struct ConfigurationReferenceTests {
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
-
   private func text(_ path: String) -> String? {
     // A file that is not there has no text: the callers say what that means.
-    try? String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
+    try? String(contentsOf: Checkout.root.appending(path: path), encoding: .utf8)
   }
 
   @Test func `docs/configuration.md is what callgate reference prints`() throws {

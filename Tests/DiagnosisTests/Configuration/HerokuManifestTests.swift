@@ -2,6 +2,7 @@
 
 import Foundation
 import JSON
+import TestSupport
 import Testing
 
 @testable import Callers
@@ -11,11 +12,8 @@ import Testing
 
 /// app.json says what the declarations say, and what it fills in starts a server.
 @Suite struct HerokuManifestTests {
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
-
   @Test func `app.json is what callgate reference --heroku prints`() throws {
-    let document = try String(contentsOf: Self.root.appending(path: "app.json"), encoding: .utf8)
+    let document = try String(contentsOf: Checkout.root.appending(path: "app.json"), encoding: .utf8)
     #expect(document == HerokuManifest.document)
   }
 

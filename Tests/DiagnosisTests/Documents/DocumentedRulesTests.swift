@@ -1,6 +1,7 @@
 // Tests that the policies in docs/rules.md and Examples/rules load and pass their own tests.
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Configuration
@@ -9,9 +10,6 @@ import Testing
 
 /// docs/rules.md and Examples/rules do what they say.
 @Suite struct DocumentedRulesTests {
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
-
   /// A configuration of the page and the tests below it.
   struct Policy: Sendable, CustomTestStringConvertible {
     var heading: String
@@ -25,7 +23,7 @@ import Testing
     var heading = ""
     var configuration: String?
     var block: [Substring]?
-    let page = root.appending(path: "docs/rules.md")
+    let page = Checkout.root.appending(path: "docs/rules.md")
     guard let text = try? String(contentsOf: page, encoding: .utf8) else { return [] }
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
       if line.hasPrefix("## ") { heading = String(line.dropFirst(3)) }
@@ -74,7 +72,7 @@ import Testing
   }
 
   @Test func `the shipped example passes its own tests`() throws {
-    let folder = Self.root.appending(path: "Examples/rules")
+    let folder = Checkout.root.appending(path: "Examples/rules")
     let sources = ConfigurationSources(
       flags: ConfigurationFlags(config: folder.appending(path: "callgate.yaml").path), files: .system)
     let configuration = try ConfigurationLoader.load(sources, for: .explain).configuration

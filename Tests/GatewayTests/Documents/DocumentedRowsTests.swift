@@ -2,6 +2,7 @@
 
 import Foundation
 import Gate
+import TestSupport
 import Testing
 
 @testable import Appointments
@@ -11,8 +12,7 @@ import Testing
 @testable import Store
 
 @Suite struct DocumentedRowsTests {
-  private static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/architecture.md")
+  private static let page = Checkout.root.appending(path: "docs/architecture.md")
 
   /// The cells of each row of the table, by the name of its first cell.
   private func rows() throws -> [String: [String]] {

@@ -6,6 +6,7 @@ import HTTP
 import JOSE
 import JSON
 import Platform
+import TestSupport
 import Testing
 import Upstream
 
@@ -233,9 +234,8 @@ import Upstream
   }
 
   @Test func `without options a command finds the server of the shipped systemd unit`() throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    let text = try String(contentsOf: root.appending(path: "deploy/systemd/callgate.yaml"), encoding: .utf8)
+    let text = try String(
+      contentsOf: Checkout.root.appending(path: "deploy/systemd/callgate.yaml"), encoding: .utf8)
     let admin = try Fixture.load(text, environment: [:], for: .explain).configuration.admin
     let listener = try #require(admin.listener)
     #expect(listener.isLoopback)

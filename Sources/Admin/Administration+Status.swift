@@ -47,7 +47,8 @@ extension Administration {
       "rules": .array(
         generation.configuration.policy.rules.map { rule in
           [
-            "name": .string(rule.name), "kind": .string(rule.kind.name), "mode": .string(rule.mode.rawValue),
+            "name": .string(rule.name), "kind": .string(rule.kind.word.rawValue),
+            "mode": .string(rule.mode.rawValue),
           ]
         }),
       "stops": stops, "store": .object(storeState),

@@ -132,8 +132,7 @@ package final class AppointmentCarrier: Sendable {
     }
     do throws(Decider.Refusal) {
       _ = try decider.admit(
-        content.callerID, to: .callback, app: content.appID.map { .value($0) } ?? .absent,
-        installedFor: content.installation == nil ? nil : content.appID)
+        content.applicant, to: .callback, app: content.appID.map { .value($0) } ?? .absent)
       return true
     } catch {
       visit.record.note(error, decider.policy)

@@ -41,6 +41,14 @@ package struct AppointmentContent: Hashable, Sendable {
   /// The subject for logs.
   private let loggedSubject: String
 
+  /// Who booked, for the kill switch and the app.
+  package var applicant: Applicant {
+    Applicant(
+      callerID: callerID, installedFor: installation == nil ? nil : appID,
+      hasOwnSubject: installation != nil || subject != callerID, isInstallation: installation != nil,
+      ownerID: nil)
+  }
+
   /// The content of a booking.
   ///
   /// - Parameter facts: The facts of the booking. They have an address and a number.

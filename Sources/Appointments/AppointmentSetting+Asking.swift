@@ -24,8 +24,7 @@ extension AppointmentSetting {
     if let objection { throw Problem(.denied, "Not any more: \(objection).") }
     do throws(Decider.Refusal) {
       _ = try decider.admit(
-        content.callerID, to: .callback, app: content.appID.map { .value($0) } ?? .absent,
-        installedFor: content.installation == nil ? nil : content.appID)
+        content.applicant, to: .callback, app: content.appID.map { .value($0) } ?? .absent)
     } catch {
       throw error.problem
     }

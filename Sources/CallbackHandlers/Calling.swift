@@ -100,8 +100,7 @@ extension Handlers {
       let app: App?
       do throws(Decider.Refusal) {
         app = try generation.decider.admit(
-          caller.id, to: .callback, app: calling.call?.app ?? request.queryItem("app"),
-          installedFor: caller.installedFor)
+          Applicant(caller), to: .callback, app: calling.call?.app ?? request.queryItem("app"))
       } catch {
         calling.record.note(error, generation.decider.policy)
         return .respond(refuse(&calling, error.problem))

@@ -189,8 +189,7 @@ extension Handlers {
     let app: App?
     do throws(Decider.Refusal) {
       app = try decider.admit(
-        caller.id, to: .callback, app: record.appID.map { .value($0) } ?? .absent,
-        installedFor: caller.installedFor)
+        Applicant(caller), to: .callback, app: record.appID.map { .value($0) } ?? .absent)
     } catch {
       line?.note(error, decider.policy)
       throw error.problem

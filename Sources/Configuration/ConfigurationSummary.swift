@@ -75,7 +75,7 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
       let whom = [rule.apps.map { "apps \(list($0))" }, rule.callers.map { "callers \(list($0))" }]
         .compactMap { $0 }.joined(separator: "; ")
       return [
-        rule.name, rule.kind.name,
+        rule.name, rule.kind.word.rawValue,
         list(Action.allCases.filter(rule.actions.contains).map(\.rawValue)), rule.mode.rawValue,
         whom.isEmpty ? "everyone" : whom,
       ]

@@ -98,9 +98,7 @@ extension Handlers {
       ticketing.record.caller = caller.audited
       let app: App?
       do throws(Decider.Refusal) {
-        app = try generation.decider.admit(
-          caller.id, to: .ticket, app: request.queryItem("app"), installedFor: caller.installedFor,
-          isUser: caller.hasOwnSubject, ownerID: caller.installation?.installation.user?.callerID)
+        app = try generation.decider.admit(Applicant(caller), to: .ticket, app: request.queryItem("app"))
       } catch {
         ticketing.record.note(error, generation.decider.policy)
         return .respond(refuse(&ticketing, error.problem))

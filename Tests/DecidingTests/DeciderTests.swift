@@ -165,7 +165,10 @@ import Testing
       ])
     func code(_ caller: String, _ name: Request.QueryItem, _ action: Action = .access) -> Problem.Code? {
       do throws(Decider.Refusal) {
-        _ = try decider.admit(caller, to: action, app: name)
+        _ = try decider.admit(
+          Applicant(
+            callerID: caller, installedFor: nil, hasOwnSubject: false, isInstallation: false, ownerID: nil),
+          to: action, app: name)
         return nil
       } catch {
         return error.problem.code

@@ -32,7 +32,7 @@ struct RuleReaderTests {
   @Test func `the documented rules are read`() throws {
     let known = KnownNames(callers: ["ios-app"], apps: ["shop"])
     let policy = try #require(Policy.reading(Self.documented, known: known).policy)
-    #expect(policy.rules.map(\.kind.name) == Rule.Kind.names)
+    #expect(policy.rules.map(\.kind.word) == Rule.Kind.Word.allCases)
     guard case .hours(let schedule) = policy.rules[0].kind else { return }
     #expect(try schedule.isOpen(at: at("2026-11-21T12:15:00-05:00").seconds) == false)
     #expect(try schedule.isOpen(at: at("2026-11-21T13:59:00-05:00").seconds) == true)

@@ -19,15 +19,11 @@ extension AppRegistry {
   ///
   /// - Parameters:
   ///   - app: The app of the request, as `claim` admits it; nil for none.
-  ///   - isUser: Whether the caller has a subject of its own, whom alone a chat desk takes.
-  ///   - isInstallation: Whether the caller is an installation, which alone gets tokens by push.
-  ///   - ownerID: The caller whose user an installation belongs to. A chat desk takes no user of a caller that the app does not take
-  ///     any more: such users and those of other callers were not checked for equal user ids.
   ///   - hasTalkdesk: Whether there is a Talkdesk credential, which a server whose apps all have chat desks does without.
   package func objection(
-    to action: Action, of caller: String, for app: App?, isUser: Bool, isInstallation: Bool,
-    ownerID: String? = nil, hasTalkdesk: Bool = true
+    to action: Action, of applicant: Applicant, for app: App?, hasTalkdesk: Bool
   ) -> Objection? {
+    let caller = applicant.callerID ?? Caller.anonymousID
     guard app != nil || action != .access || !needsName(caller) else {
       return Objection(
         problem: .noAppNamed,
@@ -46,18 +42,19 @@ extension AppRegistry {
             ?? "the app \(app.id) has no chat desk")
       }
     }
-    guard isInstallation || action != .access || app?.isPushed != true else {
+    guard applicant.isInstallation || action != .access || app?.isPushed != true else {
       return Objection(
         problem: Problem(.denied, "Tokens of this app come by push, so only its installations get them."),
         reason: "tokens of the app come by push, and caller \(caller) is no installation")
     }
     let asksDesk = app?.desk != nil && (action == .access || action == .ticket)
-    guard isUser || !asksDesk else {
+    guard applicant.hasOwnSubject || !asksDesk else {
       return Objection(
         problem: Problem(.denied, "This app's chat desk is for signed-in users and installations only."),
         reason: "caller \(caller) has no users, whom the app's chat desk needs")
     }
-    if asksDesk, let app, let ownerID, !lists(ownerID, for: app) {
+    // Users of a caller that the app no longer takes, and those of other callers, were not checked for equal user ids.
+    if asksDesk, let app, let ownerID = applicant.ownerID, !lists(ownerID, for: app) {
       return Objection(
         problem: Problem(.denied, "The caller that this installation belongs to is not listed for this app."),
         reason: "caller \(ownerID), whose user has this installation, is not listed for app \(app.id)")
@@ -92,11 +89,13 @@ extension AppRegistry {
     var found: Set<PossibleRequest> = []
     for caller in callers.map(\.id) + [Caller.anonymousID] {
       let isUser = users.contains(exactly: caller)
+      let applicant = Applicant(
+        callerID: caller, installedFor: nil, hasOwnSubject: isUser, isInstallation: false, ownerID: nil)
       let names: [Request.QueryItem] = [.absent] + ids.map { .value($0) }
       for name in names {
         guard case .admitted(let app) = claim(named: name, by: caller) else { continue }
         for action in Action.usual
-        where objection(to: action, of: caller, for: app, isUser: isUser, isInstallation: false) == nil {
+        where objection(to: action, of: applicant, for: app, hasTalkdesk: true) == nil {
           found.insert(
             PossibleRequest(action: action, appID: app?.id, callerID: caller, hasClaims: isUser))
         }
@@ -107,10 +106,11 @@ extension AppRegistry {
       func insert(_ action: Action, _ caller: String) {
         found.insert(PossibleRequest(action: action, appID: id, callerID: caller, hasClaims: true))
       }
+      let applicant = Applicant(
+        callerID: Caller.installationID, installedFor: id, hasOwnSubject: true, isInstallation: true,
+        ownerID: nil)
       for action in Action.usual
-      where objection(to: action, of: Caller.installationID, for: app, isUser: true, isInstallation: true)
-        == nil
-      {
+      where objection(to: action, of: applicant, for: app, hasTalkdesk: true) == nil {
         insert(action, Caller.installationID)
       }
       if terms.authorize.contains(.operator) { insert(.enrol, Caller.anonymousID) }

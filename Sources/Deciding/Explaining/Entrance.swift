@@ -15,7 +15,7 @@ package struct Entrance: Sendable {
   /// The app of the installation that asks, or of an enrolment that an operator authorizes: the app's `callers` need not list them.
   package var installedFor: String?
   /// Whether the caller has a subject of its own. True where only the rules are asked.
-  package var isUser = true
+  package var hasOwnSubject = true
   /// Whether the caller is an installation. True where only the rules are asked.
   package var isInstallation = true
   /// Why the credential is refused; nil if it is right, or if none is needed.
@@ -33,7 +33,7 @@ extension Configuration {
   /// - Throws: The members that are missing or contradict each other.
   package func entrance(_ facts: Facts, owner: String?) throws(Refusal) -> Entrance {
     var entrance = Entrance(facts: facts)
-    entrance.isUser =
+    entrance.hasOwnSubject =
       facts.callerID == nil || facts.isInstallations || hasUsers(facts.callerID)
     entrance.isInstallation = facts.callerID == nil || facts.isInstallations
     let isInstallation = facts.isInstallations && facts.action != .enrol

@@ -113,9 +113,11 @@ extension Decider {
     let facts = entrance.facts
     // An enrolment without a user has no caller that a stop could name.
     return try admit(
-      facts.action == .enrol ? facts.callerID : facts.effectiveCaller, to: facts.action,
-      app: facts.appID.map { .value($0) } ?? .absent, installedFor: entrance.installedFor,
-      isUser: entrance.isUser, isInstallation: entrance.isInstallation, ownerID: facts.installation?.callerID)
+      Applicant(
+        callerID: facts.action == .enrol ? facts.callerID : facts.effectiveCaller,
+        installedFor: entrance.installedFor, hasOwnSubject: entrance.hasOwnSubject,
+        isInstallation: entrance.isInstallation, ownerID: facts.installation?.callerID),
+      to: facts.action, app: facts.appID.map { .value($0) } ?? .absent)
   }
 
   /// The decision on a hypothetical request, with its reasons. It takes no allowances, and asks remote policies as for a real request.

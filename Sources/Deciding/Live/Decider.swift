@@ -53,19 +53,14 @@ package struct Decider: Sendable {
   /// The app of a request. The kill switch comes first, right after authentication.
   ///
   /// - Parameters:
-  ///   - callerID: Nil for an enrolment that no user authorizes.
+  ///   - applicant: Who asks.
   ///   - name: The app's name in the request, if any.
-  ///   - appID: The app of an installation.
-  ///   - isUser: Whether the caller has a subject of its own, whom alone a chat desk takes.
-  ///   - isInstallation: Whether the caller is an installation, which alone gets tokens by push.
-  ///   - ownerID: The caller whose user an installation belongs to.
   package func admit(
-    _ callerID: String?, to action: Action, app name: Request.QueryItem, installedFor appID: String? = nil,
-    isUser: Bool = true, isInstallation: Bool = true, ownerID: String? = nil
+    _ applicant: Applicant, to action: Action, app name: Request.QueryItem
   ) throws(Refusal) -> App? {
-    let caller = callerID ?? Caller.anonymousID
-    let claim = apps.claim(named: name, by: caller, installedFor: appID)
-    if let stop = stops.stop(for: action, callerID: callerID, appID: claim.app?.id) {
+    let caller = applicant.callerID ?? Caller.anonymousID
+    let claim = apps.claim(named: name, by: caller, installedFor: applicant.installedFor)
+    if let stop = stops.stop(for: action, callerID: applicant.callerID, appID: claim.app?.id) {
       throw Refusal(problem: .stopped, app: claim.app?.id, reason: stop.auditReason)
     }
     let app: App?
@@ -74,10 +69,7 @@ package struct Decider: Sendable {
     } catch {
       throw Refusal(problem: error, app: claim.app?.id, reason: claim.refusal(of: caller))
     }
-    if let objection = apps.objection(
-      to: action, of: caller, for: app, isUser: isUser, isInstallation: isInstallation, ownerID: ownerID,
-      hasTalkdesk: hasTalkdesk)
-    {
+    if let objection = apps.objection(to: action, of: applicant, for: app, hasTalkdesk: hasTalkdesk) {
       throw Refusal(problem: objection.problem, app: app?.id, reason: objection.reason)
     }
     return app

@@ -318,7 +318,7 @@ extension Rule.Kind {
   var actions: UInt8 {
     switch self {
     case .numbers, .rate(_, key: .phone, _), .quota(_, key: .phone, _): Action.callback.bit
-    default: .max
+    case .hours, .rate, .quota, .addresses, .claims, .field, .remote: .max
     }
   }
 }

@@ -25,17 +25,23 @@ public struct Rule: Sendable {
     case field(FieldRule)
     case remote(RemoteRule)
 
+    /// The word for a kind in a configuration: the one list of them. The keys of each stand in `RuleKeys`, its reading in
+    /// `RuleReader`; neither compiles without a kind that stands here.
+    public enum Word: String, CaseIterable, Sendable {
+      case hours, rate, quota, numbers, addresses, claims, field, remote
+    }
+
     /// The word for it in a configuration.
-    public var name: String {
+    public var word: Word {
       switch self {
-      case .hours: "hours"
-      case .rate: "rate"
-      case .quota: "quota"
-      case .numbers: "numbers"
-      case .addresses: "addresses"
-      case .claims: "claims"
-      case .field: "field"
-      case .remote: "remote"
+      case .hours: .hours
+      case .rate: .rate
+      case .quota: .quota
+      case .numbers: .numbers
+      case .addresses: .addresses
+      case .claims: .claims
+      case .field: .field
+      case .remote: .remote
       }
     }
   }

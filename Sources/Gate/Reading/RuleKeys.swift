@@ -8,9 +8,10 @@ enum RuleKeys {
   static let name = Key<String>.one(
     "name", .text, required: "give the rule a name, as in \"name: opening-hours\"",
     "The rule's name: in logs, in audit lines and in responses to clients.")
-  static let kind = Key<String>.one(
-    "kind", TextForm(.words(Rule.Kind.names), { $0 }),
-    required: "use one of \(Rule.Kind.names.joined(separator: ", "))", "The kind of check.")
+  static let kind = Key<Rule.Kind.Word>.one(
+    "kind", .choice,
+    required: "use one of \(Rule.Kind.Word.allCases.map(\.rawValue).joined(separator: ", "))",
+    "The kind of check.")
   static let on = Key<Action>.many("on", .choice, "The actions that the rule applies to.")
   static let mode = Key<Rule.Mode>.one(
     "mode", .choice, "`enforce` decides, `audit` records what it would deny, `off` switches the rule off.")
@@ -118,21 +119,23 @@ enum RuleKeys {
 
   static let requirements = ["equals", "in", "at_least"]
 
-  static let kinds: [Shape.Variant] = [
-    Shape.Variant("hours", [timezone, weekly, closed, open]),
-    Shape.Variant("rate", [key, limit, span, burst, onStoreFailure]),
-    Shape.Variant("quota", [key, limit, period, quotaZone, onStoreFailure]),
-    Shape.Variant("numbers", [allowedPrefixes, deniedPrefixes, defaultDeny]),
-    Shape.Variant("addresses", [allowedNetworks, deniedNetworks]),
-    Shape.Variant("claims", [require]),
-    Shape.Variant("field", [field, equals, among, atLeast], exactlyOne: requirements),
-    Shape.Variant("remote", [url, timeout, onFailure]),
-  ]
-}
+  /// The keys of a kind.
+  static func keys(of kind: Rule.Kind.Word) -> [any DeclaredKey] {
+    switch kind {
+    case .hours: [timezone, weekly, closed, open]
+    case .rate: [key, limit, span, burst, onStoreFailure]
+    case .quota: [key, limit, period, quotaZone, onStoreFailure]
+    case .numbers: [allowedPrefixes, deniedPrefixes, defaultDeny]
+    case .addresses: [allowedNetworks, deniedNetworks]
+    case .claims: [require]
+    case .field: [field, equals, among, atLeast]
+    case .remote: [url, timeout, onFailure]
+    }
+  }
 
-extension Rule.Kind {
-  /// The words for all kinds.
-  public static let names = RuleKeys.kinds.map { $0.word }
+  static let kinds = Rule.Kind.Word.allCases.map { kind in
+    Shape.Variant(kind.rawValue, keys(of: kind), exactlyOne: kind == .field ? requirements : [])
+  }
 }
 
 extension Policy {

@@ -105,10 +105,9 @@ struct RuleReader {
     let mode = mapping.value(RuleKeys.mode)
     let kind = word.flatMap { self.kind($0, from: &mapping) }
     if let kind, let listed, !listed.isEmpty { Self.refuseIdle(kind, Set(listed), &mapping) }
-    if let variant = RuleKeys.kinds.first(where: { $0.word == word }) {
-      mapping.finish(RuleKeys.common + variant.keys)
+    if let word {
+      mapping.finish(RuleKeys.common + RuleKeys.keys(of: word))
     } else {
-      if let word { mapping.report(.unknown(at: "kind", word, known: Rule.Kind.names)) }
       mapping.refuseSlips(RuleKeys.common)
     }
     var rule: Rule?
@@ -127,7 +126,7 @@ struct RuleReader {
       if let objection = known.objection(asked, rule.apps, rule.callers) { mapping.report(objection) }
     }
     problems += mapping.problems
-    return mapping.problems.isEmpty ? rule : nil
+    return mapping.problems.isEmpty && kind != nil ? rule : nil
   }
 
   /// Refuses a rule that would never be asked: one about numbers where there are none.
@@ -145,19 +144,18 @@ struct RuleReader {
 
   // MARK: Kinds
 
-  /// A rule's kind; nil where something is wrong with it, and for an unknown one.
-  private mutating func kind(_ word: String, from mapping: inout MappingReader) -> Rule.Kind? {
+  /// A rule's kind; nil where something is wrong with it.
+  private mutating func kind(_ word: Rule.Kind.Word, from mapping: inout MappingReader) -> Rule.Kind? {
     do throws(Refusal) {
       switch word {
-      case "hours": return try hours(&mapping)
-      case "rate": return try rate(&mapping)
-      case "quota": return try quota(&mapping)
-      case "numbers": return try numbers(&mapping)
-      case "addresses": return try addresses(&mapping)
-      case "claims": return try claims(&mapping)
-      case "field": return try field(&mapping)
-      case "remote": return try remote(&mapping)
-      default: return nil
+      case .hours: return try hours(&mapping)
+      case .rate: return try rate(&mapping)
+      case .quota: return try quota(&mapping)
+      case .numbers: return try numbers(&mapping)
+      case .addresses: return try addresses(&mapping)
+      case .claims: return try claims(&mapping)
+      case .field: return try field(&mapping)
+      case .remote: return try remote(&mapping)
       }
     } catch {
       mapping.report(error)

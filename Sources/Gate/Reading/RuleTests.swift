@@ -143,7 +143,7 @@ struct RuleTestReader {
     for member in mapping.members(TestKeys.remote, "write { fraud: allow }") ?? [] {
       let key = "remote.\(member.name)"
       guard let answer = mapping.value(member.value, at: key, TestKeys.answer) else { continue }
-      guard policy.rules.contains(where: { $0.name == member.name && $0.kind.name == "remote" }) else {
+      guard policy.rules.contains(where: { $0.name == member.name && $0.kind.word == .remote }) else {
         mapping.report(
           Refusal(
             at: key, "there is no remote rule \(quoted(member.name))", "name a rule of the kind remote"))

@@ -126,8 +126,7 @@ extension Handlers {
     let decider = generation.decider
     let app: App?
     do throws(Decider.Refusal) {
-      app = try decider.admit(
-        visit.caller.id, to: .access, app: .value(claim.appID), installedFor: visit.caller.installedFor)
+      app = try decider.admit(Applicant(visit.caller), to: .access, app: .value(claim.appID))
     } catch {
       line?.note(error, decider.policy)
       throw error.problem

@@ -66,10 +66,7 @@ extension Handlers {
     case .caller(let caller):
       vending.record.caller = caller.audited
       do throws(Decider.Refusal) {
-        let app = try generation.decider.admit(
-          caller.id, to: .access, app: vending.app, installedFor: caller.installedFor,
-          isUser: caller.hasOwnSubject, isInstallation: caller.installation != nil,
-          ownerID: caller.installation?.installation.user?.callerID)
+        let app = try generation.decider.admit(Applicant(caller), to: .access, app: vending.app)
         vending.record.app = app?.id
         vending.session = SessionRequest(caller, app, generation)
         // A probe asks for the decision alone, which is the same for installations.

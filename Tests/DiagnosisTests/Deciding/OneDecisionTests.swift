@@ -124,8 +124,7 @@ import Testing
     var (facts, caller) = try facts(a.request, policy)
     do throws(Decider.Refusal) {
       facts.appID = try decider.admit(
-        caller.id, to: facts.action, app: a.request.app.map { .value($0) } ?? .absent,
-        isUser: caller.hasOwnSubject, isInstallation: false)?.id
+        Applicant(caller), to: facts.action, app: a.request.app.map { .value($0) } ?? .absent)?.id
     } catch {
       return Found(code: error.problem.code.rawValue, verdicts: Array(policy.skipped))
     }
@@ -222,8 +221,7 @@ import Testing
         var (facts, caller) = try facts(a.request, configuration.policy)
         // Where the app is refused, no allowance is looked at.
         let name = a.request.app.map { Request.QueryItem.value($0) } ?? .absent
-        facts.appID = try? running.admit(
-          caller.id, to: facts.action, app: name, isUser: caller.hasOwnSubject, isInstallation: false)?.id
+        facts.appID = try? running.admit(Applicant(caller), to: facts.action, app: name)?.id
         try await use(a.counts, of: configuration.policy, facts, store)
         let used = await running.explain(
           try question(a, counts: false).inquiry(configuration, now: Instant(seconds: 0)))

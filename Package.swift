@@ -40,6 +40,7 @@ let package = Package(
     .target(name: "CLinux"),
     // Only the program imports it: what imports it is compiled again with each commit.
     .target(name: "CBuild", cSettings: stamp),
+    .target(name: "CPages"),
 
     // Each target imports only targets above it.
     .target(name: "Texts", swiftSettings: memorySafe),
@@ -47,7 +48,8 @@ let package = Package(
     .target(name: "Platform", dependencies: ["CLinux", "Texts"], swiftSettings: strict),
     .target(name: "JSON", dependencies: ["Texts"], swiftSettings: memorySafe),
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON", "Texts"], swiftSettings: strict),
-    .target(name: "Pages", dependencies: ["HTTP", "JOSE"], swiftSettings: memorySafe),
+    .target(
+      name: "Pages", dependencies: ["CPages", "HTTP", "JOSE"], exclude: ["Files"], swiftSettings: memorySafe),
     .target(name: "Sealing", dependencies: ["JOSE"], swiftSettings: memorySafe),
     .target(name: "Documents", dependencies: ["JSON", "Texts"], swiftSettings: memorySafe),
     .target(name: "Gate", dependencies: ["Documents", "Platform", "Texts"], swiftSettings: memorySafe),
@@ -391,7 +393,8 @@ let package = Package(
     .testTarget(
       name: "SandboxTests",
       dependencies: [
-        "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Upstream", "Talkdesk", "Tokens",
+        "Sandbox", "HTTP", "Pages", "Platform", "JSON", "JOSE", "HTTPServer", "Upstream", "Talkdesk",
+        "Tokens",
         "TestSupport",
       ],
       swiftSettings: strict),

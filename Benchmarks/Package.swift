@@ -20,6 +20,7 @@ let package = Package(
     .target(
       name: "CSQLite", linkerSettings: [.linkedLibrary(":libsqlite3.so.0", .when(platforms: [.linux]))]),
     .target(name: "CLinux"),
+    .target(name: "CPages"),
     .target(name: "HTTP", swiftSettings: strict),
     .target(name: "Metrics", dependencies: ["HTTP"], swiftSettings: strict),
     .target(name: "Platform", dependencies: ["CLinux", "Texts"], swiftSettings: strict),
@@ -40,7 +41,8 @@ let package = Package(
     .target(
       name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
       swiftSettings: strict),
-    .target(name: "Pages", dependencies: ["HTTP", "JOSE"], swiftSettings: strict),
+    .target(
+      name: "Pages", dependencies: ["CPages", "HTTP", "JOSE"], exclude: ["Files"], swiftSettings: strict),
     .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: strict),
     .target(
       name: "API",

@@ -11,8 +11,8 @@ import Testing
   }
 
   @Test func `the page takes its colours from the design`() {
-    #expect(OperatorPage.style == Stylesheet.text + OperatorPage.layout)
-    #expect(OperatorPage.layout.matches(of: /#[0-9a-f]{3,8}\b|rgb|hsl/).isEmpty)
+    #expect(OperatorPage.style == PageFile.design.text + PageFile.operatorsStyle.text)
+    #expect(PageFile.operatorsStyle.text.matches(of: /#[0-9a-f]{3,8}\b|rgb|hsl/).isEmpty)
   }
 
   @Test func `the page requests nothing from elsewhere`() {

@@ -12,10 +12,10 @@ import Testing
     return (try? String(contentsOf: root.appending(path: "docs/design.md"), encoding: .utf8)) ?? ""
   }()
 
-  private static let light = colours(in: Stylesheet.text.prefix { $0 != "@" })
+  private static let light = colours(in: PageFile.design.text.prefix { $0 != "@" })
   private static let dark: [String: String] = {
-    let start = Stylesheet.text.range(of: "(prefers-color-scheme: dark)")?.upperBound
-    let block = Stylesheet.text[(start ?? Stylesheet.text.endIndex)...].prefix { $0 != "@" }
+    let start = PageFile.design.text.range(of: "(prefers-color-scheme: dark)")?.upperBound
+    let block = PageFile.design.text[(start ?? PageFile.design.text.endIndex)...].prefix { $0 != "@" }
     return light.merging(colours(in: block)) { _, dark in dark }
   }()
 
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test func `the guide describes every class`() {
-    let classes = Set(Stylesheet.text.matches(of: #/\.([a-z]+)\b/#).map { String($0.1) })
+    let classes = Set(PageFile.design.text.matches(of: #/\.([a-z]+)\b/#).map { String($0.1) })
     #expect(classes.count > 20)
     let described = Self.guide.matches(of: #/class="([a-z ]+)"|`\.?([a-z]+)`/#)
       .flatMap { ($0.1 ?? $0.2 ?? "").split(separator: " ").map(String.init) }
@@ -83,13 +83,13 @@ import Testing
   }
 
   @Test func `the style sheet is small, valid inside a page, and needs nothing from elsewhere`() {
-    #expect(Stylesheet.text.utf8.count <= 8192)
+    #expect(PageFile.design.text.utf8.count <= 8192)
     for forbidden in ["<", "url(", "@import", "//"] {
-      #expect(!Stylesheet.text.contains(forbidden), "\(forbidden)")
+      #expect(!PageFile.design.text.contains(forbidden), "\(forbidden)")
     }
-    #expect(Stylesheet.text.count { $0 == "{" } == Stylesheet.text.count { $0 == "}" })
-    let used = Set(Stylesheet.text.matches(of: #/var\((--[a-z-]+)/#).map { String($0.1) })
-    let defined = Set(Stylesheet.text.matches(of: #/(--[a-z-]+): /#).map { String($0.1) })
+    #expect(PageFile.design.text.count { $0 == "{" } == PageFile.design.text.count { $0 == "}" })
+    let used = Set(PageFile.design.text.matches(of: #/var\((--[a-z-]+)/#).map { String($0.1) })
+    let defined = Set(PageFile.design.text.matches(of: #/(--[a-z-]+): /#).map { String($0.1) })
     #expect(used == defined)
   }
 }

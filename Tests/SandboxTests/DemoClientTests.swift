@@ -2,6 +2,7 @@
 
 import HTTP
 import JSON
+import Pages
 import Testing
 
 @testable import Sandbox
@@ -15,7 +16,7 @@ import Testing
       #expect(policy.hasPrefix("default-src 'none';"))
       #expect(!policy.contains("unsafe") && !policy.contains("*") && !policy.contains("http"))
     }
-    for text in [DemoClient.page, DemoClient.script, DemoClient.style] {
+    for text in [PageFile.demo.text, PageFile.demoScript.text, PageFile.demoStyle.text] {
       #expect(!text.contains("https://"))
       #expect(!text.contains("//cdn"))
       #expect(!text.contains("@import"))
@@ -25,35 +26,34 @@ import Testing
   @Test func `the policy allows everything on the page`() {
     // Without 'unsafe-inline' no script, style or handler may stand in the markup.
     for forbidden in ["style=", "<style", " onclick", " onload", " onsubmit", "javascript:", "<script>"] {
-      #expect(!DemoClient.page.contains(forbidden))
+      #expect(!PageFile.demo.text.contains(forbidden))
     }
   }
 
   @Test func `the page takes its colours from the design`() {
-    #expect(DemoClient.style.hasSuffix(DemoClient.layout))
-    #expect(DemoClient.layout.matches(of: /#[0-9a-f]{3,8}\b|rgb|hsl/).isEmpty)
+    #expect(PageFile.demoStyle.text.matches(of: /#[0-9a-f]{3,8}\b|rgb|hsl/).isEmpty)
   }
 
   @Test func `nothing that is fetched can become markup`() {
     for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"] {
-      #expect(!DemoClient.script.contains(sink))
+      #expect(!PageFile.demoScript.text.contains(sink))
     }
   }
 
   @Test func `every element the script asks for is on the page, and every field has a label`() {
-    let ids = DemoClient.page.matches(of: /id="([a-z-]+)"/).map { String($0.1) }
+    let ids = PageFile.demo.text.matches(of: /id="([a-z-]+)"/).map { String($0.1) }
     #expect(Set(ids).count == ids.count)
-    let asked = DemoClient.script.matches(of: /\$\("([a-z-]+)"\)/).map { String($0.1) }
+    let asked = PageFile.demoScript.text.matches(of: /\$\("([a-z-]+)"\)/).map { String($0.1) }
     #expect(!asked.isEmpty)
     for id in asked { #expect(ids.contains(id), "\(id)") }
-    let inputs = DemoClient.page.matches(of: /<(?:input|select) id="([a-z-]+)"/).map { String($0.1) }
+    let inputs = PageFile.demo.text.matches(of: /<(?:input|select) id="([a-z-]+)"/).map { String($0.1) }
     #expect(inputs.count == 12)
-    for id in inputs { #expect(DemoClient.page.contains("<label for=\"\(id)\">")) }
+    for id in inputs { #expect(PageFile.demo.text.contains("<label for=\"\(id)\">")) }
   }
 
   @Test func `the buttons' faults are faults`() throws {
     // The table in the script is JSON but for its unquoted names.
-    let faults = DemoClient.script.matches(of: /(\{ endpoint: .*\})\],/).map { String($0.1) }
+    let faults = PageFile.demoScript.text.matches(of: /(\{ endpoint: .*\})\],/).map { String($0.1) }
     #expect(faults.count == 24)
     for fault in faults {
       let text = fault.replacing(#/([a-z_]+): /#) { "\"\($0.output.1)\":" }
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test func `the page and its parts have at most 120 KB`() {
-    let parts = [DemoClient.page, DemoClient.script, DemoClient.style]
+    let parts = [PageFile.demo.text, PageFile.demoScript.text, PageFile.demoStyle.text]
     #expect(parts.map(\.utf8.count).reduce(0, +) <= 120_000)
   }
 

@@ -6,6 +6,9 @@ package import Pages
 
 /// Writes the page.
 package struct DocsPage {
+  /// The whole style sheet. `HTMLText.pageFields` puts its digest into the page's policy.
+  static let style = PageFile.design.text + PageFile.docsStyle.text
+
   private let document: APIDocument
 
   package init(_ document: APIDocument) { self.document = document }
@@ -16,33 +19,14 @@ package struct DocsPage {
   }
 
   private var html: String {
-    """
-    <!doctype html>
-    <html lang="en">
-    <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>Callgate API</title>
-    <link rel="icon" href="data:,">
-    <style>\(Self.style)</style>
-    </head>
-    <body>
-    <a class="skip" href="#main">Skip to content</a>
-    <header>
-    <h1 class="brand">Callgate API <span class="badge">\(HTMLText.escaped(Version.current))</span></h1>
-    <p>\(HTMLText.escaped(APIDocument.summary)) Programs read <a href="/openapi.json">OpenAPI 3.1</a>. <a href="/">Home</a></p>
-    </header>
-    <nav aria-label="Contents">
-    \(contents)</nav>
-    <main id="main">
-    <section class="card">
-    \(HTMLText.paragraphs(APIDocument.introduction))<p>In the commands, <code>$CALLGATE</code> is the address of this server, without a slash at its end. For the sandbox: <code>CALLGATE=localhost:8080</code></p>
-    </section>
-    \(APIOperation.Tag.allCases.map(section).joined())\(problems)\(schemas)</main>
-    </body>
-    </html>
-
-    """
+    PageFile.docs.filled([
+      "style": .markup("<style>\(Self.style)</style>"),
+      "version": .text(Version.current),
+      "summary": .text(APIDocument.summary),
+      "contents": .markup(contents),
+      "introduction": .markup(HTMLText.paragraphs(APIDocument.introduction)),
+      "reference": .markup(APIOperation.Tag.allCases.map(section).joined() + problems + schemas),
+    ])
   }
 
   private var contents: String {

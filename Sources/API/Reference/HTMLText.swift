@@ -3,6 +3,7 @@
 package import HTTP
 import JOSE
 import JSON
+import Pages
 
 /// Writes HTML. It escapes all text.
 package enum HTMLText {
@@ -28,21 +29,7 @@ package enum HTMLText {
   }
 
   /// A text between tags or in an attribute's quotes.
-  static func escaped(_ text: some StringProtocol) -> String {
-    var result = ""
-    result.reserveCapacity(text.utf8.count)
-    for character in text.unicodeScalars {
-      switch character {
-      case "&": result += "&amp;"
-      case "<": result += "&lt;"
-      case ">": result += "&gt;"
-      case "\"": result += "&quot;"
-      case "'": result += "&#39;"
-      default: result.unicodeScalars.append(character)
-      }
-    }
-    return result
-  }
+  static func escaped(_ text: some StringProtocol) -> String { HTMLEscaping.escaped(text) }
 
   /// A text in which text between backticks becomes code.
   static func inline(_ text: some StringProtocol) -> String {

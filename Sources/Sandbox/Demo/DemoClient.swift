@@ -20,16 +20,16 @@ enum DemoClient {
 
   private static let documents = [
     "/": document(
-      "text/html", page,
+      "text/html", PageFile.demo.octets,
       ["Content-Security-Policy": contentSecurityPolicy, "Referrer-Policy": "no-referrer"]),
-    "/_sandbox/demo.js": document("text/javascript", script),
-    "/_sandbox/demo.css": document("text/css", style),
+    "/_sandbox/demo.js": document("text/javascript", PageFile.demoScript.octets),
+    "/_sandbox/demo.css": document("text/css", PageFile.design.octets + PageFile.demoStyle.octets),
   ]
 
-  private static func document(_ type: String, _ text: String, _ more: Fields = [:]) -> FixedDocument {
+  private static func document(_ type: String, _ content: [UInt8], _ more: Fields = [:]) -> FixedDocument {
     var fields: Fields = ["Content-Type": "\(type); charset=utf-8", "X-Content-Type-Options": "nosniff"]
     for line in more.lines { fields.append(line.name, line.value) }
-    return FixedDocument(fields: fields, content: Array(text.utf8))
+    return FixedDocument(fields: fields, content: content)
   }
 
   /// Script and style from this origin, requests to this origin, and nothing else at all.

@@ -3,6 +3,7 @@
 import HTTP
 import JOSE
 import JSON
+import Pages
 import Testing
 
 @testable import API
@@ -69,8 +70,8 @@ import Testing
   }
 
   @Test func `the page takes its colours from the design`() {
-    #expect(DocsPage.style.hasSuffix(DocsPage.layout))
-    #expect(DocsPage.layout.matches(of: /#[0-9a-f]{3,8}\b|rgb|hsl/).isEmpty)
+    #expect(DocsPage.style.hasSuffix(PageFile.docsStyle.text))
+    #expect(PageFile.docsStyle.text.matches(of: /#[0-9a-f]{3,8}\b|rgb|hsl/).isEmpty)
   }
 
   @Test func `the document is served, and says when it has not changed`() async throws {

@@ -1,0 +1,124 @@
+// What the app keeps on its phone. The page keeps it in memory only.
+let phone = null;
+
+function newUUID() {
+  const hex = newKey();
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
+}
+
+// Omits the browser's credentials, so that the browser asks for no password after a 401.
+const askAsPhone = (method, path, body, credential) =>
+  ask(method, path, body, credential ? { Authorization: "Basic " + btoa(credential) } : {}, "omit");
+
+const fetchCode = (more) => askAsPhone("POST", "/fetch-code" + phone.query, { ...phone.values, ...more });
+const credential = () => `${phone.values.client_id}:${phone.secret}`;
+
+// Shows which step the phone has reached: 0 is asking, 1 is waiting, 2 is installed.
+function reach(step) {
+  [...$("enrol-steps").children].forEach((item, index) => {
+    if (index === step) item.setAttribute("aria-current", "step"); else item.removeAttribute("aria-current");
+  });
+  $("approval").hidden = step !== 1;
+  $("installed").hidden = step !== 2;
+}
+
+const enrol = () => attempt("enrol-status", async () => {
+  clearTimeout(phone?.timer);
+  const app = $("app-kind").value;
+  phone = {
+    values: { client_id: newUUID(), client_app: $("app-name").value }, query: app ? "?app=" + app : "", device: newKey(),
+  };
+  reach(0);
+  const answer = await fetchCode();
+  if (answer.status !== 202) return [problem(answer.status, answer.text), false];
+  const { request_id, user_code, interval } = JSON.parse(answer.text);
+  phone.request = { request_id };
+  $("user-code").textContent = user_code;
+  say("approve-status", "");
+  reach(1);
+  pollLater(interval);
+  return [`202: pending; the phone polls every ${interval} s`, true];
+});
+
+function pollLater(seconds) {
+  const mine = phone;
+  mine.timer = setTimeout(async () => {
+    try {
+      const answer = await fetchCode(mine.request);
+      if (phone === mine) delivered(answer);
+    } catch {
+      if (phone === mine) pollLater(seconds);
+    }
+  }, seconds * 1000);
+}
+
+function delivered(answer) {
+  if (answer.status === 202 || answer.status === 429) return pollLater(answer.wait);
+  if (answer.status !== 200) {
+    reach(0);
+    return say("enrol-status", problem(answer.status, answer.text), false);
+  }
+  const document = JSON.parse(answer.text);
+  phone.secret = document.client_secret;
+  facts("phone-facts", { ...phone.values, client_secret: phone.secret.slice(0, 4) + "…, stored on the phone" });
+  showCode(document);
+  say("phone-status", "");
+  say("verify-status", "");
+  say("enrol-status", "200: installed", true);
+  reach(2);
+  showPushPhone();
+  showDialogPhone();
+  showTicketPhone();
+}
+
+const approve = () => attempt("approve-status", async () => {
+  const answer = await askAsPhone("POST", "/_sandbox/installations/approve", { user_code: $("user-code").textContent });
+  return answer.status === 204
+    ? ["204: approved; wait for the next poll", true] : [problem(answer.status, answer.text), false];
+});
+
+function showCode({ code, expires_in }) {
+  phone.code = code;
+  phone.codeEnd = Date.now() + expires_in * 1000;
+  $("code").textContent = code;
+  tickCode();
+}
+
+function tickCode() {
+  if (!phone?.code) return;
+  const left = Math.max(0, Math.round((phone.codeEnd - Date.now()) / 1000));
+  $("code-left").textContent = left > 0 ? `for ${left} s` : "expired: fetch another";
+}
+
+const renewCode = () => attempt("phone-status", async () => {
+  const answer = await fetchCode({ client_secret: phone.secret });
+  if (answer.status !== 200) return [problem(answer.status, answer.text), false];
+  showCode(JSON.parse(answer.text));
+  return ["200: a code", true];
+});
+
+const fetchPhoneToken = () => attempt("phone-status", async () => {
+  const answer = await askAsPhone("GET", "/access", undefined, credential());
+  if (answer.status === 202) return ["202: the token comes by push", true];
+  return answer.status === 200 ? ["200: authorized", true] : [problem(answer.status, answer.text), false];
+});
+
+const revoke = () => attempt("phone-status", async () => {
+  const answer = await askAsPhone("DELETE", "/installations/self", undefined, credential());
+  return answer.status === 204 ? ["204: revoked. Its secret now gets 401.", true] : [problem(answer.status, answer.text), false];
+});
+
+const verify = () => attempt("verify-status", async () => {
+  const answer = await askAsPhone("POST", "/codes/verify", { client_id: phone.values.client_id, code: phone.code });
+  if (answer.status !== 200) return [problem(answer.status, answer.text), false];
+  const { valid } = JSON.parse(answer.text);
+  return [valid ? "200: valid" : "200: not valid", valid];
+});
+
+$("enrol").addEventListener("submit", (event) => { event.preventDefault(); enrol(); });
+$("approve").addEventListener("click", approve);
+$("fetch-code").addEventListener("click", renewCode);
+$("phone-token").addEventListener("click", fetchPhoneToken);
+$("revoke").addEventListener("click", revoke);
+$("verify").addEventListener("click", verify);
+setInterval(tickCode, 1000);

@@ -1,0 +1,81 @@
+const pushFaults = [
+  ["Device unknown", { endpoint: "fcm", status: 404 }],
+  ["Quota used up", { endpoint: "fcm", status: 429, retry_after: 8 }],
+  ["503 twice", { endpoint: "fcm", status: 503, times: 2 }],
+  ["3 s late", { endpoint: "fcm", delay_ms: 3000 }],
+  ["Arrives, no response", { endpoint: "fcm", drop: "after" }],
+  ["410, stops the sender", { endpoint: "hook", status: 410 }],
+  ["503", { endpoint: "hook", status: 503, retry_after: 8 }],
+  ["3 s late", { endpoint: "hook", delay_ms: 3000 }],
+  ["No response", { endpoint: "hook", drop: "before" }],
+];
+
+function showPushPhone() {
+  $("push-phone").textContent = phone.query === "?app=example-app-push"
+    ? `Enrolled: ${phone.values.client_app}. Its device ends in ${phone.device.slice(-4)}. Register it, then ask.`
+    : "This phone gets its tokens in the response. Register its device for other notices, or enrol one with tokens by push.";
+  $("register-device").disabled = $("ask-push").disabled = false;
+  say("push-status", "");
+  say("claim-status", "");
+}
+
+const registerDevice = () => attempt("push-status", async () => {
+  const device = { platform: $("push-platform").value, token: phone.device };
+  const answer = await askAsPhone("PUT", "/installations/self/push", device, credential());
+  return answer.status === 204
+    ? [`204: registered with ${device.platform}`, true] : [problem(answer.status, answer.text), false];
+});
+
+const askPush = () => attempt("push-status", async () => {
+  const answer = await askAsPhone("GET", "/access", undefined, credential());
+  if (answer.status === 202) return ["202: a notice is on its way", true];
+  return answer.status === 200
+    ? ["200: this app gets its tokens in the response", false] : [problem(answer.status, answer.text), false];
+});
+
+// The id of a notice that lets its phone claim a token; nothing for other notices.
+function claimOf({ outcome, message, device }) {
+  if (!phone || !message || outcome === "refused" || device.slice(-4) !== phone.device.slice(-4)) return null;
+  try {
+    const { _id, _action } = JSON.parse(message);
+    return _action === "access" ? _id : null;
+  } catch { return null; }
+}
+
+function showNotices(notices) {
+  const shown = JSON.stringify([notices.slice(0, 8), phone?.device]);
+  // The buttons stay while nothing changes, so that they keep the focus.
+  if ($("notices").dataset.shown === shown) return;
+  $("notices").dataset.shown = shown;
+  $("notices").replaceChildren(...notices.slice(0, 8).map((notice) => {
+    const item = document.createElement("li");
+    const words = [clock(notice.at), notice.provider, notice.device, notice.error ?? notice.message];
+    const line = document.createElement("span");
+    line.textContent = words.filter(Boolean).join(" ") + " ";
+    item.append(line, badge(notice.status));
+    const id = claimOf(notice);
+    if (id) {
+      const button = smallButton("Claim the token", () => claim(id));
+      button.setAttribute("aria-label", `Claim the token of ${clock(notice.at)}`);
+      item.append(" ", button);
+    }
+    return item;
+  }));
+  if (notices.length > 0) return;
+  const item = document.createElement("li");
+  item.textContent = "none yet";
+  item.className = "empty";
+  $("notices").append(item);
+}
+
+const claim = (id) => attempt("claim-status", async () => {
+  const answer = await askAsPhone("POST", "/access/claim", { claim: id }, credential());
+  return answer.status === 200 ? ["200: authorized", true] : [problem(answer.status, answer.text), false];
+});
+
+for (const [label, fault] of pushFaults) {
+  const button = smallButton(label, () => post(fault, "push-fault-status"));
+  $(fault.endpoint + "-faults").append(button);
+}
+$("register-device").addEventListener("click", registerDevice);
+$("ask-push").addEventListener("click", askPush);

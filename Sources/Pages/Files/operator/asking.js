@@ -1,0 +1,90 @@
+const needsToken = document.body.dataset.access === "token";
+const tokenKey = "callgate.admin-token";
+let token = needsToken ? sessionStorage.getItem(tokenKey) ?? "" : "";
+
+// Sends a request and reads the JSON of its response. Throws where the server does not respond.
+async function ask(method, path, body, candidate) {
+  const used = candidate ?? token;
+  const headers = {};
+  if (used) headers.Authorization = "Bearer " + used;
+  if (body) headers["Content-Type"] = "application/json";
+  const answer = await fetch(path, {
+    method, headers, body: body && JSON.stringify(body), cache: "no-store", redirect: "error",
+    signal: AbortSignal.timeout(15000),
+  });
+  let content = null;
+  try { content = JSON.parse(await answer.text()); } catch { /* No body, or a proxy's page. */ }
+  // The operator forgot or changed the token meanwhile, so the page does not show this response.
+  if (candidate === undefined && used !== token) throw new Error("another token");
+  if (answer.status === 401 && needsToken) forget("This is not the admin token.");
+  return { ok: answer.ok, status: answer.status, content, wait: answer.headers.get("Retry-After") };
+}
+
+function problem({ status, content, wait }) {
+  if (!content || !content.code) return `${status}: not a response of Callgate`;
+  const fields = (content.fields ?? []).map((field) => `${field.name}: ${field.description}`).join(" ");
+  return `${status} ${content.code}: ${fields || content.detail || content.title}${wait && content.code !== "rate_limited" ? ` (${wait} s)` : ""}`;
+}
+
+// Runs an act, and shows its result beside its button.
+async function attempt(id, work) {
+  say(id, "sending…");
+  try {
+    const [words, good] = await work();
+    say(id, words, good);
+  } catch {
+    say(id, "No response. The server may have done it.", false);
+  }
+  await poll();
+}
+
+// Asks before an act. The dialog has the focus, and Escape is Cancel.
+function confirmed(title, text, act) {
+  const dialog = $("confirm");
+  put($("confirm-title"), title);
+  $("confirm-text").replaceChildren(...[text].flat());
+  put($("confirm-act"), act);
+  dialog.returnValue = "cancel";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "act"), { once: true });
+  });
+}
+
+function forget(words) {
+  token = "";
+  sessionStorage.removeItem(tokenKey);
+  reset();
+  showLogin(words);
+}
+
+function showLogin(words) {
+  $("board").hidden = true;
+  $("tools").hidden = true;
+  $("login").hidden = false;
+  say("login-status", words ?? "", words ? false : undefined);
+}
+
+async function enter(event) {
+  event.preventDefault();
+  const candidate = $("token").value.trim();
+  say("login-status", "sending…");
+  // A header takes no other characters.
+  if (!/^[!-~]+$/.test(candidate)) return forget("This is not the admin token.");
+  try {
+    const answer = await ask("GET", "/admin/status", undefined, candidate);
+    if (answer.status === 401) return;
+    if (!answer.ok) return say("login-status", problem(answer), false);
+    token = candidate;
+    sessionStorage.setItem(tokenKey, token);
+    $("token").value = "";
+    $("login").hidden = true;
+    say("login-status", "");
+    show(answer.content, 0);
+  } catch {
+    say("login-status", "The server does not respond.", false);
+  }
+}
+
+$("login-form").addEventListener("submit", enter);
+$("lock").addEventListener("click", () => forget(""));

@@ -1,0 +1,86 @@
+let asking = false;
+let paused = false;
+let heardAt = null;
+// Several processes may answer at this address, and each counts its own decisions. Of each, by the time of its start: how far
+// the page has read, and when the process last answered.
+const processes = new Map();
+const mostProcesses = 20;
+const processLife = 60000;
+
+// Forgets everything that was shown, when the token goes.
+function reset() {
+  processes.clear();
+  forgetDecisions();
+  forgetInstallations();
+}
+
+// The number to ask after, so that no process leaves out a decision which the page lacks.
+function lastRead() {
+  const current = [...processes.values()].filter((process) => heardAt - process.heardAt < processLife);
+  return current.length > 0 ? Math.min(...current.map((process) => process.sequence)) : 0;
+}
+
+function unreadDecisions(state, after) {
+  const read = processes.get(state.started)?.sequence ?? 0;
+  // A response about later decisions only is not read: the next request asks for all that this process has.
+  const isWhole = after <= read;
+  processes.delete(state.started);
+  processes.set(state.started, { sequence: isWhole ? state.sequence : read, heardAt });
+  if (processes.size > mostProcesses) processes.delete(processes.keys().next().value);
+  return isWhole ? state.decisions.filter((decision) => decision.sequence > read) : [];
+}
+
+// Shows the state that came for a request after a number.
+function show(state, after) {
+  heardAt = Date.now();
+  $("connection").hidden = true;
+  $("board").hidden = false;
+  $("tools").hidden = false;
+  $("lock").hidden = !needsToken;
+  showNow(state);
+  showHour(state);
+  showSwitch(state);
+  showInstallations(state);
+  showConfiguration(state);
+  showServices(state);
+  showDesks(state);
+  showCallbacks(state);
+  showDecisions(unreadDecisions(state, after));
+  showHeard();
+}
+
+async function poll() {
+  if (asking || document.hidden || paused || (needsToken && !token)) return;
+  asking = true;
+  try {
+    const after = lastRead();
+    const answer = await ask("GET", `/admin/status?after=${after}`);
+    if (answer.ok) show(answer.content, after);
+    else if (answer.status !== 401) trouble(problem(answer));
+  } catch {
+    if (!needsToken || token) trouble("The server does not respond.");
+  } finally {
+    asking = false;
+  }
+}
+
+function trouble(words) {
+  const last = heardAt === null ? "" : ` This page shows the state of ${clock(heardAt)}.`;
+  put($("connection"), `${words}${last} The page asks again every 2 seconds.`);
+  $("connection").hidden = false;
+}
+
+function showHeard() {
+  put($("heard"), paused ? `paused at ${clock(heardAt)}` : `live, ${clock(heardAt)}`);
+}
+
+$("pause").addEventListener("click", () => {
+  paused = !paused;
+  $("pause").setAttribute("aria-pressed", String(paused));
+  put($("pause"), paused ? "Resume updates" : "Pause");
+  if (heardAt !== null) showHeard();
+  poll();
+});
+document.addEventListener("visibilitychange", poll);
+setInterval(poll, 2000);
+if (needsToken && !token) showLogin(); else poll();

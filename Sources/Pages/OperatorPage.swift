@@ -1,0 +1,23 @@
+// The operator's page: its style, its script, and the whole.
+
+/// The page at `/admin/`: it shows how a server does, and acts on it, by the endpoints below `/admin/`. It holds no data itself.
+public enum OperatorPage {
+  /// The design, and what is this page's own.
+  public static let style = PageFile.design.text + PageFile.operatorsStyle.text
+  /// The page's script. It writes text nodes only, so no fetched text can become markup.
+  public static let script = PageFile.operatorsScript.text
+
+  /// The whole page, style and script included.
+  /// - Parameter needsToken: Whether the data behind the page needs the admin token. The page then asks for it first.
+  public static func html(needsToken: Bool) -> String {
+    PageFile.operators.filled([
+      "access": .text(needsToken ? "token" : "open"), "style": .markup("<style>\(style)</style>"),
+      "script": .markup("<script>\(script)</script>"),
+    ])
+  }
+
+  /// The style of the page that says how to switch the operator's page on.
+  public static let offStyle = PageFile.design.text + PageFile.noticeStyle.text
+  /// How to switch the operator's page on. It tells nothing about this server but that the page is off on this port.
+  public static let off = PageFile.operatorsOff.filled(["style": .markup("<style>\(offStyle)</style>")])
+}

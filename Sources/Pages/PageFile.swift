@@ -1,0 +1,36 @@
+// The pages' HTML, CSS and JavaScript, which are files in Sources/Pages/Files.
+
+import CPages
+
+/// A file of a page, or several of one kind one after another. `CPages` embeds them at build.
+public struct PageFile: Sendable {
+  public let octets: [UInt8]
+
+  /// The content as text. All files are UTF-8.
+  public var text: String { String(decoding: octets, as: UTF8.self) }
+
+  private init(_ file: callgate_page_file) {
+    // The octets are a constant of the program, and `count` is the array's size.
+    octets = unsafe Array(UnsafeBufferPointer(start: file.octets, count: file.count))
+  }
+
+  /// The design of docs/design.md as CSS: colours, type, spacing and components. A page adds its own layout, but no colour and no
+  /// component.
+  public static let design = unsafe PageFile(callgate_design_css)
+  /// The layout of a page with one notice in its middle.
+  public static let noticeStyle = unsafe PageFile(callgate_notice_css)
+  public static let landing = unsafe PageFile(callgate_landing_html)
+
+  public static let demo = unsafe PageFile(callgate_demo_html)
+  public static let demoStyle = unsafe PageFile(callgate_demo_css)
+  public static let demoScript = unsafe PageFile(callgate_demo_js)
+
+  public static let docs = unsafe PageFile(callgate_docs_html)
+  public static let docsStyle = unsafe PageFile(callgate_docs_css)
+
+  public static let operators = unsafe PageFile(callgate_operator_html)
+  public static let operatorsStyle = unsafe PageFile(callgate_operator_css)
+  public static let operatorsScript = unsafe PageFile(callgate_operator_js)
+  /// The page at `/admin/` of a server without an operators' token. It tells how to switch the operator's page on, and nothing else.
+  public static let operatorsOff = unsafe PageFile(callgate_operator_off_html)
+}

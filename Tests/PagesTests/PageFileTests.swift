@@ -1,0 +1,33 @@
+// Tests of the pages' files as the program has them, and of the values that enter them.
+
+import Foundation
+import Testing
+
+@testable import Pages
+
+@Suite struct PageFileTests {
+  private static func source(_ name: String) throws -> String {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    return try String(contentsOf: root.appending(path: "Sources/Pages/Files/\(name)"), encoding: .utf8)
+  }
+
+  @Test func `the program has a file's octets, and those of several files one after another`() throws {
+    #expect(PageFile.design.text == (try Self.source("design.css")))
+    let script = PageFile.operatorsScript.text
+    #expect(script.hasPrefix(try Self.source("operator/shared.js") + "\n"))
+    #expect(script.hasSuffix("\n" + (try Self.source("operator/polling.js"))))
+  }
+
+  @Test func `a value enters a page escaped, and is not searched for names`() {
+    let page = PageFile.operators.filled([
+      "access": .text(#"{{style}}"<'&>"#), "style": .markup("<b>{{access}}</b>"), "script": .markup(""),
+    ])
+    #expect(page.contains(#"data-access="{{style}}&quot;&lt;&#39;&amp;&gt;""#))
+    #expect(page.contains("<b>{{access}}</b>"))
+  }
+
+  @Test func `a page that names a value which it does not get ends the program`() async {
+    await #expect(processExitsWith: .failure) { _ = PageFile.operators.filled(["access": .text("")]) }
+  }
+}

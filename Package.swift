@@ -87,7 +87,9 @@ let package = Package(
       swiftSettings: memorySafe),
     .target(
       name: "Records",
-      dependencies: ["API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Platform", "Texts"],
+      dependencies: [
+        "API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Notices", "Platform", "Texts",
+      ],
       swiftSettings: memorySafe),
     .target(
       name: "Installations",

@@ -52,7 +52,9 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "Records",
-      dependencies: ["API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Platform", "Texts"],
+      dependencies: [
+        "API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Notices", "Platform", "Texts",
+      ],
       swiftSettings: strict),
     .target(
       name: "Installations",

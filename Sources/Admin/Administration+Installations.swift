@@ -22,20 +22,20 @@ extension Administration {
   ) throws(Problem) {
     let asked = try InstallationList(request)
     let generation = operators.generation
-    guard let desk = generation.desk else {
+    guard let service = generation.installationService else {
       return exchange.respond(InstallationDocument.list([], next: nil))
     }
     let responder = exchange.deferred()
     operators.context.task { [clock] in
       do throws(StoreError) {
-        let (entries, next) = try await asked.entries(desk, at: Instant(clock.unixTime))
+        let (entries, next) = try await asked.entries(service, at: Instant(clock.unixTime))
         let terms = generation.installations?.terms ?? [:]
         responder.respond(
           InstallationDocument.list(
             entries.map { InstallationDocument.entry($0) { terms[$0] } }, next: next))
       } catch {
         responder.respond(
-          Problem(InstallationDesk.Failure.store(error)).response(requestID: responder.requestID))
+          Problem(InstallationService.Failure.store(error)).response(requestID: responder.requestID))
       }
     }
   }
@@ -45,10 +45,10 @@ extension Administration {
     _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
   ) throws(Problem) {
     let code = try Self.userCode(request.content)
-    let desk = try desk(operators)
-    answer(operators, &exchange, nil) { [store] _ throws(InstallationDesk.Failure) in
-      let found = try await desk.find(userCode: code)
-      let replaced = found.state == .denied ? nil : try await desk.replaced(by: found)
+    let service = try service(operators)
+    answer(operators, &exchange, nil) { [store] _ throws(InstallationService.Failure) in
+      let found = try await service.find(userCode: code)
+      let replaced = found.state == .denied ? nil : try await service.replaced(by: found)
       var scheduled = 0
       if let replaced {
         do throws(StoreError) { scheduled = try await store.scheduledCount(of: replaced) } catch {
@@ -65,14 +65,14 @@ extension Administration {
     _ exchange: inout Exchange
   ) throws(Problem) {
     let code = try Self.userCode(request.content)
-    let desk = try desk(operators)
+    let service = try service(operators)
     let action: AuditedAction =
       switch judgement {
       case .approve: .approve
       case .deny: .deny
       }
-    answer(operators, &exchange, action) { record throws(InstallationDesk.Failure) in
-      let judged = try await desk.judge(judgement, userCode: code)
+    answer(operators, &exchange, action) { record throws(InstallationService.Failure) in
+      let judged = try await service.judge(judgement, userCode: code)
       record.installation = judged.client.id.description
       record.app = judged.appID
       return Self.done
@@ -107,23 +107,23 @@ extension Administration {
       for name in ["client_id", "subject"] { body.note(name, "Give either client_id or subject.") }
     }
     try body.finish()
-    let desk = try desk(operators)
+    let service = try service(operators)
     let (start, lane) = (exchange.now, exchange.loopIndex)
-    answer(operators, &exchange, .revoke) { [audit] record throws(InstallationDesk.Failure) in
+    answer(operators, &exchange, .revoke) { [audit] record throws(InstallationService.Failure) in
       if let id {
         record.installation = id.description
-        let (installation, cancelled) = try await desk.revoke(id)
+        let (installation, cancelled) = try await service.revoke(id)
         (record.app, record.cancelled) = (installation?.appID, cancelled)
         return Self.done
       }
       // One line for each. After a failure in the middle, the installations before it stay revoked, with their lines.
       let blank = record
       var hasRevoked = false
-      for id in try await desk.installations(subject: subject ?? "") {
+      for id in try await service.installations(subject: subject ?? "") {
         var line = blank
         line.installation = id.description
-        do throws(InstallationDesk.Failure) {
-          let (installation, cancelled) = try await desk.revoke(id)
+        do throws(InstallationService.Failure) {
+          let (installation, cancelled) = try await service.revoke(id)
           (line.app, line.cancelled) = (installation?.appID, cancelled)
         } catch {
           // Another operator was faster.
@@ -142,11 +142,11 @@ extension Administration {
 
   private static let done = Response(status: .noContent, fields: ["Cache-Control": "no-store"])
 
-  private func desk(_ operators: OperatorRequest) throws(Problem) -> InstallationDesk {
-    guard let desk = operators.generation.desk else {
+  private func service(_ operators: OperatorRequest) throws(Problem) -> InstallationService {
+    guard let service = operators.generation.installationService else {
       throw Problem(.notFound, "No app of this server has installations.")
     }
-    return desk
+    return service
   }
 
   private static func userCode(_ content: [UInt8]) throws(Problem) -> String {
@@ -166,7 +166,7 @@ extension Administration {
   /// Answers beside the loop, with an audit line where something changes.
   private func answer(
     _ operators: OperatorRequest, _ exchange: inout Exchange, _ action: AuditedAction?,
-    _ body: @escaping @Sendable (inout AuditRecord) async throws(InstallationDesk.Failure) -> Response
+    _ body: @escaping @Sendable (inout AuditRecord) async throws(InstallationService.Failure) -> Response
   ) {
     let responder = exchange.deferred()
     let (start, lane) = (exchange.now, exchange.loopIndex)
@@ -176,7 +176,7 @@ extension Administration {
     operators.context.task { [self, record] in
       var record = record
       let response: Response
-      do throws(InstallationDesk.Failure) {
+      do throws(InstallationService.Failure) {
         response = try await body(&record)
       } catch {
         let problem = Problem(error)
@@ -227,14 +227,14 @@ private struct InstallationList: Sendable {
   }
 
   /// A page, and the beginning of the next one.
-  func entries(_ desk: InstallationDesk, at now: Instant) async throws(StoreError) -> (
+  func entries(_ service: InstallationService, at now: Instant) async throws(StoreError) -> (
     [InstallationEntry], next: String?
   ) {
     var entries: [InstallationEntry] = []
     for (index, state) in states.enumerated() {
       let query = InstallationQuery(
         state, after: index == 0 ? after : nil, limit: limit - entries.count, at: now)
-      let page = try await desk.list(query)
+      let page = try await service.list(query)
       entries += page.entries
       if let next = page.next { return (entries, "\(state.rawValue):\(next)") }
       if entries.count == limit, index + 1 < states.count {

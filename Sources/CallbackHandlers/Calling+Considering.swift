@@ -193,7 +193,8 @@ extension Handlers {
     if let noTurn { return .answer(refuse(&calling, Problem(.noTurn(noTurn)))) }
     var intent = requested.intent
     intent.charges = grant.charges
-    guard let installation = requested.caller.installation?.installation, let desk = calling.generation.desk
+    guard let installation = requested.caller.installation?.installation,
+      let service = calling.generation.installationService
     else {
       let order = CallbackOrder(
         grant, intent: intent, content: content, deadline: requested.deadline,
@@ -208,7 +209,7 @@ extension Handlers {
     }
     let order = CallbackOrder(
       grant, intent: intent, content: sent, deadline: requested.deadline, context: calling.context,
-      recheck: recheck(installation, desk, calling.context))
+      recheck: recheck(installation, service, calling.context))
     return .make(order, code)
   }
 
@@ -217,9 +218,9 @@ extension Handlers {
     _ requested: RequestedCallback, _ intent: inout CallbackIntent, _ calling: Calling
   ) async throws(Problem) -> (content: [UInt8], code: String?) {
     guard requested.carriesCode, let installation = requested.caller.installation?.installation,
-      let desk = calling.generation.desk
+      let service = calling.generation.installationService
     else { return (requested.request.content, nil) }
-    let made = try await verificationCode(of: installation, desk, intent, calling.context)
+    let made = try await verificationCode(of: installation, service, intent, calling.context)
     intent.sealedCode = made.sealed
     let content = requested.request.content(
       verificationCode: made.code, installation: installation.client.id.description)

@@ -16,13 +16,13 @@ import Store
 extension Handlers {
   /// The next code of an installation, and the same sealed for the callback's record.
   func verificationCode(
-    of installation: Installation, _ desk: InstallationDesk, _ intent: CallbackIntent,
+    of installation: Installation, _ service: InstallationService, _ intent: CallbackIntent,
     _ context: RequestContext
   ) async throws(Problem) -> (code: String, sealed: [UInt8]) {
-    do throws(InstallationDesk.Failure) {
-      let code = try await desk.callbackCode(installation)
+    do throws(InstallationService.Failure) {
+      let code = try await service.callbackCode(installation)
       do throws(OpenSSLError) {
-        return (code, try desk.codes.seal(code, for: intent.id))
+        return (code, try service.codes.seal(code, for: intent.id))
       } catch {
         throw .random(error)
       }
@@ -41,9 +41,9 @@ extension Handlers {
 extension Generation {
   /// The verification code of a record, until it expires.
   func verificationCode(of record: StoredCallback, at now: Instant, _ log: Log) -> String? {
-    guard let kept = record.verificationCode, now < kept.until, let desk else { return nil }
+    guard let kept = record.verificationCode, now < kept.until, let service = installationService else { return nil }
     do throws(StoreKeys.Failure) {
-      return try desk.codes.open(kept.sealed, of: record.id)
+      return try service.codes.open(kept.sealed, of: record.id)
     } catch {
       log.write(
         .error, "the verification code of a callback cannot be opened, so the server leaves it out",

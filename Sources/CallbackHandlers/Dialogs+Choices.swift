@@ -103,7 +103,8 @@ extension Handlers {
   func setting(_ generation: Generation) -> AppointmentSetting {
     AppointmentSetting(
       configuration: generation.configuration, decider: generation.decider,
-      delivery: generation.delivery(callbacks, tokens: tokens), directory: generation.desk?.directory)
+      delivery: generation.delivery(callbacks, tokens: tokens),
+      directory: generation.installationService?.directory)
   }
 
   private func reschedule(

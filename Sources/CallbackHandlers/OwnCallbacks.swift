@@ -56,7 +56,7 @@ extension Handlers {
       ? .owner(callerID: ExactText(owner.callerID), subject: ExactText(owner.subject))
       : .any(at: visit.address)
     let installation = visit.caller.installation?.installation
-    let directory = visit.generation.desk?.directory
+    let directory = visit.generation.installationService?.directory
     let waiting = Task { [clock, watch = appointments.watch] in
       await withTaskGroup(of: StoredCallback?.self) { group in
         group.addTask { await watch.wait(for: record, of: party, until: visit.start + span) }

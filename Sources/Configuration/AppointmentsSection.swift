@@ -1,6 +1,7 @@
 // Reads `appointments`, callbacks for a later time, from the configuration.
 
 import Documents
+import Notices
 
 extension Configuration {
   /// Which times may be booked, and how many callbacks at one time.
@@ -81,7 +82,7 @@ extension ConfigurationBuilder {
       if !hasProvider(notices) {
         problems.add(
           node.place, path,
-          Refusal("needs a provider of notices", "add fcm, apns or http to notices, or remove confirm"))
+          Refusal("needs a provider of notices", "add \(PushPlatform.names) to notices, or remove confirm"))
       }
       if partial.entries[Settings.externalURL.setting] == nil {
         problems.add(

@@ -187,7 +187,7 @@ extension ConfigurationBuilder {
       guard purpose.opensListenerSecrets, purpose != .sandbox, !hasProvider(notices) else { continue }
       problems.add(
         place, name,
-        Refusal("push needs a provider of notices", "add fcm, apns or http to notices"))
+        Refusal("push needs a provider of notices", "add \(PushPlatform.names) to notices"))
     }
   }
 

@@ -56,7 +56,7 @@ extension Handlers {
   /// Checks that the installation of a waiting callback was neither revoked nor enrolled again. If the store cannot say, the server
   /// sends nothing: otherwise the revocation of a lost phone would not hold while the store fails.
   package func recheck(
-    _ installation: Installation, _ desk: InstallationDesk, _ context: RequestContext
+    _ installation: Installation, _ desk: InstallationService, _ context: RequestContext
   ) -> @Sendable () async -> Undelivered? {
     { [log = callbacks.log] in
       do throws(StoreError) {

@@ -10,6 +10,6 @@ package protocol NoticeSender: Sendable {
   ///   - deadline: The time by which the sender returns a verdict.
   ///   - posts: The POSTs of this notice so far. At least one more is allowed; the sender counts each that it begins.
   func send(
-    _ notice: Notice, to device: PushToken, deadline: MonotonicTime, posts: inout NoticePosts
+    _ notice: Notice, to device: DeviceAddress, deadline: MonotonicTime, posts: inout NoticePosts
   ) async -> NoticeVerdict
 }

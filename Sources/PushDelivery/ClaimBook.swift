@@ -62,7 +62,7 @@ package struct ClaimBook: Sendable {
   /// - Parameter onReplaced: Gets the device whose place it takes. It is no result: in release builds, the optimizer of Swift 6.3.1
   ///   releases the texts of an optional device twice that comes out of an asynchronous function.
   package func register(
-    _ token: PushToken, of installation: InstallationIdentity,
+    _ token: DeviceAddress, of installation: InstallationIdentity,
     onReplaced: (StoredDevice) -> Void = { _ in }
   ) async throws(Problem) {
     let device = StoredDevice(

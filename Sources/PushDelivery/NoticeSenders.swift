@@ -83,8 +83,8 @@ package final class NoticeSenders: Sendable {
   ///   - isWanted: Whether it is sent again at all.
   ///   - readdress: After a setback, the device that has taken the place of the first one. Nil where there is none.
   func send(
-    _ notice: Notice, to device: PushToken, while isWanted: () -> Bool,
-    readdress: (Setback) async -> PushToken? = { _ in nil }
+    _ notice: Notice, to device: DeviceAddress, while isWanted: () -> Bool,
+    readdress: (Setback) async -> DeviceAddress? = { _ in nil }
   ) async -> Outcome {
     let deadline = clock.now + Self.patience
     var device = device
@@ -135,7 +135,7 @@ package final class NoticeSenders: Sendable {
   /// Tries to send a notice where its provider is configured and gets notices.
   ///
   /// - Parameter posts: The POSTs of earlier tries.
-  func attempt(_ notice: Notice, to device: PushToken, _ posts: inout NoticePosts) async -> Attempt {
+  func attempt(_ notice: Notice, to device: DeviceAddress, _ posts: inout NoticePosts) async -> Attempt {
     let attempt = await attempt(notice, to: device, clock.now + Self.patience, &posts)
     if case .again(_, let reason, _) = attempt {
       note(.warning, "a provider did not take a notice", device.platform, reason, "not_taken")
@@ -144,7 +144,7 @@ package final class NoticeSenders: Sendable {
   }
 
   private func attempt(
-    _ notice: Notice, to device: PushToken, _ deadline: MonotonicTime, _ posts: inout NoticePosts
+    _ notice: Notice, to device: DeviceAddress, _ deadline: MonotonicTime, _ posts: inout NoticePosts
   ) async -> Attempt {
     let platform = device.platform
     // Devices of a provider that was removed from the configuration stay registered.

@@ -6,7 +6,7 @@ package import Notices
 
 /// What `PUT /installations/self/push` says.
 package struct DeviceRequest: Sendable {
-  package let token: PushToken
+  package let token: DeviceAddress
 
   /// Reads a request's body and checks all of it.
   ///
@@ -15,8 +15,8 @@ package struct DeviceRequest: Sendable {
   package init(parsing content: [UInt8], platforms: [PushPlatform]) throws(Problem) {
     // JSON may write each character of a token with six.
     var reader = try MemberReader(
-      parsing: content, of: "platform and token", atMost: 6 * PushToken.longest + 4096)
-    let name = reader.value("platform", required: "Give fcm, apns or http.")
+      parsing: content, of: "platform and token", atMost: 6 * DeviceAddress.longest + 4096)
+    let name = reader.value("platform", required: "Give \(PushPlatform.names).")
     let text = reader.value("token", required: "Give the token that the provider gave to the app.")
     let platform = name.flatMap { PushPlatform(rawValue: $0) }
     if name != nil, platform.map(platforms.contains) != true {
@@ -27,12 +27,13 @@ package struct DeviceRequest: Sendable {
         platform == nil || platforms.isEmpty
           ? remedy : "This server sends nothing by this provider. \(remedy)")
     }
-    let token = platform.flatMap { platform in text.flatMap { PushToken($0, platform: platform) } }
+    let token = platform.flatMap { platform in text.flatMap { DeviceAddress($0, platform: platform) } }
     if text != nil, let platform, token == nil {
       reader.problems.add(
         "token",
         platform == .apns
-          ? "Give 64 to 200 hexadecimal digits." : "Give 1 to \(PushToken.longest) visible ASCII characters.")
+          ? "Give 64 to 200 hexadecimal digits."
+          : "Give 1 to \(DeviceAddress.longest) visible ASCII characters.")
     }
     reader.refuseOthers()
     try reader.problems.throwIfAny()

@@ -23,7 +23,7 @@ struct SenderStanding {
 
   private var stop = RestPeriod()
   private var rest = RestPeriod()
-  private var devices: [PushToken: MonotonicTime] = [:]
+  private var devices: [DeviceAddress: MonotonicTime] = [:]
 
   /// Whether the provider refuses the server's settings.
   var isStopped: Bool { stop.until != nil }
@@ -38,7 +38,7 @@ struct SenderStanding {
   }
 
   /// What holds up a notice to a device; nil if it is sent now. With a stopped sender that is the one try.
-  mutating func begin(to device: PushToken, at now: MonotonicTime) -> Barrier? {
+  mutating func begin(to device: DeviceAddress, at now: MonotonicTime) -> Barrier? {
     let rest = rest.remaining(at: now)
     if let left = stop.remaining(at: now) { return .stop(max(left, rest ?? .zero)) }
     if let rest { return .rest(rest) }
@@ -68,7 +68,7 @@ struct SenderStanding {
   }
 
   /// The provider wants no notice to a device for a time.
-  mutating func rest(_ device: PushToken, for wait: Duration, at now: MonotonicTime) {
+  mutating func rest(_ device: DeviceAddress, for wait: Duration, at now: MonotonicTime) {
     let end = max(devices[device] ?? now, now + wait)
     if devices[device] == nil, devices.count >= Self.mostDevices {
       devices = devices.filter { now < $0.value }

@@ -52,7 +52,7 @@ package struct TokenPush: Sendable {
 
   /// Registers the device of an installation, and tells the device whose place it takes.
   package func register(
-    _ token: PushToken, of installation: InstallationIdentity
+    _ token: DeviceAddress, of installation: InstallationIdentity
   ) async throws(Problem) {
     try await book.register(token, of: installation) { tell($0) }
   }
@@ -60,7 +60,7 @@ package struct TokenPush: Sendable {
   /// Tells a device that another one has taken its place, in the background. What no provider takes is lost: the audit line says it, too.
   private func tell(_ replaced: StoredDevice) {
     guard let platform = PushPlatform(rawValue: replaced.platform),
-      let token = PushToken(replaced.token, platform: platform)
+      let token = DeviceAddress(replaced.token, platform: platform)
     else { return }
     let now = book.now
     let id = NoticeID.make(book.keys, for: replaced, at: now)
@@ -127,7 +127,7 @@ package struct TokenPush: Sendable {
 
 extension StoredDevice {
   /// The name by which its provider knows it; nil for a provider that this release does not know.
-  var pushToken: PushToken? {
-    PushPlatform(rawValue: platform).flatMap { PushToken(token, platform: $0) }
+  var pushToken: DeviceAddress? {
+    PushPlatform(rawValue: platform).flatMap { DeviceAddress(token, platform: $0) }
   }
 }

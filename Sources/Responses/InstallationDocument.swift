@@ -116,7 +116,7 @@ package enum InstallationDocument {
 
 extension Problem {
   /// The response to a step of an installation that did not happen.
-  package init(_ failure: InstallationDesk.Failure) {
+  package init(_ failure: InstallationService.Failure) {
     switch failure {
     case .store(let error): self.init(error)
     case .random: self.init(.internal, "The server has no randomness for a secret.")

@@ -39,7 +39,7 @@ public final class Emulator: RequestHandler {
   ///   - time: the clock that assertions and tokens are judged by and that delays follow.
   /// - Throws: `KeyError` when OpenSSL cannot make the signing key.
   public init(_ configuration: EmulatorConfiguration, time: any TimeSource) throws(KeyError) {
-    let issuer = try TokenIssuer()
+    let issuer = try EmulatedTokenIssuer()
     certificates = issuer.certificates
     tokens = TokenService(configuration, issuer: issuer)
     callbacks = CallbackService(
@@ -59,7 +59,7 @@ public final class Emulator: RequestHandler {
   /// Makes a service account that may send notices, and says how notices reach this emulator, which must be bound.
   public func openProviders() -> NoticeProviders {
     guard let baseURL = state.withLock({ $0.baseURL }) else { preconditionFailure("the emulator is bound") }
-    let account = ServiceAccount()
+    let account = FCMAccount()
     state.withLock { $0.serviceAccount = account }
     return NoticeProviders(account, hookSecret: notices.hookSecret, at: baseURL)
   }

@@ -17,9 +17,9 @@ public struct NoticeProviders: Sendable {
   /// The file with the secret that signs web hooks.
   public let hookSecret: Secret
 
-  init(_ account: ServiceAccount, hookSecret: [UInt8], at baseURL: String) {
-    projectID = ServiceAccount.projectID
-    clientEmail = ServiceAccount.clientEmail
+  init(_ account: FCMAccount, hookSecret: [UInt8], at baseURL: String) {
+    projectID = FCMAccount.projectID
+    clientEmail = FCMAccount.clientEmail
     keyID = account.keyID
     signer = account.signer
     tokenURL = baseURL + NoticeService.tokenPath

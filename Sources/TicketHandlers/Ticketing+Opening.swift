@@ -144,8 +144,9 @@ extension Handlers {
   /// Why a ticket must not be created after a wait; nil if it may be.
   private func obstacle(_ ticketing: Ticketing, _ requested: RequestedTicket) async -> Problem? {
     let generation = ticketing.generation
-    if let installation = requested.caller.installation?.installation, let desk = generation.desk,
-      let revoked = await recheck(installation, desk, ticketing.context)()
+    if let installation = requested.caller.installation?.installation,
+      let service = generation.installationService,
+      let revoked = await recheck(installation, service, ticketing.context)()
     {
       return Problem(revoked)
     }

@@ -15,11 +15,11 @@ import Testing
   private let store = MemoryStore()
   private let time = ManualTime()
   private let directory: InstallationDirectory
-  private let desk: InstallationDesk
+  private let service: InstallationService
 
   init() {
     directory = InstallationDirectory(store: store, clock: time)
-    desk = InstallationDesk(
+    service = InstallationService(
       store: store, directory: directory, codes: InstallationCodes(keys: Self.keys), clock: time)
   }
 
@@ -43,7 +43,7 @@ import Testing
     let codes = InstallationCodes(keys: Self.keys)
     for counter: Int64 in 0..<3 {
       #expect(
-        try await desk.callbackCode(installation) == codes.callbackCode(installation, counter: counter))
+        try await service.callbackCode(installation) == codes.callbackCode(installation, counter: counter))
     }
     #expect(Set((0..<3).map { codes.callbackCode(installation, counter: $0) }).count == 3)
     #expect(codes.callbackCode(installation, counter: 0).wholeMatch(of: /[0-9]{6}/) != nil)
@@ -58,8 +58,8 @@ import Testing
   }
 
   private func refuses(_ installation: Installation) async {
-    do throws(InstallationDesk.Failure) {
-      _ = try await desk.callbackCode(installation)
+    do throws(InstallationService.Failure) {
+      _ = try await service.callbackCode(installation)
       Issue.record("a code was made")
     } catch {
       guard case .refused(.unknown) = error else {
@@ -102,9 +102,9 @@ import Testing
   @Test func `a code for a callback does not make authentication ask the store again`() async throws {
     let installation = put()
     #expect(try await directory.look(installation.client.id) != nil)
-    _ = try await desk.callbackCode(installation)
+    _ = try await service.callbackCode(installation)
     #expect(directory.known(installation.client.id, now: time.now) != nil)
-    try await desk.revoke(installation.client.id)
+    try await service.revoke(installation.client.id)
     #expect(directory.known(installation.client.id, now: time.now) == nil)
   }
 }

@@ -15,9 +15,9 @@ import Testing
   private let store = TouchyStore()
   private let time = ManualTime()
 
-  private func desk() -> InstallationDesk {
+  private func service() -> InstallationService {
     let keys = StoreKeys(current: StoreKey(Secret([UInt8](repeating: 7, count: 32))))
-    return InstallationDesk(
+    return InstallationService(
       store: store, directory: InstallationDirectory(store: store, clock: time),
       codes: InstallationCodes(keys: keys), clock: time)
   }
@@ -36,22 +36,22 @@ import Testing
   }
 
   @Test func `installations are counted although their last uses cannot be saved`() async {
-    let desk = desk()
-    use(put(), desk)
+    let service = service()
+    use(put(), service)
     store.isDown.store(true, ordering: .relaxed)
-    let work = Task { await desk.keepCounted() }
+    let work = Task { await service.keepCounted() }
     await time.untilSleepers(1)
-    #expect(desk.counts.latest?[.active] == 1)
+    #expect(service.counts.latest?[.active] == 1)
     work.cancel()
     await work.value
   }
 
   @Test func `the last uses are saved when the work ends`() async {
-    let desk = desk()
+    let service = service()
     let installation = put()
-    let work = Task { await desk.keepCounted() }
+    let work = Task { await service.keepCounted() }
     await time.untilSleepers(1)
-    let used = use(installation, desk)
+    let used = use(installation, service)
     work.cancel()
     await work.value
     #expect(store.memory.installation(installation.client.id)?.usedAt == used)
@@ -59,10 +59,10 @@ import Testing
 
   /// Uses an installation two hours later, by the wall clock alone.
   @discardableResult
-  private func use(_ installation: Installation, _ desk: InstallationDesk) -> Instant {
+  private func use(_ installation: Installation, _ service: InstallationService) -> Instant {
     time.stepWallClock(by: 7200)
     let now = Instant(time.unixTime)
-    desk.directory.used(installation, InstallationTerms(), at: now)
+    service.directory.used(installation, InstallationTerms(), at: now)
     return now
   }
 }

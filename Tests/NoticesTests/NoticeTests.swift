@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test func `no id and no token is printed`() throws {
-    let (notice, device) = (try Notice.sample(), try PushToken.sample(.fcm))
+    let (notice, device) = (try Notice.sample(), try DeviceAddress.sample(.fcm))
     for text in ["\(notice)", "\(device)", String(reflecting: notice), String(reflecting: device)] {
       #expect(text.contains("<redacted>"))
       #expect(!text.contains("3SQI"))
@@ -71,12 +71,12 @@ import Testing
     (.fcm, "é", false), (.http, "device/1?x=\"y\"", true), (.http, "", false), (.http, "a\nb", false),
   ])
   func `a token has the form of its platform`(platform: PushPlatform, text: String, isToken: Bool) {
-    #expect((PushToken(text, platform: platform) != nil) == isToken)
+    #expect((DeviceAddress(text, platform: platform) != nil) == isToken)
   }
 
   @Test func `an APNs token is the same in upper and lower case, others are not`() {
     let digits = String(repeating: "0aF9", count: 16)
-    #expect(PushToken(digits, platform: .apns)?.exposed == String(repeating: "0af9", count: 16))
-    #expect(PushToken("aB", platform: .fcm) != PushToken("ab", platform: .fcm))
+    #expect(DeviceAddress(digits, platform: .apns)?.exposed == String(repeating: "0af9", count: 16))
+    #expect(DeviceAddress("aB", platform: .fcm) != DeviceAddress("ab", platform: .fcm))
   }
 }

@@ -70,7 +70,7 @@ import Testing
     let notice = Notice(
       id: try #require(NoticeID(String(repeating: "A", count: 32))), action: .access, text: "x",
       ends: UnixTime(seconds: 2_000_000_000))
-    let device = try #require(PushToken("device-1", platform: .fcm))
+    let device = try #require(DeviceAddress("device-1", platform: .fcm))
     func isTaken() async throws -> Bool {
       var posts = NoticePosts()
       let sender = try #require(kept.senders(notices)[.fcm])

@@ -227,7 +227,7 @@ import Testing
   {
     try await fixture.enrol()
     _ = try await ended()
-    let token = try #require(PushToken("device-2", platform: .http))
+    let token = try #require(DeviceAddress("device-2", platform: .http))
     let sender = ScriptedSender(.deviceGone(since: nil, reason: "unknown")) { [fixture] in
       do throws(Problem) {
         try await fixture.book.register(token, of: fixture.id)

@@ -13,14 +13,14 @@ import Testing
 @Suite struct NoticeSendersTests {
   private let fixture: PushFixture
   private let notice: Notice
-  private let device: PushToken
+  private let device: DeviceAddress
 
   init() throws {
     fixture = try PushFixture()
     notice = Notice(
       id: try #require(NoticeID(String(repeating: "A", count: 32))), action: .access, text: "x",
       ends: UnixTime(seconds: 2_000_000_000))
-    device = try #require(PushToken("device-1", platform: .http))
+    device = try #require(DeviceAddress("device-1", platform: .http))
   }
 
   private func senders(_ sender: ScriptedSender) -> NoticeSenders {
@@ -133,7 +133,7 @@ import Testing
   @Test func `a device's wait holds up no other device`() async throws {
     let sender = ScriptedSender(.restDevice(for: .seconds(30), reason: "429"))
     let senders = senders(sender)
-    let other = try #require(PushToken("device-2", platform: .http))
+    let other = try #require(DeviceAddress("device-2", platform: .http))
     #expect(await senders.send(notice, to: device) { true } == .notTaken(retryAfter: .seconds(30)))
     #expect(await senders.send(notice, to: other) { true } == .taken)
     #expect(await senders.send(notice, to: device) { true } == .notTaken(retryAfter: .seconds(30)))

@@ -22,7 +22,7 @@ final class ScriptedSender: NoticeSender {
   private struct State {
     var verdicts: [NoticeVerdict]
     var sent: [Notice] = []
-    var devices: [PushToken] = []
+    var devices: [DeviceAddress] = []
   }
 
   private let state: Mutex<State>
@@ -39,10 +39,10 @@ final class ScriptedSender: NoticeSender {
   }
 
   var sent: [Notice] { state.withLock { $0.sent } }
-  var devices: [PushToken] { state.withLock { $0.devices } }
+  var devices: [DeviceAddress] { state.withLock { $0.devices } }
 
   func send(
-    _ notice: Notice, to device: PushToken, deadline: MonotonicTime, posts: inout NoticePosts
+    _ notice: Notice, to device: DeviceAddress, deadline: MonotonicTime, posts: inout NoticePosts
   ) async -> NoticeVerdict {
     posts.begin()
     for _ in 1..<self.posts where posts.hasMore { posts.begin() }
@@ -101,7 +101,7 @@ struct PushFixture {
     try await memory.changeInstallation(InstallationScope(installation.client.id), at: now) { _ in
       (InstallationChange(installation: installation), ())
     }
-    _ = try await book.register(try #require(PushToken(token, platform: .http)), of: other ?? id)
+    _ = try await book.register(try #require(DeviceAddress(token, platform: .http)), of: other ?? id)
   }
 
   func push(_ sender: ScriptedSender) -> TokenPush {

@@ -7,7 +7,7 @@ import Testing
 @testable import PushDelivery
 
 @Suite struct PushRequestTests {
-  private func device(_ text: String) throws -> PushToken {
+  private func device(_ text: String) throws -> DeviceAddress {
     try DeviceRequest(parsing: Array(text.utf8), platforms: [.fcm, .apns]).token
   }
 

@@ -14,20 +14,20 @@ private final class Subject {
   var isStopped: Bool { standing.isStopped }
   func rest(at now: MonotonicTime) -> Duration? { standing.rest(at: now) }
   func room(most: Int, at now: MonotonicTime) -> Int { standing.room(most: most, at: now) }
-  func begin(to device: PushToken, at now: MonotonicTime) -> SenderStanding.Barrier? {
+  func begin(to device: DeviceAddress, at now: MonotonicTime) -> SenderStanding.Barrier? {
     standing.begin(to: device, at: now)
   }
   func refuse(at now: MonotonicTime) -> Bool { standing.refuse(at: now) }
   func succeed(startedAt start: MonotonicTime) -> Bool { standing.succeed(startedAt: start) }
   func rest(for wait: Duration, at now: MonotonicTime) -> Bool { standing.rest(for: wait, at: now) }
-  func rest(_ device: PushToken, for wait: Duration, at now: MonotonicTime) {
+  func rest(_ device: DeviceAddress, for wait: Duration, at now: MonotonicTime) {
     standing.rest(device, for: wait, at: now)
   }
 }
 
 @Suite struct SenderStandingTests {
-  private func device(_ number: Int = 1) throws -> PushToken {
-    try #require(PushToken("device-\(number)", platform: .http))
+  private func device(_ number: Int = 1) throws -> DeviceAddress {
+    try #require(DeviceAddress("device-\(number)", platform: .http))
   }
 
   private func time(_ seconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }

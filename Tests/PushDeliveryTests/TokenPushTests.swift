@@ -80,7 +80,7 @@ import Testing
   ) async throws {
     let fixture = try PushFixture()
     try await fixture.enrol()
-    let token = try #require(PushToken("device-2", platform: .http))
+    let token = try #require(DeviceAddress("device-2", platform: .http))
     let sender = ScriptedSender(verdict) {
       do throws(Problem) {
         try await fixture.book.register(token, of: fixture.id)

@@ -11,11 +11,11 @@ import Testing
   static let base = "http://127.0.0.1:7000"
 
   private struct Fixture {
-    let issuer: TokenIssuer
+    let issuer: EmulatedTokenIssuer
     let endpoint: CallbackEndpoint
 
     init() throws {
-      issuer = try TokenIssuer()
+      issuer = try EmulatedTokenIssuer()
       endpoint = CallbackEndpoint(issuer: issuer, phoneNumbers: nil)
     }
 

@@ -53,7 +53,7 @@ import Testing
     }
 
     func send(
-      _ message: JSONValue = Sender.message(), token: String, project: String = ServiceAccount.projectID
+      _ message: JSONValue = Sender.message(), token: String, project: String = FCMAccount.projectID
     ) async throws -> LoopbackClient.Answer? {
       try await emulator.http.send(
         "POST", "/v1/projects/\(project)/messages:send",

@@ -10,14 +10,15 @@ import Testing
   static let now: Int64 = 1_800_000_000
   static let base = "http://127.0.0.1:7000"
 
-  private func issue(_ issuer: TokenIssuer, lifetime: Int64 = 600, now: Int64 = now) throws -> String {
+  private func issue(_ issuer: EmulatedTokenIssuer, lifetime: Int64 = 600, now: Int64 = now) throws -> String
+  {
     try issuer.issue(
       issuer: Self.base, audience: Self.base, clientID: TestClient.id, scopes: ["callback:write", "b"],
       lifetime: lifetime, now: now)
   }
 
   @Test func `a token carries the claims Talkdesk's carry`() throws {
-    let issuer = try TokenIssuer()
+    let issuer = try EmulatedTokenIssuer()
     let token = try JWS.Compact(parsing: Array(try issue(issuer).utf8))
     #expect(token.header == ["alg": "ES256", "kid": .string(issuer.keyID), "typ": "JWT"])
     let claims = try #require(JSONValue(parsing: token.payload).object)
@@ -36,12 +37,12 @@ import Testing
   }
 
   @Test func `no two tokens are the same`() throws {
-    let issuer = try TokenIssuer()
+    let issuer = try EmulatedTokenIssuer()
     #expect(try issue(issuer) != issue(issuer))
   }
 
   @Test func `a token verifies with the published key`() throws {
-    let issuer = try TokenIssuer()
+    let issuer = try EmulatedTokenIssuer()
     let token = try JWS.Compact(parsing: Array(try issue(issuer).utf8))
     let keys = try #require(JSONValue(parsing: issuer.certificates)["keys"]?.array)
     #expect(keys.count == 1)
@@ -53,9 +54,9 @@ import Testing
   }
 
   @Test func `a token is taken from its first second to the one before its end`() throws {
-    let issuer = try TokenIssuer()
+    let issuer = try EmulatedTokenIssuer()
     let token = try issue(issuer)
-    let scopes = TokenIssuer.Reading(scopes: ["callback:write", "b"])
+    let scopes = EmulatedTokenIssuer.Reading(scopes: ["callback:write", "b"])
     #expect(issuer.read(token, audience: Self.base, now: Self.now - 1) == .failure(.notYetValid))
     #expect(issuer.read(token, audience: Self.base, now: Self.now) == .success(scopes))
     #expect(issuer.read(token, audience: Self.base, now: Self.now + 599) == .success(scopes))
@@ -63,7 +64,7 @@ import Testing
   }
 
   @Test func `a token without a life has expired`() throws {
-    let issuer = try TokenIssuer()
+    let issuer = try EmulatedTokenIssuer()
     for lifetime: Int64 in [0, -5] {
       let token = try issue(issuer, lifetime: lifetime)
       #expect(issuer.read(token, audience: Self.base, now: Self.now) == .failure(.expired))
@@ -71,12 +72,13 @@ import Testing
   }
 
   @Test func `another emulator's token is refused`() throws {
-    let token = try issue(TokenIssuer())
-    #expect(try TokenIssuer().read(token, audience: Self.base, now: Self.now) == .failure(.notIssuedHere))
+    let token = try issue(EmulatedTokenIssuer())
+    #expect(
+      try EmulatedTokenIssuer().read(token, audience: Self.base, now: Self.now) == .failure(.notIssuedHere))
   }
 
   @Test func `a changed token is refused`() throws {
-    let issuer = try TokenIssuer()
+    let issuer = try EmulatedTokenIssuer()
     let one = try issue(issuer).split(separator: ".")
     let other = try issue(issuer).split(separator: ".")
     let mixed = "\(one[0]).\(other[1]).\(one[2])"
@@ -84,13 +86,13 @@ import Testing
   }
 
   @Test func `a token for another address is refused`() throws {
-    let issuer = try TokenIssuer()
+    let issuer = try EmulatedTokenIssuer()
     let read = issuer.read(try issue(issuer), audience: "http://127.0.0.1:7001", now: Self.now)
     #expect(read == .failure(.wrongAudience))
   }
 
   @Test(arguments: ["", "token", "a.b.c"])
   func `what is not a JWT is malformed`(text: String) throws {
-    #expect(try TokenIssuer().read(text, audience: Self.base, now: Self.now) == .failure(.malformed))
+    #expect(try EmulatedTokenIssuer().read(text, audience: Self.base, now: Self.now) == .failure(.malformed))
   }
 }

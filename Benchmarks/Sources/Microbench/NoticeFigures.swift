@@ -35,7 +35,7 @@ enum NoticeFigures {
         authorities: .file(String(cString: authority)), verifiesLoopback: true, proxies: .direct,
         multiplexing: Multiplexing()))
     let sender = APNsSender(settings, transport: transport, connect: { nil }, time: clock)
-    guard let device = PushToken(String(repeating: "a1", count: 32), platform: .apns) else {
+    guard let device = DeviceAddress(String(repeating: "a1", count: 32), platform: .apns) else {
       preconditionFailure("64 hexadecimal digits")
     }
     let waiter = Waiter<Double>()
@@ -50,7 +50,7 @@ enum NoticeFigures {
   }
 
   private static func send(
-    by sender: APNsSender, to device: PushToken, for span: Duration, _ clock: SystemClock
+    by sender: APNsSender, to device: DeviceAddress, for span: Duration, _ clock: SystemClock
   ) async throws -> Double {
     let start = clock.now
     let sent = try await withThrowingTaskGroup(of: Int.self) { group in

@@ -31,7 +31,7 @@ struct FetchingCode: Sendable {
 /// The checked content of a request for a code.
 private struct RequestedCode: Sendable {
   let request: FetchCodeRequest
-  let desk: InstallationDesk
+  let service: InstallationService
   let app: App
   let terms: InstallationTerms
   /// The user by whose fresh JWT the request came.
@@ -115,7 +115,7 @@ extension Handlers {
     }
     guard let app else { throw .appNeeded }
     work.record.installation = asked.client.id.description
-    guard let terms, let desk = generation.desk else {
+    guard let terms, let service = generation.installationService else {
       throw Problem(.denied, "This app has no installations.")
     }
     // Where users do not authorize, a token counts as none.
@@ -143,7 +143,7 @@ extension Handlers {
         facts.fields.append(RequestField(lowercaseName: field.name, value: request.string(value)))
       }
     }
-    return RequestedCode(request: asked, desk: desk, app: app, terms: terms, user: user, facts: facts)
+    return RequestedCode(request: asked, service: service, app: app, terms: terms, user: user, facts: facts)
   }
 
   /// The caller of a request whose content, which names it, is not read yet: no caller has this id.
@@ -197,14 +197,14 @@ extension Handlers {
       throw Problem(denial)
     case .granted(let grant):
       receipts += grant.receipts
-      do throws(InstallationDesk.Failure) {
+      do throws(InstallationService.Failure) {
         if let user = requested.user {
-          let new = try await requested.desk.install(
+          let new = try await requested.service.install(
             grant, requested.request.client, requested.terms, user: user.owner, address: work.address)
           // Its line names the user who authorized it.
-          return installed(&work, new, requested.desk, by: work.record.caller)
+          return installed(&work, new, requested.service, by: work.record.caller)
         }
-        let opened = try await requested.desk.open(
+        let opened = try await requested.service.open(
           grant, requested.request.client, requested.terms, address: work.address)
         audit.append(work.record, since: work.start, lane: work.lane)
         return PreparedResponse(
@@ -242,19 +242,19 @@ extension Handlers {
   /// a wrong one gets 429.
   private func guarded<Success: Sendable>(
     _ work: FetchingCode, _ client: InstallationClient, secret: String,
-    _ step: () async throws(InstallationDesk.Failure) -> Success
+    _ step: () async throws(InstallationService.Failure) -> Success
   ) async throws(Problem) -> Success {
     let throttle = work.generation.authenticator.throttle
     let identity = Array(client.id.description.utf8)
     let credential = LoginThrottle.Credential(digest: SHA256Digest(of: Array(secret.utf8)))
     let wait = throttle.wait(
       address: work.address, identity: identity, credential: credential, now: clock.now)
-    if wait != nil, let desk = work.generation.desk,
-      await !desk.directory.waitForGuardedTurn(work.address, deadline: clock.now + .seconds(5))
+    if wait != nil, let service = work.generation.installationService,
+      await !service.directory.waitForGuardedTurn(work.address, deadline: clock.now + .seconds(5))
     {
       throw .tooManyWaiting
     }
-    do throws(InstallationDesk.Failure) {
+    do throws(InstallationService.Failure) {
       let success = try await step()
       throttle.succeeded(address: work.address, credential: credential, now: clock.now)
       return success
@@ -270,8 +270,9 @@ extension Handlers {
     _ work: inout FetchingCode, _ requested: RequestedCode, _ requestID: String
   ) async throws(Problem) -> PreparedResponse {
     let poll = try await guarded(work, requested.request.client, secret: requestID) {
-      () async throws(InstallationDesk.Failure) in
-      try await requested.desk.poll(requested.request.client, appID: requested.app.id, requestID: requestID)
+      () async throws(InstallationService.Failure) in
+      try await requested.service.poll(
+        requested.request.client, appID: requested.app.id, requestID: requestID)
     }
     switch poll {
     // A poll that has to wait decides nothing, and has no audit line.
@@ -280,7 +281,7 @@ extension Handlers {
         InstallationDocument.pending(
           requestID: requestID, userCode: userCode, until: expiresAt, at: Instant(clock.unixTime)))
     case .delivered(let new):
-      return installed(&work, new, requested.desk, by: Caller.audited(new.installation))
+      return installed(&work, new, requested.service, by: Caller.audited(new.installation))
     }
   }
 
@@ -288,27 +289,28 @@ extension Handlers {
     _ work: inout FetchingCode, _ requested: RequestedCode, _ secret: String
   ) async throws(Problem) -> PreparedResponse {
     let installation = try await guarded(work, requested.request.client, secret: secret) {
-      () async throws(InstallationDesk.Failure) in
-      try await requested.desk.authenticate(
+      () async throws(InstallationService.Failure) in
+      try await requested.service.authenticate(
         requested.request.client, appID: requested.app.id, secret: secret, requested.terms)
     }
     work.record.caller = Caller.audited(installation)
     audit.append(work.record, since: work.start, lane: work.lane)
-    let code = requested.desk.codes.code(installation, at: clock.unixTime.seconds)
+    let code = requested.service.codes.code(installation, at: clock.unixTime.seconds)
     return PreparedResponse(InstallationDocument.code(code, secret: nil))
   }
 
   /// Writes the record of a delivered secret, before it leaves, and makes its answer.
   private func installed(
-    _ work: inout FetchingCode, _ new: NewInstallation, _ desk: InstallationDesk, by caller: AuditedCaller?
+    _ work: inout FetchingCode, _ new: NewInstallation, _ service: InstallationService,
+    by caller: AuditedCaller?
   ) -> PreparedResponse {
     work.record.caller = caller
     audit.append(work.record, since: work.start, lane: work.lane)
-    let code = desk.codes.code(new.installation, at: clock.unixTime.seconds)
+    let code = service.codes.code(new.installation, at: clock.unixTime.seconds)
     return PreparedResponse(InstallationDocument.code(code, secret: new.secret))
   }
 
-  private func problem(_ failure: InstallationDesk.Failure, _ work: FetchingCode) -> Problem {
+  private func problem(_ failure: InstallationService.Failure, _ work: FetchingCode) -> Problem {
     if case .store(let error) = failure {
       callbacks.log.storeFailed(error, doing: "enrol", work.context)
     }

@@ -17,12 +17,14 @@ extension Handlers {
   /// `DELETE /installations/self`: a phone revokes its own installation.
   func revokeSelf(_ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange, as: .revoke) { visit, line throws(Problem) in
-      guard let installation = visit.caller.installation?.installation, let desk = visit.generation.desk
+      guard let installation = visit.caller.installation?.installation,
+        let service = visit.generation.installationService
       else {
         throw Problem(.denied, "Only an installation can revoke itself.")
       }
-      do throws(InstallationDesk.Failure) {
-        line?.cancelled = try await desk.revoke(installation.client.id, only: installation.identity).cancelled
+      do throws(InstallationService.Failure) {
+        line?.cancelled = try await service.revoke(installation.client.id, only: installation.identity)
+          .cancelled
       } catch {
         throw Problem(error)
       }
@@ -35,13 +37,13 @@ extension Handlers {
     visit(request, &exchange, as: .verify) { visit, record throws(Problem) in
       try JSONContent.check(visit.request)
       let terms = visit.generation.installations?.terms ?? [:]
-      guard let desk = visit.generation.desk,
+      guard let service = visit.generation.installationService,
         terms.values.contains(where: { $0.verifiers.contains(exactly: visit.caller.id) })
       else { throw Problem(.denied, "This caller may not verify codes.") }
       let asked = try VerifyCodeRequest(parsing: visit.request.content)
       record?.installation = asked.id.description
-      do throws(InstallationDesk.Failure) {
-        let isValid = try await desk.verify(asked.code, of: asked.id, by: visit.caller.id) { terms[$0] }
+      do throws(InstallationService.Failure) {
+        let isValid = try await service.verify(asked.code, of: asked.id, by: visit.caller.id) { terms[$0] }
         if !isValid { record?.reason = "the code is not valid" }
         return InstallationDocument.verified(isValid)
       } catch {

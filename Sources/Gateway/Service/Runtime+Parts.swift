@@ -33,7 +33,7 @@ extension Runtime {
         transport: upstreams.transport, metrics: metrics, log: log, clock: clock, loops: surroundings.loops),
       storeKind: kind, storeHealth: store.health, ledger: ledger,
       installations: keys.map { keys in
-        InstallationDesk(
+        InstallationService(
           store: store, directory: directory, codes: InstallationCodes(keys: keys), clock: clock,
           onEnded: EndedWithInstallation(callbacks, ledger: ledger, keys: keys, watch: watch, log: log)
             .complete)

@@ -34,7 +34,7 @@ extension ServiceMetrics {
   }
 
   /// Shows how many installations there are, while an app has some.
-  func show(_ installations: InstallationDesk, _ generations: Generations) {
+  func show(_ installations: InstallationService, _ generations: Generations) {
     addPart { [generations, weak counts = installations.counts] text in
       guard generations.current.installations != nil, let counts = counts?.latest else { return }
       text.family("callgate_installations", .gauge, "Installations and requests for them, by state.")

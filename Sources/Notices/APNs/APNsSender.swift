@@ -49,7 +49,7 @@ package final class APNsSender: NoticeSender {
   package func forgetTokens() { tokens.forget() }
 
   package func send(
-    _ notice: Notice, to device: PushToken, deadline: MonotonicTime, posts: inout NoticePosts
+    _ notice: Notice, to device: DeviceAddress, deadline: MonotonicTime, posts: inout NoticePosts
   ) async -> NoticeVerdict {
     precondition(device.platform == .apns, "a device of another provider")
     let payload = Self.payload(notice)
@@ -65,7 +65,7 @@ package final class APNsSender: NoticeSender {
   }
 
   private func send(
-    _ notice: Notice, to device: PushToken, _ content: OutboundContent, _ deadline: MonotonicTime,
+    _ notice: Notice, to device: DeviceAddress, _ content: OutboundContent, _ deadline: MonotonicTime,
     _ posts: inout NoticePosts
   ) async throws(OpenSSLError) -> NoticeVerdict {
     var token = try tokens.token()
@@ -97,7 +97,7 @@ package final class APNsSender: NoticeSender {
   }
 
   private func attempt(
-    _ notice: Notice, to device: PushToken, _ content: OutboundContent, _ token: ProviderToken,
+    _ notice: Notice, to device: DeviceAddress, _ content: OutboundContent, _ token: ProviderToken,
     _ used: Connection, _ deadline: MonotonicTime, _ posts: inout NoticePosts
   ) async -> Reaction {
     let left = deadline - time.now

@@ -37,7 +37,7 @@ package final class FCMSender: NoticeSender {
   package func forgetTokens() { tokens.startAnew(keepingToken: false) }
 
   package func send(
-    _ notice: Notice, to device: PushToken, deadline: MonotonicTime, posts: inout NoticePosts
+    _ notice: Notice, to device: DeviceAddress, deadline: MonotonicTime, posts: inout NoticePosts
   ) async -> NoticeVerdict {
     precondition(device.platform == .fcm, "a device of another provider")
     var hasChangedToken = false
@@ -63,7 +63,7 @@ package final class FCMSender: NoticeSender {
   }
 
   private func attempt(
-    _ notice: Notice, to device: PushToken, _ token: FCMToken, _ deadline: MonotonicTime,
+    _ notice: Notice, to device: DeviceAddress, _ token: FCMToken, _ deadline: MonotonicTime,
     _ posts: inout NoticePosts
   ) async -> Reaction {
     let left = deadline - time.now
@@ -86,7 +86,7 @@ package final class FCMSender: NoticeSender {
   }
 
   /// The body. FCM slows down urgent messages that show the user nothing, so it has a text to show.
-  static func content(_ notice: Notice, to device: PushToken, now: UnixTime) -> [UInt8] {
+  static func content(_ notice: Notice, to device: DeviceAddress, now: UnixTime) -> [UInt8] {
     let body: JSONObject = [
       "message": [
         "token": .string(device.exposed), "data": ["message": .string(notice.message)],

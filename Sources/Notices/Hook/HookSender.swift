@@ -24,7 +24,7 @@ package final class HookSender: NoticeSender {
   }
 
   package func send(
-    _ notice: Notice, to device: PushToken, deadline: MonotonicTime, posts: inout NoticePosts
+    _ notice: Notice, to device: DeviceAddress, deadline: MonotonicTime, posts: inout NoticePosts
   ) async -> NoticeVerdict {
     precondition(device.platform == .http, "a device of another provider")
     let reaction = await attempt(notice, to: device, deadline, &posts)
@@ -33,7 +33,7 @@ package final class HookSender: NoticeSender {
   }
 
   private func attempt(
-    _ notice: Notice, to device: PushToken, _ deadline: MonotonicTime, _ posts: inout NoticePosts
+    _ notice: Notice, to device: DeviceAddress, _ deadline: MonotonicTime, _ posts: inout NoticePosts
   ) async -> Reaction {
     let left = deadline - time.now
     guard left > .zero else { return .settled(.outOfTime("web hook")) }

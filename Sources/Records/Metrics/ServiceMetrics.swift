@@ -5,6 +5,7 @@ import Gate
 import HTTP
 import HTTPServer
 package import Metrics
+import Notices
 package import Platform
 import Synchronization
 package import Tokens
@@ -58,7 +59,7 @@ package final class ServiceMetrics: Sendable {
   /// Notices by provider and by what became of them. Shown where notices are configured.
   package let notices = EventCounter(
     "callgate_notices_total", "Notices by provider and outcome.", labels: ["provider", "outcome"],
-    series: ["fcm", "apns", "http"].flatMap { provider in
+    series: PushPlatform.allCases.map(\.rawValue).flatMap { provider in
       ["taken", "device_gone", "not_taken", "refused", "stopped", "resting"].map { [provider, $0] }
     })
   /// Notices of callbacks by what they say and what became of them. Shown where notices are configured.

@@ -16,7 +16,7 @@ struct CallbackEndpoint: Sendable {
   /// The scope a token needs.
   static let scope = "callback:write"
 
-  let issuer: TokenIssuer
+  let issuer: EmulatedTokenIssuer
   let phoneNumbers: [String]?
 
   /// Judges a POST. `audience` is this API's own base URL.
@@ -61,7 +61,7 @@ struct CallbackEndpoint: Sendable {
     TalkdeskError(status: .unauthorized, code: "unauthorized", message: explanation)
   }
 
-  private static func explanation(of failure: TokenIssuer.Failure) -> String {
+  private static func explanation(of failure: EmulatedTokenIssuer.Failure) -> String {
     switch failure {
     case .malformed: "The access token is malformed"
     case .notIssuedHere: "The access token was not issued here"

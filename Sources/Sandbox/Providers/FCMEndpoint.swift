@@ -11,13 +11,13 @@ enum FCMEndpoint {
 
   /// The notice of a call with a good access token.
   static func notice(
-    _ call: Call, project: String, issuer: TokenIssuer, audience: String, now: UnixTime
+    _ call: Call, project: String, issuer: EmulatedTokenIssuer, audience: String, now: UnixTime
   ) throws(FCMError) -> ReceivedNotice {
     guard let bearer = call.credentials(scheme: "bearer"),
       case .success(let token) = issuer.read(bearer, audience: audience, now: now.seconds),
       token.scopes.contains(FCMTokenEndpoint.scope)
     else { throw .unauthenticated("The request has no valid access token.") }
-    guard project == ServiceAccount.projectID else {
+    guard project == FCMAccount.projectID else {
       throw FCMError(
         status: .forbidden, name: "PERMISSION_DENIED",
         message: "The service account has no access to the project.")

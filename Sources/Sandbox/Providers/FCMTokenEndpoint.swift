@@ -18,7 +18,7 @@ enum FCMTokenEndpoint {
   ///
   /// - Parameter audience: What `aud` has to equal: the token URL that the request came to.
   static func check(
-    _ call: Call, _ account: ServiceAccount?, audience: String, now: UnixTime
+    _ call: Call, _ account: FCMAccount?, audience: String, now: UnixTime
   ) throws(TokenRefusal) {
     guard call.hasContent(ofType: "application/x-www-form-urlencoded") else {
       throw .invalidRequest("The content type is not application/x-www-form-urlencoded.")
@@ -37,7 +37,7 @@ enum FCMTokenEndpoint {
   }
 
   private static func check(
-    _ assertion: String, _ account: ServiceAccount?, audience: String, now: Int64
+    _ assertion: String, _ account: FCMAccount?, audience: String, now: Int64
   ) throws(TokenRefusal) {
     let token: JWS.Compact
     let claims: JSONValue
@@ -51,7 +51,7 @@ enum FCMTokenEndpoint {
     guard let account, token.header["alg"] == "RS256", token.header["kid"] == .string(account.keyID),
       let signer = try? account.signer.get(), token.verify(with: signer.key.publicKey, algorithm: .RS256)
     else { throw invalidGrant("Invalid JWT Signature.") }
-    guard claims["iss"] == .string(ServiceAccount.clientEmail) else {
+    guard claims["iss"] == .string(FCMAccount.clientEmail) else {
       throw invalidGrant("Invalid grant: account not found.")
     }
     guard claims["aud"] == .string(audience) else { throw invalidGrant("Invalid JWT: wrong audience.") }

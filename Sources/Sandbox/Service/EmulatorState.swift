@@ -11,7 +11,7 @@ struct EmulatorState: Sendable {
   /// Which assertions were used.
   var replays = ReplayGuard()
   /// The service account that may send notices; nil until one was made.
-  var serviceAccount: ServiceAccount?
+  var serviceAccount: FCMAccount?
   /// The users that Sendbird knows, by the octets of their ids.
   var users: [[UInt8]: SendbirdUser] = [:]
   /// What Sendbird Desk knows.

@@ -12,11 +12,11 @@ struct NoticeService: Sendable {
   /// The receiver of web hooks.
   static let hookPath = "/_sandbox/hook"
 
-  let issuer: TokenIssuer
+  let issuer: EmulatedTokenIssuer
   /// What web hooks are signed with.
   let hookSecret: [UInt8]
 
-  init(issuer: TokenIssuer) {
+  init(issuer: EmulatedTokenIssuer) {
     self.issuer = issuer
     var generator = SystemRandomNumberGenerator()
     hookSecret = (0..<32).map { _ in generator.next() }
@@ -60,7 +60,7 @@ struct NoticeService: Sendable {
     return ending
   }
 
-  private func token(_ call: Call, baseURL: String, now: UnixTime, _ account: ServiceAccount?) -> Reply {
+  private func token(_ call: Call, baseURL: String, now: UnixTime, _ account: FCMAccount?) -> Reply {
     do throws(TokenRefusal) {
       try FCMTokenEndpoint.check(call, account, audience: baseURL + Self.tokenPath, now: now)
     } catch {
@@ -68,7 +68,7 @@ struct NoticeService: Sendable {
     }
     do {
       let token = try issuer.issue(
-        issuer: baseURL, audience: baseURL + Self.tokenPath, clientID: ServiceAccount.clientEmail,
+        issuer: baseURL, audience: baseURL + Self.tokenPath, clientID: FCMAccount.clientEmail,
         scopes: [FCMTokenEndpoint.scope], lifetime: FCMTokenEndpoint.lifetime, now: now.seconds)
       let content: JSONObject = [
         "access_token": .string(token), "expires_in": .number(JSONNumber(FCMTokenEndpoint.lifetime - 1)),

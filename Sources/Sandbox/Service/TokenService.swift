@@ -12,9 +12,9 @@ struct TokenService: Sendable {
 
   let configuration: EmulatorConfiguration
   let endpoint: TokenEndpoint
-  let issuer: TokenIssuer
+  let issuer: EmulatedTokenIssuer
 
-  init(_ configuration: EmulatorConfiguration, issuer: TokenIssuer) {
+  init(_ configuration: EmulatorConfiguration, issuer: EmulatedTokenIssuer) {
     self.configuration = configuration
     self.issuer = issuer
     endpoint = TokenEndpoint(configuration)

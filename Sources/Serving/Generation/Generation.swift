@@ -53,9 +53,10 @@ package final class Generation: Sendable {
   let upstream: TokenSource.Upstream
   /// The fields of a request that rules look at.
   package let ruleFields: [RuleField]
-  /// The desk of installations and their callers; nil if no app has any, or without a store key.
+  /// The callers that are installations; nil if no app has any, or without a store key.
   package let installations: InstallationCallers?
-  package let desk: InstallationDesk?
+  /// Enrols, finds and revokes installations; nil as `installations`.
+  package let installationService: InstallationService?
   /// Token by push, and dialogs; nil where no app has installations and no service is configured for GMS clients, or without a store key.
   package let push: TokenPush?
   /// SHA-256 of the operators' token.
@@ -73,12 +74,13 @@ package final class Generation: Sendable {
     self.configuration = configuration
     desks = runtime.desks.use(configuration)
     let terms = configuration.apps.compactMap { app in app.installations.map { (app.id, $0) } }
-    desk = terms.isEmpty ? nil : runtime.installations
-    installations = desk.map {
+    installationService = terms.isEmpty ? nil : runtime.installations
+    installations = installationService.map {
       InstallationCallers(directory: $0.directory, terms: Dictionary(uniqueKeysWithValues: terms))
     }
     push =
-      desk == nil && configuration.gms == nil ? nil : runtime.push?.tokenPush(configuration.notices)
+      installationService == nil && configuration.gms == nil
+      ? nil : runtime.push?.tokenPush(configuration.notices)
     authenticator = Authenticator(
       configuration, throttle: runtime.throttle, keys: runtime.keys, installations: installations)
     clientAddress = ClientAddress(
@@ -137,7 +139,7 @@ package struct Runtime: Sendable {
   /// Used allowances.
   package let ledger: AllowanceLedger
   /// Nil without a store key.
-  package let installations: InstallationDesk?
+  package let installations: InstallationService?
   /// The kill switch.
   package let stops: StopBoard
   /// Connections to remote policies.
@@ -160,7 +162,7 @@ package struct Runtime: Sendable {
   /// The parts as they are.
   package init(
     tokens: TokenSource, desks: ChatDesks, storeKind: String, storeHealth: StoreHealth,
-    ledger: AllowanceLedger, installations: InstallationDesk?, stops: StopBoard, remotes: RemotePolicies,
+    ledger: AllowanceLedger, installations: InstallationService?, stops: StopBoard, remotes: RemotePolicies,
     throttle: LoginThrottle, keys: KeySources, metrics: ServiceMetrics, callbacks: CallbackParts,
     appointments: AppointmentParts, push: PushParts? = nil, callbackTransport: any HTTPTransport
   ) {

@@ -37,7 +37,7 @@ struct APNsConnectionTests {
     let devices = try (0..<count).map { number in
       let digits = String(number, radix: 16)
       return try #require(
-        PushToken(String(repeating: "0", count: 64 - digits.utf8.count) + digits, platform: .apns))
+        DeviceAddress(String(repeating: "0", count: 64 - digits.utf8.count) + digits, platform: .apns))
     }
     return await withTaskGroup { group in
       for device in devices { group.addTask { await sender.send(notice, to: device, deadline: deadline) } }

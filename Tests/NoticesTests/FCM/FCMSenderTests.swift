@@ -76,7 +76,7 @@ import Testing
       request.url == Self.tokenURL ? .hold : .status(200)
     }
     let sender = try sender(network)
-    let (notice, device, deadline) = (try Notice.sample(), try PushToken.sample(.fcm), time.soon)
+    let (notice, device, deadline) = (try Notice.sample(), try DeviceAddress.sample(.fcm), time.soon)
     let verdicts = try await withThrowingTaskGroup { group in
       for _ in 1...50 {
         group.addTask { await sender.send(notice, to: device, deadline: deadline) }

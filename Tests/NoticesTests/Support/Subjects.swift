@@ -19,17 +19,17 @@ extension Notice {
   }
 }
 
-extension PushToken {
+extension DeviceAddress {
   /// A device of a platform.
-  static func sample(_ platform: PushPlatform) throws -> PushToken {
+  static func sample(_ platform: PushPlatform) throws -> DeviceAddress {
     let text = platform == .apns ? String(repeating: "ab", count: 32) : "device-token:1"
-    return try #require(PushToken(text, platform: platform))
+    return try #require(DeviceAddress(text, platform: platform))
   }
 }
 
 extension NoticeSender {
   /// The first try of a notice.
-  func send(_ notice: Notice, to device: PushToken, deadline: MonotonicTime) async -> NoticeVerdict {
+  func send(_ notice: Notice, to device: DeviceAddress, deadline: MonotonicTime) async -> NoticeVerdict {
     var posts = NoticePosts()
     return await send(notice, to: device, deadline: deadline, posts: &posts)
   }

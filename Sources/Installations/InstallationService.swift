@@ -24,7 +24,7 @@ package struct NewInstallation: Sendable {
 }
 
 /// All operations on installations. All state is in the store, so any instance may do any step.
-package struct InstallationDesk: Sendable {
+package struct InstallationService: Sendable {
   private let store: any InstallationStore
   package let directory: InstallationDirectory
   package let codes: InstallationCodes

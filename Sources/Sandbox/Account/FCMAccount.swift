@@ -3,7 +3,7 @@
 import JOSE
 
 /// A service account of the emulated Firebase project.
-struct ServiceAccount: Sendable {
+struct FCMAccount: Sendable {
   static let projectID = "callgate-sandbox"
   static let clientEmail = "callgate@sandbox.example"
 

@@ -7,7 +7,7 @@ import Platform
 /// Makes access tokens that carry the claims Talkdesk's carry, and reads them back at the Callback API.
 ///
 /// The key is made with the emulator and never leaves it: tokens end with the process that issued them.
-final class TokenIssuer: Sendable {
+final class EmulatedTokenIssuer: Sendable {
   /// The claims of a token that is ours and in time.
   struct Reading: Hashable, Sendable {
     /// The scopes it carries.

@@ -1,17 +1,7 @@
 // The name by which a provider knows a device.
 
-/// The service that carries a notice to a device.
-package enum PushPlatform: String, CaseIterable, Sendable {
-  /// Firebase Cloud Messaging.
-  case fcm
-  /// Apple Push Notification service.
-  case apns
-  /// The operator's own receiver.
-  case http
-}
-
 /// The name by which a provider knows a device. Who has it can push to the device, so it prints as `<redacted>`.
-package struct PushToken: Hashable, Sendable {
+package struct DeviceAddress: Hashable, Sendable {
   /// The most characters of a token.
   package static let longest = 4096
 
@@ -44,7 +34,7 @@ package struct PushToken: Hashable, Sendable {
   }
 }
 
-extension PushToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension DeviceAddress: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   package var description: String { "<redacted>" }
   package var debugDescription: String { "<redacted>" }
   package var customMirror: Mirror { Mirror(self, children: []) }

@@ -1,0 +1,17 @@
+// The providers of notices by their names: the one list of them.
+
+/// The service that carries a notice to a device.
+package enum PushPlatform: String, CaseIterable, Sendable {
+  /// Firebase Cloud Messaging.
+  case fcm
+  /// Apple Push Notification service.
+  case apns
+  /// The operator's own receiver.
+  case http
+
+  /// The names of all, for a sentence: `fcm, apns or http`.
+  package static let names: String = {
+    let all = allCases.map(\.rawValue)
+    return all.dropLast().joined(separator: ", ") + " or " + (all.last ?? "")
+  }()
+}

@@ -254,9 +254,13 @@ let package = Package(
     .target(
       name: "Certificates", dependencies: ["COpenSSL"], path: "Tests/Certificates", swiftSettings: strict),
     .target(
-      name: "TestSupport", dependencies: ["Gate", "HTTP", "JOSE", "JSON", "Platform", "Sealing", "Store"],
+      name: "TestSupport", dependencies: ["Gate", "HTTP", "JOSE", "JSON", "Platform", "Sealing"],
       path: "Tests/Support",
       exclude: ["http2_server.py"], swiftSettings: strict),
+    .target(
+      name: "StoreSupport",
+      dependencies: ["Gate", "JOSE", "Platform", "SQLiteStore", "Sealing", "Store", "TestSupport"],
+      path: "Tests/StoreSupport", swiftSettings: strict),
     .target(name: "CDisk", dependencies: ["CSQLite"], path: "Tests/Disk"),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: strict),
@@ -271,14 +275,16 @@ let package = Package(
       name: "StoreTests",
       dependencies: [
         "Store", "SQLiteStore", "PostgresStore", "DatabaseURL", "Gate", "JOSE", "Platform", "Sealing",
-        "TestSupport", "CDisk",
+        "StoreSupport", "TestSupport", "CDisk",
       ],
       swiftSettings: strict),
     .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "SealingTests", dependencies: ["Sealing", "JOSE"], swiftSettings: strict),
     .testTarget(
       name: "InstallationsTests",
-      dependencies: ["Installations", "API", "Gate", "JOSE", "Platform", "Sealing", "Store", "TestSupport"],
+      dependencies: [
+        "Installations", "API", "Gate", "JOSE", "Platform", "Sealing", "Store", "StoreSupport", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "AppointmentsTests",
@@ -318,7 +324,7 @@ let package = Package(
       name: "PushDeliveryTests",
       dependencies: [
         "PushDelivery", "API", "Configuration", "Gate", "HTTP", "JOSE", "JSON", "Metrics", "Notices",
-        "Platform", "Records", "Sealing", "Store", "TestSupport",
+        "Platform", "Records", "Sealing", "Store", "StoreSupport", "TestSupport",
       ],
       swiftSettings: strict),
     // Fixtures of more than one room's tests.
@@ -333,7 +339,7 @@ let package = Package(
       name: "DeliverySupport",
       dependencies: [
         "API", "Delivery", "Gate", "HTTP", "HTTPServer", "Platform", "Records", "Responses", "Store",
-        "TestSupport", "Tokens",
+        "StoreSupport", "TestSupport", "Tokens",
       ],
       path: "Tests/DeliverySupport", swiftSettings: strict),
     .testTarget(
@@ -362,14 +368,14 @@ let package = Package(
       name: "DecidingTests",
       dependencies: [
         "API", "Callers", "Configuration", "Deciding", "Gate", "HTTP", "JSON", "Platform", "Responses",
-        "RoomSupport", "Store", "TestSupport", "Tokens",
+        "RoomSupport", "Store", "StoreSupport", "TestSupport", "Tokens",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "DeliveryTests",
       dependencies: [
         "API", "Delivery", "DeliverySupport", "Gate", "HTTP", "HTTPServer", "Platform", "Records",
-        "Responses", "Store", "TestSupport", "Tokens",
+        "Responses", "Store", "StoreSupport", "TestSupport", "Tokens",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -378,7 +384,7 @@ let package = Package(
         "API", "Callbacks", "Callers", "Certificates", "Configuration", "Deciding", "Diagnosis", "Documents",
         "Gate", "HTTP", "JOSE", "JSON", "Platform", "RoomSupport", "Sandbox", "Sealing", "Store", "Stores",
         "Talkdesk",
-        "TestSupport", "Tokens", "Upstream",
+        "StoreSupport", "TestSupport", "Tokens", "Upstream",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -390,7 +396,7 @@ let package = Package(
         "HTTPServer", "Handling", "Installations", "JOSE", "JSON", "Metrics", "Notices", "Pages", "Platform",
         "PushDelivery", "Records", "Responses",
         "RoomSupport", "SQLiteStore", "Sandbox", "Sealing", "Serving", "Store", "Stores", "TLS", "Talkdesk",
-        "TestSupport", "Texts", "TicketHandlers", "Tokens", "Upstream",
+        "StoreSupport", "TestSupport", "Texts", "TicketHandlers", "Tokens", "Upstream",
       ], swiftSettings: strict),
     .testTarget(
       name: "SandboxTests",

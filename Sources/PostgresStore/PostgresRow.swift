@@ -1,7 +1,5 @@
 // Reads the columns of a row of PostgreSQL.
 
-import Gate
-import JOSE
 import Store
 
 /// A row of a result, its columns as text.
@@ -30,20 +28,11 @@ struct PostgresRow: Equatable {
   }
 
   func optionalInteger(_ column: Int) throws(PostgresFailure) -> Int64? { try optional(column) { Int64($0) } }
-  func optionalTime(_ column: Int) throws(PostgresFailure) -> Instant? {
-    try optionalInteger(column).map { Instant(nanosecondsSinceEpoch: $0) }
-  }
   func optionalID(_ column: Int) throws(PostgresFailure) -> StoreID? {
     try optional(column) { StoreID(hex: $0) }
   }
   func optionalBytes(_ column: Int) throws(PostgresFailure) -> [UInt8]? {
     try optional(column) { PostgresText.bytes($0) }
-  }
-  func optionalDigest(_ column: Int) throws(PostgresFailure) -> SHA256Digest? {
-    try optional(column) { PostgresText.bytes($0).flatMap { SHA256Digest($0) } }
-  }
-  func optionalWord<Word: RawRepresentable<String>>(_ column: Int) throws(PostgresFailure) -> Word? {
-    try optional(column) { Word(rawValue: $0) }
   }
 
   // MARK: Columns that always have a value
@@ -55,18 +44,9 @@ struct PostgresRow: Equatable {
 
   func text(_ column: Int) throws(PostgresFailure) -> String { try value(column) { $0 } }
   func integer(_ column: Int) throws(PostgresFailure) -> Int64 { try value(column) { Int64($0) } }
-  func time(_ column: Int) throws(PostgresFailure) -> Instant {
-    Instant(nanosecondsSinceEpoch: try integer(column))
-  }
   func id(_ column: Int) throws(PostgresFailure) -> StoreID { try value(column) { StoreID(hex: $0) } }
   func bytes(_ column: Int) throws(PostgresFailure) -> [UInt8] {
     try value(column) { PostgresText.bytes($0) }
-  }
-  func digest(_ column: Int) throws(PostgresFailure) -> SHA256Digest {
-    try value(column) { PostgresText.bytes($0).flatMap { SHA256Digest($0) } }
-  }
-  func word<Word: RawRepresentable<String>>(_ column: Int) throws(PostgresFailure) -> Word {
-    try value(column) { Word(rawValue: $0) }
   }
 
   /// Without the value, which may be a customer's.

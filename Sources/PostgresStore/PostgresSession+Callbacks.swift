@@ -1,6 +1,7 @@
 // How a PostgreSQL session reads, recovers and deletes callback records.
 
 package import Gate
+import JOSE
 import Platform
 package import Store
 
@@ -36,29 +37,6 @@ extension PostgresSession {
   /// Reads dedupe entries of an older release. Nobody writes these any more, so they need no lock.
   private func former(of places: [FormerPlace]) -> PostgresCommand {
     .prepared(PostgresStatements.formerPlaces, [PostgresText.array(places.map(\.name.hex))])
-  }
-
-  package func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {
-    var record: StoredCallback?
-    try use { connection throws(PostgresFailure) in
-      _ = try self.maker(connection)
-      let found = try connection.run(
-        [.prepared(PostgresStatements.callback, [id.id.hex])], within: Self.span)
-      record = try found[0].rows.first.map(PostgresCallbacks.row)?.record
-    }
-    return record.flatMap { $0.isOwned(by: callerID) ? $0 : nil }
-  }
-
-  package func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {
-    var records: [StoredCallback] = []
-    try use { connection throws(PostgresFailure) in
-      _ = try self.maker(connection)
-      let found = try connection.run(
-        [.prepared(PostgresStatements.list(query.status), [query.bound.hex, "\(query.limit)"])],
-        within: Self.span)
-      records = try found[0].rows.map(PostgresCallbacks.row).map(\.record)
-    }
-    return records
   }
 
   /// Begins a transaction with its mark, then locks and adds its rows.
@@ -197,6 +175,29 @@ extension PostgresSession {
 
   // MARK: Recovering
 
+  package func callbacks(_ query: AliasQuery) throws(StoreError) -> [StoredCallback] {
+    switch query {
+    case .name(let name):
+      try rows(CallbackStatements.alias, [.bytes(name.bytes)]).map(\.record)
+    case .numbers(let numbers):
+      try records(
+        PostgresStatements.aliasNumbers,
+        [PostgresText.array(quoting: numbers.map { PostgresText.bytea($0.bytes) }), "\(AliasQuery.most)"])
+    }
+  }
+
+  package func callbacks(_ ids: Set<CallbackID>) throws(StoreError) -> [StoredCallback] {
+    try records(PostgresStatements.callbacks, [PostgresText.array(ids.map(\.id.hex))])
+  }
+
+  private func records(
+    _ statement: PostgresStatement, _ parameters: [String?]
+  ) throws(StoreError) -> [StoredCallback] {
+    try read(.prepared(statement, parameters)) { rows throws(PostgresFailure) in
+      try rows.map { row throws(PostgresFailure) in try PostgresCallbacks.row(row).record }
+    }
+  }
+
   /// Tells the server that this store is open, unless it was told just now.
   func signalLife(_ connection: PostgresConnection, isDue: Bool = false) throws(PostgresFailure) {
     let now = clock.now
@@ -250,15 +251,13 @@ extension PostgresSession {
 
   // MARK: Forgetting
 
-  package func purge(_ table: CallbackTable, at now: Instant, most: Int) throws(StoreError) -> Int {
-    try purge(PostgresStatements.purge(table), upTo: now.nanosecondsSinceEpoch, most: most)
-  }
-
-  package func purgeInstances() throws(StoreError) {
+  /// In one round, whatever there is.
+  package func finishPurge(most: Int) throws(StoreError) -> Int {
     try use { connection throws(PostgresFailure) in
       _ = try connection.run(
         [.prepared(PostgresStatements.purgeInstances, []), .prepared(PostgresStatements.purgeMarks, [])],
         within: Self.span)
     }
+    return 0
   }
 }

@@ -5,12 +5,6 @@ import JOSE
 package import Store
 
 extension PostgresSession {
-  package func installation(_ id: InstallationID) throws(StoreError) -> Installation? {
-    try read(.prepared(PostgresStatements.installation, [id.id.hex])) { rows throws(PostgresFailure) in
-      try rows.first.map { row throws(PostgresFailure) in try row.entry() }
-    }
-  }
-
   package func enrolment(userCode: String, at now: Instant) throws(StoreError) -> Enrolment? {
     let command = PostgresCommand.prepared(
       PostgresStatements.enrolmentOfCode, [userCode, "\(now.nanosecondsSinceEpoch)"])
@@ -55,11 +49,12 @@ extension PostgresSession {
     if scope.userCode != nil { lock(1, []) }
     if let user = scope.user?.user { lock(2, Array("\(user.callerID)\0\(user.subject)".utf8)) }
     lock(3, scope.id.bytes)
+    commands.append(PostgresCommand(InstallationStatements.installation, [.id(scope.id.id)]))
+    let installation = commands.count - 1
     func read(_ statement: PostgresStatement, _ parameters: [String?]) -> Int {
       commands.append(.prepared(statement, parameters))
       return commands.count - 1
     }
-    let installation = read(PostgresStatements.installation, [scope.id.id.hex])
     let spent = read(PostgresStatements.spentID, [scope.id.id.hex])
     let request = scope.request.map {
       read(PostgresStatements.enrolment, [PostgresText.bytea($0.bytes)])
@@ -130,54 +125,6 @@ extension PostgresSession {
           PostgresText.array(uses.map { "\($0.value.nanosecondsSinceEpoch)" }),
         ])
     ) { _ in }
-  }
-
-  package func installations(subject: String) throws(StoreError) -> [InstallationID] {
-    let command = PostgresCommand.prepared(
-      PostgresStatements.installationsOfSubject, [subject, InstallationID(subject)?.id.hex])
-    return try read(command) { rows throws(PostgresFailure) in
-      try rows.map { row throws(PostgresFailure) in InstallationID(try row.id(0)) }
-    }
-  }
-
-  package func installations(_ query: InstallationQuery) throws(StoreError) -> InstallationPage {
-    let limit = "\(query.limit + 1)"
-    let entries: [InstallationEntry]
-    switch query.state {
-    case .active, .revoked:
-      let statement =
-        query.state == .active
-        ? PostgresStatements.activeInstallations : PostgresStatements.revokedInstallations
-      entries = try read(.prepared(statement, [query.after, limit])) { rows throws(PostgresFailure) in
-        try rows.map { row throws(PostgresFailure) in .installation(try row.entry()) }
-      }
-    case .pending, .approved, .denied:
-      let command = PostgresCommand.prepared(
-        PostgresStatements.enrolments,
-        [
-          PostgresText.array([query.state.rawValue]),
-          query.after.map { "\\x\($0)" } ?? "\\x",
-          query.state == .denied ? "0" : "\(query.now.nanosecondsSinceEpoch)", limit,
-        ])
-      entries = try read(command) { rows throws(PostgresFailure) in
-        try rows.map { row throws(PostgresFailure) in .enrolment(try row.entry()) }
-      }
-    }
-    return InstallationPage(cutting: entries, to: query.limit)
-  }
-
-  package func installationCounts(at now: Instant) throws(StoreError) -> InstallationCounts {
-    let command = PostgresCommand.prepared(
-      PostgresStatements.installationCounts, ["\(now.nanosecondsSinceEpoch)"])
-    let numbers = try read(command) { rows throws(PostgresFailure) in
-      try rows.prefix(1).map { row throws(PostgresFailure) in
-        try (0..<5).map { column throws(PostgresFailure) in Int(try row.integer(column)) }
-      }.first ?? [0, 0, 0, 0, 0]
-    }
-    return InstallationCounts([
-      .pending: numbers[0], .active: numbers[1] - numbers[2], .denied: numbers[3], .revoked: numbers[2],
-      .approved: numbers[4],
-    ])
   }
 
   package func purgeInstallations(at now: Instant, unusedSince unused: [String: Instant], most: Int)

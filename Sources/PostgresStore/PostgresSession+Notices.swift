@@ -23,7 +23,9 @@ extension PostgresSession {
           .prepared(PostgresStatements.lockOwnInstallation, [id, generation]),
           .prepared(PostgresStatements.lockName, ["4", "\(hash)"]),
           .prepared(PostgresStatements.usersOfName, [name, "\(since.nanosecondsSinceEpoch)", id]),
-          .prepared(PostgresStatements.device, [id, generation]),
+          PostgresCommand(
+            NoticeStatements.device,
+            [.id(device.installation.id.id), .integer(device.installation.generation)]),
         ], within: Self.span)
       guard let kept = found[2].rows.first else { return [] }
       let installation: Installation = try kept.entry()
@@ -33,7 +35,7 @@ extension PostgresSession {
         return []
       }
       let before = try found[5].rows.first.map { row throws(PostgresFailure) in
-        try StoredDevice(row: row, of: device.installation)
+        try row.read(NoticeStatements.device).of(device.installation)
       }
       registration = .registered(replaced: before.flatMap { $0.name == device.name ? nil : $0 })
       let put: [PostgresCommand] = [
@@ -64,14 +66,6 @@ extension PostgresSession {
           "\(device.installation.generation)",
         ]), .prepared(PostgresStatements.forgetOldNames, [id, "\(StoredDevice.mostNames)"]),
     ]
-  }
-
-  package func device(of installation: InstallationIdentity) throws(StoreError) -> StoredDevice? {
-    let command = PostgresCommand.prepared(
-      PostgresStatements.device, [installation.id.id.hex, "\(installation.generation)"])
-    return try read(command) { rows throws(PostgresFailure) in
-      try rows.first.map { row throws(PostgresFailure) in try StoredDevice(row: row, of: installation) }
-    }
   }
 
   package func removeDevice(of installation: InstallationIdentity) throws(StoreError) {
@@ -109,7 +103,9 @@ extension PostgresSession {
       let hash = Int32(truncatingIfNeeded: maker.id(of: claim.installation.id.bytes).low)
       return [
         .prepared(PostgresStatements.lockName, ["3", "\(hash)"]),
-        .prepared(PostgresStatements.lockOldClaims, [id, "\(max(most - 1, 0))"]),
+        PostgresCommand(
+          PostgresStatements.lockOldClaims,
+          [.id(claim.installation.id.id), .integer(Int64(max(most - 1, 0)))]),
       ]
     } then: {
       [
@@ -122,16 +118,6 @@ extension PostgresSession {
             claim.installation.column.map { "\($0)" },
           ]),
       ]
-    }
-  }
-
-  package func claim(_ id: SHA256Digest) throws(StoreError) -> ClaimStanding? {
-    try read(.prepared(PostgresStatements.claim, [PostgresText.bytea(id.bytes)])) {
-      rows throws(PostgresFailure) in
-      try rows.first.map { row throws(PostgresFailure) in
-        let claim = try StoredClaim(row: row)
-        return row[6] == ClaimState.live.rawValue ? .live(claim) : .over(claim)
-      }
     }
   }
 
@@ -156,18 +142,10 @@ extension PostgresSession {
 
   package func lapseClaims(at time: Instant, most: Int) throws(StoreError) -> [StoredClaim] {
     try lapse { _ in
-      [.prepared(PostgresStatements.lockOverdueClaims, ["\(time.nanosecondsSinceEpoch)", "\(most)"])]
+      [PostgresCommand(PostgresStatements.lockOverdueClaims, [.time(time), .integer(Int64(most))])]
     } then: {
       []
     }
-  }
-
-  package func purgeClaims(madeUpTo time: Int64, most: Int) throws(StoreError) -> Int {
-    try purge(PostgresStatements.purgeClaims, upTo: time, most: most)
-  }
-
-  package func purgeNames(usedUpTo time: Int64, most: Int) throws(StoreError) -> Int {
-    try purge(PostgresStatements.purgeNames, upTo: time, most: most)
   }
 
   /// Ends the claims that the last command of `locks` finds, and runs more commands in the same transaction.
@@ -178,7 +156,9 @@ extension PostgresSession {
     try once { connection, mark throws(PostgresFailure) in
       let commands = [.plain("BEGIN"), mark.command] + locks(try self.maker(connection))
       let found = try connection.run(commands, within: Self.span)
-      lapsed = try found[found.count - 1].rows.map(StoredClaim.init(row:))
+      lapsed = try found[found.count - 1].rows.map { row throws(PostgresFailure) in
+        try row.read(PostgresStatements.lockOldClaims).claim
+      }
       var writes: [PostgresCommand] = []
       if !lapsed.isEmpty {
         writes.append(
@@ -208,22 +188,5 @@ extension PostgresSession {
       return isFound ? [.prepared(statement, parameters)] : []
     }
     return isFound
-  }
-}
-
-extension StoredDevice {
-  fileprivate init(row: PostgresRow, of installation: InstallationIdentity) throws(PostgresFailure) {
-    self.init(
-      installation: installation, platform: try row.text(0), token: try row.text(1),
-      registered: try row.time(2))
-  }
-}
-
-extension StoredClaim {
-  fileprivate init(row: PostgresRow) throws(PostgresFailure) {
-    self.init(
-      id: try row.digest(0),
-      installation: InstallationIdentity(try row.id(1), column: try row.optionalInteger(7)),
-      appID: try row.text(2), created: try row.time(3), expires: try row.time(4), receipts: try row.bytes(5))
   }
 }

@@ -156,18 +156,38 @@ package final class PostgresSession: DatabaseSession {
     return states
   }
 
-  package func purge(at seconds: Int64, most: Int) throws(StoreError) -> Int {
-    try purge(PostgresStatements.purge, upTo: seconds, most: most)
+  // MARK: What every database takes
+
+  package func rows<Row>(_ query: Query<Row>, _ values: [ColumnValue]) throws(StoreError) -> [Row] {
+    try read(PostgresCommand(query, values)) { rows throws(PostgresFailure) in
+      try rows.map { row throws(PostgresFailure) in try row.read(query) }
+    }
   }
 
-  /// Deletes a bounded number of rows whose time is over.
-  func purge(_ statement: PostgresStatement, upTo time: Int64, most: Int) throws(StoreError) -> Int {
-    var removed = 0
-    try use { connection throws(PostgresFailure) in
-      removed = try connection.run([.prepared(statement, ["\(time)", "\(most)"])], within: Self.span)[0]
-        .changed
+  package func change(_ calls: [ChangeCall]) throws(StoreError) -> Int {
+    let commands = calls.map {
+      PostgresCommand.prepared(
+        PostgresStatement(name: "callgate_\($0.change.name)", sql: $0.change.withLocks),
+        $0.values.map(\.postgresText))
     }
-    return removed
+    var changed = 0
+    // Whether a COMMIT may have been sent that was not answered.
+    var isInDoubt = false
+    do throws(StoreError) {
+      try use { connection throws(PostgresFailure) in
+        _ = try self.maker(connection)
+        do throws(PostgresFailure) {
+          let found = try connection.run([.plain("BEGIN")] + commands + [.plain("COMMIT")], within: Self.span)
+          changed = found.dropFirst().dropLast().reduce(0) { $0 + $1.changed }
+        } catch {
+          isInDoubt = isInDoubt || error.leavesDoubt
+          throw error
+        }
+      }
+    } catch {
+      throw isInDoubt ? error.inDoubt : error
+    }
+    return changed
   }
 
   /// Rows of id, mark and count. A row without a mark was made for a lock, or is unused.
@@ -220,9 +240,9 @@ package final class PostgresSession: DatabaseSession {
   /// | what | twice |
   /// |---|---|
   /// | `updateAll` | never done twice: it looks for its mark first |
-  /// | `stop`, `resume` | an existing stop keeps its time; a removed one stays removed |
+  /// | `change` | an existing stop keeps its time; what is removed stays removed |
   /// | `recover` | an `unknown` record stays so; fewer are counted |
-  /// | `signalLife`, `endInstance`, `purge`, `settleDoubts` | has the same effect again |
+  /// | `signalLife`, `endInstance`, `settleDoubts` | has the same effect again |
   /// | `updateKeys` | reads the keys again, under their lock |
   func use(_ body: (PostgresConnection) throws(PostgresFailure) -> Void) throws(StoreError) {
     if connection == nil { try instance.route.check(at: clock.now) }

@@ -12,17 +12,6 @@ extension PostgresStatements {
 
   // MARK: Reading
 
-  static let callback = PostgresStatement(
-    name: "callgate_callback_read", sql: "SELECT \(columns()) FROM callgate_callback WHERE id = $1::uuid")
-  /// A page of records.
-  static func list(_ status: StoredCallback.Status?) -> PostgresStatement {
-    PostgresStatement(
-      name: "callgate_list_\(status?.rawValue ?? "all")",
-      sql: """
-        SELECT \(columns()) FROM callgate_callback WHERE \(CallbackQuery.condition(status))id < $1::uuid
-        ORDER BY id DESC LIMIT $2::bigint
-        """)
-  }
   /// With its record, in one statement: between two, another instance could settle it.
   static let keyStanding = PostgresStatement(
     name: "callgate_key_standing",
@@ -98,6 +87,8 @@ extension PostgresStatements {
 
   // MARK: Writing
 
+  /// Two instances with other clocks may take the same notice one after the other: the first row stays.
+  static let putNotices = PostgresStatement(name: "callgate_put_notices", sql: NoticeColumn.table.upsert)
   static let putCallbacks = PostgresStatement(
     name: "callgate_put_callbacks", sql: CallbackColumn.table.upsert)
   static let putKeys = PostgresStatement(
@@ -171,58 +162,8 @@ extension PostgresStatements {
   static let endInstance = PostgresStatement(
     name: "callgate_end_instance", sql: "DELETE FROM callgate_instance WHERE id = $1::bigint")
 
-  // MARK: Deleting: skips rows that others lock
+  // MARK: Forgetting
 
-  static func purge(_ table: CallbackTable) -> PostgresStatement {
-    switch table {
-    case .places: purgePlaces
-    case .keys: purgeKeys
-    case .codes: purgeCodes
-    case .contents: purgeContents
-    case .records: purgeCallbacks
-    }
-  }
-
-  private static let purgePlaces = PostgresStatement(
-    name: "callgate_purge_places",
-    sql: """
-      DELETE FROM callgate_callback_place WHERE id IN (
-        SELECT id FROM callgate_callback_place WHERE expires <= $1::bigint LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
-      """)
-  private static let purgeKeys = PostgresStatement(
-    name: "callgate_purge_keys",
-    sql: """
-      DELETE FROM callgate_callback_key WHERE id IN (
-        SELECT kept.id FROM callgate_callback_key AS kept WHERE kept.expires <= $1::bigint AND NOT EXISTS (
-          SELECT 1 FROM callgate_callback AS named WHERE named.id = kept.callback AND named.status IN ('scheduled', 'pending'))
-        LIMIT $2::bigint FOR UPDATE OF kept SKIP LOCKED)
-      """)
-  private static let purgeCodes = PostgresStatement(
-    name: "callgate_purge_codes",
-    sql: """
-      UPDATE callgate_callback SET verification_code = NULL, verification_key = NULL, verification_until = NULL
-      WHERE id IN (
-        SELECT id FROM callgate_callback
-        WHERE verification_key IS NOT NULL AND verification_until <= $1::bigint
-          AND status NOT IN ('scheduled', 'pending')
-        LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
-      """)
-  private static let purgeContents = PostgresStatement(
-    name: "callgate_purge_contents",
-    sql: """
-      UPDATE callgate_callback SET content = NULL, content_key = NULL, content_until = NULL
-      WHERE id IN (
-        SELECT id FROM callgate_callback
-        WHERE content_key IS NOT NULL AND content_until <= $1::bigint AND status NOT IN ('scheduled', 'pending')
-        LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
-      """)
-  private static let purgeCallbacks = PostgresStatement(
-    name: "callgate_purge_callbacks",
-    sql: """
-      DELETE FROM callgate_callback WHERE id IN (
-        SELECT id FROM callgate_callback WHERE expires <= $1::bigint AND status NOT IN ('scheduled', 'pending')
-        LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
-      """)
   /// Instances that have been gone for long, and left nothing.
   static let purgeInstances = PostgresStatement(
     name: "callgate_purge_instances",

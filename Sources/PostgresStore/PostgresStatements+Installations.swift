@@ -11,20 +11,11 @@ extension PostgresStatements {
 
   // MARK: Installations
 
-  static let installation = PostgresStatement(
-    name: "callgate_installation",
-    sql: "SELECT \(installationColumns) FROM callgate_installation WHERE id = $1::uuid")
   static let installationsOfUser = PostgresStatement(
     name: "callgate_installations_of_user",
     sql: """
       SELECT count(*) FROM callgate_installation
       WHERE subject = $1 AND caller = $2 AND app = $3 AND used >= $4::bigint AND revoked IS NULL AND id <> $5::uuid
-      """)
-  static let installationsOfSubject = PostgresStatement(
-    name: "callgate_installations_of_subject",
-    sql: """
-      SELECT id FROM callgate_installation WHERE subject = $1 AND revoked IS NULL
-      UNION SELECT id FROM callgate_installation WHERE id = $2::uuid AND subject IS NULL AND revoked IS NULL
       """)
   static let putInstallation = PostgresStatement(
     name: "callgate_put_installation", sql: InstallationColumn.table.upsert)
@@ -34,28 +25,7 @@ extension PostgresStatements {
       UPDATE callgate_installation AS kept SET used = new.used
       FROM unnest($1::uuid[], $2::bigint[]) AS new (id, used) WHERE kept.id = new.id AND kept.used < new.used
       """)
-  static let activeInstallations = list("active", "revoked IS NULL")
-  static let revokedInstallations = list("revoked", "revoked IS NOT NULL")
 
-  private static func list(_ name: String, _ condition: String) -> PostgresStatement {
-    PostgresStatement(
-      name: "callgate_list_installations_\(name)",
-      sql: """
-        SELECT \(installationColumns) FROM callgate_installation WHERE ($1::uuid IS NULL OR id > $1::uuid) AND \(condition)
-        ORDER BY id LIMIT $2::bigint
-        """)
-  }
-
-  static let installationCounts = PostgresStatement(
-    name: "callgate_installation_counts",
-    sql: """
-      SELECT
-        (SELECT count(*) FROM callgate_enrolment WHERE state = 'pending' AND expires > $1::bigint),
-        (SELECT count(*) FROM callgate_installation),
-        (SELECT count(*) FROM callgate_installation WHERE revoked IS NOT NULL),
-        (SELECT count(*) FROM callgate_enrolment WHERE state = 'denied'),
-        (SELECT count(*) FROM callgate_enrolment WHERE state = 'approved' AND expires > $1::bigint)
-      """)
   /// Forgets the oldest revoked installations of a user, but those whose id an operator has approved.
   static let forgetRevoked = PostgresStatement(
     name: "callgate_forget_revoked",
@@ -108,12 +78,6 @@ extension PostgresStatements {
     name: "callgate_end_enrolments",
     sql: """
       UPDATE callgate_enrolment SET state = 'ended' WHERE installation = $1::uuid AND state IN ('pending', 'approved')
-      """)
-  static let enrolments = PostgresStatement(
-    name: "callgate_list_enrolments",
-    sql: """
-      SELECT \(enrolmentColumns) FROM callgate_enrolment
-      WHERE state = ANY ($1::text[]) AND id > $2::bytea AND expires > $3::bigint ORDER BY id LIMIT $4::bigint
       """)
   static let purgeEnrolments = PostgresStatement(
     name: "callgate_purge_enrolments",

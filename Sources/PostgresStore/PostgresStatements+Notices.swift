@@ -1,14 +1,10 @@
 // The SQL statements for devices and claims in PostgreSQL.
 
+import Store
+
 extension PostgresStatements {
   // MARK: Devices
 
-  static let device = PostgresStatement(
-    name: "callgate_device",
-    sql: """
-      SELECT platform, token, registered FROM callgate_device JOIN callgate_installation ON id = installation
-      WHERE installation = $1::uuid AND generation = $2::bigint
-      """)
   /// The lock waits for a transaction that revokes the installation, and keeps one from beginning: that one then finds the device.
   static let lockOwnInstallation = PostgresStatement(
     name: "callgate_lock_own_installation",
@@ -51,12 +47,6 @@ extension PostgresStatements {
   static let freeNames = PostgresStatement(
     name: "callgate_free_names",
     sql: "DELETE FROM callgate_hook_name WHERE holder = $1::uuid AND holder_generation = $2::bigint")
-  static let purgeNames = PostgresStatement(
-    name: "callgate_purge_names",
-    sql: """
-      DELETE FROM callgate_hook_name WHERE name IN (
-        SELECT name FROM callgate_hook_name WHERE last <= $1::bigint LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
-      """)
   static let lockSameDevice = PostgresStatement(
     name: "callgate_lock_same_device",
     sql: """
@@ -80,13 +70,6 @@ extension PostgresStatements {
 
   // MARK: Claims
 
-  private static let columns = """
-    id, installation, app, created, expires, receipts, state, coalesce(generation, (
-      SELECT generation FROM callgate_installation AS kept WHERE kept.id = callgate_claim.installation))
-    """
-
-  static let claim = PostgresStatement(
-    name: "callgate_claim", sql: "SELECT \(columns) FROM callgate_claim WHERE id = $1::bytea")
   static let putClaim = PostgresStatement(
     name: "callgate_put_claim",
     sql: """
@@ -103,18 +86,12 @@ extension PostgresStatements {
       FOR UPDATE
       """)
   /// Others hold a claim only to end it, so what is held is passed over.
-  static let lockOldClaims = PostgresStatement(
-    name: "callgate_lock_old_claims",
-    sql: """
-      SELECT \(columns) FROM callgate_claim WHERE installation = $1::uuid AND state = 'live'
-      ORDER BY created DESC OFFSET $2::bigint FOR UPDATE SKIP LOCKED
-      """)
-  static let lockOverdueClaims = PostgresStatement(
-    name: "callgate_lock_overdue_claims",
-    sql: """
-      SELECT \(columns) FROM callgate_claim WHERE state = 'live' AND expires <= $1::bigint
-      ORDER BY expires LIMIT $2::bigint FOR UPDATE SKIP LOCKED
-      """)
+  static let lockOldClaims = NoticeStatements.claims(
+    "lock_old_claims",
+    "installation = $1 AND state = 'live' ORDER BY created DESC OFFSET $2 FOR UPDATE SKIP LOCKED")
+  static let lockOverdueClaims = NoticeStatements.claims(
+    "lock_overdue_claims", "state = 'live' AND expires <= $1 ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED"
+  )
   static let endClaims = PostgresStatement(
     name: "callgate_end_claims",
     sql: "UPDATE callgate_claim SET state = $2, receipts = '' WHERE id = ANY ($1::bytea[]) AND state = 'live'"
@@ -125,11 +102,5 @@ extension PostgresStatements {
       DELETE FROM callgate_claim WHERE id IN (
         SELECT id FROM callgate_claim WHERE installation = $1::uuid AND state <> 'live'
         ORDER BY created DESC OFFSET $2::bigint FOR UPDATE SKIP LOCKED)
-      """)
-  static let purgeClaims = PostgresStatement(
-    name: "callgate_purge_claims",
-    sql: """
-      DELETE FROM callgate_claim WHERE id IN (
-        SELECT id FROM callgate_claim WHERE created <= $1::bigint LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
       """)
 }

@@ -22,13 +22,6 @@ enum PostgresStatements {
   static let read = PostgresStatement(
     name: "callgate_read",
     sql: "SELECT id, mark, used FROM callgate_allowance WHERE id = ANY($1::uuid[])")
-  /// Skips rows that others lock, so that it never waits for a lock while it has some.
-  static let purge = PostgresStatement(
-    name: "callgate_purge",
-    sql: """
-      DELETE FROM callgate_allowance WHERE id IN (
-        SELECT id FROM callgate_allowance WHERE expires <= $1::bigint LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
-      """)
   /// Microseconds since the epoch by the server's clock.
   static let time = PostgresStatement(
     name: "callgate_time", sql: "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")

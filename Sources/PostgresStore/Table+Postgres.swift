@@ -32,16 +32,19 @@ extension Table {
     let rows = entries.map { values(of: $0) }
     return types.indices.map { column in
       switch types[column] {
-      case .integer, .small, .id: PostgresText.array(rows.map { Self.text($0[column]) ?? "NULL" })
-      case .text, .bytes: PostgresText.array(quoting: rows.map { Self.text($0[column]) })
+      case .integer, .small, .id: PostgresText.array(rows.map { $0[column].postgresText ?? "NULL" })
+      case .text, .bytes: PostgresText.array(quoting: rows.map { $0[column].postgresText })
       case .words:
-        PostgresText.array(quoting: rows.map { Self.text($0[column])?.replacing("\0", with: "\u{FFFD}") })
+        PostgresText.array(quoting: rows.map { $0[column].postgresText?.replacing("\0", with: "\u{FFFD}") })
       }
     }
   }
+}
 
-  private static func text(_ value: ColumnValue) -> String? {
-    switch value {
+extension ColumnValue {
+  /// As the server reads it; nil for NULL.
+  var postgresText: String? {
+    switch self {
     case .integer(let number): "\(number)"
     case .text(let text): text
     case .bytes(let bytes): PostgresText.bytea(bytes)
@@ -51,17 +54,33 @@ extension Table {
   }
 }
 
+extension PostgresCommand {
+  /// A query with its parameters.
+  init<Row>(_ query: Query<Row>, _ values: [ColumnValue]) {
+    self = .prepared(
+      PostgresStatement(name: "callgate_\(query.name)", sql: query.sql), values.map(\.postgresText))
+  }
+}
+
 extension PostgresRow {
   /// A row of a table, from the first column of this row on.
   func entry<Entry: TableEntry>() throws(PostgresFailure) -> Entry {
-    let types = Entry.Column.table.types
+    try read(Entry.Column.table.types) { row throws(UnreadableValue) in try row.entry() }
+  }
+
+  /// What a query reads from the row.
+  func read<Row>(_ query: Query<Row>) throws(PostgresFailure) -> Row { try read(query.types, query.read) }
+
+  private func read<Value>(
+    _ types: [ColumnType], _ body: (ResultRow) throws(UnreadableValue) -> Value
+  ) throws(PostgresFailure) -> Value {
     var values: [ColumnValue] = []
     values.reserveCapacity(types.count)
     for (column, type) in types.enumerated() {
       values.append(try optional(column) { Self.value($0, type) } ?? .null)
     }
     do throws(UnreadableValue) {
-      return try Entry(TableRow(values))
+      return try body(ResultRow(values))
     } catch {
       throw Self.unreadable(error.column)
     }

@@ -16,11 +16,6 @@ struct SQLiteCallbacks {
   private static let table = CallbackColumn.table
   private static let columns = table.list
 
-  /// The statement for a page of records.
-  private static func list(_ status: StoredCallback.Status?) -> String {
-    "SELECT \(columns) FROM callgate_callback WHERE \(CallbackQuery.condition(status))id < ? ORDER BY id DESC LIMIT ?"
-  }
-
   /// The SQL of each statement.
   private enum SQL {
     static let readRow = "SELECT \(columns) FROM callgate_callback WHERE id = ?"
@@ -63,42 +58,14 @@ struct SQLiteCallbacks {
       WHERE status = 'scheduled' AND caller = ? AND coalesce(subject, caller) = ?
         AND (installation = ?3 AND generation = ?4 OR notifies = ?3 AND notifies_generation = ?4)
       """
-    static let withoutOrigin = """
-      SELECT \(columns) FROM callgate_callback WHERE due IS NOT NULL AND generation IS NULL LIMIT ?
-      """
-    static let due = """
-      SELECT \(columns) FROM callgate_callback WHERE due IS NOT NULL AND due <= ? ORDER BY due LIMIT ?
-      """
-    static let appointments = """
-      SELECT \(columns) FROM callgate_callback
-      WHERE status = 'scheduled' AND caller = ? AND coalesce(subject, caller) = ? ORDER BY at, id LIMIT ?
-      """
-    static let slots = """
-      SELECT slot, count(*) FROM callgate_callback WHERE slot IS NOT NULL AND slot BETWEEN ? AND ? GROUP BY slot
-      """
-    static let alias = "SELECT \(columns) FROM callgate_callback WHERE alias IS NOT NULL AND alias = ?"
-    static let aliasNumber = """
-      SELECT \(columns) FROM callgate_callback WHERE alias_number IS NOT NULL AND alias_number = ?
-      ORDER BY id DESC LIMIT ?
-      """
-    static let counts = """
-      SELECT (SELECT count(*) FROM callgate_callback WHERE due IS NOT NULL),
-        (SELECT count(*) FROM callgate_callback WHERE status = 'pending' AND at IS NOT NULL),
-        (SELECT count(*) FROM callgate_callback WHERE due IS NOT NULL AND due < ?)
-      """
   }
 
   /// All statements, for a test of SQLite's query plans.
-  static let allSQL =
-    [
-      SQL.readRow, SQL.readKey, SQL.readPlace, SQL.putRow, SQL.putKey, SQL.putPlace, SQL.putNotice,
-      SQL.removeRow,
-      SQL.removeKey,
-      SQL.removePlace, SQL.pending, SQL.late, SQL.slot, SQL.number, SQL.due, SQL.appointments, SQL.slots,
-      SQL.counts, SQL.alias, SQL.aliasNumber, SQL.living, SQL.ofInstallation, SQL.withoutOrigin,
-      SQLiteSession.dueQuestions,
-      SQLiteSession.dueNews, list(nil),
-    ] + StoredCallback.Status.allCases.map(list)
+  static let allSQL = [
+    SQL.readRow, SQL.readKey, SQL.readPlace, SQL.putRow, SQL.putKey, SQL.putPlace, SQL.putNotice,
+    SQL.removeRow, SQL.removeKey, SQL.removePlace, SQL.pending, SQL.late, SQL.slot, SQL.number, SQL.living,
+    SQL.ofInstallation, SQLiteSession.ofAliasNumber.sql,
+  ]
 
   init(_ connection: SQLiteConnection) throws(StoreError) {
     readRow = try SQLiteStatement(connection, SQL.readRow)
@@ -124,17 +91,6 @@ struct SQLiteCallbacks {
     var found: CallbackBook.Row?
     try readRow.run([.bytes(id.id.bytes)]) { found = Self.row($0) }
     return found
-  }
-
-  /// A page of records; seldom asked for, so prepared when it is.
-  static func records(
-    _ query: CallbackQuery, _ connection: SQLiteConnection
-  ) throws(StoreError) -> [StoredCallback] {
-    var records: [StoredCallback] = []
-    try SQLiteStatement(connection, list(query.status)).run([
-      .bytes(query.bound.bytes), .integer(Int64(query.limit)),
-    ]) { if let row = row($0) { records.append(row.record) } }
-    return records
   }
 
   /// Adds a key and its record to a book.
@@ -282,79 +238,5 @@ struct SQLiteCallbacks {
       if let id = row.id(0) { ids.append(CallbackID(id)) }
     }
     return ids
-  }
-}
-
-// MARK: Appointments, prepared when they are asked for
-
-extension SQLiteCallbacks {
-  static func due(
-    at time: Instant, most: Int, _ connection: SQLiteConnection
-  ) throws(StoreError) -> [DueAppointment] {
-    var due: [DueAppointment] = []
-    try SQLiteStatement(connection, SQL.due).run([
-      .integer(time.nanosecondsSinceEpoch), .integer(Int64(most)),
-    ]) { if let appointment = row($0)?.dueAppointment { due.append(appointment) } }
-    return due
-  }
-
-  static func withoutOrigin(
-    most: Int, _ connection: SQLiteConnection
-  ) throws(StoreError) -> [DueAppointment] {
-    var found: [DueAppointment] = []
-    try SQLiteStatement(connection, SQL.withoutOrigin).run([.integer(Int64(most))]) {
-      if let appointment = row($0)?.dueAppointment { found.append(appointment) }
-    }
-    return found
-  }
-
-  static func appointments(
-    of callerID: String, subject: String, most: Int, _ connection: SQLiteConnection
-  ) throws(StoreError) -> [StoredCallback] {
-    var records: [StoredCallback] = []
-    try SQLiteStatement(connection, SQL.appointments).run([
-      .text(callerID), .text(subject), .integer(Int64(most)),
-    ]) { if let row = row($0) { records.append(row.record) } }
-    return records
-  }
-
-  static func records(
-    _ query: AliasQuery, _ connection: SQLiteConnection
-  ) throws(StoreError) -> [StoredCallback] {
-    var records: [StoredCallback] = []
-    switch query {
-    case .name(let name):
-      try SQLiteStatement(connection, SQL.alias).run([.bytes(name.bytes)]) {
-        if let row = row($0) { records.append(row.record) }
-      }
-    case .numbers(let numbers):
-      for number in numbers {
-        try SQLiteStatement(connection, SQL.aliasNumber).run([
-          .bytes(number.bytes), .integer(Int64(AliasQuery.most)),
-        ]) { if let row = row($0) { records.append(row.record) } }
-      }
-    }
-    return Array(records.sorted { $0.id > $1.id }.prefix(AliasQuery.most))
-  }
-
-  static func takenPlaces(
-    in slots: ClosedRange<Int64>, _ connection: SQLiteConnection
-  ) throws(StoreError) -> [Int64: Int] {
-    var taken: [Int64: Int] = [:]
-    try SQLiteStatement(connection, SQL.slots).run([.integer(slots.lowerBound), .integer(slots.upperBound)]) {
-      taken[$0.integer(0)] = Int($0.integer(1))
-    }
-    return taken
-  }
-
-  static func counts(
-    dueBefore time: Instant, _ connection: SQLiteConnection
-  ) throws(StoreError) -> AppointmentCounts {
-    var counts = AppointmentCounts()
-    try SQLiteStatement(connection, SQL.counts).run([.integer(time.nanosecondsSinceEpoch)]) {
-      counts = AppointmentCounts(
-        scheduled: Int($0.integer(0)), pending: Int($0.integer(1)), overdue: Int($0.integer(2)))
-    }
-    return counts
   }
 }

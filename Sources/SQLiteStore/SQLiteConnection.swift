@@ -1,4 +1,4 @@
-// A connection to one SQLite file.
+// A connection to one SQLite database.
 
 import CSQLite
 import Glibc
@@ -40,6 +40,15 @@ final class SQLiteConnection {
       "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = \(logPages)",
       "journal_size_limit = \(6144 * logPages)",
     ] {
+      try execute("PRAGMA \(pragma)")
+    }
+  }
+
+  /// Makes a database in memory. Nothing of it comes to a disk, neither what is sorted nor what a transaction would roll back, and
+  /// `incremental_vacuum` gives its memory back.
+  convenience init() throws(StoreError) {
+    try self.init(":memory:", ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
+    for pragma in ["auto_vacuum = INCREMENTAL", "temp_store = MEMORY", "journal_mode = MEMORY"] {
       try execute("PRAGMA \(pragma)")
     }
   }

@@ -1,9 +1,13 @@
 // How an SQLite session reads, recovers and deletes callback records.
 
 package import Gate
+import JOSE
 package import Store
 
 extension SQLiteSession {
+  static let ofAliasNumber = CallbackStatements.Records(
+    "alias_number", where: "alias_number IS NOT NULL AND alias_number = $1 ORDER BY id DESC LIMIT $2")
+
   package func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding {
     var book = CallbackBook()
     var names: CallbackNames?
@@ -25,21 +29,6 @@ extension SQLiteSession {
     return book.standing(of: names, at: now)
   }
 
-  package func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {
-    var record: StoredCallback?
-    try use { open throws(StoreError) in record = try open.prepared().callbacks.row(id)?.record }
-    return record.flatMap { $0.isOwned(by: callerID) ? $0 : nil }
-  }
-
-  package func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {
-    var records: [StoredCallback] = []
-    try use { open throws(StoreError) in
-      _ = try open.prepared()
-      records = try SQLiteCallbacks.records(query, open.connection)
-    }
-    return records
-  }
-
   package func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError)
     -> RecoveredRecords
   {
@@ -47,7 +36,7 @@ extension SQLiteSession {
     var hasLate = false
     try use { open throws(StoreError) in
       let callbacks = try open.prepared().callbacks
-      try instance.stayAlive(path)
+      try stayAlive()
       gone = []
       for other in try callbacks.pendingInstances() {
         // A number is never taken again: an instance that is gone now is gone for good.
@@ -79,38 +68,17 @@ extension SQLiteSession {
     return recovered
   }
 
-  // MARK: Appointments
-
-  package func dueAppointments(at time: Instant, most: Int) throws(StoreError) -> [DueAppointment] {
-    try read { connection throws(StoreError) in
-      try SQLiteCallbacks.due(at: time, most: most, connection)
-    }
-  }
-
-  package func appointmentsWithoutOrigin(most: Int) throws(StoreError) -> [DueAppointment] {
-    try read { connection throws(StoreError) in try SQLiteCallbacks.withoutOrigin(most: most, connection) }
-  }
-
-  package func scheduledAppointment(_ id: CallbackID) throws(StoreError) -> DueAppointment? {
-    var found: DueAppointment?
-    try use { open throws(StoreError) in found = try open.prepared().callbacks.row(id)?.dueAppointment }
-    return found
-  }
-
-  package func appointments(of callerID: String, subject: String, most: Int) throws(StoreError)
-    -> [StoredCallback]
-  {
-    try read { connection throws(StoreError) in
-      try SQLiteCallbacks.appointments(of: callerID, subject: subject, most: most, connection)
-    }
-  }
-
   package func callbacks(_ query: AliasQuery) throws(StoreError) -> [StoredCallback] {
-    try read { connection throws(StoreError) in try SQLiteCallbacks.records(query, connection) }
-  }
-
-  package func takenPlaces(in slots: ClosedRange<Int64>) throws(StoreError) -> [Int64: Int] {
-    try read { connection throws(StoreError) in try SQLiteCallbacks.takenPlaces(in: slots, connection) }
+    var records: [StoredCallback] = []
+    switch query {
+    case .name(let name): records = try rows(CallbackStatements.alias, [.bytes(name.bytes)]).map(\.record)
+    case .numbers(let numbers):
+      for number in numbers {
+        records += try rows(Self.ofAliasNumber, [.bytes(number.bytes), .integer(Int64(AliasQuery.most))])
+          .map(\.record)
+      }
+    }
+    return Array(records.sorted { $0.id > $1.id }.prefix(AliasQuery.most))
   }
 
   package func callbacks(_ ids: Set<CallbackID>) throws(StoreError) -> [StoredCallback] {
@@ -121,74 +89,5 @@ extension SQLiteSession {
       for id in ids { if let row = try callbacks.row(id) { records.append(row.record) } }
     }
     return records
-  }
-
-  package func appointmentCounts(dueBefore time: Instant) throws(StoreError) -> AppointmentCounts {
-    try read { connection throws(StoreError) in try SQLiteCallbacks.counts(dueBefore: time, connection) }
-  }
-
-  private func read<Result>(
-    _ body: (SQLiteConnection) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    var result: Result?
-    try use { open throws(StoreError) in
-      _ = try open.prepared()
-      result = try body(open.connection)
-    }
-    guard let result else { preconditionFailure("the transaction succeeded without running its body") }
-    return result
-  }
-
-  // MARK: Forgetting
-
-  /// The statement that deletes a bounded number of expired rows of one table.
-  static func purge(_ table: CallbackTable) -> String {
-    switch table {
-    case .places:
-      """
-      DELETE FROM callgate_callback_place WHERE id IN (
-        SELECT id FROM callgate_callback_place WHERE expires <= ? LIMIT ?)
-      """
-    case .keys:
-      """
-      DELETE FROM callgate_callback_key WHERE id IN (
-        SELECT kept.id FROM callgate_callback_key AS kept WHERE kept.expires <= ? AND NOT EXISTS (
-          SELECT 1 FROM callgate_callback WHERE id = kept.callback AND status IN ('scheduled', 'pending')) LIMIT ?)
-      """
-    case .codes:
-      """
-      UPDATE callgate_callback SET verification_code = NULL, verification_key = NULL, verification_until = NULL
-      WHERE id IN (
-        SELECT id FROM callgate_callback
-        WHERE verification_key IS NOT NULL AND verification_until <= ? AND status NOT IN ('scheduled', 'pending')
-        LIMIT ?)
-      """
-    case .contents:
-      """
-      UPDATE callgate_callback SET content = NULL, content_key = NULL, content_until = NULL
-      WHERE id IN (
-        SELECT id FROM callgate_callback
-        WHERE content_key IS NOT NULL AND content_until <= ? AND status NOT IN ('scheduled', 'pending') LIMIT ?)
-      """
-    case .records:
-      """
-      DELETE FROM callgate_callback WHERE id IN (
-        SELECT id FROM callgate_callback WHERE expires <= ? AND status NOT IN ('scheduled', 'pending') LIMIT ?)
-      """
-    }
-  }
-
-  /// Deletes a bounded number of expired rows of one table.
-  package func purge(_ table: CallbackTable, at now: Instant, most: Int) throws(StoreError) -> Int {
-    var removed = 0
-    try transaction { open throws(StoreError) in
-      _ = try open.prepared()
-      try SQLiteStatement(open.connection, Self.purge(table)).run([
-        .integer(now.nanosecondsSinceEpoch), .integer(Int64(most)),
-      ])
-      removed = open.connection.changes
-      return removed > 0
-    }
-    return removed
   }
 }

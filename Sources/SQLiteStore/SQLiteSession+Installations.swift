@@ -30,14 +30,6 @@ extension SQLiteSession {
     WHERE id IN (\(unused)) AND coalesce(operator_deliveries, 1) > 0
     """
 
-  package func installation(_ id: InstallationID) throws(StoreError) -> Installation? {
-    var found: Installation?
-    try use { open throws(StoreError) in
-      try open.prepared().installation.run([.bytes(id.bytes)]) { found = $0.entry() }
-    }
-    return found
-  }
-
   package func enrolment(userCode: String, at now: Instant) throws(StoreError) -> Enrolment? {
     var found: Enrolment?
     try use { open throws(StoreError) in
@@ -55,10 +47,10 @@ extension SQLiteSession {
     var result: Result?
     var ended: [EndedAppointment] = []
     try transaction { open throws(StoreError) in
-      let statements = try open.prepared()
+      let callbacks = try open.prepared().callbacks
       let time = ColumnValue.integer(now.nanosecondsSinceEpoch)
       var view = InstallationView()
-      try statements.installation.run([.bytes(scope.id.bytes)]) { view.installation = $0.entry() }
+      view.installation = try open.rows(InstallationStatements.installation, [.bytes(scope.id.bytes)]).first
       try SQLiteStatement(open.connection, "SELECT 1 FROM callgate_spent_id WHERE id = ?").run([
         .bytes(scope.id.bytes)
       ]) { _ in view.isIDSpent = true }
@@ -120,7 +112,7 @@ extension SQLiteSession {
       }
       ended = []
       if let succession = change.succession(of: view) {
-        ended = try statements.callbacks.succeed(succession, at: now, open.connection)
+        ended = try callbacks.succeed(succession, at: now, open.connection)
       }
       if let owner = change.crowds(view) {
         try SQLiteStatement(open.connection, Self.forgetRevoked).run([
@@ -141,91 +133,6 @@ extension SQLiteSession {
       for (id, time) in uses { try touch.run([.integer(time.nanosecondsSinceEpoch), .bytes(id.bytes)]) }
       return true
     }
-  }
-
-  package func installations(subject: String) throws(StoreError) -> [InstallationID] {
-    var found: [InstallationID] = []
-    try use { open throws(StoreError) in
-      _ = try open.prepared()
-      found = []
-      let row: (SQLiteRow) -> Void = { row in
-        if let id = row.id(0) { found.append(InstallationID(id)) }
-      }
-      try SQLiteStatement(
-        open.connection, "SELECT id FROM callgate_installation WHERE subject = ? AND revoked IS NULL"
-      ).run([.text(subject)], row: row)
-      if let id = InstallationID(subject) {
-        try SQLiteStatement(
-          open.connection,
-          "SELECT id FROM callgate_installation WHERE id = ? AND subject IS NULL AND revoked IS NULL"
-        ).run([.bytes(id.bytes)], row: row)
-      }
-    }
-    return found
-  }
-
-  package func installations(_ query: InstallationQuery) throws(StoreError) -> InstallationPage {
-    var entries: [InstallationEntry] = []
-    let after = query.after.flatMap { Hex.decode($0) } ?? []
-    try use { open throws(StoreError) in
-      _ = try open.prepared()
-      entries = []
-      let limit = ColumnValue.integer(Int64(query.limit) + 1)
-      switch query.state {
-      case .active, .revoked:
-        try SQLiteStatement(
-          open.connection,
-          """
-          SELECT \(InstallationColumn.table.list) FROM callgate_installation
-          WHERE id > ? AND revoked IS \(query.state == .active ? "NULL" : "NOT NULL") ORDER BY id LIMIT ?
-          """
-        ).run([.bytes(after), limit]) { row in
-          if let installation: Installation = row.entry() { entries.append(.installation(installation)) }
-        }
-      case .pending, .approved, .denied:
-        let isLive = query.state == .denied ? "" : " AND expires > \(query.now.nanosecondsSinceEpoch)"
-        let condition = "state = '\(query.state.rawValue)'\(isLive)"
-        try SQLiteStatement(
-          open.connection,
-          """
-          SELECT \(EnrolmentColumn.table.list) FROM callgate_enrolment
-          WHERE id > ? AND \(condition) ORDER BY id LIMIT ?
-          """
-        ).run([.bytes(after), limit]) { row in
-          if let enrolment: Enrolment = row.entry() { entries.append(.enrolment(enrolment)) }
-        }
-      }
-    }
-    return InstallationPage(cutting: entries, to: query.limit)
-  }
-
-  package func installationCounts(at now: Instant) throws(StoreError) -> InstallationCounts {
-    var counts = InstallationCounts()
-    try use { open throws(StoreError) in
-      _ = try open.prepared()
-      var all = 0
-      var revoked = 0
-      // Both from an index alone.
-      try SQLiteStatement(open.connection, "SELECT count(*) FROM callgate_installation").run {
-        all = Int($0.integer(0))
-      }
-      try SQLiteStatement(
-        open.connection, "SELECT count(*) FROM callgate_installation WHERE revoked IS NOT NULL"
-      ).run { revoked = Int($0.integer(0)) }
-      counts = InstallationCounts([.active: all - revoked, .revoked: revoked])
-      try SQLiteStatement(
-        open.connection,
-        """
-        SELECT state, count(*) FROM callgate_enrolment
-        WHERE state = 'denied' OR (state IN ('pending', 'approved') AND expires > ?) GROUP BY 1
-        """
-      ).run([.integer(now.nanosecondsSinceEpoch)]) { row in
-        if let state = InstallationQuery.State(rawValue: row.text(0)) {
-          counts.counts[state] = Int(row.integer(1))
-        }
-      }
-    }
-    return counts
   }
 
   package func purgeInstallations(at now: Instant, unusedSince unused: [String: Instant], most: Int)

@@ -5,10 +5,7 @@ package import Sealing
 package import Store
 
 extension SQLiteSession {
-  /// The keys in use, of a file that another process may have open.
-  package func keys() throws(StoreError) -> [KeyInUse] {
-    try Self.keys(try SQLiteConnection(reading: path, vfs: vfs))
-  }
+  package func keys() throws(StoreError) -> [KeyInUse] { try inspecting(Self.keys) }
 
   package func updateKeys(at now: Instant, _ judge: ([KeyInUse]) -> KeyRuling) throws(StoreError) -> KeyRuling
   {

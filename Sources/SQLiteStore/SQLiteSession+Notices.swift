@@ -32,8 +32,7 @@ extension SQLiteSession {
     try transaction { open throws(StoreError) in
       registration = .ended
       let id = ColumnValue.bytes(device.installation.id.bytes)
-      var installation: Installation?
-      try open.prepared().installation.run([id]) { installation = $0.entry() }
+      let installation = try open.rows(InstallationStatements.installation, [id]).first
       guard let installation, installation.identity == device.installation, installation.revokedAt == nil
       else {
         return false
@@ -49,7 +48,9 @@ extension SQLiteSession {
         }
         guard registration != .taken else { return false }
       }
-      let before = try Self.device(of: device.installation, open)
+      let before = try open.rows(
+        NoticeStatements.device, [id, .integer(device.installation.generation)]
+      ).first?.of(device.installation)
       registration = .registered(replaced: before.flatMap { $0.name == device.name ? nil : $0 })
       // It replaces what has the same installation, and what has the same name.
       try SQLiteStatement(
@@ -91,39 +92,6 @@ extension SQLiteSession {
     ).run([id, .integer(Int64(StoredDevice.mostNames))])
   }
 
-  package func purgeNames(usedUpTo time: Int64, most: Int) throws(StoreError) -> Int {
-    try change(
-      "DELETE FROM callgate_hook_name WHERE name IN (SELECT name FROM callgate_hook_name WHERE last <= ? LIMIT ?)",
-      [.integer(time), .integer(Int64(most))])
-  }
-
-  package func device(of installation: InstallationIdentity) throws(StoreError) -> StoredDevice? {
-    var found: StoredDevice?
-    try use { open throws(StoreError) in
-      _ = try open.prepared()
-      found = try Self.device(of: installation, open)
-    }
-    return found
-  }
-
-  private static func device(
-    of installation: InstallationIdentity, _ open: Open
-  ) throws(StoreError) -> StoredDevice? {
-    var found: StoredDevice?
-    try SQLiteStatement(
-      open.connection,
-      """
-      SELECT platform, token, registered FROM callgate_device JOIN callgate_installation ON id = installation
-      WHERE installation = ? AND generation = ?
-      """
-    ).run([.bytes(installation.id.bytes), .integer(installation.generation)]) { row in
-      found = StoredDevice(
-        installation: installation, platform: row.text(0), token: row.text(1),
-        registered: Instant(nanosecondsSinceEpoch: row.integer(2)))
-    }
-    return found
-  }
-
   package func removeDevice(of installation: InstallationIdentity) throws(StoreError) {
     let values: [ColumnValue] = [.bytes(installation.id.bytes), .integer(installation.generation)]
     _ = try change(
@@ -150,7 +118,7 @@ extension SQLiteSession {
     try transaction { open throws(StoreError) in
       _ = try open.prepared()
       lapsed = try Self.lapse(
-        "installation = ? ORDER BY created DESC LIMIT -1 OFFSET ?",
+        "old_claims", "installation = $1 ORDER BY created DESC LIMIT -1 OFFSET $2",
         [.bytes(claim.installation.id.bytes), .integer(Int64(max(most - 1, 0)))], open)
       try SQLiteStatement(
         open.connection,
@@ -174,20 +142,6 @@ extension SQLiteSession {
       return true
     }
     return lapsed
-  }
-
-  package func claim(_ id: SHA256Digest) throws(StoreError) -> ClaimStanding? {
-    var found: ClaimStanding?
-    try use { open throws(StoreError) in
-      _ = try open.prepared()
-      try SQLiteStatement(
-        open.connection, "SELECT \(StoredClaim.columns) FROM callgate_claim WHERE id = ?"
-      ).run([.bytes(id.bytes)]) { row in
-        guard let claim = StoredClaim(row) else { return }
-        found = row.text(6) == ClaimState.live.rawValue ? .live(claim) : .over(claim)
-      }
-    }
-    return found
   }
 
   package func redeemClaim(_ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant)
@@ -215,7 +169,7 @@ extension SQLiteSession {
     try transaction { open throws(StoreError) in
       _ = try open.prepared()
       lapsed = try Self.lapse(
-        "expires <= ? ORDER BY expires LIMIT ?",
+        "overdue_claims", "expires <= $1 ORDER BY expires LIMIT $2",
         [.integer(time.nanosecondsSinceEpoch), .integer(Int64(most))],
         open)
       return !lapsed.isEmpty
@@ -223,21 +177,12 @@ extension SQLiteSession {
     return lapsed
   }
 
-  package func purgeClaims(madeUpTo time: Int64, most: Int) throws(StoreError) -> Int {
-    try change(
-      "DELETE FROM callgate_claim WHERE id IN (SELECT id FROM callgate_claim WHERE created <= ? LIMIT ?)",
-      [.integer(time), .integer(Int64(most))])
-  }
-
   /// Ends live claims and returns them; in a transaction.
   private static func lapse(
-    _ condition: String, _ values: [ColumnValue], _ open: Open
+    _ name: String, _ condition: String, _ values: [ColumnValue], _ open: Open
   ) throws(StoreError) -> [StoredClaim] {
-    var lapsed: [StoredClaim] = []
-    try SQLiteStatement(
-      open.connection,
-      "SELECT \(StoredClaim.columns) FROM callgate_claim WHERE state = 'live' AND \(condition)"
-    ).run(values) { row in if let claim = StoredClaim(row) { lapsed.append(claim) } }
+    let found = try open.rows(NoticeStatements.claims(name, "state = 'live' AND \(condition)"), values)
+    let lapsed = found.map(\.claim)
     let end = try SQLiteStatement(
       open.connection, "UPDATE callgate_claim SET state = 'lapsed', receipts = x'' WHERE id = ?")
     for claim in lapsed { try end.run([.bytes(claim.id.bytes)]) }
@@ -256,25 +201,5 @@ extension SQLiteSession {
       return changed > 0
     }
     return changed
-  }
-}
-
-extension StoredClaim {
-  /// In the order in which rows are read and written; the state is last.
-  fileprivate static let columns = """
-    id, installation, app, created, expires, receipts, state, coalesce(generation, (
-      SELECT generation FROM callgate_installation AS kept WHERE kept.id = callgate_claim.installation))
-    """
-
-  /// Nil for a row that cannot be read.
-  fileprivate init?(_ row: SQLiteRow) {
-    guard let id = row.digest(0), let installation = row.id(1) else {
-      return nil
-    }
-    self.init(
-      id: id, installation: InstallationIdentity(installation, column: row.optionalInteger(7)),
-      appID: row.text(2),
-      created: Instant(nanosecondsSinceEpoch: row.integer(3)),
-      expires: Instant(nanosecondsSinceEpoch: row.integer(4)), receipts: row.blob(5))
   }
 }

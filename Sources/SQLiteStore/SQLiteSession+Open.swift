@@ -1,9 +1,9 @@
-// An open SQLite file with its prepared statements.
+// An open SQLite database with its prepared statements.
 
 import Store
 
 extension SQLiteSession {
-  /// An open file with its prepared statements.
+  /// An open database with its prepared statements.
   final class Open {
     let connection: SQLiteConnection
     let begin, commit, rollback: SQLiteStatement
@@ -14,7 +14,6 @@ extension SQLiteSession {
       let ids: StoreIDMaker
       let read, put, remove: SQLiteStatement
       let callbacks: SQLiteCallbacks
-      let installation: SQLiteStatement
     }
 
     /// Opens the file, and moves the log of an earlier process into the database.
@@ -22,13 +21,46 @@ extension SQLiteSession {
     /// The server must not append to that log. If a flush failed and the process was then killed, the log has a transaction that can be
     /// read and that the disk may not have: Linux marks the pages as written (fsync(2)). After a power cut the log would end before that
     /// transaction, and every appended one would be lost.
-    init(path: String, vfs: String?) throws(StoreError) {
-      connection = try SQLiteConnection(path: path, vfs: vfs)
+    convenience init(path: String, vfs: String?) throws(StoreError) {
+      try self.init(try SQLiteConnection(path: path, vfs: vfs))
       try connection.emptyLog()
+    }
+
+    /// Makes a database in memory, with its tables.
+    convenience init() throws(StoreError) {
+      try self.init(try SQLiteConnection())
+      try begin.run()
+      try SQLiteSession.create(connection)
+      try commit.run()
+    }
+
+    private init(_ connection: SQLiteConnection) throws(StoreError) {
+      self.connection = connection
       // A transaction that will write must not begin with a read: another process could write between.
       begin = try SQLiteStatement(connection, "BEGIN IMMEDIATE")
       commit = try SQLiteStatement(connection, "COMMIT")
       rollback = try SQLiteStatement(connection, "ROLLBACK")
+    }
+
+    /// The statements that were needed before, by their names.
+    private var known: [String: SQLiteStatement] = [:]
+
+    /// A statement, prepared once.
+    func statement(_ name: String, _ sql: String) throws(StoreError) -> SQLiteStatement {
+      if let made = known[name] { return made }
+      _ = try prepared()
+      let made = try SQLiteStatement(connection, sql)
+      known[name] = made
+      return made
+    }
+
+    /// Reads rows.
+    func rows<Row>(_ query: Query<Row>, _ values: [ColumnValue]) throws(StoreError) -> [Row] {
+      var rows: [Row] = []
+      try statement(query.name, query.sql).run(values) { row in
+        if let value = row.read(query) { rows.append(value) }
+      }
+      return rows
     }
 
     func prepared() throws(StoreError) -> Statements {
@@ -52,9 +84,7 @@ extension SQLiteSession {
           ON CONFLICT (id) DO UPDATE SET mark = excluded.mark, used = excluded.used, expires = excluded.expires
           """),
         remove: try SQLiteStatement(connection, "DELETE FROM callgate_allowance WHERE id = ?"),
-        callbacks: try SQLiteCallbacks(connection),
-        installation: try SQLiteStatement(
-          connection, "SELECT \(InstallationColumn.table.list) FROM callgate_installation WHERE id = ?"))
+        callbacks: try SQLiteCallbacks(connection))
       statements = made
       return made
     }

@@ -16,24 +16,30 @@ extension SQLiteSession {
       guard version <= Migration.latest else { throw Migration.incompatible(version) }
       isDone = version == Migration.latest
       guard !isDone else { return false }
-      isDone = version == 0 ? try create(connection) : try upgrade(connection, from: version)
+      if version == 0 {
+        try Self.create(connection)
+        isDone = true
+      } else {
+        isDone = try Self.upgrade(connection, from: version)
+      }
       return true
     }
     return isDone
   }
 
-  private func create(_ connection: SQLiteConnection) throws(StoreError) -> Bool {
+  /// Makes the tables; in a transaction of the caller's.
+  static func create(_ connection: SQLiteConnection) throws(StoreError) {
     try connection.execute(
       "CREATE TABLE callgate_schema (version INTEGER PRIMARY KEY NOT NULL, applied INTEGER NOT NULL) STRICT")
     for statement in Migration.all.flatMap(\.sqlite) { try connection.execute(statement) }
     try SQLiteStatement(connection, "INSERT INTO callgate_meta (name, value) VALUES ('hash_key', ?)").run([
       .text(StoreIDMaker.newKey().hex)
     ])
-    return try finish(connection, from: 0)
+    try finish(connection, from: 0)
   }
 
   /// The changes first, then one index after the other, and the version last.
-  private func upgrade(_ connection: SQLiteConnection, from version: Int) throws(StoreError) -> Bool {
+  private static func upgrade(_ connection: SQLiteConnection, from version: Int) throws(StoreError) -> Bool {
     var prepared = 0
     try SQLiteStatement(connection, "SELECT value FROM callgate_meta WHERE name = ?").run([
       .text(SchemaUpgrade.mark)
@@ -52,28 +58,27 @@ extension SQLiteSession {
       made.insert($0.text(0))
     }
     guard let index = plan.indexes.first(where: { !made.contains($0.name) }) else {
-      return try finish(connection, from: version)
+      try finish(connection, from: version)
+      return true
     }
     try connection.execute(index.sql)
     return false
   }
 
-  private func finish(_ connection: SQLiteConnection, from version: Int) throws(StoreError) -> Bool {
+  private static func finish(_ connection: SQLiteConnection, from version: Int) throws(StoreError) {
     for step in version..<Migration.latest {
       try SQLiteStatement(connection, "INSERT INTO callgate_schema (version, applied) VALUES (?, ?)").run([
-        .integer(Int64(step + 1)), .integer(clock.unixTime.seconds),
+        .integer(Int64(step + 1)), .integer(SystemClock().unixTime.seconds),
       ])
     }
     try SQLiteStatement(connection, "DELETE FROM callgate_meta WHERE name = ?").run([
       .text(SchemaUpgrade.mark)
     ])
-    return true
   }
 
-  /// The version of the schema of a file that another process may have open; 0 for an empty one.
   package func inspect() throws(StoreError) -> Int {
-    try SQLiteFile.requireWritable(path)
-    let version = try Self.version(try SQLiteConnection(reading: path, vfs: vfs))
+    if let path { try SQLiteFile.requireWritable(path) }
+    let version = try inspecting(Self.version)
     guard version <= Migration.latest else { throw Migration.incompatible(version) }
     return version
   }

@@ -1,11 +1,11 @@
-// The work of a store on its SQLite file, on the queue that owns it.
+// The work of a store on its SQLite database, on the queue that owns it.
 
 package import Gate
 import Platform
 package import Store
 
-/// A file and the statements for it. It opens with the first use, and again after a failure that the connection may
-/// not have survived, with a back-off.
+/// A database and the statements for it. A file opens with the first use, and again after a failure that the connection may
+/// not have survived, with a back-off. A database in memory opens once.
 package final class SQLiteSession: DatabaseSession {
   package typealias Shared = Void
 
@@ -14,7 +14,8 @@ package final class SQLiteSession: DatabaseSession {
   /// It writes only what it has to recover.
   package static let recovery = StoreHealth.Effect.updates
 
-  let path: String
+  /// The file; nil for a database in memory.
+  let path: String?
   /// This open store, until it is closed; a connection may come and go meanwhile.
   var instance = SQLiteInstance()
   let clock = SystemClock()
@@ -22,13 +23,15 @@ package final class SQLiteSession: DatabaseSession {
   private var open: Open?
   private var backOff = BackOff()
   var closedUntil: (time: MonotonicTime, error: StoreError)?
+  /// Why the database in memory is lost.
+  private var lost: StoreError?
   /// The file that was opened first, and whether another one or none has been at its path since.
   private var file: SQLiteFile.Identity?
   private var isReplaced = false
   /// When to free room on a full volume next.
   private var nextRoom = MonotonicTime(nanoseconds: 0)
 
-  init(path: String, vfs: String?) {
+  init(path: String?, vfs: String?) {
     self.path = path
     self.vfs = vfs
   }
@@ -45,7 +48,7 @@ package final class SQLiteSession: DatabaseSession {
       let statements = try open.prepared()
       var working = WorkingSet(jobs, ids: statements.ids)
       // Who begins something is known to be alive before that is there.
-      if working.startsCallbacks, !instance.isAlive { try instance.stayAlive(path) }
+      if working.startsCallbacks, !instance.isAlive { try stayAlive() }
       for id in working.allowances {
         var state: AllowanceState?
         try statements.read.run([.bytes(id.bytes)]) {
@@ -86,19 +89,39 @@ package final class SQLiteSession: DatabaseSession {
     return states
   }
 
-  /// Forgets a bounded number of expired states, so that others need not wait long.
-  package func purge(at seconds: Int64, most: Int) throws(StoreError) -> Int {
-    var removed = 0
+  /// Shows other processes that it is open.
+  func stayAlive() throws(StoreError) { if let path { try instance.stayAlive(path) } }
+
+  /// Reads from a file that another process may have open, or from the database in memory.
+  func inspecting<Result>(
+    _ body: (SQLiteConnection) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    if let path { return try body(SQLiteConnection(reading: path, vfs: vfs)) }
+    var result: Result?
+    try use { open throws(StoreError) in result = try body(open.connection) }
+    guard let result else { preconditionFailure("the body has not run") }
+    return result
+  }
+
+  // MARK: What every database takes
+
+  package func rows<Row>(_ query: Query<Row>, _ values: [ColumnValue]) throws(StoreError) -> [Row] {
+    var rows: [Row] = []
+    try use { open throws(StoreError) in rows = try open.rows(query, values) }
+    return rows
+  }
+
+  package func change(_ calls: [ChangeCall]) throws(StoreError) -> Int {
+    var changed = 0
     try transaction { open throws(StoreError) in
-      _ = try open.prepared()
-      try SQLiteStatement(
-        open.connection,
-        "DELETE FROM callgate_allowance WHERE id IN (SELECT id FROM callgate_allowance WHERE expires <= ? LIMIT ?)"
-      ).run([.integer(seconds), .integer(Int64(most))])
-      removed = open.connection.changes
-      return removed > 0
+      changed = 0
+      for call in calls {
+        try open.statement(call.change.name, call.change.withoutLocks).run(call.values)
+        changed += open.connection.changes
+      }
+      return changed > 0
     }
-    return removed
+    return changed
   }
 
   /// Whether the file can be written, and the disk answers: a row is written and flushed, with another value each time, since
@@ -117,6 +140,19 @@ package final class SQLiteSession: DatabaseSession {
     }
   }
 
+  /// Gives memory back that a purge has freed. The room that it frees in a file is used again.
+  package func finishPurge(most: Int) throws(StoreError) -> Int {
+    guard path == nil else { return 0 }
+    var freed = 0
+    try use { open throws(StoreError) in
+      var free = 0
+      try SQLiteStatement(open.connection, "PRAGMA freelist_count").run { free = Int($0.integer(0)) }
+      freed = min(free, most)
+      if freed > 0 { try open.connection.execute("PRAGMA incremental_vacuum(\(freed))") }
+    }
+    return freed
+  }
+
   // MARK: The file
 
   /// Runs something in a transaction: committed if it says that there is something to commit.
@@ -127,7 +163,7 @@ package final class SQLiteSession: DatabaseSession {
     flushing isFlushing: Bool = true, _ body: (Open) throws(StoreError) -> Bool
   ) throws(StoreError) {
     try use { open throws(StoreError) in
-      try open.connection.flush(isFlushing)
+      if path != nil { try open.connection.flush(isFlushing) }
       try open.begin.run()
       do throws(StoreError) {
         if try body(open) { try commit(open) } else { try open.rollback.run() }
@@ -150,15 +186,21 @@ package final class SQLiteSession: DatabaseSession {
     }
   }
 
-  /// Opens the file if need be, and lets go of it where a failure says that the connection may not be usable any more.
+  /// Opens the database if need be, and lets go of it where a failure says that the connection may not be usable any more: for good
+  /// where it was in memory.
   func use(_ body: (Open) throws(StoreError) -> Void) throws(StoreError) {
+    if let lost { throw lost }
     if let closedUntil, clock.now < closedUntil.time { throw closedUntil.error }
     try requireSameFile()
     do throws(StoreError) {
       if open == nil {
-        open = try Open(path: path, vfs: vfs)
-        file = file ?? SQLiteFile.Identity(path)
-        try requireSameFile()
+        if let path {
+          open = try Open(path: path, vfs: vfs)
+          file = file ?? SQLiteFile.Identity(path)
+          try requireSameFile()
+        } else {
+          open = try Open()
+        }
       }
       guard let open else { preconditionFailure("no file after opening it") }
       try body(open)
@@ -169,6 +211,10 @@ package final class SQLiteSession: DatabaseSession {
       if open?.connection.isBroken ?? true {
         open = nil
         closedUntil = (clock.now + backOff.failed(), error)
+        if path == nil {
+          lost = StoreError(
+            .unavailable, "memory", "the state in memory is lost, restart the server: \(error)")
+        }
       }
       throw error
     }
@@ -187,6 +233,7 @@ package final class SQLiteSession: DatabaseSession {
   /// Fails for good once the file was removed or replaced: what is written to the open one is lost with this process, and what stands in
   /// the other one may be older than what was promised.
   private func requireSameFile() throws(StoreError) {
+    guard let path else { return }
     isReplaced = isReplaced || open?.connection.hasMoved == true
     if let file, SQLiteFile.Identity(path) != file { isReplaced = true }
     guard !isReplaced else {

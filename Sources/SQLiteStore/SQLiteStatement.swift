@@ -1,9 +1,7 @@
 // One prepared statement of SQLite.
 
 import CSQLite
-import Gate
 import Glibc
-import JOSE
 import Store
 
 /// A statement: made by `sqlite3_prepare_v3`, ended by `sqlite3_finalize`, used on its connection's queue.
@@ -87,16 +85,22 @@ struct SQLiteRow {
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
   func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
-  func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
   func optionalBlob(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : blob(column) }
 
-  /// A row of a table, from one column of this row on; nil for one that cannot be read, and the statement fails.
-  func entry<Entry: TableEntry>(from first: Int32 = 0) -> Entry? {
-    let types = Entry.Column.table.types
+  /// A row of a table, from the first column on; nil for one that cannot be read, and the statement fails.
+  func entry<Entry: TableEntry>() -> Entry? {
+    read(Entry.Column.table.types) { row throws(UnreadableValue) in try row.entry() }
+  }
+
+  /// What a query reads from the row; nil for one that cannot be read, and the statement fails.
+  func read<Row>(_ query: Query<Row>) -> Row? { read(query.types, query.read) }
+
+  private func read<Value>(
+    _ types: [ColumnType], _ body: (ResultRow) throws(UnreadableValue) -> Value
+  ) -> Value? {
     var values: [ColumnValue] = []
     values.reserveCapacity(types.count)
-    var column = first
-    for type in types {
+    for (column, type) in zip(Int32(0)..., types) {
       if isNull(column) {
         values.append(.null)
       } else {
@@ -109,10 +113,9 @@ struct SQLiteRow {
           values.append(.id(id))
         }
       }
-      column += 1
     }
     do throws(UnreadableValue) {
-      return try Entry(TableRow(values))
+      return try body(ResultRow(values))
     } catch {
       return unreadable()
     }
@@ -121,15 +124,6 @@ struct SQLiteRow {
   // MARK: Values of which not every one is right: nil for one that cannot be read, and the statement fails
 
   func id(_ column: Int32) -> StoreID? { StoreID(bytes: blob(column)) ?? unreadable() }
-  func optionalID(_ column: Int32) -> StoreID? { isNull(column) ? nil : id(column) }
-  func optionalDigest(_ column: Int32) -> SHA256Digest? { isNull(column) ? nil : digest(column) }
-  func digest(_ column: Int32) -> SHA256Digest? { SHA256Digest(blob(column)) ?? unreadable() }
-  func word<Word: RawRepresentable<String>>(_ column: Int32) -> Word? {
-    Word(rawValue: text(column)) ?? unreadable()
-  }
-  func optionalWord<Word: RawRepresentable<String>>(_ column: Int32) -> Word? {
-    isNull(column) ? nil : word(column)
-  }
 
   /// Lets the statement fail. Without that the value would count as absent, and might be written back so.
   func unreadable<Value>() -> Value? {

@@ -1,4 +1,4 @@
-// The store in one SQLite file, which survives restarts and needs no server.
+// The stores of SQLite: in one file, which survives restarts and needs no server, and in memory.
 
 package import Store
 
@@ -9,11 +9,19 @@ package import Store
 ///
 /// A disk that hangs keeps the queue in a system call that nothing ends. Tasks that wait get an error after 5 to 6 s, in doubt where
 /// the change may be made yet. The store refuses new work at once until the call returns.
+///
+/// The store in memory is the same one without a file: it has a database of its own, which ends with it.
 package typealias SQLiteStore = QueuedStore<SQLiteSession>
 
 extension QueuedStore where Session == SQLiteSession {
   /// A store in a file, which is opened with the first use, and made, with mode 0600, if it is not there.
   package convenience init(path: String) { self.init(path: path, vfs: nil) }
+
+  /// An empty store in memory. It is lost when the process ends. Where it fails, it stays unavailable until the process starts again: an
+  /// empty database in its place would ring twice.
+  package static func inMemory() -> SQLiteStore {
+    SQLiteStore(path: nil, vfs: nil, sharing: .process, patience: .seconds(5))
+  }
 
   /// A store on a disk of the caller's.
   ///
@@ -21,10 +29,15 @@ extension QueuedStore where Session == SQLiteSession {
   ///   - vfs: The name of SQLite's interface to the operating system; nil for the usual one.
   ///   - patience: The longest wait of callers.
   convenience init(path: String, vfs: String?, patience: Duration = .seconds(5)) {
+    self.init(path: path, vfs: vfs, sharing: .machine, patience: patience)
+  }
+
+  /// - Parameter path: The file; nil for a database in memory.
+  private convenience init(path: String?, vfs: String?, sharing: StoreSharing, patience: Duration) {
     let health = StoreHealth()
     self.init(
       SessionQueue(label: "callgate.sqlite", patience: patience, health: health) {
         SQLiteSession(path: path, vfs: vfs)
-      }, shared: (), sharing: .machine, health: health)
+      }, shared: (), sharing: sharing, health: health)
   }
 }

@@ -11,7 +11,7 @@ extension Configuration.Store {
   /// The store there. Nothing is opened yet: `migrate` does that first.
   package func open() -> any Store {
     switch self {
-    case .memory: return MemoryStore()
+    case .memory: return SQLiteStore.inMemory()
     case .sqlite(let path): return SQLiteStore(path: path)
     case .postgres(let url):
       do throws(StoreError) {

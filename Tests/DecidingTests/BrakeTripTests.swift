@@ -3,6 +3,7 @@
 import Gate
 import Platform
 import Store
+import StoreSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -67,7 +68,7 @@ import Testing
   }
 
   @Test func `in memory the figures are the same`() async throws {
-    let decider = try decider("", MemoryStore(), brakes: "{ number_per_day: 2 }")
+    let decider = try decider("", memoryStore(), brakes: "{ number_per_day: 2 }")
     for _ in 0..<2 { #expect(try await ruling(decider, try facts(0)).grant != nil) }
     let denial = try await ruling(decider, try facts(0)).denial
     #expect(denial?.rule == "brake-number" && denial?.retryAfter == 12 * 3600)

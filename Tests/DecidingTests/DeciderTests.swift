@@ -4,6 +4,7 @@ import Gate
 import HTTP
 import Platform
 import Store
+import StoreSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -83,7 +84,7 @@ import Testing
 
   @Test(arguments: [1, 2])
   func `24 at once at a quota of 24 all pass, and the 25th is refused`(_ instances: Int) async throws {
-    let store = MemoryStore()
+    let store = memoryStore()
     let deciders = try (0..<instances).map { number in
       let place = ScriptedStore(store, sharing: .instances)
       place.lag(seed: UInt64(number))
@@ -120,7 +121,7 @@ import Testing
   }
 
   @Test func `a probe takes nothing and tells what the next request would find`() async throws {
-    for store: any Store in [MemoryStore(), ScriptedStore(sharing: .instances)] {
+    for store: any Store in [memoryStore(), ScriptedStore(sharing: .instances)] {
       let decider = try decider(Self.quota, store)
       for _ in 0..<5 {
         let ruling = try await ruling(decider, taking: false)
@@ -157,7 +158,7 @@ import Testing
   }
 
   @Test func `the kill switch goes before the app, by the app that is meant`() async throws {
-    let store = MemoryStore()
+    let store = memoryStore()
     let decider = try decider(
       "  - { name: a, kind: field, field: X, equals: a }", store,
       apps: [

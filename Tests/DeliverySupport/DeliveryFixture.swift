@@ -5,6 +5,7 @@ import HTTP
 import HTTPServer
 import Platform
 import Store
+import StoreSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -27,23 +28,27 @@ final class ScriptedCourier: Courier {
   private let reports: Mutex<[CourierReport.Outcome]>
   private let asked = Mutex<[Request]>([])
   /// Runs when it is asked, before it answers.
-  private let onRequest = Mutex<(@Sendable () -> Void)?>(nil)
+  private let onRequest = Mutex<(@Sendable () async throws -> Void)?>(nil)
 
   init(_ outcomes: [CourierReport.Outcome]) { reports = Mutex(outcomes) }
 
   var requests: [Request] { asked.withLock { $0 } }
   var tokens: [String] { requests.map(\.token) }
-  func onRequest(_ body: @escaping @Sendable () -> Void) { onRequest.withLock { $0 = body } }
+  func onRequest(_ body: @escaping @Sendable () async throws -> Void) { onRequest.withLock { $0 = body } }
 
   func carry(
     _ order: CallbackOrder, with token: AccessToken, within timeout: Duration, startWithin: Duration?,
     then: @escaping @Sendable (CourierReport) -> Void
   ) {
     asked.withLock { $0.append(Request(token: token.sha256, timeout: timeout, startWithin: startWithin)) }
-    onRequest.withLock { $0 }?()
     let outcome = reports.withLock { $0.isEmpty ? nil : $0.removeFirst() }
     if outcome == nil { Issue.record("a request too many") }
-    then(CourierReport(outcome ?? .unknown(isAnswered: false), status: 299, traceID: "tid-1"))
+    let report = CourierReport(outcome ?? .unknown(isAnswered: false), status: 299, traceID: "tid-1")
+    guard let before = onRequest.withLock({ $0 }) else { return then(report) }
+    Task {
+      do { try await before() } catch { Issue.record(error) }
+      then(report)
+    }
   }
 }
 
@@ -77,7 +82,7 @@ final class NumberedIssuer: TokenIssuer {
 final class DeliveryFixture: Sendable {
   let time = ManualTime()
   let store = DoubtfulStore()
-  var memory: MemoryStore { store.memory }
+  var memory: any Store { store.base }
   let parts: CallbackParts
   let ledger: AllowanceLedger
   let policy = Policy(brakes: Brakes(numberPerDay: 1, perFiveMinutes: 0, perHour: 0))
@@ -98,7 +103,7 @@ final class DeliveryFixture: Sendable {
   init(_ outcomes: [CourierReport.Outcome], callerID: String = "app") {
     self.callerID = callerID
     courier = ScriptedCourier(outcomes)
-    ledger = AllowanceLedger(store: store.memory)
+    ledger = AllowanceLedger(store: store.base)
     health = StoreHealth(clock: time)
     let log = Log(sink: LogSink(lanes: 1) { _ in true }, lane: 0, level: .info, format: .json, clock: time)
     let inHand = CallbacksInHand(time: time)
@@ -112,7 +117,7 @@ final class DeliveryFixture: Sendable {
       brakes: BrakeWatch(log: log, clock: time))
     issuer = NumberedIssuer(time)
     tokens = TokenSource(issuer: issuer, time: time)
-    stops = StopBoard(store: store.memory, clock: time)
+    stops = StopBoard(store: store.base, clock: time)
     delivery = CallbackDelivery(
       parts, tokens: tokens, stops: stops, courier: courier,
       scope: tokens.scopeID("callback:write"), upstream: tokens.upstream,
@@ -130,11 +135,12 @@ final class DeliveryFixture: Sendable {
   }
 
   /// The leave to make a callback, with what its record takes; nil where the number's callbacks of the day are used up.
-  private func grant(_ intent: CallbackIntent, by policy: Policy) -> Grant? {
+  private func grant(_ intent: CallbackIntent, by policy: Policy) async throws -> Grant? {
     let facts = Facts(
       action: .callback, callerID: callerID, address: nil, phone: intent.contact, instant: now)
     let charges = policy.charges(for: facts)
-    let states = zip(charges.map(\.key), memory.states(of: charges.map(\.key)))
+    let found = try await memory.states(of: charges.map(\.key))
+    let states = zip(charges.map(\.key), found)
       .map { ($0, $1.map { AllowanceLookup.state($0) } ?? .unused) }
     let decision = policy.decide(facts, states: FetchedStates(Dictionary(uniqueKeysWithValues: states)))
     guard case .granted(_, let grant) = decision.settledWithRecord(at: now) else { return nil }
@@ -142,12 +148,15 @@ final class DeliveryFixture: Sendable {
   }
 
   /// What the record of an intent takes: the number's only callback of the day; nil where it is used up.
-  func charges(_ intent: CallbackIntent) -> RecordCharges? { grant(intent, by: policy)?.charges }
+  func charges(_ intent: CallbackIntent) async throws -> RecordCharges? {
+    try await grant(intent, by: policy)?.charges
+  }
 
   /// Nil where the number's only callback of the day is used up.
-  func order(_ intent: CallbackIntent, recheck: (@Sendable () async -> Undelivered?)? = nil) -> CallbackOrder?
+  func order(_ intent: CallbackIntent, recheck: (@Sendable () async -> Undelivered?)? = nil) async throws
+    -> CallbackOrder?
   {
-    guard let grant = grant(intent, by: policy) else { return nil }
+    guard let grant = try await grant(intent, by: policy) else { return nil }
     var intent = intent
     intent.charges = grant.charges
     return CallbackOrder(
@@ -161,7 +170,7 @@ final class DeliveryFixture: Sendable {
     var hold = Hold(intent, parts)
     #expect(hold.claimKey(fingerprint: "a") == .free)
     #expect(await hold.takeNumber(deadline: time.now + .seconds(20)) == .free)
-    guard let order = order(intent, recheck: recheck) else {
+    guard let order = try await order(intent, recheck: recheck) else {
       hold.withdraw()
       return nil
     }
@@ -206,9 +215,9 @@ final class DeliveryFixture: Sendable {
   func tryOut(
     _ booking: Booking, due: Instant? = nil, recheck: (@Sendable () async -> Undelivered?)? = nil
   ) async throws -> DeliveryResult {
-    let kept = memory.scheduledAppointment(booking.intent.id)
+    let kept = try await memory.scheduledAppointment(booking.intent.id)
     let takingNothing = Policy(brakes: .off)
-    guard let grant = grant(booking.intent, by: takingNothing) else { throw NeverHappened() }
+    guard let grant = try await grant(booking.intent, by: takingNothing) else { throw NeverHappened() }
     let order = CallbackOrder(
       grant, intent: booking.intent, content: [], deadline: time.now + .seconds(20),
       context: RequestContext(requestID: .init(), trace: nil), recheck: recheck,
@@ -221,7 +230,7 @@ final class DeliveryFixture: Sendable {
     return result
   }
 
-  func record(_ booking: Booking) throws -> StoredCallback {
-    try #require(memory.callback(booking.intent.id, of: "app"))
+  func record(_ booking: Booking) async throws -> StoredCallback {
+    try #require(try await memory.callback(booking.intent.id, of: "app"))
   }
 }

@@ -2,10 +2,12 @@
 
 import Gate
 import Store
+import StoreSupport
 import Synchronization
+import Testing
 
 /// A store whose connection breaks: what it is asked to begin, book, mark or postpone may be there all the same.
-final class DoubtfulStore: CallbackStore, AppointmentStore {
+final class DoubtfulStore: StoreDecorator {
   enum Fate { case fine, refused, committedInDoubt, lostInDoubt }
 
   private struct State {
@@ -16,12 +18,12 @@ final class DoubtfulStore: CallbackStore, AppointmentStore {
     var ends = Fate.fine
     var isCertain = true
     var tries = 0
-    var onMark: (@Sendable () -> Void)?
+    var onMark: (@Sendable () async throws -> Void)?
     var looks = Fate.fine
-    var onLook: (@Sendable () -> Void)?
+    var onLook: (@Sendable () async throws -> Void)?
   }
 
-  let memory = MemoryStore()
+  let base = memoryStore()
   private let state = Mutex(State())
 
   /// What beginning, booking and marking come to.
@@ -35,116 +37,103 @@ final class DoubtfulStore: CallbackStore, AppointmentStore {
   /// What ending an appointment comes to.
   func set(ends: Fate) { state.withLock { $0.ends = ends } }
   /// Runs when a mark is committed, before it is answered.
-  func onMark(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onMark = body } }
+  func onMark(_ body: @escaping @Sendable () async throws -> Void) { state.withLock { $0.onMark = body } }
   /// What looking for due appointments comes to.
   func set(looks: Fate) { state.withLock { $0.looks = looks } }
   /// Runs when due appointments are read, before they are answered.
-  func onLook(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onLook = body } }
+  func onLook(_ body: @escaping @Sendable () async throws -> Void) { state.withLock { $0.onLook = body } }
   /// How often it was asked to withdraw, settle or postpone, or what came of something.
   var tries: Int { state.withLock { $0.tries } }
 
-  private func commit<Result>(_ fate: Fate, _ body: () -> Result) throws(StoreError) -> Result {
+  private func run(_ body: (@Sendable () async throws -> Void)?) async {
+    do { try await body?() } catch { Issue.record(error) }
+  }
+
+  private func commit<Result>(_ fate: Fate, _ body: () async throws(StoreError) -> Result)
+    async throws(StoreError) -> Result
+  {
     if fate == .refused { throw StoreError(.unavailable, "connect", "refused") }
     if fate == .lostInDoubt { throw StoreError(.unavailable, "receive", "lost", isInDoubt: true) }
-    let result = body()
+    let result = try await body()
     if fate == .committedInDoubt { throw StoreError(.unavailable, "receive", "lost", isInDoubt: true) }
     return result
   }
 
-  private func start<Result>(_ body: () -> Result) throws(StoreError) -> Result {
-    try commit(state.withLock { $0.fate }, body)
+  private func start<Result>(_ body: () async throws(StoreError) -> Result) async throws(StoreError) -> Result
+  {
+    try await commit(state.withLock { $0.fate }, body)
   }
 
   private func end<Result>(
-    _ fate: (State) -> Fate, _ body: () -> Result
-  ) throws(StoreError) -> Result {
+    _ fate: (State) -> Fate, _ body: () async throws(StoreError) -> Result
+  ) async throws(StoreError) -> Result {
     let fate = state.withLock { state in
       state.tries += 1
       return fate(state)
     }
-    return try commit(fate, body)
+    return try await commit(fate, body)
   }
 
-  func standing(of intent: CallbackIntent, at now: Instant) -> CallbackStanding {
-    memory.standing(of: intent, at: now)
+  func begin(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackBeginning {
+    try await start { () async throws(StoreError) in try await base.begin(intent, at: now) }
   }
 
-  func begin(_ intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackBeginning {
-    try start { memory.begin(intent, at: now) }
-  }
-
-  func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant) throws(StoreError)
+  func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant)
+    async throws(StoreError)
   {
-    try end(
-      { $0.withdraws ? .fine : .refused }, { memory.withdraw(id, returning: receipts, at: now) })
+    try await end(
+      { $0.withdraws ? .fine : .refused },
+      { () async throws(StoreError) in try await base.withdraw(id, returning: receipts, at: now) })
   }
 
   func settle(
     _ id: CallbackID, _ settlement: CallbackSettlement
-  ) throws(StoreError) -> StoredCallback? {
-    try end({ $0.settles ? .fine : .refused }, { memory.settle(id, settlement) })
-  }
-
-  func callback(_ id: CallbackID, of callerID: String) -> StoredCallback? {
-    memory.callback(id, of: callerID)
-  }
-
-  func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) -> RecoveredRecords {
-    memory.recoverCallbacks(at: now, besides: inHand)
+  ) async throws(StoreError) -> StoredCallback? {
+    try await end(
+      { $0.settles ? .fine : .refused },
+      { () async throws(StoreError) in try await base.settle(id, settlement) })
   }
 
   // MARK: Appointments
 
-  func book(_ booking: Booking, at now: Instant) throws(StoreError) -> BookingResult {
-    try start { memory.book(booking, at: now) }
+  func book(_ booking: Booking, at now: Instant) async throws(StoreError) -> BookingResult {
+    try await start { () async throws(StoreError) in try await base.book(booking, at: now) }
   }
 
-  func mark(_ id: CallbackID, for due: Instant, deadline: Instant) throws(StoreError) -> Bool {
-    let isMarked = try start { memory.mark(id, for: due, deadline: deadline) }
-    state.withLock { $0.onMark }?()
+  func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError) -> Bool {
+    let isMarked = try await start { () async throws(StoreError) in
+      try await base.mark(id, for: due, deadline: deadline)
+    }
+    await run(state.withLock { $0.onMark })
     return isMarked
   }
 
-  func postpone(_ id: CallbackID, until due: Instant, code: String?) throws(StoreError) -> Bool {
-    try end(\.postpones) { memory.postpone(id, until: due, code: code) }
+  func postpone(_ id: CallbackID, until due: Instant, code: String?) async throws(StoreError) -> Bool {
+    try await end(\.postpones) { () async throws(StoreError) in
+      try await base.postpone(id, until: due, code: code)
+    }
   }
 
-  func move(_ booking: Booking, at now: Instant) -> MoveResult { memory.move(booking, at: now) }
-
-  func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) throws(StoreError) -> EndResult {
-    try commit(state.withLock { $0.ends }) { memory.end(id, ending, at: now) }
+  func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) async throws(StoreError)
+    -> EndResult
+  {
+    try await commit(state.withLock { $0.ends }) { () async throws(StoreError) in
+      try await base.end(id, ending, at: now)
+    }
   }
 
-  func certainRecord(_ id: CallbackID) throws(StoreError) -> StoredCallback? {
-    try end({ $0.isCertain ? .fine : .refused }, { memory.certainRecord(id) })
+  func certainRecord(_ id: CallbackID) async throws(StoreError) -> StoredCallback? {
+    try await end(
+      { $0.isCertain ? .fine : .refused }, { () async throws(StoreError) in try await base.certainRecord(id) }
+    )
   }
 
-  func dueAppointments(at time: Instant, most: Int) throws(StoreError) -> [DueAppointment] {
+  func dueAppointments(at time: Instant, most: Int) async throws(StoreError) -> [DueAppointment] {
     let (looks, onLook) = state.withLock { ($0.looks, $0.onLook) }
-    let found = try commit(looks) { memory.dueAppointments(at: time, most: most) }
-    onLook?()
+    let found = try await commit(looks) { () async throws(StoreError) in
+      try await base.dueAppointments(at: time, most: most)
+    }
+    await run(onLook)
     return found
-  }
-
-  func scheduledAppointment(_ id: CallbackID) -> DueAppointment? { memory.scheduledAppointment(id) }
-
-  func appointments(of callerID: String, subject: String, most: Int) -> [StoredCallback] {
-    memory.appointments(of: callerID, subject: subject, most: most)
-  }
-
-  func appointmentsWithoutOrigin(most: Int) -> [DueAppointment] {
-    memory.appointmentsWithoutOrigin(most: most)
-  }
-  func note(_ origin: CallbackOrigin, of id: CallbackID) { memory.note(origin, of: id) }
-  func takenPlaces(in slots: ClosedRange<Int64>) -> [Int64: Int] { memory.takenPlaces(in: slots) }
-
-  func rewrite(_ id: CallbackID, from old: [UInt8], to new: [UInt8]) -> Bool {
-    memory.rewrite(id, from: old, to: new)
-  }
-  func callbacks(_ query: AliasQuery) -> [StoredCallback] { memory.callbacks(query) }
-  func callbacks(_ ids: Set<CallbackID>) -> [StoredCallback] { memory.callbacks(ids) }
-
-  func appointmentCounts(dueBefore time: Instant) -> AppointmentCounts {
-    memory.appointmentCounts(dueBefore: time)
   }
 }

@@ -24,8 +24,8 @@ import Tokens
   private func expectWaiting(
     _ fixture: Fixture, _ booking: Booking, _ result: DeliveryResult, for span: Duration, tries: Int,
     code: String?, sourceLocation: SourceLocation = #_sourceLocation
-  ) {
-    let due = fixture.memory.scheduledAppointment(booking.intent.id)
+  ) async throws {
+    let due = try await fixture.memory.scheduledAppointment(booking.intent.id)
     #expect(due?.tries == tries && due?.lastCode == code, sourceLocation: sourceLocation)
     #expect(due?.due == fixture.now.advanced(by: span), sourceLocation: sourceLocation)
     #expect(postponed(result)?.until == due?.due, "\(result.outcome)", sourceLocation: sourceLocation)
@@ -40,8 +40,8 @@ import Tokens
   private func expectFailed(
     _ fixture: Fixture, _ booking: Booking, _ result: DeliveryResult, _ code: String,
     sourceLocation: SourceLocation = #_sourceLocation
-  ) throws {
-    let record = try fixture.record(booking)
+  ) async throws {
+    let record = try await fixture.record(booking)
     #expect(record.status == .failed && record.code == code, sourceLocation: sourceLocation)
     #expect(result.endsWithoutCall, "\(result.outcome)", sourceLocation: sourceLocation)
     #expect(fixture.isFree(booking.intent), sourceLocation: sourceLocation)
@@ -56,7 +56,7 @@ import Tokens
     fixture.store.onMark { fixture.time.advance(by: .seconds(2)) }
     let statuses = Mutex<[StoredCallback.Status?]>([])
     fixture.courier.onRequest {
-      let status = fixture.memory.callback(booking.intent.id, of: "app")?.status
+      let status = try await fixture.memory.callback(booking.intent.id, of: "app")?.status
       statuses.withLock { $0.append(status) }
       // The process has it in hand: no one takes it for abandoned.
       #expect(
@@ -71,7 +71,7 @@ import Tokens
     #expect(statuses.withLock { $0 } == [.pending])
     let request = try #require(fixture.courier.requests.first)
     #expect(request.startWithin == .seconds(3) && request.timeout == .seconds(18))
-    let record = try fixture.record(booking)
+    let record = try await fixture.record(booking)
     #expect(record.status == .accepted && record.platformTID == "tid-1" && record.upstreamStatus == 299)
     #expect(fixture.isFree(booking.intent))
     #expect(fixture.parts.store.overdue(at: fixture.now.advanced(by: .seconds(9999))) == [])
@@ -92,7 +92,7 @@ import Tokens
       Issue.record("\(result.outcome)")
       return
     }
-    #expect(try fixture.record(booking).status == .unknown)
+    #expect(try await fixture.record(booking).status == .unknown)
     #expect(!result.endsWithoutCall)
   }
 
@@ -115,14 +115,14 @@ import Tokens
     let fixture = Fixture(.notAccepted(reason), .accepted)
     let booking = try await fixture.book()
     let result = try await fixture.tryOut(booking)
-    expectWaiting(fixture, booking, result, for: span, tries: 1, code: code)
+    try await expectWaiting(fixture, booking, result, for: span, tries: 1, code: code)
     fixture.time.advance(by: span)
     guard case .accepted = try await fixture.tryOut(booking).outcome else {
       Issue.record("not accepted")
       return
     }
     #expect(fixture.courier.requests.count == 2)
-    #expect(try fixture.record(booking).status == .accepted)
+    #expect(try await fixture.record(booking).status == .accepted)
   }
 
   @Test func `an appointment without a token is tried again, the refused credential included`() async throws {
@@ -140,7 +140,7 @@ import Tokens
         continue
       }
       let code = fixture.delivery.code(.noToken(error))
-      expectWaiting(fixture, booking, result, for: .seconds(1), tries: 1, code: code)
+      try await expectWaiting(fixture, booking, result, for: .seconds(1), tries: 1, code: code)
       #expect(result.cache == .miss && result.upstreamStatus == failure.status)
       #expect(fixture.courier.requests.isEmpty)
     }
@@ -151,12 +151,12 @@ import Tokens
     fixture.parts.queue.pause(for: .seconds(70))
     let booking = try await fixture.book()
     let result = try await fixture.tryOut(booking)
-    expectWaiting(
+    try await expectWaiting(
       fixture, booking, result, for: .seconds(70), tries: 1, code: "upstream_rate_limited")
     // The next try would be too late.
     fixture.time.advance(by: .seconds(70))
     fixture.parts.queue.pause(for: .seconds(111))
-    try expectFailed(fixture, booking, try await fixture.tryOut(booking), "upstream_rate_limited")
+    try await expectFailed(fixture, booking, try await fixture.tryOut(booking), "upstream_rate_limited")
   }
 
   @Test func `an appointment that a pause keeps from any try waits to expire`() async throws {
@@ -164,14 +164,14 @@ import Tokens
     fixture.parts.queue.pause(for: .seconds(300))
     let booking = try await fixture.book()
     let result = try await fixture.tryOut(booking)
-    expectWaiting(fixture, booking, result, for: Fixture.late, tries: 0, code: nil)
+    try await expectWaiting(fixture, booking, result, for: Fixture.late, tries: 0, code: nil)
   }
 
   @Test func `an appointment whose installation cannot be checked is tried again`() async throws {
     let fixture = Fixture()
     let booking = try await fixture.book()
     let result = try await fixture.tryOut(booking) { .unchecked }
-    expectWaiting(fixture, booking, result, for: .seconds(1), tries: 1, code: "store_unavailable")
+    try await expectWaiting(fixture, booking, result, for: .seconds(1), tries: 1, code: "store_unavailable")
   }
 
   @Test func `the waits double to 30 s, less up to a quarter`() {
@@ -199,7 +199,7 @@ import Tokens
       starts.append(fixture.now.seconds - booking.at.seconds)
       let result = try await fixture.tryOut(booking)
       guard let until = postponed(result)?.until else {
-        try expectFailed(fixture, booking, result, "upstream_unavailable")
+        try await expectFailed(fixture, booking, result, "upstream_unavailable")
         break
       }
       fixture.time.advance(by: until - fixture.now)
@@ -213,7 +213,7 @@ import Tokens
     let fixture = Fixture(.notAccepted(.unreachable))
     let booking = try await fixture.book()
     fixture.time.advance(by: Fixture.late - .milliseconds(900))
-    try expectFailed(fixture, booking, try await fixture.tryOut(booking), "upstream_unavailable")
+    try await expectFailed(fixture, booking, try await fixture.tryOut(booking), "upstream_unavailable")
     #expect(fixture.courier.requests.count == 1)
   }
 
@@ -229,14 +229,14 @@ import Tokens
     let (reason, code) = Self.refusals[index]
     let fixture = Fixture(.notAccepted(reason))
     let booking = try await fixture.book()
-    try expectFailed(fixture, booking, try await fixture.tryOut(booking), code)
+    try await expectFailed(fixture, booking, try await fixture.tryOut(booking), code)
     #expect(fixture.courier.requests.count == 1)
   }
 
   @Test func `an appointment whose token is refused twice fails`() async throws {
     let fixture = Fixture(.notAccepted(.tokenRefused), .notAccepted(.tokenRefused))
     let booking = try await fixture.book()
-    try expectFailed(fixture, booking, try await fixture.tryOut(booking), "upstream_refused")
+    try await expectFailed(fixture, booking, try await fixture.tryOut(booking), "upstream_refused")
     #expect(Set(fixture.courier.tokens).count == 2)
     #expect(fixture.courier.requests.allSatisfy { $0.startWithin == .seconds(5) })
   }
@@ -254,7 +254,7 @@ import Tokens
       }
       return nil
     }
-    try expectFailed(fixture, booking, result, "stopped")
+    try await expectFailed(fixture, booking, result, "stopped")
     #expect(fixture.courier.requests.isEmpty)
   }
 
@@ -266,7 +266,7 @@ import Tokens
     let result = try await fixture.tryOut(booking) {
       asked.wrappingAdd(1, ordering: .relaxed).oldValue < good ? nil : .revoked
     }
-    try expectFailed(fixture, booking, result, "unauthenticated")
+    try await expectFailed(fixture, booking, result, "unauthenticated")
     #expect(fixture.courier.requests.isEmpty)
   }
 
@@ -277,12 +277,12 @@ import Tokens
     let booking = try await fixture.book()
     fixture.parts.queue.shutdown()
     fixture.store.onMark { Issue.record("marked") }
-    let before = fixture.memory.scheduledAppointment(booking.intent.id)
+    let before = try await fixture.memory.scheduledAppointment(booking.intent.id)
     guard case .noTurn(.ended) = postponed(try await fixture.tryOut(booking))?.reason else {
       Issue.record("not ended")
       return
     }
-    #expect(fixture.memory.scheduledAppointment(booking.intent.id) == before)
+    #expect(try await fixture.memory.scheduledAppointment(booking.intent.id) == before)
     #expect(fixture.store.tries == 0 && fixture.isFree(booking.intent))
   }
 
@@ -291,7 +291,7 @@ import Tokens
     let booking = try await fixture.book()
     fixture.store.onMark { fixture.time.advance(by: .seconds(6)) }
     let result = try await fixture.tryOut(booking)
-    expectWaiting(fixture, booking, result, for: .seconds(1), tries: 0, code: nil)
+    try await expectWaiting(fixture, booking, result, for: .seconds(1), tries: 0, code: nil)
     #expect(fixture.courier.requests.isEmpty)
   }
 
@@ -300,7 +300,7 @@ import Tokens
     let booking = try await fixture.book()
     fixture.store.onMark { fixture.time.advance(by: Fixture.late) }
     let result = try await fixture.tryOut(booking)
-    expectWaiting(fixture, booking, result, for: .seconds(1), tries: 0, code: nil)
+    try await expectWaiting(fixture, booking, result, for: .seconds(1), tries: 0, code: nil)
     #expect(fixture.courier.requests.isEmpty)
   }
 
@@ -309,7 +309,7 @@ import Tokens
     let booking = try await fixture.book()
     fixture.store.onMark { fixture.time.stepWallClock(by: 3600) }
     let result = try await fixture.tryOut(booking)
-    expectWaiting(fixture, booking, result, for: .seconds(1), tries: 0, code: nil)
+    try await expectWaiting(fixture, booking, result, for: .seconds(1), tries: 0, code: nil)
     #expect(fixture.courier.requests.isEmpty)
   }
 
@@ -324,7 +324,7 @@ import Tokens
     }
     let result = try await fixture.tryOut(booking)
     // One request was sent, so it was tried.
-    expectWaiting(fixture, booking, result, for: .seconds(1), tries: 1, code: "upstream_timeout")
+    try await expectWaiting(fixture, booking, result, for: .seconds(1), tries: 1, code: "upstream_timeout")
     #expect(fixture.courier.requests.count == 1)
   }
 
@@ -341,7 +341,7 @@ import Tokens
     let result = try await waiting.value
     fixture.parts.queue.end(running, wasSent: false)
     // Nothing was tried: it expires.
-    expectWaiting(fixture, booking, result, for: .zero, tries: 0, code: nil)
+    try await expectWaiting(fixture, booking, result, for: .zero, tries: 0, code: nil)
   }
 
   @Test func `the call starts before its appointment is late`() async throws {
@@ -364,12 +364,13 @@ import Tokens
         intent: booking.intent, at: booking.at.advanced(by: .seconds(7200)), slot: booking.slot + 7200,
         content: booking.content, limits: booking.limits)
       switch change {
-      case 0: #expect(fixture.memory.mark(booking.intent.id, for: booking.at, deadline: later.at))
-      case 1: #expect(fixture.memory.move(later, at: fixture.now) != .missing)
-      default: #expect(fixture.memory.end(booking.intent.id, .cancelled, at: fixture.now) != .missing)
+      case 0: #expect(try await fixture.memory.mark(booking.intent.id, for: booking.at, deadline: later.at))
+      case 1: #expect(try await fixture.memory.move(later, at: fixture.now) != .missing)
+      default:
+        #expect(try await fixture.memory.end(booking.intent.id, .cancelled, at: fixture.now) != .missing)
       }
-      let record = try fixture.record(booking)
-      let due = fixture.memory.scheduledAppointment(booking.intent.id)
+      let record = try await fixture.record(booking)
+      let due = try await fixture.memory.scheduledAppointment(booking.intent.id)
       for failure in [nil, TokenExchangeError.unavailable(status: 503, retryAfter: nil)] {
         fixture.issuer.before { failure }
         // What is judged for the old time ends nothing: neither with a token nor without.
@@ -378,8 +379,8 @@ import Tokens
           Issue.record("\(change)")
           continue
         }
-        #expect(try fixture.record(booking) == record)
-        #expect(fixture.memory.scheduledAppointment(booking.intent.id) == due)
+        #expect(try await fixture.record(booking) == record)
+        #expect(try await fixture.memory.scheduledAppointment(booking.intent.id) == due)
       }
       #expect(fixture.courier.requests.isEmpty && fixture.isFree(booking.intent))
       #expect(fixture.parts.store.overdue(at: later.at) == [])
@@ -392,15 +393,16 @@ import Tokens
   ) async throws {
     let fixture = Fixture(.notAccepted(.unreachable))
     let booking = try await fixture.book()
-    let recover: @Sendable () -> Void = {
+    let recover: @Sendable () async throws -> Void = {
       fixture.time.advance(by: .seconds(6))
       let later = fixture.now.advanced(by: .seconds(9999))
-      #expect(fixture.memory.recoverCallbacks(at: later, besides: []).callbacks == 1)
+      let recovered = try await fixture.memory.recoverCallbacks(at: later, besides: [])
+      #expect(recovered.callbacks == 1)
     }
     if wasSent { fixture.courier.onRequest(recover) } else { fixture.store.onMark(recover) }
     let result = try await fixture.tryOut(booking)
     #expect(fixture.courier.requests.count == (wasSent ? 1 : 0))
-    try expectFailed(
+    try await expectFailed(
       fixture, booking, result, wasSent ? "upstream_unavailable" : fixture.delivery.code(.noTurn(.late)))
   }
 
@@ -448,7 +450,7 @@ import Tokens
       fixture.time.advance(by: .seconds(1))
       try await until { fixture.parts.inHand.count == 0 }
       fixture.store.onMark {}
-      let due = try #require(fixture.memory.scheduledAppointment(id))
+      let due = try #require(try await fixture.memory.scheduledAppointment(id))
       #expect(due.tries == 0 && due.due == booking.at)
       #expect(fixture.parts.store.overdue(at: fixture.now.advanced(by: .seconds(9999))) == [])
       guard case .accepted = try await fixture.tryOut(booking).outcome else {
@@ -466,7 +468,7 @@ import Tokens
     fixture.store.set(postpones: .committedInDoubt)
     let trying = Task { try await fixture.tryOut(booking) }
     try await fixture.untilSleeping(for: .seconds(1))
-    let due = try #require(fixture.memory.scheduledAppointment(booking.intent.id)?.due)
+    let due = try #require(try await fixture.memory.scheduledAppointment(booking.intent.id)?.due)
     await #expect(throws: StoreError.self) {
       try await fixture.parts.store.mark(booking.intent.id, for: due, deadline: due)
     }
@@ -477,7 +479,7 @@ import Tokens
       Issue.record("not accepted")
       return
     }
-    #expect(try fixture.record(booking).status == .accepted)
+    #expect(try await fixture.record(booking).status == .accepted)
   }
 
   @Test func `the outcome of an appointment is saved as soon as that is possible`() async throws {
@@ -488,16 +490,16 @@ import Tokens
       Issue.record("not accepted")
       return
     }
-    #expect(try fixture.record(booking).status == .pending)
+    #expect(try await fixture.record(booking).status == .pending)
     let later = fixture.now.advanced(by: .seconds(9999))
     let overdue = fixture.parts.store.overdue(at: later)
     #expect(overdue == [booking.intent.id])
-    #expect(fixture.memory.recoverCallbacks(at: later, besides: overdue).callbacks == 0)
+    #expect(try await fixture.memory.recoverCallbacks(at: later, besides: overdue).callbacks == 0)
     fixture.store.set(settles: true)
     try await fixture.untilSleeping(for: .seconds(1))
     fixture.time.advance(by: .seconds(1))
     try await until { fixture.parts.inHand.count == 0 }
-    #expect(try fixture.record(booking).status == .accepted)
+    #expect(try await fixture.record(booking).status == .accepted)
     #expect(fixture.parts.store.overdue(at: later) == [])
   }
 
@@ -507,7 +509,7 @@ import Tokens
   ) async throws {
     let fixture = Fixture()
     var intent = try fixture.intent()
-    intent.charges = fixture.charges(intent)
+    intent.charges = try await fixture.charges(intent)
     #expect(intent.charges != nil)
     var booking = Booking(
       intent: intent, at: fixture.now, slot: 0, content: [], limits: .init(perSlot: 1, perNumber: 1))
@@ -515,11 +517,11 @@ import Tokens
     fixture.store.set(fate)
     await #expect(throws: StoreError.self) { try await fixture.parts.store.book(booking, at: fixture.now) }
     fixture.store.set(.fine)
-    let isBooked = fixture.memory.scheduledAppointment(intent.id) != nil
+    let isBooked = try await fixture.memory.scheduledAppointment(intent.id) != nil
     #expect(isBooked == (fate == .committedInDoubt))
-    #expect((fixture.charges(intent) != nil) == !isBooked)
+    #expect((try await fixture.charges(intent) != nil) == !isBooked)
     // What it took is in its content, for whichever instance ends it.
-    if isBooked { #expect(fixture.memory.scheduledAppointment(intent.id)?.content == [1]) }
+    if isBooked { #expect(try await fixture.memory.scheduledAppointment(intent.id)?.content == [1]) }
   }
 
   @Test func `with a wrong clock nothing is sent, and the appointment waits for others`() async throws {
@@ -531,7 +533,7 @@ import Tokens
       return
     }
     #expect(fixture.courier.requests.isEmpty)
-    let due = try #require(fixture.memory.scheduledAppointment(booking.intent.id))
+    let due = try #require(try await fixture.memory.scheduledAppointment(booking.intent.id))
     #expect(due.tries == 0 && due.due == booking.at)
     fixture.health.compared(clockAhead: .seconds(10))
     guard case .accepted = try await fixture.tryOut(booking).outcome else {

@@ -28,7 +28,8 @@ import Testing
     #expect(fixture.isFree(try fixture.intent()))
     #expect(try await fixture.call() == nil)
     #expect(
-      fixture.memory.standing(of: try fixture.intent(), at: fixture.now).key.record?.status == .accepted)
+      try await fixture.memory.standing(of: try fixture.intent(), at: fixture.now).key.record?.status
+        == .accepted)
   }
 
   @Test
@@ -42,7 +43,7 @@ import Testing
       return
     }
     #expect(fixture.isFree(try fixture.intent()))
-    let standing = fixture.memory.standing(of: try fixture.intent(), at: fixture.now)
+    let standing = try await fixture.memory.standing(of: try fixture.intent(), at: fixture.now)
     #expect(standing.key.record?.refusedFields == ["a", "b"] && standing.duplicate == nil)
     // The allowance is there again.
     guard case .replay(let record) = try await fixture.call()?.outcome else {
@@ -132,7 +133,7 @@ import Testing
     #expect(fixture.isFree(intent))
     // The record that was saved goes in the background.
     try await until {
-      let standing = fixture.memory.standing(of: intent, at: fixture.now)
+      let standing = try await fixture.memory.standing(of: intent, at: fixture.now)
       return standing == CallbackStanding(key: .free, duplicate: nil) && fixture.parts.store.count == 0
     }
     #expect(try await fixture.call() != nil, "the allowance is there again")
@@ -149,7 +150,7 @@ import Testing
       return
     }
     #expect(fixture.courier.tokens.count == 1)
-    #expect(fixture.memory.callbacks(CallbackQuery(limit: 9)).map(\.status) == [.failed])
+    #expect(try await fixture.memory.callbacks(CallbackQuery(limit: 9)).map(\.status) == [.failed])
     #expect(fixture.isFree(try fixture.intent()))
     #expect(try await fixture.call() != nil, "the allowance is there again")
   }

@@ -129,13 +129,13 @@ import Testing
     // Though its time is long over, no one takes it for abandoned.
     let overdue = fixture.store.overdue(at: fixture.now)
     #expect(overdue == [intent.id])
-    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: overdue).callbacks == 0)
+    #expect(try await fixture.doubtful.base.recoverCallbacks(at: fixture.now, besides: overdue).callbacks == 0)
     fixture.store.end()
     try await fail(1, fixture)
     try await until { fixture.inHand.count == 0 }
     #expect(fixture.store.count == 0)
     #expect(fixture.store.overdue(at: fixture.now) == [])
-    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: []).callbacks == 1)
+    #expect(try await fixture.doubtful.base.recoverCallbacks(at: fixture.now, besides: []).callbacks == 1)
   }
 
   @Test func `an outcome is written down as soon as that is possible, beside its answer`() async throws {
@@ -195,9 +195,9 @@ import Testing
     try await fail(100, fixture)
     let overdue = fixture.store.overdue(at: fixture.now)
     #expect(overdue == [intent.id])
-    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: overdue).callbacks == 0)
+    #expect(try await fixture.doubtful.base.recoverCallbacks(at: fixture.now, besides: overdue).callbacks == 0)
     // Another instance may have taken this one for gone all the same. This one knows better.
-    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: []).callbacks == 1)
+    #expect(try await fixture.doubtful.base.recoverCallbacks(at: fixture.now, besides: []).callbacks == 1)
     #expect(saved.withLock { $0 } == [])
     fixture.doubtful.set(settles: true)
     try await fail(1, fixture)
@@ -271,7 +271,7 @@ import Testing
     moved = Booking(
       intent: moved.intent, at: now.advanced(by: .seconds(600)), slot: 0, content: [], limits: moved.limits)
     let isCancelled = fate == .committedInDoubt
-    if case .moved = fixture.doubtful.memory.move(moved, at: fixture.now) {
+    if case .moved = try await fixture.doubtful.base.move(moved, at: fixture.now) {
       #expect(!isCancelled)
     } else {
       #expect(isCancelled)
@@ -279,7 +279,9 @@ import Testing
     fixture.doubtful.set(isCertain: true)
     try await fail(1, fixture)
     #expect(await asking.value?.status == (isCancelled ? .cancelled : nil))
-    #expect(fixture.doubtful.memory.callbacks([id]).first?.status == (isCancelled ? .cancelled : .scheduled))
+    #expect(
+      try await fixture.doubtful.base.callbacks([id]).first?.status == (isCancelled ? .cancelled : .scheduled)
+    )
     // An end by another instance is not this one.
     #expect(await fixture.store.ended(id, .cancelled, at: now.advanced(by: .seconds(1))) == nil)
   }

@@ -5,6 +5,7 @@ import JOSE
 import Platform
 import Sealing
 import Store
+import StoreSupport
 import TestSupport
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
 
 @Suite struct CallbackCodeTests {
   private static let keys = StoreKeys(current: StoreKey(Secret([UInt8](repeating: 7, count: 32))))
-  private let store = MemoryStore()
+  private let store = memoryStore()
   private let time = ManualTime()
   private let directory: InstallationDirectory
   private let service: InstallationService
@@ -24,7 +25,9 @@ import Testing
   }
 
   /// Keeps an installation with a secret.
-  private func put(secret: UInt8 = 1, generation: Int64 = 5, isRevoked: Bool = false) -> Installation {
+  private func put(secret: UInt8 = 1, generation: Int64 = 5, isRevoked: Bool = false) async throws
+    -> Installation
+  {
     let now = Instant(time.unixTime)
     let installation = Installation(
       client: InstallationClient(
@@ -32,14 +35,14 @@ import Testing
       appID: "shop", user: nil, address: "192.0.2.1", secret: SHA256Digest(of: [secret]),
       generation: generation,
       createdAt: now, usedAt: now, revokedAt: isRevoked ? now : nil)
-    store.changeInstallation(InstallationScope(installation.client.id), at: now) { _ in
+    try await store.changeInstallation(InstallationScope(installation.client.id), at: now) { _ in
       (InstallationChange(installation: installation), ())
     }
     return installation
   }
 
   @Test func `each callback gets the code of the next counter`() async throws {
-    let installation = put()
+    let installation = try await put()
     let codes = InstallationCodes(keys: Self.keys)
     for counter: Int64 in 0..<3 {
       #expect(
@@ -49,12 +52,14 @@ import Testing
     #expect(codes.callbackCode(installation, counter: 0).wholeMatch(of: /[0-9]{6}/) != nil)
   }
 
-  @Test func `an installation that was revoked or replaced gets no code, and no counter is spent`() async {
-    let proved = put()
-    _ = put(secret: 2, generation: 6)
+  @Test func `an installation that was revoked or replaced gets no code, and no counter is spent`()
+    async throws
+  {
+    let proved = try await put()
+    _ = try await put(secret: 2, generation: 6)
     await refuses(proved)
-    #expect(store.installation(proved.client.id)?.codes.counter == 0)
-    await refuses(put(isRevoked: true))
+    #expect(try await store.installation(proved.client.id)?.codes.counter == 0)
+    await refuses(try await put(isRevoked: true))
   }
 
   private func refuses(_ installation: Installation) async {
@@ -82,9 +87,9 @@ import Testing
   }
 
   @Test func `that an installation holds is known for a second, and then asked again`() async throws {
-    let proved = put()
+    let proved = try await put()
     #expect(try await directory.holds(proved))
-    _ = put(isRevoked: true)
+    _ = try await put(isRevoked: true)
     time.advance(by: .milliseconds(999))
     #expect(try await directory.holds(proved), "another instance has revoked it just now")
     time.advance(by: .milliseconds(1))
@@ -92,15 +97,15 @@ import Testing
   }
 
   @Test func `an installation that was replaced or is gone does not hold`() async throws {
-    let proved = put()
-    _ = put(secret: 2)
+    let proved = try await put()
+    _ = try await put(secret: 2)
     #expect(try await !directory.holds(proved))
-    let unknown = InstallationDirectory(store: MemoryStore(), clock: time)
+    let unknown = InstallationDirectory(store: memoryStore(), clock: time)
     #expect(try await !unknown.holds(proved))
   }
 
   @Test func `a code for a callback does not make authentication ask the store again`() async throws {
-    let installation = put()
+    let installation = try await put()
     #expect(try await directory.look(installation.client.id) != nil)
     _ = try await service.callbackCode(installation)
     #expect(directory.known(installation.client.id, now: time.now) != nil)

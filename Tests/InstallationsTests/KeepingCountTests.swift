@@ -5,6 +5,7 @@ import JOSE
 import Platform
 import Sealing
 import Store
+import StoreSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -22,22 +23,22 @@ import Testing
       codes: InstallationCodes(keys: keys), clock: time)
   }
 
-  private func put() -> Installation {
+  private func put() async throws -> Installation {
     let now = Instant(time.unixTime)
     let installation = Installation(
       client: InstallationClient(
         id: InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44")!, app: "Shop", detail: nil),
       appID: "shop", user: nil, address: "192.0.2.1", secret: SHA256Digest(of: [1]), generation: 1,
       createdAt: now, usedAt: now)
-    store.memory.changeInstallation(InstallationScope(installation.client.id), at: now) { _ in
+    try await store.base.changeInstallation(InstallationScope(installation.client.id), at: now) { _ in
       (InstallationChange(installation: installation), ())
     }
     return installation
   }
 
-  @Test func `installations are counted although their last uses cannot be saved`() async {
+  @Test func `installations are counted although their last uses cannot be saved`() async throws {
     let service = service()
-    use(put(), service)
+    use(try await put(), service)
     store.isDown.store(true, ordering: .relaxed)
     let work = Task { await service.keepCounted() }
     await time.untilSleepers(1)
@@ -46,15 +47,15 @@ import Testing
     await work.value
   }
 
-  @Test func `the last uses are saved when the work ends`() async {
+  @Test func `the last uses are saved when the work ends`() async throws {
     let service = service()
-    let installation = put()
+    let installation = try await put()
     let work = Task { await service.keepCounted() }
     await time.untilSleepers(1)
     let used = use(installation, service)
     work.cancel()
     await work.value
-    #expect(store.memory.installation(installation.client.id)?.usedAt == used)
+    #expect(try await store.base.installation(installation.client.id)?.usedAt == used)
   }
 
   /// Uses an installation two hours later, by the wall clock alone.
@@ -68,29 +69,12 @@ import Testing
 }
 
 /// A store in memory that can refuse to save last uses.
-private final class TouchyStore: InstallationStore {
-  let memory = MemoryStore()
+private final class TouchyStore: StoreDecorator {
+  let base = memoryStore()
   let isDown = Atomic<Bool>(false)
 
-  func touchInstallations(_ uses: [InstallationID: Instant]) throws(StoreError) {
+  func touchInstallations(_ uses: [InstallationID: Instant]) async throws(StoreError) {
     if isDown.load(ordering: .relaxed) { throw StoreError(.unavailable, "connect", "connection refused") }
-    memory.touchInstallations(uses)
-  }
-
-  func installation(_ id: InstallationID) -> Installation? { memory.installation(id) }
-  func enrolment(userCode: String, at now: Instant) -> Enrolment? {
-    memory.enrolment(userCode: userCode, at: now)
-  }
-  func change<Result: Sendable>(
-    _ scope: InstallationScope, at now: Instant,
-    _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
-  ) -> InstallationOutcome<Result> {
-    memory.change(scope, at: now, body)
-  }
-  func installations(subject: String) -> [InstallationID] { memory.installations(subject: subject) }
-  func installations(_ query: InstallationQuery) -> InstallationPage { memory.installations(query) }
-  func installationCounts(at now: Instant) -> InstallationCounts { memory.installationCounts(at: now) }
-  func purgeInstallations(at now: Instant, unusedSince unused: [String: Instant]) -> Int {
-    memory.purgeInstallations(at: now, unusedSince: unused)
+    try await base.touchInstallations(uses)
   }
 }

@@ -11,6 +11,7 @@ import Platform
 import Records
 import Sealing
 import Store
+import StoreSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -59,7 +60,7 @@ final class ScriptedSender: NoticeSender {
 /// What the tests share.
 struct PushFixture {
   let clock = ManualTime()
-  let memory: any Store = MemoryStore()
+  let memory: any Store = memoryStore()
   let store: any NoticeStore
   let ledger: AllowanceLedger
   let metrics = ServiceMetrics(loops: 1, routes: ["other"], audited: [])

@@ -1,6 +1,7 @@
 // Tests of how rates and quotas are counted in a store.
 
 import Gate
+import StoreSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -20,12 +21,12 @@ import Testing
     #expect(store.updates == 8 && store.reads == 0)
     // Those that were refused took nothing from the rate.
     let charges = allowances.charges(at: .noon())
-    #expect(
-      charges[0].plan.count(of: store.memory.states(of: [charges[0].key])[0], at: .noon()).remaining == 95)
+    let state = try await store.base.states(of: [charges[0].key])[0]
+    #expect(charges[0].plan.count(of: state, at: .noon()).remaining == 95)
   }
 
   @Test func `a quota is never exceeded and is used to the last, by several instances`() async throws {
-    let memory = MemoryStore()
+    let memory = memoryStore()
     let ledgers = (0..<3).map { _ in AllowanceLedger(store: ScriptedStore(memory, sharing: .instances)) }
     let allowances = try Allowances([try Allowances.quota(limit: 100)])
     var granted = 0
@@ -160,7 +161,7 @@ import Testing
       let burst = Bool.random(using: &generator) ? limit : max(1, limit / 3)
       rate = try RateLimit(limit: limit, per: Int64(per * 1e9), burst: burst)
       allowances = try Allowances([try Allowances.rate(limit: limit, per: per, burst: burst)])
-      let memory = MemoryStore()
+      let memory = memoryStore()
       ledgers = (0..<Int.random(in: 1...4, using: &generator)).map { _ in
         AllowanceLedger(store: ScriptedStore(memory, sharing: .instances))
       }

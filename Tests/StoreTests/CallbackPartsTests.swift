@@ -54,34 +54,6 @@ import Testing
     #expect(other.names(of: intents[0]) != maker.names(of: intents[0]))
   }
 
-  @Test func `what is due comes in order, and nothing before`() {
-    var queue = DueQueue<Int>()
-    var random = SmallRandom(state: 7)
-    let times = (0..<500).map { _ in random.next(1000) }
-    for time in times { queue.add(time, Int64(time)) }
-    var seen: [Int] = []
-    for now in stride(from: Int64(0), through: 1000, by: 100) {
-      while let time = queue.removeDue(at: now) {
-        #expect(time <= now)
-        seen.append(time)
-      }
-      #expect(seen.count == times.count { $0 <= now })
-    }
-    #expect(seen == times.sorted())
-    #expect(queue.count == 0)
-  }
-
-  @Test func `what is withdrawn in memory leaves nothing behind`() {
-    let store = MemoryStore()
-    for number in 0..<20_000 {
-      let intent = CallbackIntent.made(key: "\(number)")
-      #expect(store.begin(intent, at: .noon()) == .begun)
-      store.withdraw(intent.id, returning: [], at: .noon())
-    }
-    #expect(store.callbacks.withLock { $0.waiting } <= 4200)
-    #expect(store.purge(at: .noon(1_000_000)) == 0)
-  }
-
   @Test func `a job that cannot be kept fails alone`() async throws {
     let sessions = SessionQueue(label: "test", count: 1, health: StoreHealth()) { PickySession() }
     // Holds the session until the others wait together.

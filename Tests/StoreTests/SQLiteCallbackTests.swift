@@ -207,7 +207,7 @@ import Testing
     defer { place.end() }
     let connection = try SQLiteConnection(path: path)
     for step in Migration.all { for statement in step.sqlite { try connection.execute(statement) } }
-    for sql in SQLiteCallbacks.allSQL + CallbackTable.allCases.map({ SQLiteSession.purge($0) }) {
+    for sql in SQLiteCallbacks.allSQL + CallbackStatements.all {
       var plan: [String] = []
       try SQLiteStatement(connection, "EXPLAIN QUERY PLAN " + sql).run { plan.append($0.text(3)) }
       for step in plan where step.hasPrefix("SCAN") {

@@ -2,6 +2,7 @@
 
 import Gate
 import Platform
+import StoreSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -10,7 +11,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct StopBoardTests {
   @Test func `a stop made here holds at once, and elsewhere a second later`() async throws {
-    let memory = MemoryStore()
+    let memory = memoryStore()
     let clock = ManualTime()
     let here = StopBoard(store: ScriptedStore(memory, sharing: .instances), clock: clock)
     let store = ScriptedStore(memory, sharing: .instances)
@@ -48,9 +49,9 @@ import Testing
     await #expect(throws: StoreError.self) { try await board.resume(.all, .access) }
     #expect(board.stop(for: .access, callerID: nil, appID: nil) != nil)
     store.setDown(false)
-    #expect(store.memory.stops().isEmpty)
+    #expect(try await store.base.stops().isEmpty)
     try await board.refresh()
-    #expect(store.memory.stops().list == [Stop(.all, .all, since: 5)])
+    #expect(try await store.base.stops().list == [Stop(.all, .all, since: 5)])
     try await board.resume(.all, .access)
     try await board.refresh()
     #expect(board.stop(for: .access, callerID: nil, appID: nil) == nil)
@@ -68,7 +69,7 @@ import Testing
     // All that is left is saved, not the first of it only.
     let left = Stop(.app("shop"), .all, since: 5).afterResuming(.access)
     #expect(board.stops.list == left)
-    #expect(store.memory.stops().list == left)
+    #expect(try await store.base.stops().list == left)
   }
 
   @Test func `what is resumed while a refresh has it kept is not stopped again`() async throws {
@@ -85,7 +86,7 @@ import Testing
     await settle()
     store.holdStop(false)
     _ = try await (refresh, resume)
-    #expect(store.memory.stops().isEmpty)
+    #expect(try await store.base.stops().isEmpty)
     try await board.refresh()
     #expect(board.stops.isEmpty)
   }
@@ -109,26 +110,26 @@ import Testing
     try await stop
     let callbacks = Stop(.all, .callback, since: 7, until: until, reason: "meanwhile")
     #expect(board.stop(for: .callback, callerID: nil, appID: nil) == callbacks)
-    #expect(store.memory.stops() == board.stops)
+    #expect(try await store.base.stops() == board.stops)
     try await board.refresh()
     #expect(board.stop(for: .callback, callerID: nil, appID: nil) == callbacks)
     // One that comes afterwards ends it.
     try await board.resume(.all, .callback)
     #expect(board.stop(for: .callback, callerID: nil, appID: nil) == nil)
-    #expect(store.memory.stops() == board.stops)
+    #expect(try await store.base.stops() == board.stops)
   }
 
   @Test func `what cannot be kept by a store that can be read hides nothing that others stop`() async throws {
-    let memory = MemoryStore()
+    let memory = memoryStore()
     let store = ScriptedStore(memory, sharing: .instances)
     let board = StopBoard(store: store, clock: ManualTime())
     store.setReadOnly(true)
     await #expect(throws: StoreError.self) { try await board.stop(Stop(.app("here"), .all, since: 5)) }
-    memory.stop(Stop(.app("there"), .all, since: 6))
+    try await memory.stop(Stop(.app("there"), .all, since: 6))
     await #expect(throws: StoreError.self) { try await board.refresh() }
     #expect(board.stops.list.map(\.target) == [.app("here"), .app("there")])
     #expect(board.age == .zero)
-    memory.resume(.app("there"), .all)
+    try await memory.resume(.app("there"), .all)
     await #expect(throws: StoreError.self) { try await board.refresh() }
     #expect(board.stops.list.map(\.target) == [.app("here")])
     // It is kept as soon as that is possible, and told of once.
@@ -137,7 +138,7 @@ import Testing
     try await board.refresh(onSave: { saved.append($0) })
     try await board.refresh(onSave: { saved.append($0) })
     #expect(saved == [Stop(.app("here"), .all, since: 5)])
-    #expect(memory.stops().list == saved)
+    #expect(try await memory.stops().list == saved)
   }
 
   @Test func `a stop that the store refuses keeps no later one from it`() async throws {
@@ -154,7 +155,7 @@ import Testing
     }
     #expect(error?.kind == .rejected)
     #expect(saved == Array(stops.dropFirst()))
-    #expect(store.memory.stops().list == saved)
+    #expect(try await store.base.stops().list == saved)
     #expect(board.stops.list == stops)
   }
 
@@ -170,7 +171,7 @@ import Testing
     try await board.stop(Stop(.all, later, since: 6, reason: "later"))
     try await board.refresh()
     try await board.refresh()
-    for stops in [board.stops, store.memory.stops()] {
+    for stops in [board.stops, try await store.base.stops()] {
       let stop = stops.stop(for: .access, callerID: nil, appID: nil, at: 9)
       #expect(stop?.reason == "later")
     }
@@ -201,14 +202,14 @@ import Testing
     try await board.refresh(onSave: { saved.append($0) })
     let left = Stop(.all, .all, since: 5).afterResuming(.access)
     #expect(Set(saved) == Set(left + Stop(.all, .all, since: 6).afterResuming(.access)))
-    #expect(store.memory.stops().list == left)
+    #expect(try await store.base.stops().list == left)
   }
 
   @Test func `a refresh tells which stops have ended, each once, unless another instance made them longer`()
     async throws
   {
     let clock = ManualTime()
-    let memory = MemoryStore()
+    let memory = memoryStore()
     let board = StopBoard(store: ScriptedStore(memory, sharing: .instances), clock: clock)
     let now = clock.unixTime.seconds
     let short = Stop(.app("short"), .all, since: now, until: now + 2)
@@ -217,7 +218,7 @@ import Testing
     try await board.stop(long)
     #expect(board.removeEnded().isEmpty)
     clock.advance(by: .seconds(2))
-    memory.stop(Stop(.app("long"), .all, since: now + 1, until: now + 60))
+    try await memory.stop(Stop(.app("long"), .all, since: now + 1, until: now + 60))
     var ended: [Stop] = []
     for _ in 0..<2 { try await board.refresh(onEnd: { ended += $0 }) }
     #expect(ended == [short])
@@ -226,11 +227,11 @@ import Testing
   }
 
   @Test func `a stop without an outcome is reported once`() async throws {
-    let store = MemoryStore()
+    let store = memoryStore()
     let clock = ManualTime()
     let told = Mutex<[RecoveredRecords]>([])
     let begun = Instant(seconds: clock.unixTime.seconds)
-    _ = store.begin(.made(at: begun), at: begun)
+    _ = try await store.begin(.made(at: begun), at: begun)
     let upkeep = Upkeep(
       store: store, board: StopBoard(store: store, clock: clock),
       clock: clock, recovered: { count in told.withLock { $0.append(count) } })
@@ -249,15 +250,15 @@ import Testing
 
   @Test(arguments: [true, false])
   func `with a wrong clock nothing is recovered or forgotten`(_ isRight: Bool) async throws {
-    let store = MemoryStore()
+    let store = memoryStore()
     let clock = ManualTime()
     let now = Instant(clock.unixTime)
     let (pending, over) = (
       CallbackIntent.made(at: now), CallbackIntent.made("+14155550166", key: "k", at: now)
     )
-    #expect(store.begin(pending, at: now) == .begun)
-    #expect(store.begin(over, at: now) == .begun)
-    _ = store.settle(over.id, .accepted(at: now))
+    #expect(try await store.begin(pending, at: now) == .begun)
+    #expect(try await store.begin(over, at: now) == .begun)
+    _ = try await store.settle(over.id, .accepted(at: now))
     clock.advance(by: .seconds(999_999))
     store.health.compared(clockAhead: isRight ? .seconds(9) : .seconds(999_999))
     let upkeep = Upkeep(
@@ -269,17 +270,17 @@ import Testing
       clock.advance(by: .seconds(1))
     }
     await clock.untilSleepers(2)
-    try await wait(until: { !isRight || store.callback(over.id, of: "ios-app") == nil })
-    #expect((store.callback(over.id, of: "ios-app") == nil) == isRight)
+    while isRight, try await store.callback(over.id, of: "ios-app") != nil { await Task.yield() }
+    #expect((try await store.callback(over.id, of: "ios-app") == nil) == isRight)
     // What was recovered has been forgotten, too.
-    #expect(store.callback(pending.id, of: "ios-app")?.status == (isRight ? nil : .pending))
+    #expect(try await store.callback(pending.id, of: "ios-app")?.status == (isRight ? nil : .pending))
     task.cancel()
     clock.advance(by: .seconds(1))
     await task.value
   }
 
   @Test func `a stop does not wait until what is over is forgotten`() async throws {
-    let memory = MemoryStore()
+    let memory = memoryStore()
     let clock = ManualTime()
     let store = ScriptedStore(memory, sharing: .instances)
     store.setPurging(true)
@@ -293,7 +294,7 @@ import Testing
       seconds += 1
       try #require(seconds < 100)
     }
-    memory.stop(Stop(.all, .all, since: 5))
+    try await memory.stop(Stop(.all, .all, since: 5))
     await clock.untilSleepers(2)
     clock.advance(by: .seconds(1))
     await clock.untilSleepers(2)
@@ -417,7 +418,7 @@ import Testing
     // What is over is not kept afterwards either.
     store.setDown(false)
     try await board.refresh()
-    #expect(store.memory.stops().isEmpty)
+    #expect(try await store.base.stops().isEmpty)
   }
 
   @Test func `of two stops the later end holds, and the reason given last`() {

@@ -1,6 +1,7 @@
 // Tests that whole policies keep their limits over a store, through rule changes and clock changes.
 
 import Gate
+import StoreSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -31,7 +32,7 @@ import Testing
 
     init(seed: Int) throws {
       generator = SeededGenerator(UInt64(seed))
-      let memory = MemoryStore()
+      let memory = memoryStore()
       let isAlone = seed % 2 == 0
       let sharing: StoreSharing = isAlone ? .machine : .instances
       ledgers = (0..<(isAlone ? 1 : 3)).map { number in

@@ -6,9 +6,9 @@ public struct NeverHappened: Error {
 }
 
 /// Lets other tasks run until something holds; how long that takes in seconds does not matter.
-public func until(_ condition: @Sendable () -> Bool) async throws {
+public func until(_ condition: @Sendable () async throws -> Bool) async throws {
   for _ in 0..<2_000_000 {
-    if condition() { return }
+    if try await condition() { return }
     await Task.yield()
   }
   throw NeverHappened()

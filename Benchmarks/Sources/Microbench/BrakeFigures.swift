@@ -21,7 +21,7 @@ enum BrakeFigures {
   private static func measure(_ rules: [UInt8], _ label: String, _ seconds: Double) throws -> Figure {
     let most = Brakes(numberPerDay: Brakes.maximum, perFiveMinutes: Brakes.maximum, perHour: Brakes.maximum)
     let policies = try [Brakes.off, most].map { try RuleFigures.policy(rules, brakes: $0) }
-    let store = MemoryStore()
+    let counts = Counts()
     // Nothing is written while so little of a brake is used.
     let sink = LogSink(lanes: 1) { _ in preconditionFailure("a brake was half used") }
     let log = Log(sink: sink, lane: 0, level: .warning, format: .json, clock: SystemClock())
@@ -45,7 +45,7 @@ enum BrakeFigures {
             guard case .decided(let decision) = evaluation.next(PresumedStates()) else {
               preconditionFailure("the benchmark's own request was refused")
             }
-            let outcome = store.take(decision.charges, at: now)
+            let outcome = counts.take(decision.charges, at: now)
             guard case .granted(let settled, let grant) = decision.settled(outcome, at: now) else {
               preconditionFailure("not every allowance was taken")
             }

@@ -20,19 +20,12 @@ enum KeyFigures {
   /// When every allowance is whole again.
   private static let end = Instant(seconds: 1_795_176_000 + 3_600)
 
-  /// In memory, as requests take.
+  /// In memory.
   static func memory(seconds: Double) throws -> [Figure] {
-    ProcessSetup.returnLargeBlocks()
-    let policy = try RuleFigures.policy(rules)
-    let store = MemoryStore()
-    let before = resident()
-    for number in 0..<count { _ = store.take(charges(policy, number), at: start) }
-    let after = resident()
-    let forgotten = store.purge(at: end)
-    precondition(forgotten == count, "\(forgotten) of \(count) were forgotten")
+    let (taken, left) = try use(.inMemory(), count)
     return [
-      .mebibytes("resident memory of 1,000,000 rate keys, store in memory", after - before),
-      .mebibytes("the same when they have expired", resident() - before),
+      .mebibytes("resident memory of 1,000,000 rate keys, store in memory", taken),
+      .mebibytes("the same when they have expired", left),
     ]
   }
 
@@ -40,13 +33,19 @@ enum KeyFigures {
   static func sqlite(seconds: Double) throws -> [Figure] {
     let path = "\(temporaryFolder)/callgate-keys-\(getpid()).sqlite3"
     defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+    let (taken, _) = try use(SQLiteStore(path: path), inFile)
+    return [.mebibytes("resident memory of 100,000 rate keys, store in SQLite", taken)]
+  }
+
+  /// Takes of so many allowances as requests do, and forgets them: how much resident memory that took, and how much is left of it.
+  private static func use(_ store: SQLiteStore, _ count: Int) throws -> (taken: Int, left: Int) {
+    ProcessSetup.returnLargeBlocks()
     let policy = try RuleFigures.policy(rules)
-    let store = SQLiteStore(path: path)
     let ledger = AllowanceLedger(store: store)
     let before = resident()
-    let (after, forgotten, left) = try wait { () async throws -> (Int, Int, Int) in
+    let (after, forgotten, kept) = try wait { () async throws -> (Int, Int, Int) in
       try await store.migrate()
-      for batch in stride(from: 0, to: inFile, by: 250) {
+      for batch in stride(from: 0, to: count, by: 250) {
         let together = (batch..<batch + 250).flatMap { charges(policy, $0) }
         guard case .taken = await ledger.take(together, at: start).outcome else {
           preconditionFailure("the benchmark's own request was refused")
@@ -54,12 +53,13 @@ enum KeyFigures {
       }
       let after = resident()
       let forgotten = try await store.purge(at: end)
-      let left = try await store.states(of: [key(0), key(inFile - 1)]).count { $0 != nil }
-      await store.close()
-      return (after, forgotten, left)
+      let kept = try await store.states(of: [key(0), key(count - 1)]).count { $0 != nil }
+      return (after, forgotten, kept)
     }
-    precondition(forgotten == inFile && left == 0, "\(forgotten) of \(inFile) were forgotten")
-    return [.mebibytes("resident memory of 100,000 rate keys, store in SQLite", after - before)]
+    precondition(forgotten == count && kept == 0, "\(forgotten) of \(count) were forgotten")
+    let left = resident()
+    try wait { await store.close() }
+    return (after - before, left - before)
   }
 
   private static func key(_ number: Int) -> AllowanceKey {

@@ -66,7 +66,9 @@ enum NoticeFigures {
             let notice = Notice(
               id: id, action: .confirm, text: "May we call you now?",
               ends: UnixTime(seconds: clock.unixTime.seconds + 60))
-            let verdict = await sender.send(notice, to: device, deadline: clock.now + .seconds(5))
+            var posts = NoticePosts()
+            let verdict = await sender.send(
+              notice, to: device, deadline: clock.now + .seconds(5), posts: &posts)
             guard verdict == .taken else { throw Unmeasured(reason: "\(verdict)") }
             sent += 1
           }

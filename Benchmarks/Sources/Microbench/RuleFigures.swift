@@ -36,7 +36,7 @@ enum RuleFigures {
 
   static func measure(seconds: Double) throws -> [Figure] {
     let policy = try policy(rules)
-    let store = MemoryStore()
+    let counts = Counts()
     let claims = [FactMember("sub", .string("ann")), FactMember("tier", .string("gold"))]
     let address = IPAddress(v4: 0xCB00_7109)
     var now = Instant(seconds: 1_795_176_000)
@@ -53,7 +53,7 @@ enum RuleFigures {
       guard case .decided(let decision) = evaluation.next(PresumedStates()) else {
         preconditionFailure("the benchmark's own request was refused")
       }
-      let outcome = store.take(decision.charges, at: now)
+      let outcome = counts.take(decision.charges, at: now)
       guard case .granted(let settled, let grant) = decision.settled(outcome, at: now) else {
         preconditionFailure("not every allowance was taken")
       }

@@ -8,6 +8,7 @@ import Gate
 public import HTTP
 import Platform
 import Store
+import Stores
 
 /// The rules of a configuration, evaluated without a server. Nothing is stopped, and only the given counts
 /// are used.
@@ -21,7 +22,7 @@ public struct OfflineRules: Sendable {
   public init(_ configuration: Configuration, transport: (any HTTPTransport)?) {
     self.configuration = configuration
     let clock = SystemClock()
-    let store = MemoryStore()
+    let store = Configuration.Store.memory.open()
     self.clock = clock
     decider = Decider(
       apps: AppRegistry(configuration.servedApps), policy: configuration.policy,

@@ -17,6 +17,9 @@ public protocol AllowanceStore: Sendable {
 
   /// The states of allowances, in the keys' order. Reads without a lock.
   func states(of keys: [AllowanceKey]) async throws(StoreError) -> [AllowanceState?]
+
+  /// Resets all allowances to unused, before what is asked later.
+  func forgetAllowances()
 }
 
 /// The changes of an update, and its result for the caller.

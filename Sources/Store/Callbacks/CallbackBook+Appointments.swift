@@ -231,15 +231,6 @@ extension CallbackBook {
     return true
   }
 
-  /// Replaces or removes the sealed content of an appointment.
-  mutating func reseal(_ id: CallbackID, content: SealedCode?) {
-    guard let row = rows[id], var appointment = row.appointment else { return }
-    appointment.content = content
-    rows[id] = Row(
-      record: row.record, key: row.key, place: row.place, instance: row.instance, abandoned: row.abandoned,
-      expires: row.expires, appointment: appointment)
-  }
-
   // MARK: Ending
 
   mutating func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) -> EndResult {

@@ -5,8 +5,7 @@ import Platform
 
 /// Keys, dedupe entries and records of callbacks, and all changes that they allow.
 ///
-/// A store in memory keeps all of them in one book. The others read the rows of a transaction into a book,
-/// let it work, and write its changes.
+/// A store reads the rows of a transaction into a book, lets it work, and writes its changes.
 package struct CallbackBook: Sendable {
   /// The record of an `Idempotency-Key`.
   package struct Key: Hashable, Sendable {
@@ -114,9 +113,6 @@ package struct CallbackBook: Sendable {
   package internal(set) var changes = Changes()
 
   package init() {}
-
-  /// Everything is written.
-  mutating func written() { changes = Changes() }
 
   // MARK: Reading
 
@@ -305,46 +301,6 @@ package struct CallbackBook: Sendable {
     keepKey(of: row, after: now)
     forgetNumber(of: row)
     changes.rows.insert(id)
-    return true
-  }
-
-  // MARK: Forgetting
-
-  /// Forgets a key whose time is over, unless its callback is pending.
-  mutating func forgetKey(_ name: StoreID, at now: Int64) -> Bool {
-    guard let key = keys[name], key.expires <= now, rows[key.callback]?.record.status.isFinal != false else {
-      return false
-    }
-    keys[name] = nil
-    return true
-  }
-
-  /// Removes an expired dedupe entry.
-  mutating func forgetPlace(_ name: StoreID, at now: Int64) -> Bool {
-    guard let place = places[name], place.expires <= now else { return false }
-    places[name] = nil
-    return true
-  }
-
-  /// Forgets a code whose time is over, unless its callback is to come.
-  mutating func forgetCode(_ id: CallbackID, at now: Int64) -> Bool {
-    guard let row = rows[id], let code = row.record.verificationCode, row.record.status.isFinal,
-      code.until.nanosecondsSinceEpoch <= now
-    else { return false }
-    rows[id] = row.changed { $0.verificationCode = nil }
-    return true
-  }
-
-  /// Replaces or removes the code of a callback.
-  mutating func reseal(_ id: CallbackID, _ code: SealedCode?) {
-    rows[id] = rows[id]?.changed { $0.verificationCode = code }
-  }
-
-  /// Forgets a record whose time is over, unless it is to come or pending.
-  mutating func forgetRow(_ id: CallbackID, at now: Int64) -> Bool {
-    guard let row = rows[id], row.expires <= now, row.record.status.isFinal else { return false }
-    release(row.appointment?.slot)
-    rows[id] = nil
     return true
   }
 }

@@ -58,9 +58,6 @@ public struct Enrolment: Hashable, Sendable {
     self.state = state
   }
 
-  /// Whether an operator can look at it by its user code: it is live, or was denied.
-  func isJudged(at now: Instant) -> Bool { isLive(at: now) || state == .denied && now < expiresAt }
-
   /// Whether it can still be approved, denied or delivered.
   public func isLive(at now: Instant) -> Bool { (state == .pending || state == .approved) && now < expiresAt }
 }

@@ -67,5 +67,5 @@ public struct AllowanceLedger: Sendable {
 
 extension AllowanceLedger {
   /// Resets all allowances in memory to unused: for a sandbox whose clock goes back. Another store keeps them.
-  public func forgetMemory() { (store as? MemoryStore)?.forgetAllowances() }
+  public func forgetMemory() { if store.sharing == .process { store.forgetAllowances() } }
 }

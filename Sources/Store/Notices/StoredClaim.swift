@@ -57,6 +57,13 @@ public enum ClaimStanding: Hashable, Sendable {
   case live(StoredClaim)
   /// It was redeemed or withdrawn, or it lapsed. It has no receipts any more.
   case over(StoredClaim)
+
+  /// The claim.
+  package var claim: StoredClaim {
+    switch self {
+    case .live(let claim), .over(let claim): claim
+    }
+  }
 }
 
 /// The column of a claim that says what became of it.

@@ -31,66 +31,45 @@ package protocol DatabaseSession: StoreSession {
   func inspect() throws(StoreError) -> Int
   func ping() throws(StoreError)
 
-  // MARK: Allowances and stops
+  // MARK: What every database takes
+
+  /// Reads rows.
+  func rows<Row>(_ query: Query<Row>, _ values: [ColumnValue]) throws(StoreError) -> [Row]
+  /// Makes changes in one transaction.
+  ///
+  /// - Returns: How many rows were changed.
+  func change(_ calls: [ChangeCall]) throws(StoreError) -> Int
 
   func states(of keys: [AllowanceKey]) throws(StoreError) -> [AllowanceState?]
-  func purge(at seconds: Int64, most: Int) throws(StoreError) -> Int
-  func stops() throws(StoreError) -> StopSet
-  func stop(_ stop: Stop) throws(StoreError)
-  func resume(_ target: Stop.Target, _ action: Stop.Action) throws(StoreError)
-  func purgeStops(at seconds: Int64) throws(StoreError) -> Int
 
   // MARK: Callbacks and appointments
 
   func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding
-  func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback?
-  func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback]
   func callbacks(_ query: AliasQuery) throws(StoreError) -> [StoredCallback]
   func callbacks(_ ids: Set<CallbackID>) throws(StoreError) -> [StoredCallback]
   func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> RecoveredRecords
-  func purge(_ table: CallbackTable, at now: Instant, most: Int) throws(StoreError) -> Int
-  /// Forgets instances that have been gone for long.
-  func purgeInstances() throws(StoreError)
-  func dueAppointments(at time: Instant, most: Int) throws(StoreError) -> [DueAppointment]
-  func scheduledAppointment(_ id: CallbackID) throws(StoreError) -> DueAppointment?
-  func appointments(of callerID: String, subject: String, most: Int) throws(StoreError) -> [StoredCallback]
-  func appointmentsWithoutOrigin(most: Int) throws(StoreError) -> [DueAppointment]
-  func takenPlaces(in slots: ClosedRange<Int64>) throws(StoreError) -> [Int64: Int]
-  func appointmentCounts(dueBefore time: Instant) throws(StoreError) -> AppointmentCounts
+  /// Ends a purge: forgets instances that have been gone for long, or gives memory back. Called until it does less than `most`.
+  func finishPurge(most: Int) throws(StoreError) -> Int
 
   // MARK: Notices, devices and claims
 
-  func dueNotices(
-    on platform: String, questions: ClosedRange<Instant>, news: ClosedRange<Instant>, most: Int
-  ) throws(StoreError) -> [DueNotice]
-  func notice(_ id: SHA256Digest) throws(StoreError) -> FoundNotice?
-  func keepNotice(_ notice: StoredNotice) throws(StoreError)
-  func purgeNotices(madeUpTo time: Int64, most: Int) throws(StoreError) -> Int
   func registerDevice(_ device: StoredDevice) throws(StoreError) -> DeviceRegistration
   func removeDevice(of installation: InstallationIdentity) throws(StoreError)
-  func device(of installation: InstallationIdentity) throws(StoreError) -> StoredDevice?
   func noteUse(of device: StoredDevice, at time: Instant) throws(StoreError)
   func dropDevice(_ device: StoredDevice) throws(StoreError) -> Bool
-  func purgeNames(usedUpTo time: Int64, most: Int) throws(StoreError) -> Int
   func openClaim(_ claim: StoredClaim, most: Int) throws(StoreError) -> [StoredClaim]
-  func claim(_ id: SHA256Digest) throws(StoreError) -> ClaimStanding?
   func redeemClaim(_ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant)
     throws(StoreError) -> Bool
   func withdrawClaim(_ id: SHA256Digest) throws(StoreError) -> Bool
   func lapseClaims(at time: Instant, most: Int) throws(StoreError) -> [StoredClaim]
-  func purgeClaims(madeUpTo time: Int64, most: Int) throws(StoreError) -> Int
 
   // MARK: Installations
 
-  func installation(_ id: InstallationID) throws(StoreError) -> Installation?
   func enrolment(userCode: String, at now: Instant) throws(StoreError) -> Enrolment?
   func changeInstallation<Result>(
     _ scope: InstallationScope, at now: Instant, _ body: (InstallationView) -> (InstallationChange, Result)
   ) throws(StoreError) -> InstallationOutcome<Result>
   func touchInstallations(_ uses: [InstallationID: Instant]) throws(StoreError)
-  func installations(subject: String) throws(StoreError) -> [InstallationID]
-  func installations(_ query: InstallationQuery) throws(StoreError) -> InstallationPage
-  func installationCounts(at now: Instant) throws(StoreError) -> InstallationCounts
   func purgeInstallations(
     at now: Instant, unusedSince unused: [String: Instant], most: Int
   ) throws(StoreError) -> Int
@@ -113,5 +92,4 @@ extension DatabaseSession {
   package static func settleDoubts(_: Shared, _: SessionQueue<Self>) async throws(StoreError) {}
   package static func leave(_: Shared, _: SessionQueue<Self>) async {}
   package func open() {}
-  package func purgeInstances() throws(StoreError) {}
 }

@@ -43,27 +43,23 @@ extension QueuedStore {
   }
 
   package func dueAppointments(at time: Instant, most: Int) async throws(StoreError) -> [DueAppointment] {
-    try await sessions.call(.reads) { session throws(StoreError) in
-      try session.dueAppointments(at: time, most: most)
-    }
+    try await rows(CallbackStatements.due, .time(time), .integer(Int64(most))).compactMap(\.dueAppointment)
   }
 
   package func scheduledAppointment(_ id: CallbackID) async throws(StoreError) -> DueAppointment? {
-    try await sessions.call(.reads) { session throws(StoreError) in try session.scheduledAppointment(id) }
+    try await rows(CallbackStatements.record, .id(id.id)).first?.dueAppointment
   }
 
   package func appointments(
     of callerID: String, subject: String, most: Int
   ) async throws(StoreError) -> [StoredCallback] {
-    try await sessions.call(.reads) { session throws(StoreError) in
-      try session.appointments(of: callerID, subject: subject, most: most)
-    }
+    try await rows(
+      CallbackStatements.appointments, .text(callerID), .text(subject), .integer(Int64(most))
+    ).map(\.record)
   }
 
   package func appointmentsWithoutOrigin(most: Int) async throws(StoreError) -> [DueAppointment] {
-    try await sessions.call(.reads) { session throws(StoreError) in
-      try session.appointmentsWithoutOrigin(most: most)
-    }
+    try await rows(CallbackStatements.withoutOrigin, .integer(Int64(most))).compactMap(\.dueAppointment)
   }
 
   package func note(_ origin: CallbackOrigin, of id: CallbackID) async throws(StoreError) {
@@ -71,7 +67,9 @@ extension QueuedStore {
   }
 
   package func takenPlaces(in slots: ClosedRange<Int64>) async throws(StoreError) -> [Int64: Int] {
-    try await sessions.call(.reads) { session throws(StoreError) in try session.takenPlaces(in: slots) }
+    let found = try await rows(
+      CallbackStatements.takenPlaces, .integer(slots.lowerBound), .integer(slots.upperBound))
+    return Dictionary(found.map { ($0.slot, $0.taken) }, uniquingKeysWith: +)
   }
 
   package func callbacks(_ ids: Set<CallbackID>) async throws(StoreError) -> [StoredCallback] {
@@ -80,8 +78,6 @@ extension QueuedStore {
   }
 
   package func appointmentCounts(dueBefore time: Instant) async throws(StoreError) -> AppointmentCounts {
-    try await sessions.call(.reads) { session throws(StoreError) in
-      try session.appointmentCounts(dueBefore: time)
-    }
+    try await rows(CallbackStatements.counts, .time(time)).first ?? AppointmentCounts()
   }
 }

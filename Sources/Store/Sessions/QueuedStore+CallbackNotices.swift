@@ -8,7 +8,13 @@ extension QueuedStore {
     on platform: String, questions: ClosedRange<Instant>, news: ClosedRange<Instant>, most: Int
   ) async throws(StoreError) -> [DueNotice] {
     try await sessions.call(.reads) { session throws(StoreError) in
-      try session.dueNotices(on: platform, questions: questions, news: news, most: most)
+      let due = { (query: Query<DueNotice?>, times: ClosedRange<Instant>) throws(StoreError) in
+        try session.rows(
+          query,
+          [.time(times.lowerBound), .time(times.upperBound), .text(platform), .integer(Int64(most))])
+      }
+      let found = try due(NoticeStatements.dueQuestions, questions) + due(NoticeStatements.dueNews, news)
+      return found.compactMap(\.self).earliest(most)
     }
   }
 
@@ -26,7 +32,7 @@ extension QueuedStore {
   }
 
   package func notice(_ id: SHA256Digest) async throws(StoreError) -> FoundNotice? {
-    try await sessions.call(.reads) { session throws(StoreError) in try session.notice(id) }
+    try await rows(NoticeStatements.notice, .bytes(id.bytes)).first
   }
 
   package func reschedule(

@@ -33,11 +33,13 @@ extension QueuedStore {
   }
 
   package func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback? {
-    try await sessions.call(.reads) { session throws(StoreError) in try session.callback(id, of: callerID) }
+    let record = try await rows(CallbackStatements.record, .id(id.id)).first?.record
+    return record.flatMap { $0.isOwned(by: callerID) ? $0 : nil }
   }
 
   package func callbacks(_ query: CallbackQuery) async throws(StoreError) -> [StoredCallback] {
-    try await sessions.call(.reads) { session throws(StoreError) in try session.callbacks(query) }
+    try await rows(CallbackStatements.page(query.status), .id(query.bound), .integer(Int64(query.limit)))
+      .map(\.record)
   }
 
   @discardableResult

@@ -1,10 +1,11 @@
 // The installation operations of a store over database sessions.
 
 package import Gate
+import JOSE
 
 extension QueuedStore {
   package func installation(_ id: InstallationID) async throws(StoreError) -> Installation? {
-    try await sessions.call(.reads) { session throws(StoreError) in try session.installation(id) }
+    try await rows(InstallationStatements.installation, .id(id.id)).first
   }
 
   package func enrolment(userCode: String, at now: Instant) async throws(StoreError) -> Enrolment? {
@@ -27,17 +28,30 @@ extension QueuedStore {
   }
 
   package func installations(subject: String) async throws(StoreError) -> [InstallationID] {
-    try await sessions.call(.reads) { session throws(StoreError) in
-      try session.installations(subject: subject)
-    }
+    try await rows(
+      InstallationStatements.ofSubject, .text(subject), .optional(InstallationID(subject)?.id))
   }
 
   package func installations(_ query: InstallationQuery) async throws(StoreError) -> InstallationPage {
-    try await sessions.call(.reads) { session throws(StoreError) in try session.installations(query) }
+    let limit = ColumnValue.integer(Int64(query.limit) + 1)
+    let entries: [InstallationEntry]
+    switch query.state {
+    case .active, .revoked:
+      // No installation has the id of zeros.
+      let after = query.after.flatMap { StoreID(hex: $0) } ?? StoreID(high: 0, low: 0)
+      let page = InstallationStatements.page(isRevoked: query.state == .revoked)
+      entries = try await rows(page, .id(after), limit).map { .installation($0) }
+    case .pending, .approved, .denied:
+      let after = query.after.flatMap { Hex.decode($0) } ?? []
+      let time = query.state == .denied ? Instant(seconds: 0) : query.now
+      entries = try await rows(InstallationStatements.page(query.state), .bytes(after), .time(time), limit)
+        .map { .enrolment($0) }
+    }
+    return InstallationPage(cutting: entries, to: query.limit)
   }
 
   package func installationCounts(at now: Instant) async throws(StoreError) -> InstallationCounts {
-    try await sessions.call(.reads) { session throws(StoreError) in try session.installationCounts(at: now) }
+    try await rows(InstallationStatements.counts, .time(now)).first ?? InstallationCounts()
   }
 
   @discardableResult

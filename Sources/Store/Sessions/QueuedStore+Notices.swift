@@ -16,7 +16,8 @@ extension QueuedStore {
   }
 
   package func device(of installation: InstallationIdentity) async throws(StoreError) -> StoredDevice? {
-    try await sessions.call(.reads) { session throws(StoreError) in try session.device(of: installation) }
+    try await rows(NoticeStatements.device, .id(installation.id.id), .integer(installation.generation))
+      .first?.of(installation)
   }
 
   package func noteUse(of device: StoredDevice, at time: Instant) async throws(StoreError) {
@@ -26,7 +27,8 @@ extension QueuedStore {
   }
 
   package func keepNotice(_ notice: StoredNotice) async throws(StoreError) {
-    try await sessions.call(.updates) { session throws(StoreError) in try session.keepNotice(notice) }
+    let put = ChangeCall(NoticeStatements.put, values: NoticeColumn.table.values(of: notice))
+    _ = try await sessions.call(.updates) { session throws(StoreError) in try session.change([put]) }
   }
 
   package func dropDevice(_ device: StoredDevice) async throws(StoreError) -> Bool {
@@ -41,7 +43,7 @@ extension QueuedStore {
   }
 
   package func claim(_ id: SHA256Digest) async throws(StoreError) -> ClaimStanding? {
-    try await sessions.call(.reads) { session throws(StoreError) in try session.claim(id) }
+    try await rows(NoticeStatements.claim, .bytes(id.bytes)).first
   }
 
   package func redeemClaim(

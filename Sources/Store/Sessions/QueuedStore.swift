@@ -58,18 +58,37 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     return try await sessions.call(.reads) { session throws(StoreError) in try session.states(of: keys) }
   }
 
+  package func forgetAllowances() {
+    sessions.start(.updates) { session throws(StoreError) in
+      let all = ChangeCall(StopStatements.purgeAllowances, .integer(.max), .integer(2000))
+      while try session.change([all]) == 2000 {}
+    }
+  }
+
   // MARK: Stops
 
   package func stops() async throws(StoreError) -> StopSet {
-    try await sessions.call(.reads, isProbe: true) { session throws(StoreError) in try session.stops() }
+    try await sessions.call(.reads, isProbe: true) { session throws(StoreError) in
+      StopSet(rows: try session.rows(StopStatements.stops, []))
+    }
   }
 
   package func stop(_ stop: Stop) async throws(StoreError) {
-    try await sessions.call(.writes) { session throws(StoreError) in try session.stop(stop) }
+    let (scope, id) = stop.target.parts
+    let calls = stop.action.single.map { action in
+      ChangeCall(
+        StopStatements.stop, .text(scope), .text(id), .text(action.rawValue), .integer(stop.since),
+        .optional(stop.until), .optional(stop.reason))
+    }
+    _ = try await sessions.call(.writes) { session throws(StoreError) in try session.change(calls) }
   }
 
   package func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) {
-    try await sessions.call(.writes) { session throws(StoreError) in try session.resume(target, action) }
+    let (scope, id) = target.parts
+    let calls = action.single.map { action in
+      ChangeCall(StopStatements.resume, .text(scope), .text(id), .text(action.rawValue))
+    }
+    _ = try await sessions.call(.writes) { session throws(StoreError) in try session.change(calls) }
   }
 
   // MARK: Doubts
@@ -80,31 +99,31 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
   // MARK: Forgetting
 
   @discardableResult package func purge(at now: Instant) async throws(StoreError) -> Int {
-    var total = try await inPortions(2000) { session, most throws(StoreError) in
-      try session.purge(at: now.seconds, most: most)
-    }
-    let seconds = now.seconds - StopSet.lingering
+    var total = try await purge(StopStatements.purgeAllowances, upTo: now.seconds, most: 2000)
+    let seconds = ColumnValue.integer(now.seconds - StopSet.lingering)
     total += try await sessions.call(.updates) { session throws(StoreError) in
-      try session.purgeStops(at: seconds)
+      try session.change([ChangeCall(StopStatements.purge, seconds)])
     }
     // Claims, who used names of hooks, and notices are forgotten after a day.
-    let day = now.claimHorizon
-    total += try await inPortions { session, most throws(StoreError) in
-      try session.purgeNames(usedUpTo: day, most: most)
+    for purge in NoticeStatements.purges { total += try await self.purge(purge, upTo: now.claimHorizon) }
+    for purge in CallbackStatements.purges {
+      total += try await self.purge(purge, upTo: now.nanosecondsSinceEpoch)
     }
-    total += try await inPortions { session, most throws(StoreError) in
-      try session.purgeClaims(madeUpTo: day, most: most)
-    }
-    total += try await inPortions { session, most throws(StoreError) in
-      try session.purgeNotices(madeUpTo: day, most: most)
-    }
-    for table in CallbackTable.allCases {
-      total += try await inPortions { session, most throws(StoreError) in
-        try session.purge(table, at: now, most: most)
-      }
-    }
-    try await sessions.call(.updates) { session throws(StoreError) in try session.purgeInstances() }
+    _ = try await inPortions { session, most throws(StoreError) in try session.finishPurge(most: most) }
     return total
+  }
+
+  private func purge(
+    _ purge: Change, upTo time: Int64, most: Int = Session.portion
+  ) async throws(StoreError) -> Int {
+    try await inPortions(most) { session, most throws(StoreError) in
+      try session.change([ChangeCall(purge, .integer(time), .integer(Int64(most)))])
+    }
+  }
+
+  /// Reads rows.
+  func rows<Row>(_ query: Query<Row>, _ values: ColumnValue...) async throws(StoreError) -> [Row] {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.rows(query, values) }
   }
 
   /// Deletes in portions, so that other work gets its turn between.

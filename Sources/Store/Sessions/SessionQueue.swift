@@ -196,6 +196,23 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
     return try result.get()
   }
 
+  /// Has a session do something before what is asked later, and waits for nothing.
+  package func start(
+    _ effect: StoreHealth.Effect, _ body: @escaping @Sendable (Session) throws(StoreError) -> Void
+  ) {
+    submit(
+      .call(
+        Call(effect: effect, isProbe: false) { session, onEnd in
+          do throws(StoreError) {
+            try body(session)
+            onEnd(nil)
+          } catch {
+            onEnd(error)
+          }
+        } fail: { _ in
+        }))
+  }
+
   /// Runs something in every session, each on its queue and beside the others, and waits for all of them.
   package func inEach(_ body: @escaping @Sendable (Session) -> Void) async {
     let group = DispatchGroup()

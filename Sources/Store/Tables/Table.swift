@@ -129,103 +129,49 @@ package struct Table<Column: TableColumn>: Sendable {
   package func values(of entry: Column.Entry) -> [ColumnValue] { descriptions.map { $0.value(entry) } }
 }
 
-/// A row that was read.
+/// A row of a table, by its columns.
 package struct TableRow<Column: TableColumn> {
-  private let values: [ColumnValue]
+  private let row: ResultRow
 
-  /// - Parameter values: One for each column.
-  package init(_ values: [ColumnValue]) {
-    precondition(values.count == Column.table.count, "as many values as columns")
-    self.values = values
-  }
-
-  private func unreadable(_ column: Column) -> UnreadableValue { UnreadableValue(column: column.rawValue) }
+  package init(_ row: ResultRow) { self.row = row }
 
   // MARK: Columns that may be NULL
 
   package func optionalInteger(_ column: Column) throws(UnreadableValue) -> Int64? {
-    switch values[column.rawValue] {
-    case .integer(let number): number
-    case .null: nil
-    case .text, .bytes, .id: throw unreadable(column)
-    }
+    try row.optionalInteger(column.rawValue)
   }
-
   package func optionalText(_ column: Column) throws(UnreadableValue) -> String? {
-    switch values[column.rawValue] {
-    case .text(let text): text
-    case .null: nil
-    case .integer, .bytes, .id: throw unreadable(column)
-    }
+    try row.optionalText(column.rawValue)
   }
-
   package func optionalBytes(_ column: Column) throws(UnreadableValue) -> [UInt8]? {
-    switch values[column.rawValue] {
-    case .bytes(let bytes): bytes
-    case .null: nil
-    case .integer, .text, .id: throw unreadable(column)
-    }
+    try row.optionalBytes(column.rawValue)
   }
-
   package func optionalID(_ column: Column) throws(UnreadableValue) -> StoreID? {
-    switch values[column.rawValue] {
-    case .id(let id): id
-    case .null: nil
-    case .integer, .text, .bytes: throw unreadable(column)
-    }
+    try row.optionalID(column.rawValue)
   }
-
   package func optionalTime(_ column: Column) throws(UnreadableValue) -> Instant? {
     try optionalInteger(column).map { Instant(nanosecondsSinceEpoch: $0) }
   }
-
   package func optionalDigest(_ column: Column) throws(UnreadableValue) -> SHA256Digest? {
-    guard let bytes = try optionalBytes(column) else { return nil }
-    guard let digest = SHA256Digest(bytes) else { throw unreadable(column) }
-    return digest
+    try row.optionalDigest(column.rawValue)
   }
-
   package func optionalWord<Word: RawRepresentable<String>>(
     _ column: Column
   ) throws(UnreadableValue) -> Word? {
-    guard let text = try optionalText(column) else { return nil }
-    guard let word = Word(rawValue: text) else { throw unreadable(column) }
-    return word
+    try row.optionalWord(column.rawValue)
   }
 
   // MARK: Columns that always have a value
 
-  package func integer(_ column: Column) throws(UnreadableValue) -> Int64 {
-    guard let number = try optionalInteger(column) else { throw unreadable(column) }
-    return number
-  }
-
-  package func text(_ column: Column) throws(UnreadableValue) -> String {
-    guard let text = try optionalText(column) else { throw unreadable(column) }
-    return text
-  }
-
-  package func bytes(_ column: Column) throws(UnreadableValue) -> [UInt8] {
-    guard let bytes = try optionalBytes(column) else { throw unreadable(column) }
-    return bytes
-  }
-
-  package func id(_ column: Column) throws(UnreadableValue) -> StoreID {
-    guard let id = try optionalID(column) else { throw unreadable(column) }
-    return id
-  }
-
-  package func time(_ column: Column) throws(UnreadableValue) -> Instant {
-    Instant(nanosecondsSinceEpoch: try integer(column))
-  }
-
+  package func integer(_ column: Column) throws(UnreadableValue) -> Int64 { try row.integer(column.rawValue) }
+  package func text(_ column: Column) throws(UnreadableValue) -> String { try row.text(column.rawValue) }
+  package func bytes(_ column: Column) throws(UnreadableValue) -> [UInt8] { try row.bytes(column.rawValue) }
+  package func id(_ column: Column) throws(UnreadableValue) -> StoreID { try row.id(column.rawValue) }
+  package func time(_ column: Column) throws(UnreadableValue) -> Instant { try row.time(column.rawValue) }
   package func digest(_ column: Column) throws(UnreadableValue) -> SHA256Digest {
-    guard let digest = try optionalDigest(column) else { throw unreadable(column) }
-    return digest
+    try row.digest(column.rawValue)
   }
-
   package func word<Word: RawRepresentable<String>>(_ column: Column) throws(UnreadableValue) -> Word {
-    guard let word: Word = try optionalWord(column) else { throw unreadable(column) }
-    return word
+    try row.word(column.rawValue)
   }
 }

@@ -5,6 +5,7 @@ import HTTP
 import JSON
 import Platform
 import Store
+import StoreSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -209,14 +210,14 @@ import Testing
       for _ in 0..<20 {
         let a = roll(configuration.policy, &dice)
         policies.answers.withLock { $0 = a.remotes }
-        let found = try await live(a, configuration, MemoryStore(), taking: true)
+        let found = try await live(a, configuration, memoryStore(), taking: true)
         outcomes[found.code ?? "allow", default: 0] += 1
         let distant = try await live(a, configuration, ScriptedStore(sharing: .instances), taking: true)
-        let probe = try await live(a, configuration, MemoryStore(), taking: false)
+        let probe = try await live(a, configuration, memoryStore(), taking: false)
         let distantProbe = try await live(a, configuration, ScriptedStore(sharing: .instances), taking: false)
         let explained = try await offline.explain(try question(a, counts: true))
         // As an operator asks a running server: once with counts, once with what is used there.
-        let store = MemoryStore()
+        let store = memoryStore()
         let running = decider(configuration, store)
         var (facts, caller) = try facts(a.request, configuration.policy)
         // Where the app is refused, no allowance is looked at.

@@ -5,6 +5,7 @@ import HTTP
 import JSON
 import Platform
 import Store
+import StoreSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -62,7 +63,7 @@ private final class Scripted: HTTPTransport {
 
   private func ruling(
     _ transport: Scripted, onFailure: String = "deny", mode: String = "enforce",
-    store: MemoryStore = MemoryStore(), deadline: MonotonicTime? = nil
+    store: any Store = memoryStore(), deadline: MonotonicTime? = nil
   ) async throws -> Ruled {
     let decider = Decider(
       apps: AppRegistry([]), policy: try Fixture.policy(rules(onFailure, mode: mode)),
@@ -121,7 +122,7 @@ private final class Scripted: HTTPTransport {
 
   /// What is judged when an appointment of these facts is due.
   private func rulingWhenDue(_ transport: Scripted, deadline: MonotonicTime? = nil) async throws -> Ruled {
-    let store = MemoryStore()
+    let store = memoryStore()
     let decider = Decider(
       apps: AppRegistry([]), policy: try Fixture.policy(rules("deny", mode: "enforce")),
       stops: StopBoard(store: store, clock: SystemClock()), ledger: AllowanceLedger(store: store),
@@ -184,7 +185,7 @@ private final class Scripted: HTTPTransport {
 
   /// What a caller is told instead of a decision.
   private func problem(
-    _ transport: Scripted, onFailure: String, store: MemoryStore = MemoryStore(),
+    _ transport: Scripted, onFailure: String, store: any Store = memoryStore(),
     deadline: MonotonicTime? = nil
   ) async throws -> Problem {
     do {
@@ -208,7 +209,7 @@ private final class Scripted: HTTPTransport {
   func `a policy that was not asked for want of a place decides nothing, whatever its rule says of failures`(
     onFailure: String
   ) async throws {
-    let store = MemoryStore()
+    let store = memoryStore()
     let problem = try await problem(failing(.overloaded), onFailure: onFailure, store: store)
     #expect(problem.code == .overloaded)
     #expect(problem.retryAfter == 3)
@@ -298,7 +299,7 @@ private final class Scripted: HTTPTransport {
   }
 
   @Test func `a denial takes nothing, and later policies get no query`() async throws {
-    let store = MemoryStore()
+    let store = memoryStore()
     #expect(try await ruling(Scripted("false"), store: store).denial != nil)
     // The one of the day is still there.
     #expect(try await ruling(Scripted("true"), store: store).grant != nil)
@@ -308,7 +309,7 @@ private final class Scripted: HTTPTransport {
   }
 
   @Test func `what is taken while a policy thinks is not taken twice`() async throws {
-    let store = MemoryStore()
+    let store = memoryStore()
     // The quota of one: both requests pass the quota rule before either takes.
     let rulings = try await withThrowingTaskGroup(of: Ruled.self) { group in
       for _ in 0..<8 { group.addTask { try await ruling(Scripted("true"), store: store) } }

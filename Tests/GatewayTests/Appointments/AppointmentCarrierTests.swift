@@ -27,7 +27,7 @@ import Testing
     let fixture = try CarrierFixture(.accepted)
     let booking = try await fixture.book()
     #expect(try await fixture.carryOut(booking, late: .milliseconds(40)) == .done)
-    #expect(try fixture.record(booking).status == .accepted)
+    #expect(try await fixture.record(booking).status == .accepted)
     #expect(fixture.delivery.courier.requests.count == 1)
     // It keeps what it took at the booking, and took nothing more.
     #expect(try await !fixture.isGivenBack())
@@ -49,13 +49,13 @@ import Testing
     let fixture = try CarrierFixture(.accepted)
     let last = try await fixture.book()
     try await fixture.carryOut(last, late: .seconds(179))
-    #expect(try fixture.record(last).status == .accepted)
+    #expect(try await fixture.record(last).status == .accepted)
 
     let other = try CarrierFixture()
     let booking = try await other.book()
-    let due = try other.due(booking)
+    let due = try await other.due(booking)
     try await other.carryOut(booking, late: .seconds(180) + .nanoseconds(1))
-    #expect(try other.record(booking).status == .expired)
+    #expect(try await other.record(booking).status == .expired)
     #expect(other.delivery.courier.requests.isEmpty)
     #expect(try await other.isGivenBack())
     // A second look at it gives nothing back again, and says nothing.
@@ -69,10 +69,10 @@ import Testing
   @Test func `nothing happens before the time, though the clock was ahead when it was read`() async throws {
     let fixture = try CarrierFixture()
     let booking = try await fixture.book()
-    let due = try fixture.due(booking)
+    let due = try await fixture.due(booking)
     fixture.delivery.time.advance(by: .seconds(599))
     #expect(await fixture.carrier().handle(due) == .done)
-    #expect(try fixture.record(booking).status == .scheduled)
+    #expect(try await fixture.record(booking).status == .scheduled)
     #expect(try fixture.lines().isEmpty)
   }
 
@@ -84,12 +84,12 @@ import Testing
     let booking = try await fixture.book()
     for wait in [0, 1, 3] {
       try await fixture.carryOut(booking, late: .seconds(wait))
-      #expect(try fixture.record(booking).status == .scheduled)
+      #expect(try await fixture.record(booking).status == .scheduled)
     }
-    #expect(try fixture.due(booking).tries == 3)
+    #expect(try await fixture.due(booking).tries == 3)
     // The server was away meanwhile.
     try await fixture.carryOut(booking, late: .seconds(181))
-    let record = try fixture.record(booking)
+    let record = try await fixture.record(booking)
     #expect(record.status == .failed && record.code == "upstream_unavailable")
     #expect(try await fixture.isGivenBack())
     let line = try fixture.auditLine()
@@ -109,7 +109,7 @@ import Testing
       let fixture = try CarrierFixture(outcome)
       let booking = try await fixture.book()
       try await fixture.carryOut(booking)
-      #expect(try fixture.record(booking).status == status)
+      #expect(try await fixture.record(booking).status == status)
       #expect(try await fixture.isGivenBack() == gives)
       #expect(try fixture.auditLine()["code"]?.string == code)
     }
@@ -122,14 +122,14 @@ import Testing
     fixture.policy.set(
       .failure(TransportError(.overloaded, sent: false, detail: "", retryAfter: .seconds(7))))
     try await fixture.carryOut(booking)
-    let waiting = try fixture.due(booking)
+    let waiting = try await fixture.due(booking)
     #expect(waiting.tries == 1 && waiting.lastCode == "overloaded")
     #expect(waiting.due == booking.at.advanced(by: .seconds(7)))
     // Not before that.
     _ = await fixture.carrier().handle(waiting)
-    #expect(try fixture.due(booking) == waiting)
+    #expect(try await fixture.due(booking) == waiting)
     try await fixture.carryOut(booking, late: .seconds(174))
-    let record = try fixture.record(booking)
+    let record = try await fixture.record(booking)
     #expect(record.status == .failed && record.code == "overloaded")
     #expect(fixture.delivery.courier.requests.isEmpty)
     #expect(try fixture.auditLine()["code"] == "overloaded")
@@ -140,7 +140,7 @@ import Testing
     try await other.carryOut(second)
     other.policy.set(.success("true"))
     try await other.carryOut(second, late: .seconds(2))
-    #expect(try other.record(second).status == .accepted)
+    #expect(try await other.record(second).status == .accepted)
   }
 
   // MARK: Refused
@@ -177,7 +177,7 @@ import Testing
       : yaml
     try fixture.reload(yamlWithOther)
     try await fixture.carryOut(booking)
-    let record = try fixture.record(booking)
+    let record = try await fixture.record(booking)
     #expect(record.status == .failed && record.code == code)
     #expect(fixture.delivery.courier.requests.isEmpty)
     let line = try fixture.auditLine()
@@ -201,7 +201,7 @@ import Testing
           { name: office, kind: addresses, allow: ["198.51.100.0/24"] }
           """))
     try await fixture.carryOut(booking)
-    #expect(try fixture.record(booking).status == .accepted)
+    #expect(try await fixture.record(booking).status == .accepted)
     let verdicts = try fixture.auditLine()["verdicts"]?.array?.prefix(3).map { $0["verdict"]?.string }
     #expect(verdicts == ["skipped", "skipped", "skipped"])
   }
@@ -212,7 +212,7 @@ import Testing
     let booking = try await fixture.book()
     try await fixture.delivery.stops.stop(Stop(target, .one(.callback), since: fixture.now.seconds))
     try await fixture.carryOut(booking)
-    let record = try fixture.record(booking)
+    let record = try await fixture.record(booking)
     #expect(record.status == .failed && record.code == "stopped")
     #expect(try await fixture.isGivenBack())
     #expect(try fixture.auditLine()["reason"]?.string?.contains("an operator stopped") == true)
@@ -225,7 +225,7 @@ import Testing
         .accepted, yaml: CarrierFixture.yaml(more: "allow_anonymous: \(allows)"))
       let booking = try await fixture.book(by: caller, app: nil)
       try await fixture.carryOut(booking)
-      #expect(try fixture.record(booking).status == status)
+      #expect(try await fixture.record(booking).status == status)
     }
   }
 
@@ -255,12 +255,12 @@ import Testing
     // Without a record where the generation is 0.
     if generation > 0 {
       let kept = try Self.installation(fixture, generation: generation, revoked: isRevoked)
-      fixture.memory.changeInstallation(InstallationScope(kept.client.id), at: fixture.now) { _ in
+      try await fixture.memory.changeInstallation(InstallationScope(kept.client.id), at: fixture.now) { _ in
         (InstallationChange(installation: kept), ())
       }
     }
     try await fixture.carryOut(booking)
-    #expect(try fixture.record(booking).status == (isCalled ? .accepted : .failed))
+    #expect(try await fixture.record(booking).status == (isCalled ? .accepted : .failed))
     #expect(fixture.delivery.courier.requests.count == (isCalled ? 1 : 0))
     let line = try fixture.auditLine()
     #expect(line["caller"] == "installation" && line["decision"] == (isCalled ? "allow" : "deny"))
@@ -272,7 +272,7 @@ import Testing
     let booking = try await fixture.book(by: caller)
     try fixture.reload(CarrierFixture.yaml())
     try await fixture.carryOut(booking)
-    #expect(try fixture.record(booking).code == "denied")
+    #expect(try await fixture.record(booking).code == "denied")
   }
 
   // MARK: Others are faster
@@ -282,28 +282,29 @@ import Testing
       let fixture = try CarrierFixture(
         .accepted, yaml: change == 3 ? CarrierFixture.yaml(callers: "other") : CarrierFixture.yaml())
       let booking = try await fixture.book()
-      let due = try fixture.due(booking)
+      let due = try await fixture.due(booking)
       fixture.delivery.time.advance(by: .seconds(600))
       switch change {
-      case 0: _ = fixture.memory.end(booking.intent.id, .cancelled, at: fixture.now)
-      case 1: #expect(fixture.memory.mark(booking.intent.id, for: booking.at, deadline: fixture.now))
+      case 0: _ = try await fixture.memory.end(booking.intent.id, .cancelled, at: fixture.now)
+      case 1:
+        #expect(try await fixture.memory.mark(booking.intent.id, for: booking.at, deadline: fixture.now))
       default:
         let moved = Booking(
           intent: booking.intent, at: fixture.now.advanced(by: .seconds(86_400)), slot: 1,
           content: booking.content, limits: booking.limits)
-        guard case .moved = fixture.memory.move(moved, at: fixture.now) else {
+        guard case .moved = try await fixture.memory.move(moved, at: fixture.now) else {
           Issue.record("not moved")
           return
         }
       }
-      let before = try fixture.record(booking)
+      let before = try await fixture.record(booking)
       #expect(await fixture.carrier().handle(due) == .done)
       if change > 1 {
         // Late by the time that was read.
         fixture.delivery.time.advance(by: .seconds(200))
         #expect(await fixture.carrier().handle(due) == .done)
       }
-      #expect(try fixture.record(booking) == before)
+      #expect(try await fixture.record(booking) == before)
       #expect(fixture.delivery.courier.requests.isEmpty)
       #expect(try await !fixture.isGivenBack())
       #expect(try fixture.lines().filter { $0["log"] == "audit" }.isEmpty)
@@ -313,7 +314,7 @@ import Testing
   @Test func `requests that wait for the record learn of its end at once`() async throws {
     let fixture = try CarrierFixture(.accepted)
     let booking = try await fixture.book()
-    let record = try fixture.record(booking)
+    let record = try await fixture.record(booking)
     let deadline = fixture.delivery.time.now + .seconds(9999)
     let waiting = Task {
       await fixture.watch.wait(for: record, of: .any(at: IPAddress(v4: 1)), until: deadline)
@@ -333,11 +334,11 @@ import Testing
       if !isJudged { fixture.policy.set(.failure(TransportError(.overloaded, sent: false, detail: ""))) }
       fixture.delivery.store.set(.refused)
       for (late, wait) in [(0, 1), (1, 1), (2, 2), (17, 17), (100, 30)] {
-        let due = try fixture.due(booking)
+        let due = try await fixture.due(booking)
         fixture.delivery.time.advance(by: booking.at - fixture.now + .seconds(late))
         #expect(await fixture.carrier().handle(due) == .leftAside(for: .seconds(wait)))
       }
-      #expect(try fixture.record(booking).status == .scheduled)
+      #expect(try await fixture.record(booking).status == .scheduled)
     }
   }
 
@@ -345,7 +346,7 @@ import Testing
   func `an end in doubt is found out, and concluded once`(_ fate: DoubtfulStore.Fate) async throws {
     let fixture = try CarrierFixture()
     let booking = try await fixture.book()
-    let due = try fixture.due(booking)
+    let due = try await fixture.due(booking)
     fixture.delivery.store.set(ends: fate)
     fixture.delivery.store.set(isCertain: false)
     fixture.delivery.time.advance(by: .seconds(600 + 181))
@@ -357,11 +358,11 @@ import Testing
     #expect(await ending.value == .done)
     if fate == .lostInDoubt {
       // Nothing was made, and nothing is given back. It is still due, and the next look ends it.
-      #expect(try fixture.record(booking).status == .scheduled)
+      #expect(try await fixture.record(booking).status == .scheduled)
       #expect(try await !fixture.isGivenBack())
-      #expect(await fixture.carrier().handle(try fixture.due(booking)) == .done)
+      #expect(await fixture.carrier().handle(try await fixture.due(booking)) == .done)
     }
-    #expect(try fixture.record(booking).status == .expired)
+    #expect(try await fixture.record(booking).status == .expired)
     #expect(try await fixture.isGivenBack())
     _ = await fixture.carrier().handle(due)
     #expect(try await !fixture.isGivenBack())
@@ -373,22 +374,22 @@ import Testing
     let fixture = try CarrierFixture(yaml: CarrierFixture.yaml(rules: remote))
     let booking = try await fixture.book(in: 1)
     fixture.policy.set(.success("false"))
-    let due = try fixture.due(booking)
+    let due = try await fixture.due(booking)
     fixture.delivery.time.advance(by: .seconds(1))
     // Its owner has moved it by a second, which has passed while the policy answered.
     let moved = Booking(
       intent: booking.intent, at: booking.at.advanced(by: .seconds(1)), slot: 0, content: [],
       limits: booking.limits)
-    guard case .moved = fixture.memory.move(moved, at: fixture.now) else {
+    guard case .moved = try await fixture.memory.move(moved, at: fixture.now) else {
       Issue.record("not moved")
       return
     }
     fixture.delivery.time.advance(by: .seconds(1))
     _ = await fixture.carrier().handle(due)
-    #expect(try fixture.record(booking).status == .scheduled)
+    #expect(try await fixture.record(booking).status == .scheduled)
     // For its own time the policy counts.
-    _ = await fixture.carrier().handle(try fixture.due(booking))
-    #expect(try fixture.record(booking).status == .failed)
+    _ = await fixture.carrier().handle(try await fixture.due(booking))
+    #expect(try await fixture.record(booking).status == .failed)
   }
 
   @Test func `an appointment that could not be judged fails where this process was taken for dead`()
@@ -400,10 +401,11 @@ import Testing
     fixture.policy.set(.failure(TransportError(.overloaded, sent: false, detail: "")))
     fixture.delivery.store.onMark {
       let later = fixture.now.advanced(by: .seconds(9999))
-      #expect(fixture.memory.recoverCallbacks(at: later, besides: []).callbacks == 1)
+      let recovered = try await fixture.memory.recoverCallbacks(at: later, besides: [])
+      #expect(recovered.callbacks == 1)
     }
     try await fixture.carryOut(booking)
-    let record = try fixture.record(booking)
+    let record = try await fixture.record(booking)
     #expect(record.status == .failed && record.code == "overloaded")
     fixture.policy.set(.success("true"))
     #expect(try await fixture.isGivenBack())
@@ -416,9 +418,9 @@ import Testing
     fixture.delivery.time.advance(by: .seconds(600))
     fixture.delivery.parts.queue.pause(for: .seconds(300))
     try await fixture.carryOut(booking)
-    #expect(try fixture.due(booking).due == booking.at.advanced(by: .seconds(180)))
+    #expect(try await fixture.due(booking).due == booking.at.advanced(by: .seconds(180)))
     try await fixture.carryOut(booking, late: .seconds(181))
-    #expect(try fixture.record(booking).status == .expired)
+    #expect(try await fixture.record(booking).status == .expired)
     #expect(try await fixture.isGivenBack())
   }
 
@@ -427,14 +429,14 @@ import Testing
   @Test func `an appointment whose content is broken has failed`() async throws {
     let fixture = try CarrierFixture()
     let booking = try await fixture.book()
-    let due = try fixture.due(booking)
+    let due = try await fixture.due(booking)
     var content = due.content
     content[content.count - 1] ^= 1
     let broken = DueAppointment(
       record: due.record, at: due.at, due: due.due, tries: 0, lastCode: nil, content: content)
     fixture.delivery.time.advance(by: .seconds(600))
     #expect(await fixture.carrier().handle(broken) == .done)
-    let record = try fixture.record(booking)
+    let record = try await fixture.record(booking)
     #expect(record.status == .failed && record.code == "internal")
     let lines = try fixture.lines()
     #expect(lines.count == 2)
@@ -452,15 +454,15 @@ import Testing
   {
     let fixture = try CarrierFixture()
     let booking = try await fixture.book()
-    let due = try fixture.due(booking)
+    let due = try await fixture.due(booking)
     let carrier = fixture.carrier(
       keys: StoreKeys(current: StoreKey(Secret([UInt8](repeating: 9, count: 32)))))
     fixture.delivery.time.advance(by: .seconds(600))
     #expect(await carrier.handle(due) == .leftAside(for: .seconds(30)))
-    #expect(try fixture.record(booking).status == .scheduled)
+    #expect(try await fixture.record(booking).status == .scheduled)
     fixture.delivery.time.advance(by: .seconds(181))
     #expect(await carrier.handle(due) == .done)
-    #expect(try fixture.record(booking).status == .expired)
+    #expect(try await fixture.record(booking).status == .expired)
     let lines = try fixture.lines()
     #expect(lines.compactMap { $0["level"] } == ["error", "error"])
     #expect(lines.filter { $0["log"] == "audit" }.count == 1)
@@ -473,9 +475,9 @@ import Testing
     let booking = try await fixture.book()
     fixture.removeSection()
     try await fixture.carryOut(booking, late: .seconds(180))
-    #expect(try fixture.record(booking).status == .scheduled)
+    #expect(try await fixture.record(booking).status == .scheduled)
     try await fixture.carryOut(booking, late: .seconds(181))
-    #expect(try fixture.record(booking).status == .expired)
+    #expect(try await fixture.record(booking).status == .expired)
     #expect(fixture.delivery.courier.requests.isEmpty)
   }
 }

@@ -43,7 +43,7 @@ import Testing
         handle: { [self] due in
           visits.withLock { $0.append(Visit(id: due.record.id, after: time.now - start)) }
           guard let body = onVisit.withLock({ $0 }) else {
-            _ = store.memory.end(due.record.id, .cancelled, at: now)
+            _ = try? await store.base.end(due.record.id, .cancelled, at: now)
             return .done
           }
           return await body(due)
@@ -54,7 +54,7 @@ import Testing
 
     /// Books an appointment for so many seconds after the start.
     @discardableResult
-    func book(_ seconds: Int64, number: Int = 0) throws -> CallbackID {
+    func book(_ seconds: Int64, number: Int = 0) async throws -> CallbackID {
       let at = Instant(seconds: 1_800_000_000 + seconds)
       let intent = CallbackIntent(
         id: CallbackID(at: now), callerID: "app", subject: nil, appID: nil,
@@ -65,7 +65,7 @@ import Testing
       let booking = Booking(
         intent: intent, at: at, slot: at.seconds, content: [1],
         limits: .init(perSlot: .max, perNumber: .max))
-      #expect(store.memory.book(booking, at: now) == .booked)
+      #expect(try await store.base.book(booking, at: now) == .booked)
       return intent.id
     }
 
@@ -89,8 +89,8 @@ import Testing
     let fixture = Fixture()
     // Looks come at odd times.
     fixture.time.advance(by: .milliseconds(437))
-    let (third, first) = (try fixture.book(12), try fixture.book(3))
-    let second = try fixture.book(3)
+    let (third, first) = (try await fixture.book(12), try await fixture.book(3))
+    let second = try await fixture.book(3)
     let keeper = fixture.keeper()
     let work = Task { await keeper.run() }
     try await fixture.pass(until: .seconds(14))
@@ -107,7 +107,7 @@ import Testing
     let keeper = fixture.keeper()
     let work = Task { await keeper.run() }
     try await fixture.pass(until: .milliseconds(500))
-    let id = try fixture.book(0)
+    let id = try await fixture.book(0)
     keeper.wake(at: fixture.now)
     try await until { fixture.handled.map(\.id) == [id] }
     // A booking for later wakes nothing.
@@ -122,7 +122,7 @@ import Testing
 
   @Test func `with a wrong clock nothing is looked for, and what was found is left`() async throws {
     let fixture = Fixture()
-    let (first, second) = (try fixture.book(1), try fixture.book(4))
+    let (first, second) = (try await fixture.book(1), try await fixture.book(4))
     let keeper = fixture.keeper()
     let work = Task { await keeper.run() }
     // The first is read ahead.
@@ -147,7 +147,7 @@ import Testing
         return .done
       }
     }
-    try fixture.book(1)
+    try await fixture.book(1)
     let keeper = fixture.keeper()
     let work = Task { await keeper.run() }
     try await fixture.pass(until: .seconds(5))
@@ -164,7 +164,7 @@ import Testing
   @Test func `what was left aside comes again after half a minute`() async throws {
     let fixture = Fixture()
     fixture.onVisit.withLock { $0 = { _ in .leftAside(for: .seconds(30)) } }
-    try fixture.book(1)
+    try await fixture.book(1)
     let keeper = fixture.keeper()
     let work = Task { await keeper.run() }
     try await fixture.pass(until: .seconds(40))
@@ -176,8 +176,8 @@ import Testing
   @Test func `appointments that were left aside keep no other from its time`() async throws {
     let fixture = Fixture()
     let count = AppointmentKeeper.mostInHand + 1
-    for number in 0..<count { try fixture.book(1, number: number) }
-    let last = try fixture.book(4, number: count)
+    for number in 0..<count { try await fixture.book(1, number: number) }
+    let last = try await fixture.book(4, number: count)
     fixture.onVisit.withLock { $0 = { _ in .leftAside(for: .seconds(30)) } }
     let keeper = fixture.keeper()
     let work = Task { await keeper.run() }
@@ -197,8 +197,8 @@ import Testing
         return .done
       }
     }
-    let first = try fixture.book(1)
-    try fixture.book(2)
+    let first = try await fixture.book(1)
+    try await fixture.book(2)
     let keeper = fixture.keeper()
     let work = Task { await keeper.run() }
     try await fixture.pass(until: .milliseconds(1500))
@@ -214,7 +214,7 @@ import Testing
 
   @Test func `after a jump of the wall clock, appointments go by the new time`() async throws {
     let fixture = Fixture()
-    let (soon, later) = (try fixture.book(2), try fixture.book(3600 + 1800))
+    let (soon, later) = (try await fixture.book(2), try await fixture.book(3600 + 1800))
     let keeper = fixture.keeper()
     let work = Task { await keeper.run() }
     // The first is read ahead; then it is an hour away.
@@ -234,7 +234,7 @@ import Testing
 
   @Test func `a store that fails is asked less often, until it answers`() async throws {
     let fixture = Fixture()
-    let id = try fixture.book(1)
+    let id = try await fixture.book(1)
     fixture.store.set(looks: .refused)
     let keeper = fixture.keeper()
     let work = Task { await keeper.run() }
@@ -253,7 +253,7 @@ import Testing
   {
     let fixture = Fixture()
     let count = 3000
-    for number in 0..<count { try fixture.book(1, number: number) }
+    for number in 0..<count { try await fixture.book(1, number: number) }
     let load = Mutex((now: 0, most: 0))
     fixture.onVisit.withLock {
       $0 = { due in
@@ -262,7 +262,7 @@ import Testing
           load.most = max(load.most, load.now)
         }
         for _ in 0..<5 { await Task.yield() }
-        _ = fixture.store.memory.mark(due.record.id, for: due.at, deadline: due.at)
+        _ = try? await fixture.store.base.mark(due.record.id, for: due.at, deadline: due.at)
         load.withLock { $0.now -= 1 }
         return .done
       }
@@ -286,12 +286,12 @@ import Testing
     let calls = Task { for await _ in waiting {} }
     let called = Mutex<Set<CallbackID>>([])
     for _ in 0..<400 {
-      let id = try fixture.book(1)
+      let id = try await fixture.book(1)
       called.withLock { _ = $0.insert(id) }
     }
     fixture.onVisit.withLock {
       $0 = { due in
-        _ = fixture.store.memory.mark(due.record.id, for: due.due, deadline: due.at)
+        _ = try? await fixture.store.base.mark(due.record.id, for: due.due, deadline: due.at)
         if called.withLock({ $0.contains(due.record.id) }) { await calls.value }
         return .done
       }
@@ -300,7 +300,7 @@ import Testing
     let work = Task { await keeper.run() }
     try await fixture.pass(until: .seconds(2))
     // As many as a look reads beside those 400, less a few: it cannot take them all.
-    for _ in 0..<1420 { try fixture.book(3) }
+    for _ in 0..<1420 { try await fixture.book(3) }
     try await fixture.pass(until: .milliseconds(3900))
     #expect(fixture.handled.count == 1820)
     resume.finish()
@@ -311,7 +311,7 @@ import Testing
   @Test func `where no appointments are taken, only those that are late are handled`() async throws {
     let fixture = Fixture()
     fixture.lateness.withLock { $0 = nil }
-    let id = try fixture.book(1)
+    let id = try await fixture.book(1)
     let keeper = fixture.keeper()
     let work = Task { await keeper.run() }
     let counting = Task { await keeper.keepCounted() }
@@ -332,14 +332,14 @@ import Testing
 
   @Test func `appointments are counted every ten seconds`() async throws {
     let fixture = Fixture()
-    let id = try fixture.book(100)
-    try fixture.book(200)
+    let id = try await fixture.book(100)
+    try await fixture.book(200)
     let keeper = fixture.keeper()
     let counting = Task { await keeper.keepCounted() }
     await fixture.time.untilSleepers(1)
     #expect(keeper.counts == AppointmentCounts(scheduled: 2, pending: 0))
     #expect(
-      fixture.store.memory.mark(
+      try await fixture.store.base.mark(
         id, for: Instant(seconds: 1_800_000_100), deadline: Instant(seconds: 1_800_000_120)))
     fixture.time.advance(by: .seconds(10))
     await fixture.time.untilSleepers(1)

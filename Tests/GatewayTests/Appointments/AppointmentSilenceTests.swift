@@ -22,7 +22,7 @@ import Testing
       let booking = try await fixture.book(askedBefore: .seconds(120))
       if let state { try await fixture.send(booking, state) }
       try await fixture.carryOut(booking)
-      #expect(try fixture.record(booking).status == status, "\(String(describing: state))")
+      #expect(try await fixture.record(booking).status == status, "\(String(describing: state))")
       #expect(try await fixture.isGivenBack() == (status == .cancelled))
       let line = try fixture.auditLine()
       #expect((line["reason"] == "its owner did not confirm it") == (status == .cancelled))
@@ -35,20 +35,20 @@ import Testing
     let fixture = try CarrierFixture(.accepted, yaml: yaml)
     let booking = try await fixture.book(askedBefore: .seconds(120))
     try await fixture.send(booking, .taken)
-    let due = try fixture.due(booking)
+    let due = try await fixture.due(booking)
     fixture.delivery.time.advance(by: booking.at - fixture.now)
     // After the keeper has read the appointment, the customer is ready.
     let change = Rescheduling(
       id: booking.intent.id, serial: 1, at: booking.at, confirmAt: nil, deadline: booking.intent.deadline,
       mostSnoozes: nil)
-    guard case .rescheduled = fixture.memory.reschedule(change, at: fixture.now) else {
+    guard case .rescheduled = try await fixture.memory.reschedule(change, at: fixture.now) else {
       Issue.record("the answer came too late")
       return
     }
     #expect(await fixture.carrier().handle(due) == .done)
-    #expect(try fixture.record(booking).status == .scheduled)
+    #expect(try await fixture.record(booking).status == .scheduled)
     try await fixture.carryOut(booking)
-    #expect(try fixture.record(booking).status == .accepted)
+    #expect(try await fixture.record(booking).status == .accepted)
   }
 
   @Test func `silence calls by default`() async throws {
@@ -57,6 +57,6 @@ import Testing
     let booking = try await fixture.book(askedBefore: .seconds(120))
     try await fixture.send(booking, .taken)
     try await fixture.carryOut(booking)
-    #expect(try fixture.record(booking).status == .accepted)
+    #expect(try await fixture.record(booking).status == .accepted)
   }
 }

@@ -8,6 +8,7 @@ import JSON
 import Platform
 import Sealing
 import Store
+import StoreSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -83,7 +84,7 @@ final class CarrierFixture: Sendable {
   }
 
   var now: Instant { delivery.now }
-  var memory: MemoryStore { delivery.memory }
+  var memory: any Store { delivery.memory }
 
   /// The carrier, with other keys than the bookings' where a test says so.
   func carrier(keys other: StoreKeys? = nil) -> AppointmentCarrier {
@@ -154,39 +155,39 @@ final class CarrierFixture: Sendable {
       intent: intent, at: now.advanced(by: .seconds(seconds)), slot: 0,
       content: try content.sealed(with: keys, for: id), limits: .init(perSlot: 9, perNumber: 9))
     booking.confirmAt = question.map { booking.at.advanced(by: .zero - $0) }
-    #expect(memory.book(booking, at: now) == .booked)
+    #expect(try await memory.book(booking, at: now) == .booked)
     return booking
   }
 
   /// Sends the question of a booking, with a result.
   func send(_ booking: Booking, _ outcome: NoticeOutcome) async throws {
-    let record = try record(booking)
+    let record = try await record(booking)
     let notices = try #require(record.notices)
     let device = StoredDevice(
       installation: notices.installation, platform: "http", token: "canary", registered: now)
     let due = try #require(DueNotice(record, to: device))
     #expect(
-      memory.takeNotice(
+      try await memory.takeNotice(
         due, id: SHA256Digest(of: Array(booking.intent.id.description.utf8)), until: booking.at, at: now))
-    let taken = try #require(DueNotice(try self.record(booking), to: device))
-    memory.settleNotice(taken, outcome)
+    let taken = try #require(DueNotice(try await self.record(booking), to: device))
+    try await memory.settleNotice(taken, outcome)
   }
 
   /// The appointment as a look finds it.
-  func due(_ booking: Booking) throws -> DueAppointment {
-    try #require(memory.scheduledAppointment(booking.intent.id))
+  func due(_ booking: Booking) async throws -> DueAppointment {
+    try #require(try await memory.scheduledAppointment(booking.intent.id))
   }
 
   /// Lets the time of an appointment come, and has it handled.
   @discardableResult
   func carryOut(_ booking: Booking, late: Duration = .zero) async throws -> AppointmentKeeper.Handling {
-    let due = try due(booking)
+    let due = try await due(booking)
     delivery.time.advance(by: booking.at - now + late)
     return await carrier().handle(due)
   }
 
-  func record(_ booking: Booking) throws -> StoredCallback {
-    try #require(memory.callbacks([booking.intent.id]).first)
+  func record(_ booking: Booking) async throws -> StoredCallback {
+    try #require(try await memory.callbacks([booking.intent.id]).first)
   }
 
   /// Whether the number has its callback of the day again. Asking takes it.

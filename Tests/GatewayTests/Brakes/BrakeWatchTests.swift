@@ -6,6 +6,7 @@ import HTTPServer
 import JSON
 import Platform
 import Store
+import StoreSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -34,7 +35,7 @@ import Testing
     let policy: Policy
     let ledger: AllowanceLedger
 
-    init(_ brakes: Brakes, store: any Store = MemoryStore()) {
+    init(_ brakes: Brakes, store: any Store = memoryStore()) {
       let sink = LogSink(lanes: 1, write: output.write)
       self.sink = sink
       let log = Log(sink: sink, lane: 0, level: .info, format: .json, clock: clock)
@@ -170,7 +171,7 @@ import Testing
   }
 
   @Test func `after a restart the gauge shows what is kept`() async throws {
-    let store = MemoryStore()
+    let store = memoryStore()
     let before = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 10, perHour: 20), store: store)
     for number in 0..<5 { try await before.call(number) }
     let after = Bench(before.policy.brakes, store: store)

@@ -7,6 +7,7 @@ import Glibc
 import PostgresStore
 import SQLiteStore
 import Store
+import StoreSupport
 import Testing
 
 /// The kinds of store.
@@ -25,7 +26,7 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
 final class StoreFixture: Sendable {
   let kind: StoreKind
   private let directory: TemporaryPlace?
-  private let memory = MemoryStore()
+  private let memory = memoryStore()
   private let address: PostgresAddress?
 
   init(_ kind: StoreKind) throws {

@@ -1,12 +1,12 @@
 // A store in memory that plays a shared, slow or failing store, for tests of the code in front of it.
 
 package import Gate
-package import Sealing
 package import Store
 import Synchronization
+import TestSupport
 
 /// Counts what it is asked and fails when it is told to.
-package final class ScriptedStore: Store {
+package final class ScriptedStore: StoreDecorator {
   struct Script {
     var isDown = false
     var updates = 0
@@ -33,14 +33,14 @@ package final class ScriptedStore: Store {
     var lag: SeededGenerator?
   }
 
-  package let memory: MemoryStore
+  package let base: any Store
   package let sharing: StoreSharing
   package let health = StoreHealth()
   private let script = Mutex(Script())
 
-  /// A store over another's memory, or its own.
-  package init(_ memory: MemoryStore = MemoryStore(), sharing: StoreSharing) {
-    self.memory = memory
+  /// A store over another one, or over one in memory of its own.
+  package init(_ base: any Store = memoryStore(), sharing: StoreSharing) {
+    self.base = base
     self.sharing = sharing
   }
 
@@ -69,7 +69,9 @@ package final class ScriptedStore: Store {
     for _ in 0..<turns { await Task.yield() }
   }
 
-  func check(_ count: (inout Script) -> Void = { _ in }) throws(StoreError) {
+  package func check() throws(StoreError) { try check { _ in } }
+
+  private func check(_ count: (inout Script) -> Void) throws(StoreError) {
     let isDown = script.withLock { script in
       count(&script)
       return script.isDown
@@ -77,16 +79,13 @@ package final class ScriptedStore: Store {
     if isDown { throw StoreError(.unavailable, "test", "down") }
   }
 
-  package func migrate(_: MigrationWait) throws(StoreError) {}
-  package func ping() throws(StoreError) { try check() }
-  package func close() {}
 
   package func update<Result: Sendable>(
     _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
   ) async throws(StoreError) -> Result {
     try check { $0.updates += 1 }
     await takeTime()
-    let result = memory.update(keys, body)
+    let result = try await base.update(keys, body)
     await takeTime()
     let isHeld = script.withLock { script in
       defer { script.holdsNext = false }
@@ -97,14 +96,9 @@ package final class ScriptedStore: Store {
     return result
   }
 
-  package func states(of keys: [AllowanceKey]) throws(StoreError) -> [AllowanceState?] {
+  package func states(of keys: [AllowanceKey]) async throws(StoreError) -> [AllowanceState?] {
     try check { $0.reads += 1 }
-    return memory.states(of: keys)
-  }
-
-  package func stops() throws(StoreError) -> StopSet {
-    try check()
-    return memory.stops()
+    return try await base.states(of: keys)
   }
 
   /// Holds the next stop, which is kept when it is let go.
@@ -129,7 +123,7 @@ package final class ScriptedStore: Store {
     script.withLock { $0.isStopping = $0.holdsStop }
     while script.withLock({ $0.holdsStop }), !Task.isCancelled { await Task.yield() }
     script.withLock { $0.isStopping = false }
-    memory.stop(stop)
+    try await base.stop(stop)
   }
 
   /// Holds the next resume, which is kept when it is let go.
@@ -141,7 +135,7 @@ package final class ScriptedStore: Store {
     script.withLock { $0.isResuming = $0.holdsResume }
     while script.withLock({ $0.holdsResume }), !Task.isCancelled { await Task.yield() }
     script.withLock { $0.isResuming = false }
-    memory.resume(target, action)
+    try await base.resume(target, action)
     if script.withLock({ $0.isInDoubt }) {
       throw StoreError(.unavailable, "receive", "lost", isInDoubt: true)
     }
@@ -151,64 +145,6 @@ package final class ScriptedStore: Store {
     script.withLock { $0.isPurging = true }
     defer { script.withLock { $0.isPurging = false } }
     while script.withLock({ $0.holdsPurge }), !Task.isCancelled { await Task.yield() }
-    return memory.purge(at: now)
-  }
-
-  package func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding {
-    try check()
-    return memory.standing(of: intent, at: now)
-  }
-
-  package func begin(_ intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackBeginning {
-    try check()
-    return memory.begin(intent, at: now)
-  }
-
-  package func settle(_ id: CallbackID, _ settlement: CallbackSettlement) throws(StoreError)
-    -> StoredCallback?
-  {
-    try check()
-    return memory.settle(id, settlement)
-  }
-
-  package func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant)
-    throws(StoreError)
-  {
-    try check()
-    memory.withdraw(id, returning: receipts, at: now)
-  }
-
-  package func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {
-    try check()
-    return memory.callback(id, of: callerID)
-  }
-
-  package func inspect() throws(StoreError) -> Int {
-    try check()
-    return memory.inspect()
-  }
-
-  package func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {
-    try check()
-    return memory.callbacks(query)
-  }
-
-  package func recoverCallbacks(
-    at now: Instant, besides inHand: Set<CallbackID>
-  ) throws(StoreError) -> RecoveredRecords {
-    try check()
-    return memory.recoverCallbacks(at: now, besides: inHand)
-  }
-}
-
-extension ScriptedStore {
-  package func keys() -> [KeyInUse] { memory.keys() }
-  package func updateKeys(at now: Instant, _ judge: @escaping @Sendable ([KeyInUse]) -> KeyRuling)
-    -> KeyRuling
-  {
-    memory.updateKeys(at: now, judge)
-  }
-  package func reseal(_ key: StoreKeyID, _ seal: @escaping @Sendable (SealedValue) -> [UInt8]?) -> Int {
-    memory.reseal(key, seal)
+    return try await base.purge(at: now)
   }
 }

@@ -1,0 +1,79 @@
+// The statements on callbacks and appointments that every database takes.
+
+import Gate
+
+package enum CallbackStatements {
+  package typealias Records = Query<CallbackBook.Row>
+
+  package static let record = Records("callback_read", where: "id = $1")
+  package static let due = Records("due", where: "due IS NOT NULL AND due <= $1 ORDER BY due LIMIT $2")
+  static let withoutOrigin = Records(
+    "without_origin", where: "due IS NOT NULL AND generation IS NULL LIMIT $1")
+  package static let appointments = Records(
+    "appointments",
+    where: "status = 'scheduled' AND caller = $1 AND coalesce(subject, caller) = $2 ORDER BY at, id LIMIT $3")
+  package static let alias = Records("alias", where: "alias IS NOT NULL AND alias = $1")
+
+  /// A page of records.
+  static func page(_ status: StoredCallback.Status?) -> Records {
+    Records(
+      "list_\(status?.rawValue ?? "all")",
+      where: "\(CallbackQuery.condition(status))id < $1 ORDER BY id DESC LIMIT $2")
+  }
+
+  static let takenPlaces = Query<(slot: Int64, taken: Int)>(
+    "taken_places",
+    """
+    SELECT slot, count(*) FROM callgate_callback WHERE slot IS NOT NULL AND slot BETWEEN $1 AND $2 GROUP BY slot
+    """, [.integer, .integer]
+  ) { row throws(UnreadableValue) in (try row.integer(0), Int(try row.integer(1))) }
+
+  static let counts = Query<AppointmentCounts>(
+    "appointment_counts",
+    """
+    SELECT (SELECT count(*) FROM callgate_callback WHERE due IS NOT NULL),
+      (SELECT count(*) FROM callgate_callback WHERE status = 'pending' AND at IS NOT NULL),
+      (SELECT count(*) FROM callgate_callback WHERE due IS NOT NULL AND due < $1)
+    """, [.integer, .integer, .integer]
+  ) { row throws(UnreadableValue) in
+    AppointmentCounts(
+      scheduled: Int(try row.integer(0)), pending: Int(try row.integer(1)), overdue: Int(try row.integer(2)))
+  }
+
+  /// For a test of the databases' plans.
+  package static let all =
+    [record, due, withoutOrigin, appointments, alias, page(nil)].map(\.sql)
+    + StoredCallback.Status.allCases.map { page($0).sql }
+    + [takenPlaces.sql, counts.sql, NoticeStatements.dueQuestions.sql, NoticeStatements.dueNews.sql]
+    + purges.map(\.withoutLocks)
+
+  /// What a purge deletes, in this order: rows that point to a record go before it. Codes and contents are columns of records.
+  /// Callgate wipes a content with the end of its appointment; an instance of an older release, which ends one that it does not
+  /// know, leaves the content.
+  static let purges = [
+    Change(purging: "places", "callgate_callback_place", where: "kept.expires <= $1"),
+    Change(
+      purging: "keys", "callgate_callback_key",
+      where: """
+        kept.expires <= $1 AND NOT EXISTS (
+          SELECT 1 FROM callgate_callback AS named
+          WHERE named.id = kept.callback AND named.status IN ('scheduled', 'pending'))
+        """),
+    Change(
+      purging: "codes", "callgate_callback",
+      "UPDATE callgate_callback SET verification_code = NULL, verification_key = NULL, verification_until = NULL",
+      where: """
+        kept.verification_key IS NOT NULL AND kept.verification_until <= $1
+          AND kept.status NOT IN ('scheduled', 'pending')
+        """),
+    Change(
+      purging: "contents", "callgate_callback",
+      "UPDATE callgate_callback SET content = NULL, content_key = NULL, content_until = NULL",
+      where: """
+        kept.content_key IS NOT NULL AND kept.content_until <= $1 AND kept.status NOT IN ('scheduled', 'pending')
+        """),
+    Change(
+      purging: "callbacks", "callgate_callback",
+      where: "kept.expires <= $1 AND kept.status NOT IN ('scheduled', 'pending')"),
+  ]
+}

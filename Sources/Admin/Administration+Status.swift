@@ -35,11 +35,40 @@ extension Administration {
     }
   }
 
+  /// `GET /admin/decisions`
+  package func showDecisions(
+    _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
+  ) throws(Problem) {
+    var query = QueryReader()
+    let need = "Give the request id of a response, X-Request-ID."
+    var wanted = request.queryItem("request_id")
+    if case .absent = wanted { wanted = .malformed }
+    let id = query.value("request_id", wanted, need) { $0.isEmpty ? nil : $0 }
+    try query.finish()
+    let responder = exchange.deferred()
+    // It reads millions of octets, for which a loop has no time.
+    operators.context.task { [audit] in
+      let found = audit.recent.decisions(of: id ?? "")
+      responder.respond(
+        found.isEmpty
+          ? Problem(.notFound, "None of the last 10,000 decisions of this instance has this request id.")
+            .response(requestID: responder.requestID)
+          : StatusDocument.response([:], decisions: found))
+    }
+  }
+
   private func status(
     _ generation: Generation, after number: Int
   ) -> (status: JSONObject, decisions: [RecentDecisions.Entry]) {
+    let openings = StatusDocument.openings(generation, at: Instant(clock.unixTime))
+    let attention = self.attention.entries()
+    let callbacks = self.attention.callbacks(
+      attention, isOpen: openings.isEmpty || openings.contains { $0["open"] == true })
     var status: JSONObject = [
-      "status": .string(health.word), "started": .string(started.rfc3339),
+      "status": .string(health.word), "callbacks": .string(callbacks.rawValue),
+      "attention": .array(
+        attention.map { StatusDocument.entry($0, generation.configuration.admin.runbooks) }),
+      "server": server(generation), "started": .string(started.rfc3339),
       "time": .string(clock.unixTime.rfc3339),
       "configuration": configuration(generation),
       "callers": .array(generation.configuration.callers.map { .string($0.id) }),
@@ -54,8 +83,8 @@ extension Administration {
       "stops": stops, "store": .object(storeState),
       "tokens": .array(health.scopes), "keys": .object(health.keys),
       "upstreams": .array(runtime.metrics.upstreams.map(StatusDocument.upstream)),
-      "openings": .array(StatusDocument.openings(generation, at: Instant(clock.unixTime))),
-      "callbacks": StatusDocument.callbacks(runtime.metrics),
+      "openings": .array(openings),
+      "callback_counts": StatusDocument.callbacks(runtime.metrics), "queue": queue,
       "brakes": .array(brakes(generation)),
     ]
     if generation.appointments != nil, let counts = keeper?.counts {
@@ -96,6 +125,23 @@ extension Administration {
       configuration["last_reload"] = .object(reload)
     }
     return .object(configuration)
+  }
+
+  /// Which server this is: its host, release and account.
+  private func server(_ generation: Generation) -> JSONValue {
+    let talkdesk = generation.configuration.talkdesk
+    var server: JSONObject = ["instance": .string(HostName.current), "version": .string(Version.current)]
+    if let upstream = talkdesk.upstream {
+      server["account"] = .string(StatusDocument.account(upstream.tokenURL))
+      server["region"] = .string(talkdesk.regionName)
+    }
+    return .object(server)
+  }
+
+  /// The callbacks on their way to Talkdesk.
+  private var queue: JSONValue {
+    let load = runtime.callbacks.queue.load
+    return ["running": StatusDocument.number(load.running), "waiting": StatusDocument.number(load.waiting)]
   }
 
   private var storeState: JSONObject {

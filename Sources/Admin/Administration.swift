@@ -45,6 +45,7 @@ package final class Administration: Sendable {
   private let metrics: MetricsPage
   let audit: AuditLog
   let activity: RecentActivity
+  let attention: AttentionList
   /// The routes whose latency the status shows.
   // Our text: the paths of this server.
   let appRoutes: Set<String>
@@ -62,12 +63,14 @@ package final class Administration: Sendable {
   package init(
     generations: Generations, runtime: Runtime, store: any Store, reloader: Reloader,
     health: Health,
-    metrics: MetricsPage, audit: AuditLog, activity: RecentActivity, appRoutes: Set<String>,
+    metrics: MetricsPage, audit: AuditLog, activity: RecentActivity,
+    attention: AttentionList, appRoutes: Set<String>,
     keeper: AppointmentKeeper?, log: Log,
     clock: any TimeSource
   ) {
     self.audit = audit
     self.activity = activity
+    self.attention = attention
     self.appRoutes = appRoutes
     self.keeper = keeper
     self.generations = generations
@@ -183,6 +186,8 @@ package final class Administration: Sendable {
       do throws(StoreError) {
         let (level, message) = try await body()
         log.write(stop, message, level, address: address)
+        // From now on the problem counts the requests that it hits.
+        _ = attention.entries()
         responder.respond(Self.answer(["stops": stops]))
       } catch {
         let unsaved = unsaved(error)

@@ -86,6 +86,28 @@ enum StatusDocument {
     }
   }
 
+  /// A present problem.
+  /// - Parameter runbooks: The base of the link to the runbook.
+  static func entry(_ entry: Attention, _ runbooks: String) -> JSONValue {
+    var document: JSONObject = ["code": .string(entry.code.rawValue), "since": .string(entry.since.rfc3339)]
+    if let until = entry.until { document["until"] = .string(until.rfc3339) }
+    document["count"] = number(entry.count)
+    document["text"] = .string(entry.text)
+    document["action"] = .string(entry.action)
+    document["runbook"] = .string("\(runbooks)/operations.md#\(entry.code.section)")
+    return .object(document)
+  }
+
+  /// The account in the URL of Talkdesk ID: `acme` in `https://acme.talkdeskid.com/oauth/token`; another host as it is.
+  static func account(_ tokenURL: String) -> String {
+    let rest = tokenURL.split(separator: "/", maxSplits: 2).dropFirst().first ?? ""
+    let host = rest.split(separator: "/").first ?? rest
+    guard let dot = host.firstIndex(of: "."), host[dot...].hasPrefix(".talkdeskid") else {
+      return String(host)
+    }
+    return String(host[..<dot])
+  }
+
   /// Callbacks by their last state, since the start of the process.
   static func callbacks(_ metrics: ServiceMetrics) -> JSONValue {
     .object(
@@ -109,7 +131,7 @@ enum StatusDocument {
   static func response(_ status: JSONObject, decisions: [RecentDecisions.Entry]) -> Response {
     var content = JSONValue.object(status).serialized()
     content.removeLast()
-    content.append(contentsOf: #","decisions":["#.utf8)
+    content.append(contentsOf: status.members.isEmpty ? #""decisions":["#.utf8 : #","decisions":["#.utf8)
     for (index, decision) in decisions.enumerated() {
       content.append(contentsOf: "\(index == 0 ? "" : ","){\"sequence\":\(decision.number),".utf8)
       // Without the brace that opens it and the newline that ends it.

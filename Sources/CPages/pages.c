@@ -82,6 +82,8 @@ static const unsigned char operator_js[] = {
 , '\n',
 #embed "../Pages/Files/operator/asking.js"
 , '\n',
+#embed "../Pages/Files/operator/attention.js"
+, '\n',
 #embed "../Pages/Files/operator/now.js"
 , '\n',
 #embed "../Pages/Files/operator/hour.js"
@@ -99,6 +101,8 @@ static const unsigned char operator_js[] = {
 #embed "../Pages/Files/operator/configuration.js"
 , '\n',
 #embed "../Pages/Files/operator/decisions.js"
+, '\n',
+#embed "../Pages/Files/operator/lists.js"
 , '\n',
 #embed "../Pages/Files/operator/polling.js"
 };

@@ -30,6 +30,7 @@ extension Handlers {
     case .undelivered(.exhausted, _): return refuseExhausted(&calling, order.intent)
     case .undelivered(let reason, let isRecorded):
       var problem = Problem(reason)
+      if case .noToken = reason { calling.record.lacksToken = true }
       if isRecorded { problem.id = id.description }
       if problem.code == .outcomeUnknown { problem.verificationCode = pending.verificationCode }
       return refuse(&calling, problem)

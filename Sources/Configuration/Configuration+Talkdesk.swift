@@ -102,6 +102,9 @@ extension Configuration {
 }
 
 extension Configuration.TalkdeskAccount {
+  /// The region's name, as in `talkdesk.region`.
+  package var regionName: String { region.rawValue }
+
   /// How another configuration asks Talkdesk, compared with this one.
   package enum Change {
     /// Alike, whatever files its values were read from.

@@ -40,10 +40,11 @@ extension ConfigurationBuilder {
   /// `admin`: the operators' listener and token.
   mutating func admin(beside listen: Configuration.Listen) -> Configuration.Admin {
     let token = adminToken()
+    let runbooks = value(Settings.runbooks)
     let statedPlace = place(of: Settings.adminHost) ?? place(of: Settings.adminPort)
     let address = value(Settings.adminHost)
     let port = value(Settings.adminPort)
-    guard let statedPlace else { return Configuration.Admin(listener: nil, token: token) }
+    guard let statedPlace else { return Configuration.Admin(listener: nil, token: token, runbooks: runbooks) }
     if !address.isLoopback, partial.entries[Settings.adminToken.setting] == nil {
       problems.add(
         statedPlace, Settings.adminHost.setting.name,
@@ -58,7 +59,7 @@ extension ConfigurationBuilder {
     }
     let listener = Configuration.Admin.Listener(
       host: address.host, port: port, isLoopback: address.isLoopback)
-    return Configuration.Admin(listener: listener, token: token)
+    return Configuration.Admin(listener: listener, token: token, runbooks: runbooks)
   }
 
   private func overlaps(_ a: String, _ b: String) -> Bool {

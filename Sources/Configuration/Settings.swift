@@ -73,6 +73,13 @@ package enum Settings {
       "admin.token_file", variable: "CALLGATE_ADMIN_TOKEN", .secret, example: "/run/secrets/admin-token",
       "The operators' Bearer token, which opens `/metrics` and `/admin/*` on the public port."), any)
 
+  package static let runbooks = TypedSetting(
+    Setting(
+      "admin.runbooks", variable: "CALLGATE_RUNBOOKS", default: "https://docs.example.com/callgate",
+      example: "https://docs.example.com/callgate",
+      "The address of your copy of `docs/`, with which the links of present problems to `operations.md` begin."),
+    URLText.base)
+
   // log
 
   static let logLevel = TypedSetting(
@@ -335,7 +342,7 @@ package enum Settings {
       caFile.setting,
       username.setting, password.setting, allowAnonymous.setting,
       databaseURL.setting, state.setting, storeURL.setting, storeKey.setting, previousStoreKey.setting,
-      adminHost.setting, adminPort.setting, adminToken.setting,
+      adminHost.setting, adminPort.setting, adminToken.setting, runbooks.setting,
       logLevel.setting, logFormat.setting,
       share.setting, minimumRemaining.setting, tokenDeadline.setting,
       phoneNumbers.setting, dedupeWindow.setting, keyRetention.setting, retention.setting,

@@ -37,6 +37,7 @@ extension Handlers {
     work.record.outcome = problem.code.isError ? .error : .deny
     work.record.code = problem.code
     work.record.rule = problem.rule
+    work.record.retryAfter = problem.retryAfter
     audit.append(work.record, since: work.start, lane: work.lane)
     guard let form = work.form else {
       return PreparedResponse(problem.response(requestID: work.record.requestID))

@@ -78,6 +78,7 @@ private struct Visiting: RequestWork {
       record.outcome = problem.code.isError ? .error : .deny
       record.code = problem.code
       record.rule = problem.rule
+      record.retryAfter = problem.retryAfter
       record.callback = record.callback ?? problem.id
       record.reason = reason ?? record.reason
       handlers.audit.append(record, since: start, lane: lane)

@@ -153,9 +153,11 @@ package final class NoticeSenders: Sendable {
     switch line.standing.withLock({ $0.begin(to: device, at: start) }) {
     case .stop(let wait)?:
       metrics.notices.count(platform.rawValue, "stopped")
+      metrics.troubles.hit(.push, platform.rawValue, at: clock.unixTime)
       return .closed(for: wait)
     case .rest(let wait)?:
       metrics.notices.count(platform.rawValue, "resting")
+      metrics.troubles.hit(.push, platform.rawValue, at: clock.unixTime)
       return .closed(for: wait)
     case .deviceRest(let wait)?:
       metrics.notices.count(platform.rawValue, "resting")
@@ -177,7 +179,9 @@ package final class NoticeSenders: Sendable {
     case .giveUp(let reason):
       note(.error, "a provider refused a notice", platform, reason, "refused")
       return .refused
-    case .retry(let wait, let reason): return .again(after: wait, reason: reason, rests: false)
+    case .retry(let wait, let reason):
+      begin(platform, cause: reason)
+      return .again(after: wait, reason: reason, rests: false)
     case .restProvider(let wait, let reason):
       rest(line, platform, wait, reason)
       return .again(after: wait, reason: reason, rests: true)
@@ -200,6 +204,7 @@ package final class NoticeSenders: Sendable {
     let now = clock.now
     let isFirst = line.standing.withLock { $0.refuse(at: now) }
     metrics.notices.count(platform.rawValue, "stopped")
+    begin(platform)
     log.write(
       isFirst ? .error : .warning,
       "a provider refuses this server's settings, so notices by it stop: correct them and reload; one is tried every 10 minutes",
@@ -208,13 +213,22 @@ package final class NoticeSenders: Sendable {
 
   private func rest(_ line: Line, _ platform: PushPlatform, _ wait: Duration, _ reason: String) {
     let now = clock.now
+    begin(platform)
     guard line.standing.withLock({ $0.rest(for: wait, at: now) }) else { return }
     log.write(
       .warning, "a provider wants no notices for a time, so notices by it wait",
       ["provider": platform.rawValue, "reason": reason, "seconds": String(wait.wholeSecondsRoundedUp)])
   }
 
+  /// Notes for operators that a provider does not take notices.
+  /// - Parameter cause: Why, if the provider fails without a stop or a rest.
+  private func begin(_ platform: PushPlatform, cause: String = "") {
+    metrics.troubles.began(.push, platform.rawValue, cause: cause, at: clock.unixTime)
+    metrics.troubles.hit(.push, platform.rawValue, at: clock.unixTime)
+  }
+
   private func resume(_ line: Line, _ platform: PushPlatform, startedAt start: MonotonicTime) {
+    metrics.troubles.ended(.push, platform.rawValue)
     if line.standing.withLock({ $0.succeed(startedAt: start) }) {
       log.write(.info, "notices by a provider go on", ["provider": platform.rawValue])
     }

@@ -104,6 +104,7 @@ extension Handlers {
         return .respond(refuse(&ticketing, error.problem))
       }
       ticketing.record.app = app?.id
+      ticketing.record.desk = app?.desk
       do throws(Problem) {
         let (served, tickets) = desk(of: app, generation)
         let (asked, key) = try IdempotencyKey.read(with: request) { (content) throws(Problem) in

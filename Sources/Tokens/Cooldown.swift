@@ -79,3 +79,8 @@ package struct Cooldown {
     }
   }
 }
+
+extension TokenExchangeError {
+  /// Whether it says something about the provider, its credential or its network.
+  package var isOfProvider: Bool { Cooldown.kind(of: self) != nil }
+}

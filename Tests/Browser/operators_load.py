@@ -91,8 +91,8 @@ def growth():
         figure("requests per second", f"{rate:.0f}")
         check("the page was under load", "" if rate >= LEAST else f"{rate:.0f} requests per second")
         check("it was live until the end", "" if text(driver, "tiles") != shown else shown)
-        rows = len(driver.find_elements(By.CSS_SELECTOR, "#decision-rows tr"))
-        check("it shows the last 200 decisions", "" if rows == 200 else rows)
+        rows = len(driver.find_elements(By.CSS_SELECTOR, "#decision-rows > li"))
+        check("it shows the last 500 decisions", "" if rows == 500 else rows)
         for name, most in (("nodes", first["nodes"] + MORE_NODES), ("listeners", first["listeners"]),
                            ("heap", first["heap"] + MORE_HEAP)):
             figure(f"{name} after {FIRST} and {LAST} seconds", f"{first[name]:,} and {last[name]:,}")

@@ -101,6 +101,25 @@ extension APIOperation {
         ], fields: [.noStore])
     ], refusals: [.invalidRequest])
 
+  package static let adminDecisions = APIOperation(
+    method: .get, id: "findDecisions", tag: .operators, access: .operators,
+    summary: "Find the decisions about a request",
+    description: """
+      The decisions with this request id among the last 10,000 of this instance. An appointment has the request id of its booking, \
+      so there can be several. To find out why a decision was taken, send its facts and its time to `POST /admin/explain`.
+      """,
+    parameters: [
+      APIParameter(
+        name: "request_id", place: .query,
+        description: "The request id, as in `X-Request-ID` of the response.", schema: ["type": "string"],
+        example: "0198c5a27d107a3b9c550f6e2d1b4a87", isRequired: true)
+    ],
+    answers: [
+      APIAnswer(
+        status: .ok, description: "The decisions, the newest last.", contents: [.json("Decisions")],
+        fields: [.noStore])
+    ], refusals: [.invalidRequest, .notFound])
+
   package static let adminCallbacks = APIOperation(
     method: .get, id: "listCallbacks", tag: .operators, access: .operators,
     summary: "List the callbacks of every caller, newest first",

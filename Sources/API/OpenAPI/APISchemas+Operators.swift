@@ -109,7 +109,7 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false,
-            "required": ["status", "started", "time", "configuration", "callers", "apps", "rules", "stops", "store", "tokens", "keys", "upstreams", "openings", "callbacks", "brakes", "last_hour", "latency", "sequence", "decisions"],
+            "required": ["status", "started", "time", "configuration", "callers", "apps", "rules", "stops", "store", "tokens", "keys", "upstreams", "openings", "callbacks", "attention", "server", "callback_counts", "queue", "brakes", "last_hour", "latency", "sequence", "decisions"],
             "properties": {
               "status": { "$ref": "#/components/schemas/Health" },
               "time": { "type": "string", "format": "date-time", "description": "The time at the server." },
@@ -152,8 +152,22 @@ extension APISchemas {
                   "properties": {
                     "app": { "type": "string" }, "caller": { "type": "string" }, "open": { "type": "boolean" },
                     "next_change": { "type": ["string", "null"], "format": "date-time" } } } },
-              "callbacks": { "type": "object", "description": "Callbacks by outcome, since the start.",
+              "callbacks": { "type": "string", "enum": ["open", "failing", "held", "closed"],
+                "description": "Whether callbacks go out: `failing` where Talkdesk, its credential or the store fails, `held` where a stop, a brake, a quota or a rate refuses some, `closed` outside opening hours." },
+              "attention": { "type": "array", "maxItems": 100, "description": "What needs attention, the most urgent first. Empty without a problem.",
+                "items": { "$ref": "#/components/schemas/Attention" } },
+              "server": { "type": "object", "additionalProperties": false, "required": ["instance", "version"],
+                "properties": {
+                  "instance": { "type": "string", "description": "The name of the machine or container." },
+                  "version": { "type": "string" },
+                  "account": { "type": "string", "description": "The Talkdesk account. Absent without one." },
+                  "region": { "type": "string", "enum": ["us", "eu", "ca", "au"] } } },
+              "callback_counts": { "type": "object", "description": "Callbacks by outcome, since the start.",
                 "additionalProperties": { "type": "integer", "minimum": 0 } },
+              "queue": { "type": "object", "additionalProperties": false, "required": ["running", "waiting"],
+                "properties": {
+                  "running": { "type": "integer", "minimum": 0, "description": "Callbacks that are being sent." },
+                  "waiting": { "type": "integer", "minimum": 0, "description": "Callbacks that wait in line." } } },
               "appointments": { "type": "object", "additionalProperties": false, "required": ["scheduled", "pending"],
                 "properties": { "scheduled": { "type": "integer", "minimum": 0 }, "pending": { "type": "integer", "minimum": 0 } } },
               "installations": { "type": "object", "description": "Installations and requests for them, by state.",
@@ -195,6 +209,30 @@ extension APISchemas {
               "sequence": { "type": "integer", "minimum": 0, "description": "The number of the last decision. Send it as `after`." },
               "decisions": { "type": "array", "description": "The last decisions of this instance, the newest last.",
                 "items": { "$ref": "#/components/schemas/RecentDecision" } } } }
+          """#)
+    ),
+    (
+      "Attention",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["code", "since", "count", "text", "action", "runbook"],
+            "description": "A present problem.",
+            "properties": {
+              "code": { "type": "string", "description": "The kind of problem, as `docs/operations.md` lists them." },
+              "since": { "type": "string", "format": "date-time", "description": "When it began, as far as this instance knows." },
+              "until": { "type": "string", "format": "date-time", "description": "When it ends, or when the server tries again. Absent if that is not known." },
+              "count": { "type": "integer", "minimum": 0, "description": "How many requests it hit since then, in this instance." },
+              "text": { "type": "string", "description": "The cause." },
+              "action": { "type": "string", "description": "What to do." },
+              "runbook": { "type": "string", "format": "uri", "description": "The section of the runbook." } } }
+          """#)
+    ),
+    (
+      "Decisions",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["decisions"],
+            "properties": { "decisions": { "type": "array", "items": { "$ref": "#/components/schemas/RecentDecision" } } } }
           """#)
     ),
     (

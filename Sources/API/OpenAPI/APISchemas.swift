@@ -268,7 +268,12 @@ enum APISchemas {
                   "talkdesk_id": { "type": "object", "additionalProperties": false, "required": ["status", "scopes"],
                     "properties": {
                       "status": { "$ref": "#/components/schemas/Health" },
-                      "scopes": { "type": "array", "items": { "$ref": "#/components/schemas/Scope" } } } } } } } }
+                      "scopes": { "type": "array", "items": { "$ref": "#/components/schemas/Scope" } } } },
+                  "upstreams": { "type": "object", "additionalProperties": false, "required": ["status", "attention"],
+                    "description": "The kinds of present problems with other services. Absent without one.",
+                    "properties": {
+                      "status": { "$ref": "#/components/schemas/Health" },
+                      "attention": { "type": "array", "items": { "type": "string" } } } } } } } }
           """#)
     ),
   ]

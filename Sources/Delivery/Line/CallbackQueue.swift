@@ -148,7 +148,7 @@ package final class CallbackQueue: Sendable {
   }
 
   /// The rest of a pause.
-  var pause: Duration? {
+  package var pause: Duration? {
     let now = time.now
     return state.withLock { $0.pause(at: now) }
   }

@@ -11,7 +11,26 @@ struct StatusText {
   ///
   /// - Parameter url: The server's address.
   static func lines(_ document: JSONObject, at url: String) -> [String] {
-    StatusText(document: document).rows(url).flatMap { TerminalText.row($0.name, $0.value) }
+    let text = StatusText(document: document)
+    return text.attention + [""] + text.rows(url).flatMap { TerminalText.row($0.name, $0.value) }
+  }
+
+  /// What needs attention, the most urgent first; one calm line without a problem.
+  private var attention: [String] {
+    let entries = document["attention"]?.array ?? []
+    guard !entries.isEmpty else {
+      return ["Nothing needs attention. Callbacks: \(word(document["callbacks"]))."]
+    }
+    return entries.flatMap { entry in
+      let until = entry["until"].map { ", until \(word($0))" } ?? ""
+      let count = entry["count"]?.number?.text ?? "0"
+      let hit = count == "0" ? "" : " \(count) \(count == "1" ? "request" : "requests")."
+      return TerminalText.wrapped(
+        "! \(word(entry["code"])): \(word(entry["text"])) Since \(word(entry["since"]))\(until).\(hit)",
+        indent: 2)
+        + TerminalText.packed([word(entry["action"])], indent: 2)
+        + TerminalText.packed([word(entry["runbook"])], indent: 2)
+    } + ["Callbacks: \(word(document["callbacks"]))."]
   }
 
   private func rows(_ url: String) -> [(name: String, value: String)] {

@@ -172,6 +172,11 @@ extension ServedEndpoint {
         try administration.explain(request, operators, &exchange)
       }),
     ServedEndpoint(
+      "/admin/decisions", for: .operators,
+      .operators(.adminDecisions) { (administration, request, operators, exchange) throws(Problem) in
+        try administration.showDecisions(request, operators, &exchange)
+      }),
+    ServedEndpoint(
       "/admin/callbacks", for: .operators,
       .operators(.adminCallbacks) { (administration, request, operators, exchange) throws(Problem) in
         try administration.listCallbacks(request, operators, &exchange)

@@ -69,6 +69,7 @@ extension Handlers {
         let app = try generation.decider.admit(Applicant(caller), to: .access, app: vending.app)
         vending.record.app = app?.id
         vending.session = SessionRequest(caller, app, generation)
+        vending.record.desk = vending.session == nil ? nil : app?.desk
         // A probe asks for the decision alone, which is the same for installations.
         if let app, app.isPushed, vending.form != .probe {
           return push(&vending, caller, app, request, circumstances)
@@ -259,6 +260,7 @@ extension Handlers {
     vending.record.outcome = problem.code.isError ? .error : .deny
     vending.record.code = problem.code
     vending.record.rule = problem.rule
+    vending.record.retryAfter = problem.retryAfter
     audit.append(vending.record, since: vending.start, lane: vending.lane)
     return PreparedResponse(problem.response(requestID: vending.record.requestID))
   }

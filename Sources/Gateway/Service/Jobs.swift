@@ -14,7 +14,7 @@ import Store
 struct Jobs: Sendable {
   /// Keeps the store in order and the keys of callers' issuers fresh.
   private let upkeep: Task<Void, Never>
-  /// Keeps the last uses of installations, and counts them. Counts the decisions of each minute.
+  /// Keeps the last uses of installations, and counts them. Counts the decisions of each minute. Notes what needs attention.
   private let counting: Task<Void, Never>
   /// Carries appointments out when they are due.
   private let appointments: Task<Void, Never>
@@ -26,7 +26,7 @@ struct Jobs: Sendable {
   /// Begins all of it.
   init(
     _ work: Upkeep, _ runtime: Runtime, _ generations: Generations, _ activity: RecentActivity,
-    _ keeper: AppointmentKeeper?, _ noticeKeeper: NoticeKeeper?, clock: any TimeSource
+    _ attention: AttentionList, _ keeper: AppointmentKeeper?, _ noticeKeeper: NoticeKeeper?, clock: any TimeSource
   ) {
     upkeep = Task { [keys = runtime.keys] in
       async let renewal: Void = keys.keepFresh(generations, clock: clock)
@@ -35,8 +35,10 @@ struct Jobs: Sendable {
     }
     counting = Task { [installations = runtime.installations] in
       async let activity: Void = activity.keepRead()
+      async let attention: Void = attention.keepRead()
       await installations?.keepCounted()
       await activity
+      await attention
     }
     let origins = runtime.appointments.keys.map {
       OriginKeeper(store: runtime.callbacks.store, keys: $0, clock: clock)

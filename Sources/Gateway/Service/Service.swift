@@ -44,6 +44,7 @@ public final class Service: Sendable {
   private let noticeKeeper: NoticeKeeper?
   /// Counts the decisions of each minute.
   private let activity: RecentActivity
+  private let attention: AttentionList
   private let server: Server
   /// The operators' own listener, if there is one.
   private let adminServer: Server?
@@ -90,7 +91,6 @@ public final class Service: Sendable {
 
     generations = Generations(Generation(configuration, number: 1, runtime))
     metrics.configurationLoaded(at: clock.unixTime)
-    health = Health(tokens: tokens, store: store.health, generations: generations)
     watch = FileWatch(configuration.files)
     reloader = Reloader(
       load: reload, generations: generations, runtime: runtime,
@@ -104,6 +104,13 @@ public final class Service: Sendable {
     noticeKeeper = runtime.push.map { [runtime, generations] in NoticeKeeper($0, runtime, generations) }
     activity = RecentActivity(metrics: metrics, clock: clock)
 
+    attention = AttentionList(
+      runtime, generations, unknown: UnknownRecords(store: store, clock: clock), tls: tls,
+      lastReload: { [reloader] in reloader.last }, lostLines: { sink.droppedLines },
+      overdue: { [keeper] in keeper?.counts?.overdue ?? 0 }, clock: clock)
+    health = Health(
+      tokens: tokens, store: store.health, generations: generations, attention: attention)
+
     var limits = ServerLimits(configuration.limits)
     let fitting = ServerLimits.connections(fitting: descriptorLimit)
     cappedConnections = fitting < limits.connections ? fitting : nil
@@ -114,7 +121,7 @@ public final class Service: Sendable {
         metrics: metrics, tokens: tokens, stops: runtime.stops, store: store.health,
         throttle: runtime.throttle, brakes: runtime.callbacks.brakes, generations: generations,
         health: health, sink: sink, connectionLimit: limits.connections),
-      audit: audit, activity: activity,
+      audit: audit, activity: activity, attention: attention,
       appRoutes: Set(Endpoint.all.filter { $0.audience == .apps }.map { $0.paths[0] }), keeper: keeper,
       log: log, clock: clock)
     let handlers = Handlers(
@@ -230,7 +237,10 @@ public final class Service: Sendable {
       log.write(.info, "admin listener started", ["address": "\(address)"])
     }
     let address = try Self.start(server, configuration.listen.host, configuration.listen.port)
-    store.health.observe(StoreLog(log: log, kind: runtime.storeKind).write)
+    store.health.observe { [log, runtime, clock] event in
+      StoreLog(log: log, kind: runtime.storeKind).write(event)
+      if case .unavailable = event { runtime.metrics.troubles.began(.store, at: clock.unixTime) }
+    }
     let work = Upkeep(
       store: store, board: runtime.stops, clock: clock,
       inHand: { [runtime] in runtime.callbacks.store.overdue(at: $0) },
@@ -238,8 +248,8 @@ public final class Service: Sendable {
       ended: { [log] stops in for stop in stops { log.write(stop, "a stop has ended") } },
       saved: { [log] in log.write($0, "the store has saved a stop that it could not save before") },
       unused: { [generations] in generations.current.unused(at: $0) })
-    jobs.withLock { [runtime, generations, activity, keeper, noticeKeeper] in
-      $0 = Jobs(work, runtime, generations, activity, keeper, noticeKeeper, clock: clock)
+    jobs.withLock { [runtime, generations, activity, attention, keeper, noticeKeeper] in
+      $0 = Jobs(work, runtime, generations, activity, attention, keeper, noticeKeeper, clock: clock)
     }
     watch.start { [reloader] in
       Task { await reloader.reload(because: "a changed file") }

@@ -31,6 +31,7 @@ package struct AuditLog: Sendable {
     let time = time ?? clock.unixTime
     let duration = clock.now - start
     metrics.decided(record, lane: lane)
+    if record.code != nil { metrics.troubles.met(by: record, at: time) }
     if log.isText {
       sink.append(lane: lane) {
         record.appendText(to: &$0, time: time, duration: duration, colour: log.colour)

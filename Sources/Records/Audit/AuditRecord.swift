@@ -67,6 +67,15 @@ package struct AuditRecord: Sendable {
   /// The trace the client sent.
   package var trace: TraceContext?
 
+  // For the list of present problems; not in the line.
+
+  /// After how many seconds a request passes again that a rule has refused.
+  package var retryAfter: Int?
+  /// The chat desk that a request for a session token or a ticket asks.
+  package var desk: String?
+  /// Whether a callback was not sent because there was no token for it.
+  package var lacksToken = false
+
   /// The reason of a request whose client closed the connection while it waited.
   package static let clientLeft = "the client closed the connection before the response"
 

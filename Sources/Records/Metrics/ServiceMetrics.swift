@@ -83,6 +83,8 @@ package final class ServiceMetrics: Sendable {
   private let isLastReloadGood = Atomic<Bool>(true)
   private let loadedAt = Atomic<Int64>(0)
   private let parts = Mutex<[@Sendable (inout MetricsText) -> Void]>([])
+  /// The problems that are there, as those note them who meet them.
+  package let troubles = Troubles()
 
   /// Makes counters that are all 0.
   /// - Parameters:

@@ -132,6 +132,7 @@ package final class ChatDesks: Sendable {
       .sendbird, outcome: report.label, took: report.duration, success: isSuccess ? clock.unixTime : nil)
     let isExpected =
       isSuccess || report.failure?.concern == .unknownUser || report.failure?.concern == .knownUser
+    if !isExpected { metrics.troubles.began(.desk, name, at: clock.unixTime) }
     log.write(
       isExpected ? .debug : .warning,
       isExpected ? "Sendbird answered" : "a request to Sendbird failed",

@@ -30,6 +30,11 @@ struct TalkdeskCourier: Courier {
       metrics.asked(
         .callbackAPI, outcome: report.outcome.label, took: report.duration,
         success: report.outcome.certainty == .accepted ? clock.unixTime : nil)
+      if let cause = report.outcome.trouble {
+        metrics.troubles.began(.callbackAPI, cause: cause, at: clock.unixTime)
+      } else {
+        metrics.troubles.ended(.callbackAPI)
+      }
       note(report, order)
       then(
         CourierReport(
@@ -90,6 +95,21 @@ extension CourierReport.Outcome {
 }
 
 extension CallbackOutcome {
+  /// The failure of the Callback API, in words for operators; nil if it works. An API that checks a callback's values works.
+  fileprivate var trouble: String? {
+    switch self {
+    case .accepted, .rejected: nil
+    case .unauthorized: "refuses this server's token (401)"
+    case .forbidden: "does not allow this server to request callbacks (403)"
+    case .rateLimited: "limits the rate (429)"
+    case .unavailable: "is unavailable (503)"
+    case .unreachable(let error): "cannot be reached: \(error.reason.rawValue)"
+    case .refused(let status): "refuses callbacks with status \(status)"
+    case .unclear(let status): "answers with status \(status)"
+    case .unanswered(let error): "does not respond: \(error.reason.rawValue)"
+    }
+  }
+
   /// The transport's own words, if no response came.
   fileprivate var failure: String? {
     switch self {

@@ -115,6 +115,9 @@ package final class Reloader: Sendable {
         let next = Generation(configuration, number: running.number + 1, runtime)
         runtime.callbacks.queue.reconfigure(
           concurrency: configuration.callbacks.concurrency, endsPause: change == .account)
+        // What another account or a former sender met says nothing about these.
+        if change == .account { runtime.metrics.troubles.ended(.callbackAPI) }
+        runtime.metrics.troubles.forget(.push, besides: [])
         generations.replace(with: next)
         outcome.generation = next.number
         runtime.metrics.configurationLoaded(at: outcome.time)

@@ -9,6 +9,7 @@ package import JSON
 import Notices
 import Platform
 import PushDelivery
+import Records
 package import Store
 import Synchronization
 package import Tokens
@@ -24,10 +25,14 @@ package final class Health: Sendable {
   private let tokens: TokenSource
   private let store: StoreHealth
   private let generations: Generations
+  private let attention: AttentionList
   private let draining = Atomic<Bool>(false)
 
   /// Health by the state of these parts.
-  package init(tokens: TokenSource, store: StoreHealth, generations: Generations) {
+  package init(
+    tokens: TokenSource, store: StoreHealth, generations: Generations, attention: AttentionList
+  ) {
+    self.attention = attention
     self.tokens = tokens
     self.store = store
     self.generations = generations
@@ -40,7 +45,8 @@ package final class Health: Sendable {
   /// out of service, and so is trouble at an issuer of callers' tokens.
   package func readiness() -> Response {
     let isDraining = draining.load(ordering: .relaxed)
-    let word = word
+    let problems = upstreamProblems
+    let word = word(problems)
     var checks: JSONObject = [
       "configuration": ["status": "pass"],
       "process": ["status": isDraining ? "fail" : "pass"],
@@ -65,6 +71,11 @@ package final class Health: Sendable {
         checks["notices:\(platform.rawValue)"] = .object(Self.check(senders, platform))
       }
     }
+    if !problems.isEmpty {
+      checks["upstreams"] = [
+        "status": "warn", "attention": .array(problems.map { .string($0.rawValue) }),
+      ]
+    }
     let document: JSONValue = ["status": .string(word), "checks": .object(checks)]
     return Response(
       status: word == "fail" ? .serviceUnavailable : .ok,
@@ -75,7 +86,18 @@ package final class Health: Sendable {
   /// The worst check: `pass`, `warn` or `fail`. Without its store an instance can neither count nor see a
   /// stop. With a wrong clock it counts at the wrong time, and misjudges the end of dedupe windows, tokens and callers' JWTs. The same holds
   /// before the clocks are compared.
-  package var word: String {
+  package var word: String { word(upstreamProblems) }
+
+  /// The codes of present problems with services that the server asks, each once.
+  private var upstreamProblems: [Attention.Code] {
+    var codes: [Attention.Code] = []
+    for entry in attention.entries() where entry.code.concernsUpstream && codes.last != entry.code {
+      codes.append(entry.code)
+    }
+    return codes
+  }
+
+  private func word(_ problems: [Attention.Code]) -> String {
     let clocks = store.clockStanding
     guard !draining.load(ordering: .relaxed), store.failure == nil, store.isClockRight else { return "fail" }
     let isTalkdeskWell = talkdesk.map { $0.isWell && !$0.hasRefusedCredential } ?? true
@@ -84,7 +106,8 @@ package final class Health: Sendable {
     let hasDesks = generations.current.desks.values.allSatisfy { desk in
       desk.source.status.isWell && desk.tickets?.source.isWell != false
     }
-    let isWell = isTalkdeskWell && hasIssuers && hasDesks && clocks == .agrees && sends
+    let isWell =
+      isTalkdeskWell && hasIssuers && hasDesks && clocks == .agrees && sends && problems.isEmpty
     return isWell ? "pass" : "warn"
   }
 

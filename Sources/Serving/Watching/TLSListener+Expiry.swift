@@ -9,7 +9,11 @@ extension TLSListener {
     text.family(
       "callgate_tls_certificate_expiry_timestamp_seconds", .gauge,
       "When the first certificate of the current chain expires.")
-    let identity = identity
-    text.sample(Int(identity.chain.map(\.notAfter).min() ?? identity.certificate.notAfter))
+    text.sample(Int(identity.end))
   }
+}
+
+extension TLSIdentity {
+  /// When the first certificate of the chain ends, in seconds since the epoch.
+  var end: Int64 { chain.map(\.notAfter).min() ?? certificate.notAfter }
 }

@@ -26,7 +26,11 @@ package struct TokenWatch: TokenSourceObserver {
   package func tokenRequest(_ report: TokenRequestReport) {
     log.tokenRequest(report)
     var success: UnixTime?
-    if case .success = report.outcome { success = clock.unixTime }
+    switch report.outcome {
+    case .success: success = clock.unixTime
+    case .failure(let error) where error.isOfProvider: metrics.troubles.began(.talkdeskID, at: clock.unixTime)
+    case .failure: break
+    }
     metrics.asked(.talkdeskID, outcome: report.label, took: report.duration, success: success)
   }
 }

@@ -34,6 +34,38 @@ import Testing
     #expect(recent.after(0).last == 1157)
   }
 
+  /// The line of a decision about a request.
+  private func append(_ recent: RecentDecisions, of id: String, lane: Int = 0, filling: Int = 0) {
+    let line =
+      #"{"log":"audit","time":"2026-11-20T15:04:05.000Z","request_id":"\#(id)","x":"\#(String(repeating: "x", count: filling))"}"#
+    recent.append(Array((line + "\n").utf8).span, lane: lane)
+  }
+
+  @Test func `the last 10,000 are found by their request id, on one lane or on several`() {
+    for lanes in [1, 3] {
+      let recent = RecentDecisions(lanes: lanes)
+      for number in 0..<20_000 { append(recent, of: "id-\(number)", lane: number % lanes) }
+      for number in [10_000, 10_001, 15_000, 19_999] {
+        #expect(recent.decisions(of: "id-\(number)").map(\.number) == [number + 1])
+      }
+      #expect(recent.decisions(of: "id-0").isEmpty)
+      // Neither the beginning of an id nor another member is one.
+      #expect(recent.decisions(of: "id-1999").isEmpty)
+      #expect(recent.decisions(of: "x").isEmpty)
+      append(recent, of: "id-19999", lane: 0)
+      #expect(recent.decisions(of: "id-19999").map(\.number) == [20_000, 20_001])
+    }
+  }
+
+  @Test func `long lines are found within a number of octets`() {
+    let recent = RecentDecisions(lanes: 1, archiveOctets: 1 << 20)
+    for number in 0..<5000 { append(recent, of: "id-\(number)", filling: 1000) }
+    #expect(recent.decisions(of: "id-4999").count == 1)
+    #expect(recent.decisions(of: "id-4200").count == 1)
+    // One MiB holds about 950 of them, beside those of the lane.
+    #expect(recent.decisions(of: "id-3000").isEmpty)
+  }
+
   @Test func `only those after a number are given`() {
     let recent = RecentDecisions(lanes: 2)
     append(recent, 10)

@@ -55,6 +55,7 @@ function forget(words) {
   token = "";
   sessionStorage.removeItem(tokenKey);
   reset();
+  $("connection").hidden = true;
   showLogin(words);
 }
 
@@ -62,6 +63,7 @@ function showLogin(words) {
   $("board").hidden = true;
   $("tools").hidden = true;
   $("login").hidden = false;
+  $("token").focus();
   say("login-status", words ?? "", words ? false : undefined);
 }
 

@@ -1,27 +1,23 @@
+// How callbacks ended since the start, and how much of each brake is in use.
 const periods = { number: "to one number in a day", burst: "in 5 minutes", hour: "in an hour" };
 
 function showCallbacks(state) {
-  const tiles = [
-    ...Object.entries(state.callbacks), ...Object.entries(state.appointments ?? {}),
-  ].map(([name, count]) => [name, String(count)]);
+  const tiles = Object.entries(state.callback_counts).map(([name, number]) => [name, count(number)]);
   update("callback-facts", tiles, () => tiles.map(makeTile));
-  showBrakes(state.brakes);
+  update("brakes", state.brakes, () => Object.keys(periods).map((name) => brakeItem(name, state.brakes.find(({ brake }) => brake === name))));
 }
 
-function showBrakes(brakes) {
-  update("brakes", brakes, () => {
-    if (brakes.length === 0) return [make("li", "All brakes are off.", "empty")];
-    return brakes.map((brake) => {
-      const share = brake.used_ratio;
-      const used = share === undefined ? "" : `, ${Math.round(share * 100)} % used`;
-      const item = make("li", `${brake.brake}: ${brake.limit} ${periods[brake.brake] ?? ""}${used}`);
-      if (share === undefined) return item;
-      const bar = make("progress");
-      bar.max = 1;
-      bar.value = share;
-      bar.setAttribute("aria-label", `${brake.brake} used`);
-      item.append(bar);
-      return item;
-    });
-  });
+function brakeItem(name, brake) {
+  if (!brake) return make("li", `${name}: off`);
+  const share = brake.used_ratio;
+  const item = make("li", `${name}: ${count(brake.limit)} ${periods[name]}`);
+  if (share === undefined) return item;
+  const tone = share >= 1 ? "bad" : share >= 0.5 ? "warn" : "";
+  item.append(", ", make("span", share >= 1 ? "used up" : `${Math.round(share * 100)} % used`, tone && "badge " + tone));
+  const bar = make("progress", null, tone);
+  bar.max = 1;
+  bar.value = share;
+  bar.setAttribute("aria-label", `${name} used`);
+  item.append(bar);
+  return item;
 }

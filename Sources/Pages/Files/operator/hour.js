@@ -36,14 +36,14 @@ function showHour({ last_hour: hour }) {
       bars[index][outcome].setAttribute("height", height.toFixed(2));
     }
   });
-  const label = peak > 0 ? `most in a minute: ${peak}` : "no decisions yet";
+  const label = peak > 0 ? `most in a minute: ${count(peak)}` : "no decisions yet";
   put($("first-minute"), minuteOf(minutes[0].start));
   put($("peak"), label);
   $("plot").setAttribute("aria-label", `Decisions in each minute of the last hour, ${label}`);
   table("shares", hour.decisions.map((share) => [
-    { badge: share.decision, tone: tones[share.decision] }, share.code ?? "", nameOfRule(share.rule), { number: share.count },
+    { badge: share.decision, tone: tones[share.decision] }, share.code ?? "", nameOfRule(share.rule), { number: count(share.count) },
   ]), 4, "none yet");
   table("minutes", minutes.filter((_, index) => totals[index] > 0).reverse().map((minute) => [
-    minuteOf(minute.start), { number: minute.allow }, { number: minute.deny }, { number: minute.error },
+    minuteOf(minute.start), { number: count(minute.allow) }, { number: count(minute.deny) }, { number: count(minute.error) },
   ]), 4, "none yet");
 }

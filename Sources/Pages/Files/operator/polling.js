@@ -1,6 +1,8 @@
 let asking = false;
 let paused = false;
 let heardAt = null;
+// The last state, for another zone.
+let last = null;
 // Several processes may answer at this address, and each counts its own decisions. Of each, by the time of its start: how far
 // the page has read, and when the process last answered.
 const processes = new Map();
@@ -37,6 +39,9 @@ function show(state, after) {
   $("board").hidden = false;
   $("tools").hidden = false;
   $("lock").hidden = !needsToken;
+  document.body.classList.remove("stale");
+  last = state;
+  showAttention(state);
   showNow(state);
   showHour(state);
   showSwitch(state);
@@ -64,16 +69,34 @@ async function poll() {
   }
 }
 
+// The server is lost: what the page shows is old.
 function trouble(words) {
-  const last = heardAt === null ? "" : ` This page shows the state of ${clock(heardAt)}.`;
-  put($("connection"), `${words}${last} The page asks again every 2 seconds.`);
+  put($("connection"), heardAt === null ? `${words} Trying again …` : `${words} What you see is old, of ${moment(heardAt)}. Trying again …`);
   $("connection").hidden = false;
+  document.body.classList.add("stale");
+  document.title = "(!) Callgate operator";
+  put($("heard"), heardAt === null ? "not live" : `not live since ${clock(heardAt)}`);
 }
 
 function showHeard() {
   put($("heard"), paused ? `paused at ${clock(heardAt)}` : `live, ${clock(heardAt)}`);
 }
 
+function showZone() {
+  put($("zone"), `Zone: ${zone()}`);
+  $("zone").setAttribute("aria-pressed", String(isUTC));
+}
+
+$("zone").addEventListener("click", () => {
+  isUTC = !isUTC;
+  sessionStorage.setItem("callgate.utc", String(isUTC));
+  showZone();
+  if (last === null) return;
+  redrawDecisions();
+  $("list-rows").replaceChildren();
+  shown.clear();
+  show({ ...last, decisions: [] }, lastRead());
+});
 $("pause").addEventListener("click", () => {
   paused = !paused;
   $("pause").setAttribute("aria-pressed", String(paused));
@@ -83,4 +106,5 @@ $("pause").addEventListener("click", () => {
 });
 document.addEventListener("visibilitychange", poll);
 setInterval(poll, 2000);
+showZone();
 if (needsToken && !token) showLogin(); else poll();

@@ -7,10 +7,10 @@ function showServices(state) {
   ]), 4, "none yet");
   table("upstreams", state.upstreams.map((service) => [
     service.upstream, service.last_success ? moment(service.last_success) : "never",
-    Object.entries(service.outcomes).map(([outcome, count]) => `${count} ${outcome}`).join(", "),
+    Object.entries(service.outcomes).map(([outcome, number]) => `${count(number)} ${outcome}`).join(", "),
   ]), 3, "none asked yet");
   table("latencies", state.latency.map((entry) => [
-    entry.route, { number: entry.count },
-    ...["p50", "p95", "p99"].map((share) => ({ number: milliseconds(entry[share + "_seconds"]) })),
+    entry.route, { number: count(entry.count) },
+    ...["p50", "p95", "p99"].map((share) => ({ number: atMost(entry[share + "_seconds"]) })),
   ]), 5, "no request yet");
 }

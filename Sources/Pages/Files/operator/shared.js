@@ -1,9 +1,13 @@
 "use strict";
 const $ = (id) => document.getElementById(id);
 
+// Characters that steer a terminal, turn the text around them or hide: shown by their number, whoever wrote them.
+const unseen = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const plain = (text) => String(text).replace(unseen, (sign) => `\\u{${sign.charCodeAt(0).toString(16).toUpperCase()}}`);
+
 // Changes a text only where it differs, so that a screen reader does not repeat it.
 function put(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  if (element.textContent !== plain(text)) element.textContent = plain(text);
 }
 
 function say(id, text, good) {
@@ -15,15 +19,20 @@ function say(id, text, good) {
 
 function make(tag, text, name) {
   const element = document.createElement(tag);
-  if (text !== undefined && text !== null) element.textContent = text;
+  if (text !== undefined && text !== null) element.textContent = plain(text);
   if (name) element.className = name;
   return element;
 }
 
-// A stranger's text beside other words: its marks of direction end with it.
-function stranger(text) {
-  return make("bdi", text);
+// An element with elements and texts in it.
+function box(tag, name, ...parts) {
+  const element = make(tag, null, name);
+  element.append(...parts.filter((part) => part !== null && part !== undefined && part !== ""));
+  return element;
 }
+
+// A stranger's text beside other words: its direction ends with it.
+const stranger = (text) => make("bdi", text ?? "");
 
 function button(text, name, action) {
   const element = make("button", text, name);
@@ -32,9 +41,11 @@ function button(text, name, action) {
   return element;
 }
 
+const pairsOf = (pairs) => pairs.filter(([, value]) => value !== undefined && value !== null && value !== "")
+  .flatMap(([name, value]) => [make("dt", name), value instanceof Node ? box("dd", "", value) : make("dd", value)]);
+
 function facts(id, pairs) {
-  const list = pairs.filter(([, value]) => value !== undefined && value !== "");
-  update(id, list, () => list.flatMap(([name, value]) => [make("dt", name), make("dd", value)]));
+  update(id, pairs, () => pairsOf(pairs));
 }
 
 // Renders a list again only where its data has changed: focus and selection stay.
@@ -47,13 +58,11 @@ function update(id, data, render) {
 }
 
 function table(id, rows, width, none) {
-  update(id, rows, () => {
+  update(id, [rows, isUTC], () => {
     if (rows.length > 0) return rows.map((row) => tableRow(row));
-    const line = make("tr");
     const cell = make("td", none, "empty");
     cell.colSpan = width;
-    line.append(cell);
-    return [line];
+    return [box("tr", "", cell)];
   });
 }
 
@@ -72,18 +81,30 @@ function tableRow(cells) {
   return line;
 }
 
-const clock = (time) => new Date(time).toLocaleTimeString();
-const minuteOf = (time) => new Date(time).toLocaleTimeString([], { timeStyle: "short" });
 const tones = { allow: "good", deny: "warn", error: "bad", pass: "good", warn: "warn", fail: "bad", ok: "good", failed: "bad" };
+const count = new Intl.NumberFormat("en").format;
+const several = (number, one, many) => `${count(number)} ${number === 1 ? one : many}`;
 
-function moment(time) {
+// All times have one form: 2026-11-24 15:04:05, without the date on the same day, in the zone that the page names.
+let isUTC = sessionStorage.getItem("callgate.utc") === "true";
+const zone = () => (isUTC ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone ?? "local time");
+
+function dayAndTime(time) {
   const date = new Date(time);
-  return date.toDateString() === new Date().toDateString() ? clock(time) : date.toLocaleString();
+  const local = isUTC ? date : new Date(date.getTime() - date.getTimezoneOffset() * 60000);
+  const [day, rest] = local.toISOString().split("T");
+  return [day, rest.slice(0, 8)];
 }
+
+const dayOf = (time) => dayAndTime(time)[0];
+const clock = (time) => dayAndTime(time)[1];
+const minuteOf = (time) => clock(time).slice(0, 5);
+const whole = (time) => dayAndTime(time).join(" ");
+const moment = (time) => (!time ? "never" : dayOf(time) === dayOf(Date.now()) ? clock(time) : whole(time));
 
 function span(seconds) {
   if (seconds === undefined || seconds === null) return "";
-  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 120) return `${Math.max(0, Math.round(seconds))} s`;
   if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
   return seconds < 172800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86400)} d`;
 }
@@ -93,4 +114,6 @@ function milliseconds(seconds) {
   return seconds < 1 ? `${Number((seconds * 1000).toPrecision(3))} ms` : `${Number(seconds.toPrecision(3))} s`;
 }
 
+// The bound of a histogram's bucket.
+const atMost = (seconds) => (seconds === null ? "> 30 s" : `≤ ${milliseconds(seconds)}`);
 const ago = (seconds) => (seconds === undefined ? "" : span(seconds) + " ago");

@@ -1,0 +1,107 @@
+// One present problem of the server, in the words of the operator who reads it.
+
+package import Platform
+
+/// A present problem: its cause, since when, how many requests met it, and what to do.
+package struct Attention: Sendable {
+  /// The kinds of problems, the most urgent first. Lists have this order.
+  package enum Code: String, CaseIterable, Sendable {
+    /// The store cannot be read or written.
+    case store
+    /// This machine's clock differs from the store's.
+    case clock
+    /// Talkdesk ID refuses the credential.
+    case credential
+    /// Talkdesk ID fails or asks for a pause.
+    case talkdeskID = "talkdesk_id"
+    /// The Callback API fails or asks for a pause.
+    case callbackAPI = "callback_api"
+    /// A stop by an operator.
+    case stop
+    /// A brake refuses callbacks.
+    case brake
+    /// A quota of everybody, a caller or an app refuses requests.
+    case quota
+    /// The same of a rate.
+    case rate
+    /// A chat desk fails.
+    case desk
+    /// A provider of notices is stopped or rests.
+    case push
+    /// The keys of an issuer of callers' tokens are missing or old.
+    case issuer
+    /// The new configuration was rejected.
+    case configuration
+    /// Talkdesk ID refuses the next key of a rotation.
+    case nextKey = "next_key"
+    /// Appointments are due and no instance carries them out.
+    case appointments
+    /// A certificate ends soon.
+    case certificate
+    /// Log lines were lost.
+    case log
+    /// Callbacks of the last 24 hours have no outcome.
+    case unknownCallbacks = "unknown_callbacks"
+    /// The same of tickets.
+    case unknownTickets = "unknown_tickets"
+
+    /// Whether it concerns a service that the server asks, so that `/readyz` warns.
+    package var concernsUpstream: Bool {
+      switch self {
+      case .credential, .talkdeskID, .callbackAPI, .desk, .push, .issuer, .nextKey: true
+      default: false
+      }
+    }
+
+    /// Its section of the runbook, `docs/operations.md`.
+    package var section: String {
+      switch self {
+      case .store: "callgatestoredown"
+      case .clock: "callgateclock"
+      case .credential, .nextKey: "callgatecredentialrefused"
+      case .talkdeskID, .callbackAPI, .desk: "callgatetalkdeskunavailable"
+      case .stop: "callgatestopped"
+      case .brake: "callgatebrakeusedup"
+      case .quota, .rate: "a-limit-refuses"
+      case .push: "callgatenoticesstopped"
+      case .issuer: "keys-of-an-identity-provider"
+      case .configuration: "callgateconfigurationrefused"
+      case .appointments: "callgateappointmentsbacklog"
+      case .certificate: "callgatecertificateexpires"
+      case .log: "callgateloglineslost"
+      case .unknownCallbacks: "callgatecallbacksunknown"
+      case .unknownTickets: "callgateticketsunknown"
+      }
+    }
+
+    /// Its position in lists.
+    package var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+  }
+
+  /// The most problems in a list.
+  package static let most = 100
+
+  package let code: Code
+  /// When it began.
+  package let since: UnixTime
+  /// When it ends, or when the server tries again; nil if that is not known.
+  package var until: UnixTime?
+  /// How many requests it hit since then, in this instance.
+  package let count: Int
+  /// The cause in one sentence.
+  package let text: String
+  /// What to do, in one or two sentences.
+  package let action: String
+
+  /// Describes a problem.
+  package init(
+    _ code: Code, since: UnixTime, until: UnixTime? = nil, count: Int, _ text: String, action: String
+  ) {
+    self.code = code
+    self.since = since
+    self.until = until
+    self.count = count
+    self.text = text
+    self.action = action
+  }
+}

@@ -1,0 +1,106 @@
+// The problems that refuse requests on purpose: stops by operators, brakes, quotas and rates.
+
+import Configuration
+import Deciding
+import Gate
+import Platform
+import Records
+import Store
+
+extension AttentionList {
+  /// Every stop. It counts the requests that it refuses.
+  func stops(_ now: UnixTime) -> [Attention] {
+    let stops = runtime.stops.stops.list
+    troubles.forget(.stop, besides: Set(stops.map(Self.name)))
+    return stops.map { stop in
+      let trouble = troubles.note(.stop, Self.name(stop), isThere: true, at: now)
+      let what =
+        switch stop.action.rawValue {
+        case "access": "Tokens"
+        case "callback": "Callbacks"
+        case "ticket": "Tickets"
+        case "enrol": "New installations"
+        default: "All requests"
+        }
+      let (scope, id) = stop.target.parts
+      let whom = id.isEmpty ? "everyone" : "\(scope) \(id)"
+      return Attention(
+        .stop, since: UnixTime(seconds: stop.since), until: stop.until.map { UnixTime(seconds: $0) },
+        count: trouble?.hits ?? 0,
+        "\(what) of \(whom) are stopped by an operator\(stop.reason.map { ": \($0)" } ?? "").",
+        action: "Resume on the operator's page or with callgate resume.")
+    }
+  }
+
+  private static func name(_ stop: Stop) -> String {
+    let (scope, id) = stop.target.parts
+    return "\(scope):\(id):\(stop.action.rawValue)"
+  }
+
+  /// A limit that refuses now: until the next request would pass, for a minute after its last refusal at most.
+  private struct Limit {
+    let code: Attention.Code
+    let name: String
+    let concernsCallbacks: Bool
+    let trouble: Troubles.Open
+  }
+
+  private func refusing(_ generation: Generation, _ now: UnixTime) -> [Limit] {
+    let policy = generation.decider.policy
+    let reload = lastReload().flatMap { $0.isSuccess ? $0.time : nil }
+    return troubles.all(.quota).compactMap { name, trouble in
+      guard let last = trouble.lastHit, let passesAt = trouble.passesAt, now < passesAt,
+        (0...Troubles.limitMemory).contains(now.seconds - last.seconds), reload.map({ $0 < last }) ?? true
+      else { return nil }
+      func limit(_ code: Attention.Code, _ concernsCallbacks: Bool) -> Limit {
+        Limit(code: code, name: name, concernsCallbacks: concernsCallbacks, trouble: trouble)
+      }
+      if let brake = Brake.allCases.first(where: { $0.ruleName == name }) {
+        // One customer's number is no incident.
+        return brake == .number || policy.brakes[brake] == 0 ? nil : limit(.brake, true)
+      }
+      guard let rule = policy.rules.first(where: { $0.name == name }), rule.mode == .enforce else {
+        return nil
+      }
+      let concernsCallbacks = rule.actions.contains(.callback)
+      switch rule.kind {
+      case .quota(_, let key, _) where key.isShared: return limit(.quota, concernsCallbacks)
+      case .rate(_, let key, _) where key.isShared: return limit(.rate, concernsCallbacks)
+      default: return nil
+      }
+    }
+  }
+
+  /// The brakes, and the quotas and rates of everybody, a caller or an app.
+  func limits(_ generation: Generation, _ now: UnixTime) -> [Attention] {
+    refusing(generation, now).map { limit in
+      let (kind, action) =
+        switch limit.code {
+        case .brake:
+          (
+            "brake",
+            "Find out whether these are customers or abuse: look at caller and address of the decisions. "
+              + "Stop a caller, or set callbacks.brakes and reload."
+          )
+        case .rate:
+          ("rate", "Look at the decisions of this rule. Raise its limit and reload, or stop the caller.")
+        default:
+          ("quota", "Look at the decisions of this rule. Raise its limit and reload, or stop the caller.")
+        }
+      return Attention(
+        limit.code, since: limit.trouble.since, until: limit.trouble.passesAt, count: limit.trouble.hits,
+        "The \(kind) \(limit.name) is used up and refuses requests.", action: action)
+    }
+  }
+
+  /// Whether a stop, a quota or a rate refuses callbacks.
+  func holdsCallbacks(_ generation: Generation, _ now: UnixTime) -> Bool {
+    runtime.stops.stops.list.contains { ["callback", "all"].contains($0.action.rawValue) }
+      || refusing(generation, now).contains(where: \.concernsCallbacks)
+  }
+}
+
+extension AllowanceScope {
+  /// Whether many customers share the allowance.
+  fileprivate var isShared: Bool { self == .global || self == .caller || self == .app }
+}

@@ -1,0 +1,127 @@
+// The problems of the instance itself: its store, clock, configuration, certificate, log, and what it left open.
+
+import Configuration
+import Documents
+import Gate
+import Platform
+import Records
+import Store
+import Synchronization
+import TLS
+
+extension AttentionList {
+  /// The store. Its log line begins the problem.
+  func store(_ now: UnixTime) -> [Attention] {
+    let failure = runtime.storeHealth.failure
+    guard let trouble = troubles.note(.store, isThere: failure != nil, at: now), let failure else {
+      return []
+    }
+    return [
+      Attention(
+        .store, since: trouble.since, count: trouble.hits,
+        failure.kind == .readOnly
+          ? "The store (\(runtime.storeKind)) is read-only: \(failure)."
+          : "The store (\(runtime.storeKind)) is unavailable: \(failure).",
+        action:
+          "Repair the database or its disk. The server recovers by itself, unless the file was replaced.")
+    ]
+  }
+
+  /// The difference to the store's clock.
+  func machineClock(_ now: UnixTime) -> [Attention] {
+    let standing = runtime.storeHealth.clockStanding
+    guard let trouble = troubles.note(.clock, isThere: standing != .agrees, at: now) else { return [] }
+    let ahead = runtime.storeHealth.clockAhead.map { $0.components.seconds }
+    let text =
+      ahead.map {
+        "This machine's clock is \($0.magnitude) s \($0 < 0 ? "behind" : "ahead of") the database server's."
+      } ?? "This machine's clock is not compared with the database server's yet."
+    return [
+      Attention(
+        .clock, since: trouble.since, count: trouble.hits,
+        text + (runtime.storeHealth.isClockRight ? "" : " The server makes no calls."),
+        action: "Repair NTP on this machine, or on the database server if all instances differ.")
+    ]
+  }
+
+  /// A new configuration that was rejected.
+  func configuration(_ now: UnixTime) -> [Attention] {
+    let last = lastReload()
+    guard let last, !last.isSuccess else {
+      troubles.ended(.configuration)
+      return []
+    }
+    let trouble = troubles.note(.configuration, isThere: true, at: last.time)
+    let first = last.problems.first.map { "\($0)" } ?? ""
+    let more = last.problems.count > 1 ? " (and \(last.problems.count - 1) more)" : ""
+    return [
+      Attention(
+        .configuration, since: trouble?.since ?? last.time, count: 0,
+        "The new configuration was rejected; the old one stays in use. \(first)\(more)",
+        action: "Correct the file and reload. A restart would fail.")
+    ]
+  }
+
+  /// Appointments that are due and not carried out.
+  func appointments(_ now: UnixTime) -> [Attention] {
+    let count = overdue()
+    guard let trouble = troubles.note(.appointments, isThere: count > 0, at: now) else { return [] }
+    return [
+      Attention(
+        .appointments, since: trouble.since, count: count,
+        "\(count) appointments were due more than 5 s ago, and no instance has taken them.",
+        action: "Check Talkdesk, the store, and that an instance runs. They expire by themselves.")
+    ]
+  }
+
+  /// How long before its end a certificate is a problem.
+  private static let certificateNotice: Int64 = 14 * 86_400
+
+  /// The certificate that clients see.
+  func certificate(_ now: UnixTime) -> [Attention] {
+    guard let end = tls?.identity.end, end - now.seconds < Self.certificateNotice else { return [] }
+    return [
+      Attention(
+        .certificate, since: UnixTime(seconds: end - Self.certificateNotice), until: UnixTime(seconds: end),
+        count: 0,
+        end < now.seconds ? "The certificate has expired: clients refuse it." : "The certificate ends soon.",
+        action: "Renew it, and replace the files of listen.tls.")
+    ]
+  }
+
+  /// Log lines that were lost within the last minute.
+  func log(_ now: UnixTime) -> [Attention] {
+    let lost = lostLines()
+    let at = losses.withLock { losses in
+      if lost > losses.count { losses = (lost, now) }
+      return losses.at
+    }
+    let isRecent = at.map { (0..<60).contains(now.seconds - $0.seconds) } ?? false
+    guard let trouble = troubles.note(.log, isThere: isRecent, at: now) else { return [] }
+    return [
+      Attention(
+        .log, since: trouble.since, count: lost,
+        "The server has dropped \(lost) log and audit lines, because their reader is too slow.",
+        action: "Check the log collector and its disk.")
+    ]
+  }
+
+  /// Callbacks and tickets of the last 24 hours without an outcome.
+  func unknownRecords(_ now: UnixTime) -> [Attention] {
+    let (callbacks, tickets) = unknown.counts
+    return [
+      callbacks.first.map { first in
+        Attention(
+          .unknownCallbacks, since: UnixTime(seconds: first.seconds), count: callbacks.count,
+          "\(callbacks.count) callbacks of the last 24 hours have an unknown outcome: the phones may ring.",
+          action: "Compare them with Talkdesk's reports before you call a customer back.")
+      },
+      tickets.first.map { first in
+        Attention(
+          .unknownTickets, since: UnixTime(seconds: first.seconds), count: tickets.count,
+          "\(tickets.count) tickets of the last 24 hours have an unknown outcome: they may be open.",
+          action: "Search the chat desk for them before you ask a user to try again.")
+      },
+    ].compactMap { $0 }
+  }
+}

@@ -1,0 +1,69 @@
+// The problems with other services: chat desks, providers of notices, and issuers of callers' tokens.
+
+import Callers
+import ChatDesk
+import Notices
+import Platform
+import PushDelivery
+import Records
+import Store
+import Tokens
+
+extension AttentionList {
+  /// Each chat desk by its last request that says something about all users.
+  func desks(_ generation: Generation, _ now: UnixTime) -> [Attention] {
+    troubles.forget(.desk, besides: Set(generation.desks.keys))
+    return generation.desks.sorted { $0.key < $1.key }.compactMap { name, desk in
+      let status = desk.source.status
+      let isWell = status.isWell && desk.tickets?.source.isWell != false
+      guard let trouble = troubles.note(.desk, name, isThere: !isWell, at: now) else { return nil }
+      let cause = status.latest?.failure?.cause.words(for: "Sendbird") ?? "Sendbird does not take tickets"
+      return Attention(
+        .desk, since: trouble.since, until: after(status.coolDown, now), count: trouble.hits,
+        "The chat desk \(name) fails: \(cause).",
+        action: "Check Sendbird's status page and the desk's token; run callgate doctor.")
+    }
+  }
+
+  /// Each provider of notices: stopped, resting, or failing.
+  func providers(_ generation: Generation, _ now: UnixTime) -> [Attention] {
+    guard let senders = generation.push?.senders else { return [] }
+    return senders.platforms.compactMap { platform in
+      let name = platform.rawValue
+      let (isStopped, rest) = (senders.isStopped(platform), senders.rest(platform))
+      let cause = troubles.present(.push, name)?.cause ?? ""
+      guard
+        let trouble = troubles.note(.push, name, isThere: isStopped || rest != nil || !cause.isEmpty, at: now)
+      else { return nil }
+      let text =
+        isStopped
+        ? "The provider \(name) refuses this server's settings, so its notices are stopped."
+        : rest != nil
+          ? "The provider \(name) wants no notices until the pause ends."
+          : "The provider \(name) does not take notices: \(cause)."
+      return Attention(
+        .push, since: trouble.since, until: after(rest, now), count: trouble.hits, text,
+        action: isStopped
+          ? "Run callgate doctor, correct the provider's settings and reload."
+          : "The server tries again by itself. Run callgate doctor if it lasts.")
+    }
+  }
+
+  /// Each issuer whose keys the server lacks or could not fetch.
+  func issuers(_ generation: Generation, _ now: UnixTime) -> [Attention] {
+    let sources = generation.authenticator.jwt.sources
+    troubles.forget(.issuer, besides: Set(sources.map(\.callerID)))
+    return sources.compactMap { callerID, keys in
+      let status = keys.status
+      guard let trouble = troubles.note(.issuer, callerID, isThere: !status.isWell, at: now) else {
+        return nil
+      }
+      return Attention(
+        .issuer, since: trouble.since, count: trouble.hits,
+        status.keys == 0
+          ? "The server has no keys of the caller \(callerID)'s issuer and refuses its users."
+          : "The issuer of the caller \(callerID) does not answer. The server uses its last keys.",
+        action: "Check the issuer's key set, egress and DNS; run callgate doctor.")
+    }
+  }
+}

@@ -1,0 +1,65 @@
+// The problems with Talkdesk: its identity service, its Callback API and the server's credential.
+
+import Configuration
+import Delivery
+import Platform
+import Records
+import Tokens
+
+extension AttentionList {
+  /// Talkdesk ID by its last exchange for each scope, and the keys of a rotation.
+  func talkdeskID(_ generation: Generation, _ now: UnixTime) -> [Attention] {
+    let status = runtime.tokens.status
+    let failures = status.scopes.compactMap {
+      scope -> (scope: TokenSourceStatus.Scope, error: TokenExchangeError)? in
+      guard case .failure(let error) = scope.lastRequest?.outcome, error.isOfProvider else { return nil }
+      return (scope, error)
+    }
+    let hasAccount = generation.configuration.talkdesk.upstream != nil
+    var entries: [Attention] = []
+    let refused = failures.first { Cooldown.kind(of: $0.error) == .credential }
+    if let failure = refused ?? failures.first, hasAccount,
+      let trouble = troubles.note(.talkdeskID, isThere: true, at: now)
+    {
+      let pause = failures.compactMap(\.scope.coolDown?.remaining).max()
+      let scopes = failures.count < status.scopes.count ? " (scope \(failure.scope.scope))" : ""
+      let cached = status.scopes.contains { $0.expiresIn != nil }
+      entries.append(
+        Attention(
+          refused == nil ? .talkdeskID : .credential, since: trouble.since, until: after(pause, now),
+          count: trouble.hits, "\(failure.error)\(scopes).",
+          action: refused == nil
+            ? "Check Talkdesk's status page, egress, DNS and proxy; run callgate doctor. The server retries by itself."
+              + (cached ? " Cached tokens go on until they end." : "")
+            : "Run callgate doctor: it names the cause and the fix. Waiting does not help."))
+    } else {
+      troubles.ended(.talkdeskID)
+    }
+    let next = status.credentials.first { $0.role == .next && $0.state == .refused }
+    if let next, hasAccount, let trouble = troubles.note(.nextKey, isThere: true, at: now) {
+      entries.append(
+        Attention(
+          .nextKey, since: trouble.since, until: after(next.retryIn, now), count: trouble.hits,
+          "Talkdesk ID refuses the next key \(next.name). The current key serves.",
+          action: "Compare key id and algorithm with Talkdesk's; run callgate doctor."))
+    } else {
+      troubles.ended(.nextKey)
+    }
+    return entries
+  }
+
+  /// The Callback API by the last callback, and its pause.
+  func callbackAPI(_ generation: Generation, _ now: UnixTime) -> [Attention] {
+    guard generation.configuration.talkdesk.upstream != nil, let trouble = troubles.present(.callbackAPI)
+    else { return [] }
+    let pause = runtime.callbacks.queue.pause
+    let waits = pause == nil ? "" : " The server sends nothing until the pause ends."
+    return [
+      Attention(
+        .callbackAPI, since: trouble.since, until: after(pause, now), count: trouble.hits,
+        "Talkdesk's Callback API \(trouble.cause).\(waits)",
+        action: "Check Talkdesk's status page, egress, DNS and proxy; run callgate doctor. "
+          + "The server goes on with the next callback.")
+    ]
+  }
+}

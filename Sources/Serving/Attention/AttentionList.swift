@@ -1,0 +1,97 @@
+// Lists the present problems for status, page, shell and readiness: one function for each part that knows some.
+
+import Configuration
+import Gate
+package import Platform
+package import Records
+import Store
+import Synchronization
+package import TLS
+
+/// The one source of what needs attention. Reading it sends nothing and asks no store.
+///
+/// To add a kind of problem: a case of `Attention.Code` with its section of docs/operations.md, and a function in a file beside this
+/// one, named in `entries()`.
+package final class AttentionList: Sendable {
+  /// Whether callbacks go out.
+  package enum Callbacks: String, CaseIterable, Sendable {
+    /// They do.
+    case open
+    /// Talkdesk, its credential or the store fails.
+    case failing
+    /// A brake, a quota, a rate or a stop refuses some.
+    case held
+    /// It is closed now, by opening hours.
+    case closed
+  }
+
+  let runtime: Runtime
+  let generations: Generations
+  let unknown: UnknownRecords
+  /// The public listener with TLS, if the server has one.
+  let tls: TLSListener?
+  /// The last reload; nil before the first.
+  let lastReload: @Sendable () -> Reloader.Outcome?
+  /// How many log lines were lost.
+  let lostLines: @Sendable () -> Int
+  /// How many appointments are overdue.
+  let overdue: @Sendable () -> Int
+  let clock: any TimeSource
+  /// The lost lines at the last look, and when some were lost last.
+  let losses = Mutex<(count: Int, at: UnixTime?)>((0, nil))
+
+  /// Lists the problems of these parts.
+  package init(
+    _ runtime: Runtime, _ generations: Generations, unknown: UnknownRecords, tls: TLSListener?,
+    lastReload: @escaping @Sendable () -> Reloader.Outcome?, lostLines: @escaping @Sendable () -> Int,
+    overdue: @escaping @Sendable () -> Int, clock: any TimeSource
+  ) {
+    self.runtime = runtime
+    self.generations = generations
+    self.unknown = unknown
+    self.tls = tls
+    self.lastReload = lastReload
+    self.lostLines = lostLines
+    self.overdue = overdue
+    self.clock = clock
+  }
+
+  var troubles: Troubles { runtime.metrics.troubles }
+
+  /// The present problems, the most urgent first.
+  package func entries() -> [Attention] {
+    let generation = generations.current
+    let now = clock.unixTime
+    let found: [Attention] =
+      store(now) + machineClock(now)
+      + talkdeskID(generation, now) + callbackAPI(generation, now)
+      + stops(now) + limits(generation, now)
+      + desks(generation, now) + providers(generation, now) + issuers(generation, now)
+      + configuration(now) + appointments(now) + certificate(now) + log(now) + unknownRecords(now)
+    return Array(found.sorted { ($0.code.rank, $0.since) < ($1.code.rank, $1.since) }.prefix(Attention.most))
+  }
+
+  /// Whether callbacks go out, by these problems and the opening hours.
+  /// - Parameter isOpen: Whether any app is open now.
+  package func callbacks(_ entries: [Attention], isOpen: Bool) -> Callbacks {
+    let generation = generations.current
+    let codes = Set(entries.map(\.code))
+    guard codes.isDisjoint(with: [.store, .credential, .talkdeskID, .callbackAPI]),
+      runtime.storeHealth.isClockRight
+    else { return .failing }
+    if codes.contains(.brake) || holdsCallbacks(generation, clock.unixTime) { return .held }
+    return isOpen && generation.configuration.talkdesk.upstream != nil ? .open : .closed
+  }
+
+  /// Reads every state each second until its task is cancelled, so that each problem's beginning is known.
+  package func keepRead() async {
+    async let records: Void = unknown.keepRead()
+    repeat { _ = entries() } while await clock.hasSlept(until: clock.now + .seconds(1))
+    await records
+  }
+
+  /// The point in time after a duration; nil for no duration.
+  func after(_ duration: Duration?, _ now: UnixTime) -> UnixTime? {
+    duration.map { UnixTime(seconds: now.seconds + Int64($0.wholeSecondsRoundedUp)) }
+  }
+}

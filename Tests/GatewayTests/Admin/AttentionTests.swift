@@ -1,0 +1,207 @@
+// Tests of what needs attention: each problem appears in the status when it begins, and goes when it is over.
+
+import Foundation
+import HTTP
+import JSON
+import TestSupport
+import Testing
+
+@testable import Configuration
+@testable import Gateway
+@testable import Records
+@testable import RoomSupport
+
+@Suite(.timeLimit(.minutes(2))) struct AttentionTests {
+  private static let environment = ["CALLGATE_ADMIN_TOKEN": "canary-operators-token"]
+
+  private func fixture(_ yaml: String? = nil) throws -> CallingFixture {
+    try CallingFixture(yaml: yaml, environment: Self.environment)
+  }
+
+  private func status(_ fixture: CallingFixture) async throws -> JSONValue {
+    try #require(try await fixture.look("/admin/status", CallingFixture.operators).json)
+  }
+
+  /// The codes of the list, and whether callbacks go out.
+  private func summary(_ fixture: CallingFixture) async throws -> String {
+    let status = try await status(fixture)
+    let codes = status["attention"]?.array?.compactMap { $0["code"]?.string } ?? []
+    return ([status["callbacks"]?.string ?? "-"] + codes).joined(separator: " ")
+  }
+
+  private func ready(_ fixture: CallingFixture) async throws -> JSONValue {
+    try #require(try await fixture.look("/readyz").json)
+  }
+
+  @Test func `a server without a problem has nothing to say`() async throws {
+    let fixture = try fixture()
+    #expect(try await summary(fixture) == "open")
+    #expect(try await ready(fixture)["checks"]?["upstreams"] == nil)
+    _ = try await fixture.end()
+  }
+
+  @Test func `a failing Callback API is there from the first failure until a success`() async throws {
+    let fixture = try fixture()
+    try await fixture.fault(["endpoint": "callback", "status": 503, "times": 2])
+    for number in ["+14155550101", "+14155550102"] {
+      #expect(try await fixture.call(number).code == "upstream_unavailable")
+    }
+    let entry = try #require(try await status(fixture)["attention"]?.array?.first)
+    #expect(entry["code"] == "callback_api")
+    #expect(entry["count"] == 2)
+    #expect(entry["text"]?.string == "Talkdesk's Callback API is unavailable (503).")
+    #expect(
+      entry["runbook"]?.string
+        == "https://docs.example.com/callgate/operations.md#callgatetalkdeskunavailable")
+    #expect(try await summary(fixture) == "failing callback_api")
+    let ready = try await ready(fixture)
+    #expect(ready["status"] == "warn")
+    #expect(ready["checks"]?["upstreams"]?["attention"] == ["callback_api"])
+    #expect(try await fixture.call("+14155550103").status == 201)
+    #expect(try await summary(fixture) == "open")
+    #expect(try await self.ready(fixture)["status"] == "pass")
+    _ = try await fixture.end()
+  }
+
+  @Test func `a pause after a 429 says until when`() async throws {
+    let fixture = try fixture()
+    try await fixture.fault(["endpoint": "callback", "status": 429, "retry_after": 60, "times": 1])
+    #expect(try await fixture.call("+14155550101").status == 429)
+    let entry = try #require(try await status(fixture)["attention"]?.array?.first)
+    #expect(entry["code"] == "callback_api" && entry["until"]?.string != nil)
+    _ = try await fixture.end()
+  }
+
+  @Test func `Talkdesk ID that fails or refuses the credential is told apart`() async throws {
+    for (fault, code) in [(503, "talkdesk_id"), (401, "credential")] {
+      let fixture = try fixture()
+      try await fixture.fault([
+        "endpoint": "token", "status": .number(JSONNumber(Int64(fault))), "times": 10,
+      ])
+      _ = try await fixture.look("/access")
+      #expect(try await summary(fixture) == "failing \(code)")
+      let entry = try #require(try await status(fixture)["attention"]?.array?.first)
+      #expect(entry["count"] == 1)
+      #expect(entry["until"]?.string != nil)
+      _ = try await fixture.end()
+    }
+  }
+
+  @Test func `a stop is there until it is resumed, and counts what it refuses`() async throws {
+    let fixture = try fixture()
+    let stop = #"{"scope":"all","action":"callback","reason":"drill","for":"30m"}"#
+    _ = try await fixture.send(.post, "/admin/stop", stop, fields: CallingFixture.operators)
+    #expect(try await fixture.call().code == "stopped")
+    let entry = try #require(try await status(fixture)["attention"]?.array?.first)
+    #expect(entry["text"] == "Callbacks of everyone are stopped by an operator: drill.")
+    #expect(entry["count"] == 1 && entry["until"]?.string != nil)
+    #expect(try await summary(fixture) == "held stop")
+    _ = try await fixture.send(
+      .post, "/admin/resume", #"{"scope":"all","action":"callback"}"#, fields: CallingFixture.operators)
+    #expect(try await summary(fixture) == "open")
+    _ = try await fixture.end()
+  }
+
+  @Test func `a brake and a quota of a caller are problems, those of a number and a subject are not`()
+    async throws
+  {
+    let rules = """
+      callbacks: { dedupe_window: 0s, brakes: { number_per_day: 2, per_5m: 3 } }
+      rules:
+        - { name: hourly, kind: quota, on: [access], key: caller, limit: 1, period: hour }
+        - { name: each, kind: quota, on: [access], key: address, limit: 2, period: hour }
+      """
+    let fixture = try fixture(rules)
+    for _ in 0..<3 { _ = try await fixture.call("+14155550101") }
+    #expect(try await summary(fixture) == "open")
+    _ = try await fixture.call("+14155550102")
+    #expect(try await fixture.call("+14155550103").code == "rate_limited")
+    #expect(try await summary(fixture) == "held brake")
+    _ = try await fixture.look("/access")
+    #expect(try await fixture.look("/access").status == 429)
+    #expect(try await summary(fixture) == "held brake quota")
+    let entries = try await status(fixture)["attention"]?.array ?? []
+    #expect(entries.first?["text"] == "The brake brake-burst is used up and refuses requests.")
+    #expect(entries.last?["text"] == "The quota hourly is used up and refuses requests.")
+    _ = try await fixture.end()
+  }
+
+  @Test func `a rejected configuration names the place and the fix`() async throws {
+    let fixture = try fixture("log: { level: info }\n")
+    fixture.service.rewrite("log: { level: loud }\n")
+    _ = await fixture.service.reload()
+    let entry = try #require(try await status(fixture)["attention"]?.array?.first)
+    #expect(entry["code"] == "configuration")
+    #expect(entry["text"]?.string?.contains("log.level") == true)
+    fixture.service.rewrite("log: { level: debug }\n")
+    _ = await fixture.service.reload()
+    #expect(try await summary(fixture) == "open")
+    _ = try await fixture.end()
+  }
+
+  @Test func `callbacks are closed outside opening hours`() async throws {
+    let fixture = try fixture(
+      "rules: [{ name: never, kind: hours, on: [callback], timezone: UTC, weekly: {} }]\n")
+    #expect(try await summary(fixture) == "closed")
+    _ = try await fixture.end()
+  }
+
+  @Test func `a decision is found by its request id, with its verdicts`() async throws {
+    let fixture = try fixture()
+    let answer = try await fixture.look("/access")
+    let id = try #require(answer.fields["X-Request-ID"])
+    let found = try await fixture.look("/admin/decisions?request_id=\(id)", CallingFixture.operators)
+    #expect(found.json?["decisions"]?.array?.map { $0["request_id"]?.string } == [id])
+    #expect(
+      try await fixture.look("/admin/decisions?request_id=none", CallingFixture.operators).summary
+        == "404 not_found")
+    for query in ["", "?request_id=", "?request_id"] {
+      #expect(
+        try await fixture.look("/admin/decisions\(query)", CallingFixture.operators).summary
+          == "422 invalid_request")
+    }
+    _ = try await fixture.end()
+  }
+}
+
+/// The codes, their documents and their links.
+@Suite struct AttentionDocumentsTests {
+  private static func text(_ path: String) throws -> String {
+    try String(contentsOf: Checkout.root.appending(path: path), encoding: .utf8)
+  }
+
+  private func sections() throws -> [String: String] {
+    let text = try Self.text("docs/operations.md")
+    var sections: [String: String] = [:]
+    for part in text.split(separator: "\n### ").dropFirst() {
+      let lines = part.split(separator: "\n", maxSplits: 1)
+      let name = lines[0].lowercased().replacing(" ", with: "-").filter {
+        $0.isLetter || $0.isNumber || $0 == "-"
+      }
+      sections[name] = lines.count > 1 ? String(lines[1]) : ""
+    }
+    return sections
+  }
+
+  @Test func `each code has a row and a section that begins with a command`() throws {
+    let sections = try sections()
+    let table = try #require(
+      try Self.text("docs/operations.md").split(separator: "## What needs attention\n").last?
+        .split(separator: "\n## ").first)
+    let rows = table.split(separator: "\n").filter { $0.hasPrefix("| `") }
+    let documented = rows.flatMap { row in
+      row.split(separator: "|")[0].split(separator: ",").map { $0.filter { $0 != "`" && $0 != " " } }
+    }
+    #expect(documented == Attention.Code.allCases.map(\.rawValue))
+    for code in Attention.Code.allCases {
+      let section = try #require(sections[code.section], "\(code) has no section \(code.section)")
+      #expect(section.drop { $0 == "\n" }.hasPrefix("```\n"), "\(code.section) begins with no command")
+      #expect(rows.contains { $0.contains("`\(code.rawValue)`") && $0.contains("(#\(code.section))") })
+    }
+  }
+
+  @Test func `the alerts and the server begin their links alike`() throws {
+    let prometheus = try Self.text("deploy/prometheus/prometheus.yml")
+    #expect(prometheus.contains("callgate_runbooks: \(Settings.runbooks.setting.standard ?? "-")"))
+  }
+}

@@ -33,15 +33,17 @@ const struct callgate_page_file callgate_demo_css = {demo_css, sizeof demo_css};
 static const unsigned char demo_js[] = {
 #embed "../Pages/Files/demo/shared.js"
 , '\n',
+#embed "../Pages/Files/demo/bar.js"
+, '\n',
 #embed "../Pages/Files/demo/token.js"
+, '\n',
+#embed "../Pages/Files/demo/seen.js"
 , '\n',
 #embed "../Pages/Files/demo/call.js"
 , '\n',
-#embed "../Pages/Files/demo/later.js"
-, '\n',
 #embed "../Pages/Files/demo/fault.js"
 , '\n',
-#embed "../Pages/Files/demo/seen.js"
+#embed "../Pages/Files/demo/later.js"
 , '\n',
 #embed "../Pages/Files/demo/enrol.js"
 , '\n',
@@ -53,6 +55,8 @@ static const unsigned char demo_js[] = {
 , '\n',
 #embed "../Pages/Files/demo/gms.js"
 , '\n',
+#embed "../Pages/Files/demo/keeping.js"
+, '\n',
 #embed "../Pages/Files/demo/start.js"
 };
 const struct callgate_page_file callgate_demo_js = {demo_js, sizeof demo_js};
@@ -61,6 +65,11 @@ static const unsigned char docs_html[] = {
 #embed "../Pages/Files/docs/docs.html"
 };
 const struct callgate_page_file callgate_docs_html = {docs_html, sizeof docs_html};
+
+static const unsigned char docs_js[] = {
+#embed "../Pages/Files/docs/docs.js"
+};
+const struct callgate_page_file callgate_docs_js = {docs_js, sizeof docs_js};
 
 static const unsigned char docs_css[] = {
 #embed "../Pages/Files/docs/docs.css"

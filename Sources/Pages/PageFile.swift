@@ -27,6 +27,7 @@ public struct PageFile: Sendable {
 
   public static let docs = unsafe PageFile(callgate_docs_html)
   public static let docsStyle = unsafe PageFile(callgate_docs_css)
+  public static let docsScript = unsafe PageFile(callgate_docs_js)
 
   public static let operators = unsafe PageFile(callgate_operator_html)
   public static let operatorsStyle = unsafe PageFile(callgate_operator_css)

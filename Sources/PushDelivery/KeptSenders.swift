@@ -38,6 +38,9 @@ package final class KeptSenders: Sendable {
     apns?.forgetTokens()
   }
 
+  /// Has providers' token endpoints asked again that failed lately.
+  package func startAnew() { state.withLock { $0.fcm?.sender }?.startAnew() }
+
   /// The senders of a configuration. Those of the configuration before that it does not need are dropped.
   func senders(_ notices: Configuration.Notices) -> [PushPlatform: any NoticeSender] {
     var senders: [PushPlatform: any NoticeSender] = [:]

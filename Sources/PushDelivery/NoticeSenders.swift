@@ -77,6 +77,17 @@ package final class NoticeSenders: Sendable {
     return lines[platform]?.standing.withLock { $0.rest(at: now) }
   }
 
+  /// How long a provider gets no notice yet, because it refused the server's settings or named such a time; nil if it gets notices.
+  package func pause(_ platform: PushPlatform) -> Duration? {
+    let now = clock.now
+    return lines[platform]?.standing.withLock { $0.pause(at: now) }
+  }
+
+  /// Ends what holds up notices. For the sandbox.
+  package func endPauses() {
+    for line in lines.values { line.standing.withLock { $0 = SenderStanding() } }
+  }
+
   /// Sends a notice, and sends it again where its provider asks for that and time is left.
   ///
   /// - Parameters:

@@ -31,6 +31,11 @@ struct SenderStanding {
   /// What is left of the provider's rest.
   func rest(at now: MonotonicTime) -> Duration? { rest.remaining(at: now) }
 
+  /// How long the provider gets nothing yet, after a stop or for a rest.
+  func pause(at now: MonotonicTime) -> Duration? {
+    [stop.remaining(at: now), rest.remaining(at: now)].compactMap { $0 }.max()
+  }
+
   /// How many notices may be begun: one where the sender is stopped and the next try is due.
   func room(most: Int, at now: MonotonicTime) -> Int {
     guard rest.remaining(at: now) == nil, stop.remaining(at: now) == nil else { return 0 }

@@ -192,6 +192,13 @@ struct TokenCache {
     return waiting
   }
 
+  /// Ends every cool-down. An exchange that runs may begin another.
+  mutating func endCoolDowns() {
+    rateLimit = Cooldown()
+    outage = Cooldown()
+    for scope in entries.indices { entries[scope].credential = Cooldown() }
+  }
+
   /// The configuration changed: tokens it does not keep are forgotten. Cool-downs last, because Talkdesk ID asked for them.
   mutating func reconfigure(policy: TokenPolicy, keeping: (AccessToken) -> Bool) {
     self.policy = policy

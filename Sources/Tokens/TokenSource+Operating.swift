@@ -37,6 +37,14 @@ extension TokenSource {
   /// Forgets the tokens that are kept: the next request asks Talkdesk ID. For the sandbox.
   public func forgetTokens() { state.withLock { $0.cache.forgetTokens() } }
 
+  /// Ends every cool-down, and tries credentials again that were left aside. For the sandbox.
+  public func endCoolDowns() {
+    state.withLock { state in
+      state.issuer.tryAllAgain()
+      state.cache.endCoolDowns()
+    }
+  }
+
   /// How it is doing.
   public var status: TokenSourceStatus {
     let now = time.now

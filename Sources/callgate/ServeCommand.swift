@@ -108,7 +108,8 @@ struct ServeCommand: ParsableCommand {
               listeningOn: IPAddress(configuration.listen.host),
               link: GatewayLink(
                 clock: clock, forgetTokens: controls.forgetTokens, clockMoved: controls.clockMoved,
-                approve: controls.approveInstallation, adminToken: adminToken, users: users))
+                pauses: controls.pauses, endPauses: controls.endPauses, approve: controls.approveInstallation,
+                adminToken: adminToken, users: users))
           } ?? gateway
         },
         isColoured: Style(STDOUT_FILENO).isColoured, write: StandardOutput.write)

@@ -18,37 +18,70 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 
+def opened(driver, base):
+    """The demo client with nothing folded."""
+    driver.get(base + "/")
+    unfold(driver)
+
+
+def fault(driver, group, name):
+    """The button of a fault."""
+    return driver.find_element(By.ID, group).find_element(By.XPATH, f".//button[normalize-space()='{name}']")
+
+
+def hidden(element):
+    return lambda driver: not driver.find_element(By.ID, element).is_displayed()
+
+
 def demo(base):
     """The demo client, pressed through."""
     with browser(DESKTOP) as driver:
-        driver.get(base + "/")
+        opened(driver, base)
         use(driver, "Fetch a token", "token-status", "200: authorized")
         check("the claims are shown", "" if "callback:write" in text(driver, "claims") else text(driver, "claims"))
         check("the time runs", "" if ":" in text(driver, "left") else text(driver, "left"))
-        use(driver, "Probe only", "token-status", "204")
+        use(driver, "Check only", "token-status", "204")
         waits_for(driver, "one token request was seen", lambda d: "accepted" in text(d, "exchanges"))
 
         check("it is open for callbacks", "" if "Open" in text(driver, "open-now") else text(driver, "open-now"))
-        before = text(driver, "rings")
+        check("nothing is to be repeated yet", driver.find_element(By.ID, "repeat").is_enabled() and "enabled")
         use(driver, "Validate only", "call-status", "200: valid")
-        check("nothing rang", "" if text(driver, "rings") == before else text(driver, "rings"))
+        check("nothing rang", "" if text(driver, "handset-state") == "has not rung" else text(driver, "handset-state"))
         use(driver, "Call me", "call-status", "201: accepted")
-        waits_for(driver, "the phone rang once", lambda d: "+14155550100 rang once" in text(d, "rings"))
+        waits_for(driver, "the phone rang once", lambda d: text(d, "handset-state") == "rang once")
+        check("it is the number's", "" if text(driver, "handset-number") == "+14155550100" else text(driver, "handset-number"))
+        seen = "const box = document.getElementById('handset').getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight"
+        check("where one looks", "" if driver.execute_script(seen) else "not in view")
         check("the record is shown", "" if "accepted" in text(driver, "call-record") else text(driver, "call-record"))
         check("the answer is masked", "" if "+*********00" in text(driver, "call-answer") else text(driver, "call-answer"))
-        use(driver, "Repeat, same key", "call-status", "201: accepted")
-        use(driver, "Call me", "call-status", "409 duplicate")
+        use(driver, "Repeat the same tap", "twice-status", "201: accepted")
+        use(driver, "Tap again", "twice-status", "409 duplicate")
         check("the first one's record is shown", "" if "accepted" in text(driver, "call-record") else text(driver, "call-record"))
         waits_for(driver, "it still rang once", lambda d: "+14155550100 rang once" in text(d, "rings"))
 
-        faults = driver.find_element(By.ID, "callback-faults")
-        use(driver, faults.find_element(By.XPATH, ".//button[normalize-space()='Rings, no response']"), "fault-status", "waiting")
         phone = driver.find_element(By.ID, "phone")
         phone.clear()
-        phone.send_keys("+14155550111")
-        use(driver, "Call me", "call-status", "504 outcome_unknown")
-        waits_for(driver, "it rang, and the answer was honest", lambda d: "+14155550111 rang once" in text(d, "rings"))
+        phone.send_keys("415 555")
+        use(driver, "Call me", "call-status", "422 invalid_request: contact_phone_number: ")
+        check("the field is marked", "" if phone.get_attribute("aria-invalid") == "true" else phone.get_attribute("aria-invalid"))
+        phone.clear()
+        phone.send_keys("+14155550100")
+
+        use(driver, fault(driver, "callback-faults", "Rings, no response"), "fault-status", "504 outcome_unknown")
+        waits_for(driver, "it rang, and the answer was honest", lambda d: text(d, "handset-state") == "rang once" and "0100" not in text(d, "handset-number"))
+        use(driver, fault(driver, "callback-faults", "500"), "fault-status", "502 upstream_failed")
+        use(driver, fault(driver, "token-faults", "Refused"), "fault-status", "502 upstream_refused")
+        waits_for(driver, "the pause is shown with its countdown", lambda d: "asks Talkdesk ID again in" in text(d, "pauses"))
+        first = text(driver, "pauses")
+        waits_for(driver, "which runs", lambda d: text(d, "pauses") not in ("", first))
+        use(driver, fault(driver, "token-faults", "503"), "fault-status", "503 upstream_unavailable")
+        waits_for(driver, "a fault that was not met is shown", lambda d: "token: status 503" in text(d, "waiting"))
+        driver.find_element(By.ID, "end-pauses").click()
+        waits_for(driver, "the pause is ended", hidden("paused"))
         use(driver, "Forget all faults", "fault-status", "forgotten")
+        waits_for(driver, "no fault waits", hidden("unmet"))
+        use(driver, "Fetch a token", "token-status", "200: authorized")
+        use(driver, "+12025550131", "fault-status", "403 closed")
 
         name = driver.find_element(By.ID, "app-name")
         name.clear()
@@ -63,8 +96,15 @@ def demo(base):
         use(driver, "Verify the code", "verify-status", "200: valid")
         use(driver, "Verify the code", "verify-status", "200: not valid")
         use(driver, "Fetch a token as this phone", "phone-status", "200: authorized")
-        use(driver, "Revoke this phone", "phone-status", "204: revoked")
-        use(driver, "Fetch a token as this phone", "phone-status", "401 unauthenticated")
+
+        driver.refresh()
+        unfold(driver)
+        waits_for(driver, "a reload keeps the phone", lambda d: "<b>A phone</b>" in text(d, "phone-facts"))
+        check("and the last tap", "" if driver.find_element(By.ID, "repeat").is_enabled() else "nothing to repeat")
+        use(driver, "Fetch a token as this phone", "phone-status", "200: authorized")
+        use(driver, driver.find_element(By.ID, "revoke"), "enrol-status", "204: revoked. Its secret now gets 401.")
+        check("nothing of the phone is left", driver.find_element(By.ID, "installed").is_displayed() and "shown")
+        check("nor what needs it", driver.find_element(By.ID, "register-device").is_enabled() and "enabled")
         screenshot(driver, "demo-used")
         driver.find_element(By.ID, "operator").click()
         waits_for(driver, "the operator's page opens with the sandbox's own token",
@@ -74,8 +114,61 @@ def demo(base):
         check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
 
 
+# Marks of direction without their ends, markup, and a word that fits no line.
+STRANGE = ["\u202e\u2067evil\u200f", "<img src=x onerror=document.title='run'>", "W" * 300]
+
+
+def strangers(base):
+    """Strangers' texts in every place of the demo client: nothing runs, nothing overflows."""
+    for device, size in SIZES.items():
+        for dark in (False, True):
+            kind = f"strangers' texts on {device}, {'dark' if dark else 'light'}"
+            with browser(size, dark) as driver:
+                opened(driver, base)
+                for odd in STRANGE:
+                    for field in ("issue", "ticket-name", "ticket-message", "app-name", "phone"):
+                        # Keys would take longer, and an emulated phone has none for marks of direction.
+                        driver.execute_script("document.getElementById(arguments[0]).value = arguments[1]", field, odd)
+                    driver.execute_script("document.getElementById('phone').value = '+1415555' + String(1000 + Math.floor(Math.random() * 8999))")
+                    driver.execute_script("document.getElementById('call').requestSubmit()")
+                    waits_for(driver, f"{kind}: a callback has a result", lambda d: ":" in text(d, "call-status"))
+                    driver.execute_script("document.getElementById('enrol').requestSubmit()")
+                    waits_for(driver, f"{kind}: so has an enrolment", lambda d: ":" in text(d, "enrol-status"))
+                    usable(driver, kind, size[0])
+                    check(f"{kind}: nothing ran", driver.title if "run" in driver.title else "")
+                screenshot(driver, kind.replace(", ", "-").replace("'", "").replace(" ", "-"))
+
+
+def reference(base):
+    """The API reference: it has this server's address, is searched, copied from, and read without scripts."""
+    with browser(DESKTOP) as driver:
+        driver.get(base + "/docs/callbacks")
+        check("commands have this server's address", "" if f'"{base}/calls/callback"' in driver.find_element(By.CSS_SELECTOR, "article pre").text
+              else driver.find_element(By.CSS_SELECTOR, "article pre").text)
+        check("and no placeholder", [line for line in driver.find_elements(By.CSS_SELECTOR, ".no-script") if line.is_displayed()])
+        field = driver.find_element(By.ID, "find")
+        field.send_keys("cancel")
+        shown = [link.text for link in driver.find_elements(By.CSS_SELECTOR, "#contents li") if link.is_displayed()]
+        check("a search finds operations", "" if shown and all("ancel" in link for link in shown) else shown)
+        field.clear()
+        field.send_keys("quota_exhausted")
+        driver.find_element(By.XPATH, "//nav//li[not(@hidden)]/a").click()
+        waits_for(driver, "and codes, which are open then", lambda d: d.find_element(By.CSS_SELECTOR, "#code-quota_exhausted pre").is_displayed())
+        driver.get(base + "/docs/tokens")
+        driver.find_element(By.XPATH, "//article//button[normalize-space()='Copy']").click()
+        waits_for(driver, "a command is copied", lambda d: d.find_elements(By.XPATH, "//button[.='Copied' or .='Selected']"))
+        driver.get(base + "/docs#getAccess")
+        waits_for(driver, "an operation's old link leads to its page", lambda d: "/docs/tokens" in d.current_url)
+        check("no complaint", complaints(driver))
+        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+        driver.get(base + "/docs/callbacks")
+        body = driver.find_element(By.TAG_NAME, "main").text
+        check("without scripts the placeholder stands", "" if '"$CALLGATE/calls/callback"' in body and "is the address" in body else body[:200])
+        check("and no button does nothing", [button.text for button in driver.find_elements(By.TAG_NAME, "button")])
+
+
 def picture(base):
-    """The picture of README: a token, and a callback."""
+    """The pictures of README and documents: a token and a callback, and the API reference."""
     with browser((1080, 820)) as driver:
         driver.get(base + "/")
         use(driver, "Fetch a token", "token-status", "200: authorized")
@@ -86,6 +179,8 @@ def picture(base):
         waits_for(driver, "the phone of the picture rang", lambda d: "+14155550199 rang once" in text(d, "rings"))
         driver.execute_script("document.activeElement.blur(); scrollTo(0, 0)")
         driver.save_screenshot(os.path.join(os.environ["SCREENSHOTS"], "demo-page.png"))
+        driver.get(base + "/docs/callbacks")
+        driver.save_screenshot(os.path.join(os.environ["SCREENSHOTS"], "api-reference.png"))
 
 
 def choose(driver, element, value):
@@ -95,7 +190,7 @@ def choose(driver, element, value):
 def pushed(base):
     """The card of tokens by push: a phone's device gets notices by both providers, and claims each token once."""
     with browser(DESKTOP) as driver:
-        driver.get(base + "/")
+        opened(driver, base)
         check("nothing can be asked before a phone is enrolled", driver.find_element(By.ID, "ask-push").is_enabled() and "enabled")
         choose(driver, "app-kind", "example-app-push")
         use(driver, "Enrol this phone", "enrol-status", "202: pending")
@@ -136,7 +231,7 @@ def enrol(driver, kind):
 def ticketed(base):
     """The card of tickets: one is opened for the phone's user, with its first message, and one is refused."""
     with browser(DESKTOP) as driver:
-        driver.get(base + "/")
+        opened(driver, base)
         check("no ticket before a phone is enrolled", driver.find_element(By.ID, "open-ticket").is_enabled() and "enabled")
         enrol(driver, "example-chat")
         use(driver, "Open the ticket", "ticket-status", "201: ticket ")
@@ -154,7 +249,7 @@ def ticketed(base):
 def asked(base):
     """The card of dialogs: a phone is asked before its call, takes it later, and then at its time."""
     with browser(DESKTOP) as driver:
-        driver.get(base + "/")
+        opened(driver, base)
         enrol(driver, "example-app-push")
         choose(driver, "push-platform", "fcm")
         use(driver, "Register the device", "push-status", "204: registered with fcm")
@@ -191,7 +286,7 @@ def show_tomorrow(driver):
 def appointments(base):
     """The card of appointments: booked, moved, cancelled, and rung after a jump of all clocks."""
     with browser(DESKTOP) as driver:
-        driver.get(base + "/")
+        opened(driver, base)
         show_tomorrow(driver)
         check("a day has its times", "" if 92 <= len(times(driver)) <= 100 else len(times(driver)))
 
@@ -228,6 +323,7 @@ def appointments(base):
         use(driver, times(driver)[50], "later-status", "201: booked for")
         use(driver, "Jump to its time", "later-status", "200: two seconds before")
         waits_for(driver, "the phone rang at its time", lambda d: "+14155550121 rang once" in text(d, "rings"))
+        check("on the phone beside it", "" if text(driver, "handset-number") == "+14155550121" else text(driver, "handset-number"))
         waits_for(driver, "and the page learned of it", lambda d: "accepted" in text(d, "booked"))
         check("the moved clock is shown", "" if text(driver, "sandbox-clock") else "nothing")
         use(driver, "Fetch a token", "token-status", "200: authorized")
@@ -237,14 +333,17 @@ def appointments(base):
         phone.clear()
         phone.send_keys("+14155550131")
         use(driver, "Call me", "call-status", "201: accepted")
-        use(driver, "Reset the clock", "later-status", "204: the clock is right")
-        waits_for(driver, "the clock is no longer shown", lambda d: not d.find_element(By.ID, "moved-clock").is_displayed())
+        driver.find_element(By.ID, "reset-clock").click()
+        waits_for(driver, "a reset clock is no longer shown", hidden("moved-clock"))
         # What brakes counted a day ahead does not refuse a callback of today.
         phone.clear()
         phone.send_keys("+14155550132")
         use(driver, "Call me", "call-status", "201: accepted")
         use(driver, "Fetch a token", "token-status", "200: authorized")
         screenshot(driver, "appointments-used")
+        shown = text(driver, "booked")
+        driver.refresh()
+        waits_for(driver, "a reload keeps what was booked", lambda d: text(d, "booked").count("+*") == shown.count("+*"))
         check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
     narrow = SIZES["a narrow phone"]
     for dark in (False, True):
@@ -311,13 +410,17 @@ def origins(base, port):
 
 kind, base = sys.argv[1:3]
 attempt("the first page", looks, base, "/", "the demo" if kind == "sandbox" else "the landing page")
-attempt("the documentation", looks, base, "/docs", "the documentation")
+for page in ("", "/callbacks", "/errors", "/schemas"):
+    attempt("the documentation", looks, base, "/docs" + page, f"the documentation{page.replace('/', ' of ')}")
+attempt("the documentation's use", reference, base)
 attempt("the first paint", paints, base, "/", "the demo" if kind == "sandbox" else "the landing page", 120)
-attempt("the documentation's first paint", paints, base, "/docs", "the documentation", 300)
+for page in ("", "/tokens", "/callbacks", "/operators", "/schemas"):
+    attempt("the documentation's first paint", paints, base, "/docs" + page, f"the documentation{page.replace('/', ' of ')}", 300)
 if kind == "sandbox":
     if os.environ.get("SCREENSHOTS"):
         attempt("the picture", picture, base)
     attempt("the demo", demo, base)
+    attempt("strangers' texts", strangers, base)
     attempt("tokens by push", pushed, base)
     attempt("tickets", ticketed, base)
     attempt("dialogs", asked, base)

@@ -163,6 +163,14 @@ import Testing
     _ = try await take(queue, ann).get()
   }
 
+  @Test func `the sandbox ends a pause before its time`() async throws {
+    let queue = CallbackQueue(concurrency: 1, time: time)
+    queue.pause(for: .seconds(60))
+    queue.endPause()
+    #expect(queue.pause == nil)
+    _ = try await take(queue, ann).get()
+  }
+
   @Test func `a pause lasts over a reload, but not over one that asks another upstream`() async throws {
     let queue = CallbackQueue(concurrency: 1, time: time)
     queue.pause(for: .seconds(3600))

@@ -40,11 +40,14 @@ private final class LinkedGateway: Sendable {
   let clock = SandboxClock(ManualTime())
   let forgotten = Mutex(0)
   let moves = Mutex<[Int64]>([])
+  let pauses = Mutex<[(of: String, remaining: Duration)]>([("token", .seconds(30)), ("hook", .seconds(600))])
 
   var link: GatewayLink {
     GatewayLink(
       clock: clock, forgetTokens: { [self] in forgotten.withLock { $0 += 1 } },
-      clockMoved: { [self] seconds in moves.withLock { $0.append(seconds) } }, approve: { _, _ in },
+      clockMoved: { [self] seconds in moves.withLock { $0.append(seconds) } },
+      pauses: { [self] in pauses.withLock { $0 } }, endPauses: { [self] in pauses.withLock { $0 = [] } },
+      approve: { _, _ in },
       adminToken: Secret("canary-admin-token"), users: try? SandboxUsers())
   }
 }
@@ -57,6 +60,28 @@ private final class LinkedGateway: Sendable {
     #expect(list == ["faults": [["endpoint": "token", "times": 1, "status": 503]], "count": 1])
     #expect(console.ask(.delete, "faults").status == .noContent)
     #expect(console.state.faults.waiting.isEmpty)
+  }
+
+  @Test
+  func
+    `the gateway's pauses are listed with their ends by its clock, and ended without a fault being forgotten`()
+    throws
+  {
+    let console = Console()
+    let alone = console.ask(.get, "pauses")
+    #expect(alone.status == .notFound)
+    console.gateway = LinkedGateway().link
+    #expect(console.ask(.post, "faults", #"{"endpoint":"token","status":503}"#).status == .created)
+    let now = console.gateway!.clock.unixTime.seconds
+    #expect(
+      try JSONValue(parsing: console.ask(.get, "pauses").content) == [
+        ["of": "token", "until": .string(UnixTime(seconds: now + 30).rfc3339)],
+        ["of": "hook", "until": .string(UnixTime(seconds: now + 600).rfc3339)],
+      ])
+    #expect(console.ask(.delete, "pauses").status == .noContent)
+    #expect(try JSONValue(parsing: console.ask(.get, "pauses").content) == [])
+    #expect(console.state.faults.waiting.count == 1)
+    #expect(console.ask(.post, "pauses").status == .methodNotAllowed)
   }
 
   @Test func `a user's JWT has the claims that are asked for, and its own`() throws {

@@ -28,6 +28,7 @@ private struct Gateway: RequestHandler {
       let moves = Mutex<[Int64]>([])
       let link = GatewayLink(
         clock: clock, forgetTokens: {}, clockMoved: { seconds in moves.withLock { $0.append(seconds) } },
+        pauses: { [] }, endPauses: {},
         approve: { request, exchange in exchange.respond(Response(status: .ok, content: request.content)) })
       let front = SandboxFront(emulator: emulator.sandbox.emulator, gateway: Gateway(), link: link)
       let server = Server(

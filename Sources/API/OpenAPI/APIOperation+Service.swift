@@ -100,7 +100,8 @@ extension APIOperation {
   package static let docs = APIOperation(
     method: .get, id: "getDocs", tag: .about, access: .everybody,
     summary: "Get this API description as a page",
-    description: "The same for people. The page has no scripts and loads nothing from other hosts.",
+    description:
+      "An overview for people, with links to a page for each tag. The pages can be read without scripts and load nothing from other hosts.",
     parameters: [ifNoneMatch],
     answers: [
       APIAnswer(
@@ -109,4 +110,21 @@ extension APIOperation {
         fields: [.cacheControl, .entityTag]),
       unchanged,
     ])
+
+  package static let docsPage = APIOperation(
+    method: .get, id: "getDocsPage", tag: .about, access: .everybody,
+    summary: "Get a page of this API description",
+    description:
+      "A page for people: of a tag, by its name in lower case, of all `errors` or of all `schemas`.",
+    parameters: [
+      APIParameter(name: "tag", place: .path, description: "The page's name.", example: "callbacks"),
+      ifNoneMatch,
+    ],
+    answers: [
+      APIAnswer(
+        status: .ok, description: "The page.",
+        contents: [APIContent(type: "text/html", schema: ["type": "string"])],
+        fields: [.cacheControl, .entityTag]),
+      unchanged,
+    ], refusals: [.notFound])
 }

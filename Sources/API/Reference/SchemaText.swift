@@ -10,23 +10,22 @@ enum SchemaText {
     if let text = schema["description"]?.string { parts.append("<p>\(HTMLText.inline(text))</p>\n") }
     if let alternatives = (schema["oneOf"] ?? schema["anyOf"])?.array {
       for alternative in alternatives {
-        if let title = alternative["title"]?.string { parts.append("<h4>\(HTMLText.escaped(title))</h4>\n") }
+        if let title = alternative["title"]?.string { parts.append("<h3>\(HTMLText.escaped(title))</h3>\n") }
         parts.append(html(alternative))
       }
     } else if let properties = schema["properties"]?.object {
       let required = Set((schema["required"]?.array ?? []).compactMap(\.string))
       var rows = properties.members.map { name, value in
-        [
-          HTMLText.code(name) + (required.contains(name) ? " <small>required</small>" : ""), type(value),
-          HTMLText.inline(value["description"]?.string ?? ""),
-        ]
+        let meaning = HTMLText.inline(value["description"]?.string ?? "")
+        let isRequired = required.contains(name) ? "required, " : ""
+        return (HTMLText.code(name), "\(meaning)<small>\(isRequired)\(type(value))</small>")
       }
       if let others = schema["additionalProperties"], others.object != nil {
-        rows.append(["any name", type(others), ""])
+        rows.append(("any name", "<small>\(type(others))</small>"))
       }
-      parts.append(table(["Member", "Type", "Meaning"], rows))
+      parts.append(list(rows))
       for (name, value) in properties.members where isNested(value) {
-        parts.append("<h4>\(HTMLText.code(name))</h4>\n\(html(value["items"] ?? value))")
+        parts.append("<h3>\(HTMLText.code(name))</h3>\n\(html(value["items"] ?? value))")
       }
     } else {
       parts.append("<p>\(type(schema))</p>\n")
@@ -41,7 +40,7 @@ enum SchemaText {
 
   /// A type in a few words.
   static func type(_ schema: JSONValue) -> String {
-    if let name = DocsPage.referred(schema) { return DocsPage.link(name) }
+    if let name = DocsPages.referred(schema) { return DocsPages.link(name) }
     if let value = schema["const"] { return HTMLText.code(HTMLText.pretty(value)) }
     if let values = (schema["enum"] ?? schema["x-extensible-enum"])?.array {
       return values.map { HTMLText.code($0.string ?? HTMLText.pretty($0)) }.joined(separator: " ")
@@ -64,17 +63,8 @@ enum SchemaText {
     return words
   }
 
-  /// A table with a head, which scrolls alone on a narrow screen.
-  static func table(_ head: [String], _ rows: [[String]]) -> String {
-    let cells = head.map { "<th scope=\"col\">\($0)</th>" }.joined()
-    let lines = rows.map { row in "<tr>\(row.map { "<td>\($0)</td>" }.joined())</tr>\n" }.joined()
-    return """
-      <div class="scroll" tabindex="0" role="group" aria-label="Table"><table>
-      <thead><tr>\(cells)</tr></thead>
-      <tbody>
-      \(lines)</tbody>
-      </table></div>
-
-      """
+  /// Names and what is said of each, as markup. Unlike a table, it fits a narrow screen.
+  static func list(_ rows: [(String, String)]) -> String {
+    "<dl>\n\(rows.map { "<dt>\($0)</dt>\n<dd>\($1)</dd>\n" }.joined())</dl>\n"
   }
 }

@@ -17,6 +17,7 @@ extern const struct callgate_page_file callgate_demo_css;
 extern const struct callgate_page_file callgate_demo_js;
 extern const struct callgate_page_file callgate_docs_html;
 extern const struct callgate_page_file callgate_docs_css;
+extern const struct callgate_page_file callgate_docs_js;
 extern const struct callgate_page_file callgate_operator_html;
 extern const struct callgate_page_file callgate_operator_css;
 extern const struct callgate_page_file callgate_operator_js;

@@ -76,6 +76,9 @@ struct SendbirdStanding {
     return .exchangeFailed(failure.cause, retryAfter: coolingDown(now)?.remaining ?? .seconds(1))
   }
 
+  /// Ends every cool-down.
+  mutating func endCoolDowns() { cooldowns = [:] }
+
   /// Takes other settings into use.
   /// - Parameter hasSameToken: Whether the credential stays. The cool-down of another one ends.
   mutating func begin(hasSameToken: Bool) {

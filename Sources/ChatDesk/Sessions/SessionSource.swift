@@ -214,6 +214,14 @@ package final class SessionSource: Sendable {
   /// Forgets the tokens that are kept: the next requests ask Sendbird. For the sandbox.
   package func forgetTokens() { state.withLock { $0.cache.removeAll() } }
 
+  /// Ends its cool-downs, those of single users too. For the sandbox.
+  package func endCoolDowns() {
+    state.withLock { state in
+      state.standing.endCoolDowns()
+      state.refused = [:]
+    }
+  }
+
   /// How a source is doing.
   package struct Status: Sendable {
     /// How many users' tokens are kept.

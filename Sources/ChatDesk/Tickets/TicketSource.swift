@@ -41,6 +41,14 @@ package final class TicketSource: Sendable {
     self.jitter = jitter
   }
 
+  // MARK: Cool-downs
+
+  /// How long the desk's host is left alone yet; nil if it is asked.
+  package var coolDown: Duration? { state.withLock { $0.standing.coolingDown(time.now)?.remaining } }
+
+  /// Ends its cool-downs. For the sandbox.
+  package func endCoolDowns() { state.withLock { $0.standing.endCoolDowns() } }
+
   // MARK: Tickets
 
   /// Finds the desk's customer of a user, and makes one if there is none. May be repeated: a user has one customer.

@@ -153,6 +153,9 @@ package final class CallbackQueue: Sendable {
     return state.withLock { $0.pause(at: now) }
   }
 
+  /// Ends a pause before its time. For the sandbox.
+  package func endPause() { state.withLock { $0.pausedUntil = nil } }
+
   /// Refuses the callbacks that wait, and all that come later.
   package func shutdown() {
     let (waiters, sweeper) = state.withLock { state in

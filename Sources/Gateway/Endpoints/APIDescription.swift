@@ -1,4 +1,4 @@
-// The API description in the two forms that the server offers: OpenAPI and a web page.
+// The API description in the two forms that the server offers: OpenAPI and web pages.
 
 import API
 import Configuration
@@ -11,14 +11,18 @@ import Serving
 /// Both forms for one kind of configuration, made at the first request.
 struct APIDescription: Sendable {
   let openAPI: FixedDocument
+  /// The page at `/docs`, and what is below `/docs/`.
   let page: FixedDocument
+  let pages: [String: FixedDocument]
 
   private init(allowsAnonymous: Bool) {
     let document = APIDocument(endpoints: Endpoint.all, allowsAnonymous: allowsAnonymous)
     openAPI = FixedDocument(
       fields: ["Content-Type": "application/json", "X-Content-Type-Options": "nosniff"],
       content: document.json.serialized())
-    page = DocsPage(document).response
+    let docs = DocsPages(document)
+    page = docs.overview
+    pages = docs.parts
   }
 
   private static let closed = APIDescription(allowsAnonymous: false)

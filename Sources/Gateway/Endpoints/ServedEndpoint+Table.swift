@@ -222,5 +222,15 @@ extension ServedEndpoint {
       .clients(.docs) { handlers, request, _, exchange in
         exchange.respond(handlers.description.page.answer(to: request))
       }),
+    // A name that does not decode is none.
+    ServedEndpoint(
+      "/docs/{tag}", for: .everybody,
+      .clients(.docsPage) { handlers, request, parameters, exchange in
+        let name = request.percentDecoded(parameters[0]) ?? ""
+        guard let page = handlers.description.pages[name] else {
+          return exchange.respond(Problem.noEndpoint.response(requestID: exchange.requestID))
+        }
+        exchange.respond(page.answer(to: request))
+      }),
   ]
 }

@@ -4,6 +4,8 @@ import Admin
 import Delivery
 public import HTTP
 public import HTTPServer
+import Notices
+import PushDelivery
 import Serving
 import Store
 import Tokens
@@ -14,13 +16,17 @@ public struct SandboxControls: Sendable {
   public let forgetTokens: @Sendable () -> Void
   /// Adapts the server after its clock was moved by so many seconds; less than zero is back.
   public let clockMoved: @Sendable (Int64) -> Void
+  /// For how long the server does not ask an upstream, named as in the sandbox's faults. Upstreams that it asks are left out.
+  public let pauses: @Sendable () -> [(of: String, remaining: Duration)]
+  /// Ends these pauses: the next request asks again.
+  public let endPauses: @Sendable () -> Void
   /// Answers a request to approve an installation: `{"user_code"}`.
   public let approveInstallation: @Sendable (borrowing Request, inout Exchange) -> Void
 }
 
 extension SandboxControls {
   /// The controls of a server.
-  init(_ runtime: Runtime, _ administration: Administration) {
+  init(_ runtime: Runtime, _ generations: Generations, _ administration: Administration) {
     let forgetTokens = { @Sendable in
       runtime.tokens.forgetTokens()
       runtime.desks.forgetTokens()
@@ -35,6 +41,23 @@ extension SandboxControls {
         guard seconds < 0 else { return }
         runtime.ledger.forgetMemory()
         runtime.callbacks.brakes.forget()
+      },
+      pauses: {
+        let senders = generations.current.push?.senders
+        let desks = runtime.desks.coolDowns
+        let all: [(of: String, remaining: Duration?)] = [
+          ("token", runtime.tokens.status.scopes.compactMap(\.coolDown?.remaining).max()),
+          ("callback", runtime.callbacks.queue.pause), ("fcm", senders?.pause(.fcm)),
+          ("hook", senders?.pause(.http)), ("sendbird", desks.sessions), ("desk", desks.tickets),
+        ]
+        return all.compactMap { pause in pause.remaining.map { (pause.of, $0) } }
+      },
+      endPauses: {
+        runtime.tokens.endCoolDowns()
+        runtime.callbacks.queue.endPause()
+        generations.current.push?.senders.endPauses()
+        runtime.push?.startAnew()
+        runtime.desks.endCoolDowns()
       },
       approveInstallation: { administration.approveInSandbox($0, &$1) })
   }

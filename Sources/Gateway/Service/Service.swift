@@ -129,7 +129,7 @@ public final class Service: Sendable {
       clock: clock,
       callbacks: runtime.callbacks, appointments: runtime.appointments, keeper: keeper)
     let gateway = Gateway(handlers, health: health, administration: administration)
-    let handler = front(gateway, SandboxControls(runtime, administration))
+    let handler = front(gateway, SandboxControls(runtime, generations, administration))
 
     // A sandbox must not tell browsers that this host name uses TLS for the next year.
     server = Server(

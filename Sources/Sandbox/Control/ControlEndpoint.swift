@@ -55,6 +55,10 @@ enum ControlEndpoint {
       guard let gateway else { throw noGateway }
       _ = try method(of: call, among: [.delete])
       gateway.forgetTokens()
+    case "pauses":
+      guard let gateway else { throw noGateway }
+      guard try method(of: call, among: [.get, .delete]) == .delete else { return json(pauses(gateway)) }
+      gateway.endPauses()
     case "operator":
       _ = try method(of: call, among: [.get])
       return json(["admin_token": gateway?.adminToken.map { .string($0.exposedString()) } ?? .null])
@@ -139,6 +143,17 @@ enum ControlEndpoint {
     // The gateway first, so that the scheduler checks due appointments at the new time.
     gateway.setClock(ahead: offset)
     clock.offset = offset
+  }
+
+  /// Each upstream that the gateway does not ask, with the end of the pause by the gateway's clock.
+  private static func pauses(_ gateway: GatewayLink) -> JSONValue {
+    let now = gateway.clock.unixTime
+    return .array(
+      gateway.pauses().map { pause in
+        let end = UnixTime(
+          seconds: now.seconds + Int64(pause.remaining.wholeSecondsRoundedUp), nanoseconds: now.nanoseconds)
+        return ["of": .string(pause.of), "until": .string(end.rfc3339)]
+      })
   }
 
   /// A user's JWT that the gateway takes.

@@ -12,6 +12,10 @@ public struct GatewayLink: Sendable {
   let forgetTokens: @Sendable () -> Void
   /// Tells it that its wall clock was moved by so many seconds.
   let clockMoved: @Sendable (Int64) -> Void
+  /// For how long it does not ask an upstream, named as in faults.
+  let pauses: @Sendable () -> [(of: String, remaining: Duration)]
+  /// Makes it ask all upstreams again.
+  let endPauses: @Sendable () -> Void
   /// Has it answer a request to approve an installation.
   let approve: @Sendable (borrowing Request, inout Exchange) -> Void
   /// The admin token that the sandbox made for it, if it did.
@@ -25,18 +29,24 @@ public struct GatewayLink: Sendable {
   ///   - clock: The gateway's wall clock, which moves with `"everything":true`.
   ///   - forgetTokens: Makes the gateway forget the access tokens that it keeps.
   ///   - clockMoved: Tells the gateway that its clock was moved by so many seconds; less than zero is back.
+  ///   - pauses: For how long the gateway does not ask an upstream, named as in faults.
+  ///   - endPauses: Makes the gateway ask all upstreams again.
   ///   - approve: Has the gateway answer a request to approve an installation.
   ///   - adminToken: The admin token that the sandbox made for the gateway. The demo page opens the operator's page with it.
   ///   - users: The identity provider whose users the gateway takes.
   public init(
     clock: SandboxClock, forgetTokens: @escaping @Sendable () -> Void,
     clockMoved: @escaping @Sendable (Int64) -> Void,
+    pauses: @escaping @Sendable () -> [(of: String, remaining: Duration)],
+    endPauses: @escaping @Sendable () -> Void,
     approve: @escaping @Sendable (borrowing Request, inout Exchange) -> Void, adminToken: Secret? = nil,
     users: SandboxUsers? = nil
   ) {
     self.clock = clock
     self.forgetTokens = forgetTokens
     self.clockMoved = clockMoved
+    self.pauses = pauses
+    self.endPauses = endPauses
     self.approve = approve
     self.adminToken = adminToken
     self.users = users

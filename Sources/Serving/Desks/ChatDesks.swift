@@ -111,6 +111,22 @@ package final class ChatDesks: Sendable {
     for source in sources { source.forgetTokens() }
   }
 
+  /// The longest time for which a host of Sendbird, and one of its desks, is left alone yet; nil for one that is asked. For the sandbox.
+  package var coolDowns: (sessions: Duration?, tickets: Duration?) {
+    let entries = entries.withLock { Array($0.values) }
+    return (
+      entries.compactMap(\.source.status.coolDown).max(), entries.compactMap { $0.tickets?.coolDown }.max()
+    )
+  }
+
+  /// Ends all of them. For the sandbox.
+  package func endCoolDowns() {
+    for entry in entries.withLock({ Array($0.values) }) {
+      entry.source.endCoolDowns()
+      entry.tickets?.endCoolDowns()
+    }
+  }
+
   private func source(_ name: String, _ settings: SendbirdSettings) -> SessionSource {
     metrics.show(.sendbird)
     return SessionSource(

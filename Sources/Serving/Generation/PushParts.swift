@@ -34,6 +34,9 @@ package struct PushParts: Sendable {
   /// Forgets the tokens by which this server sends notices.
   package func forgetTokens() { kept.forgetTokens() }
 
+  /// Has providers' token endpoints asked again that failed lately. For the sandbox.
+  package func startAnew() { kept.startAnew() }
+
   /// Token by push under a configuration. One without providers sends nothing, and its claims can still be redeemed.
   func tokenPush(_ notices: Configuration.Notices?) -> TokenPush {
     let notices = notices ?? Configuration.Notices()

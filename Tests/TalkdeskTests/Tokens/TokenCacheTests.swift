@@ -44,6 +44,7 @@ private final class HeldCache {
     cache.finished(id, result, waiters: waiters, now: now, unit: unit)
   }
   func changeCredential() { cache.changeCredential() }
+  func endCoolDowns() { cache.endCoolDowns() }
   func moveAccount() -> [TokenCache.ExchangeID] { cache.moveAccount() }
   func reconfigure(policy: TokenPolicy, keeping: (AccessToken) -> Bool) {
     cache.reconfigure(policy: policy, keeping: keeping)
@@ -285,6 +286,19 @@ extension TokenCache.Completion {
     guard case .fail(.coolingDown(.refused, .seconds(30))) = cache.request(0, now: Self.start),
       case .fail(.coolingDown(.rateLimited, .seconds(5))) = cache.request(other, now: Self.start)
     else { throw NeverHappened() }
+  }
+
+  @Test func `all cool-downs end together where the sandbox says so`() throws {
+    let cache = cache()
+    let other = cache.add(scope: "t")
+    var id = try begun(cache.request(0, now: Self.start))
+    _ = cache.finished(id, .failure(.refused(status: 401, code: nil)), waiters: 1, now: Self.start, unit: 0)
+    id = try begun(cache.request(other, now: Self.start))
+    _ = cache.finished(id, .failure(.rateLimited(retryAfter: nil)), waiters: 1, now: Self.start, unit: 0)
+    guard case .fail(.coolingDown) = cache.request(0, now: Self.start) else { throw NeverHappened() }
+    cache.endCoolDowns()
+    _ = try begun(cache.request(0, now: Self.start))
+    _ = try begun(cache.request(other, now: Self.start))
   }
 
   @Test func `a changed credential ends its cool-down, and a changed policy keeps what it is told to keep`()

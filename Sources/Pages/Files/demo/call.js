@@ -5,33 +5,37 @@ function callBody() {
   return body;
 }
 
-// The last request. A phone repeats it with the same key after a lost response.
+// The last tap: its body and its key. A phone repeats both after a lost response.
 let last = null;
 
-function call(validateOnly) {
-  if (!$("call").reportValidity()) return;
-  if (validateOnly) return send({ body: JSON.stringify(callBody()) }, "?validate");
-  last = { body: JSON.stringify(callBody()), key: newKey() };
-  send(last, "");
+function call(place) {
+  last = { body: callBody(), key: newKey() };
+  watchPhone(last.body.contact_phone_number);
+  $("repeat").disabled = $("again").disabled = false;
+  send(last, place);
 }
 
-const send = (request, query) => attempt("call-status", async () => {
-  const headers = { "Content-Type": "application/json" };
-  if (request.key) headers["Idempotency-Key"] = request.key;
-  const answer = await fetch("/calls/callback" + query, {
-    method: "POST", headers, body: request.body, cache: "no-store",
-  });
-  const text = await answer.text();
-  showAnswer("call-answer", text);
-  $("repeat").hidden = last === null;
-  await showRecord(answer.headers.get("Location") ?? namedRecord(answer, text));
-  if (!answer.ok) return [problem(answer.status, text), false];
-  return [`${answer.status}: ${query ? "valid" : "accepted"}`, true];
+const send = (tap, place) => attempt(place, async () => {
+  const answer = await ask("POST", "/calls/callback", tap.body, { "Idempotency-Key": tap.key });
+  return showCalled(answer);
 });
 
+const validate = () => attempt("call-status", async () => {
+  const answer = await ask("POST", "/calls/callback?validate", callBody());
+  showCalled(answer);
+  return answer.ok ? [`${answer.status}: valid, nobody is called`, true] : [problem(answer.status, answer.text), false];
+});
+
+async function showCalled(answer) {
+  showAnswer("call-answer", answer.text);
+  $("phone").setAttribute("aria-invalid", String(answer.status === 422 && answer.text.includes("contact_phone_number")));
+  await showRecord(answer.location ?? namedRecord(answer));
+  return answer.ok ? [`${answer.status}: accepted`, true] : [problem(answer.status, answer.text), false];
+}
+
 // An error names its record, and "duplicate" that of the first call.
-function namedRecord(answer, text) {
-  if (answer.ok) return null;
+function namedRecord({ ok, text }) {
+  if (ok) return null;
   try {
     const { id } = JSON.parse(text);
     return id ? `/callbacks/${id}` : null;
@@ -47,7 +51,8 @@ async function showRecord(path) {
   $("call-record").textContent = `GET ${path}: ${record.status}${reason}`;
 }
 
-$("validate").addEventListener("click", () => call(true));
-$("repeat").addEventListener("click", () => send(last, ""));
-$("call").addEventListener("submit", (event) => { event.preventDefault(); call(false); });
+$("validate").addEventListener("click", validate);
+$("repeat").addEventListener("click", () => send(last, "twice-status"));
+$("again").addEventListener("click", () => call("twice-status"));
+$("call").addEventListener("submit", (event) => { event.preventDefault(); call("call-status"); });
 $("call").addEventListener("input", showCommands);

@@ -1,11 +1,19 @@
 // What this phone booked, and the id of the notice that it shows.
 let dialogCall = null;
 let question = null;
+// The phone that the card was last shown for.
+let shownFor = null;
 
 function showDialogPhone() {
-  $("dialog-phone").textContent = `Enrolled: ${phone.values.client_app}. Register its device under "Token by push", then book.`;
-  $("book-call").disabled = false;
-  dialogCall = question = null;
+  $("book-call").disabled = phone === null;
+  if (!phone) $("dialog-phone").textContent = "Enrol a phone and register its device first.";
+  else {
+    $("dialog-phone").replaceChildren(
+      "Enrolled: ", stranger(phone.values.client_app), ". ",
+      phone.isRegistered ? "Book a call." : "Register its device under “Token by push”, then book.");
+  }
+  if (shownFor !== phone) dialogCall = question = null;
+  shownFor = phone;
   showCall();
 }
 
@@ -16,7 +24,6 @@ function showCall() {
 }
 
 const bookCall = () => attempt("dialog-status", async () => {
-  if (!$("dialog-number").reportValidity()) return ["Write a number such as +14155550130.", false];
   const at = instant(new Date(gatewayTime() + 600 * 1000));
   const body = { contact_phone_number: $("dialog-number").value.trim(), at };
   const answer = await askAsPhone("POST", "/calls/callback", body, credential());
@@ -33,7 +40,7 @@ const jumpTo = (time, words) => attempt("dialog-status", async () => {
   if (way <= 0) return ["It is time now.", true];
   const answer = await ask(
     "POST", "/_sandbox/clock", { offset_seconds: clocks.gateway_offset_seconds + way, everything: true });
-  return answer.ok ? [`200: two seconds before ${words}`, true] : [problem(answer.status, answer.text), false];
+  return answer.ok ? [`200: two seconds before ${words}; wait for it`, true] : [problem(answer.status, answer.text), false];
 });
 
 // The newest notice that asks this phone.
@@ -64,17 +71,16 @@ async function openDialog(path) {
 function showScreen(...parts) {
   $("dialog-screen").replaceChildren(...parts.map((part) => {
     if (typeof part !== "string") return part;
-    const line = document.createElement("p");
-    line.textContent = part;
-    return line;
+    const words = make("p");
+    words.append(stranger(part));
+    return words;
   }));
 }
 
 function showDocument(dialog) {
   if (dialog._action === "DialNumber") return showScreen(`Call ${dialog._tel_url.slice(4)}. Code: ${dialog._access_code}`);
   if (dialog._action !== "DisplayMenu") return showScreen(dialog._text);
-  const row = document.createElement("p");
-  row.className = "row";
+  const row = make("p", null, "row");
   for (const group of dialog._content) {
     for (const item of group._group_content) {
       // Links begin with the external URL. This page uses its own.

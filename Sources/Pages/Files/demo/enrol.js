@@ -1,4 +1,4 @@
-// What the app keeps on its phone. The page keeps it in memory only.
+// What the app keeps on its phone. This tab keeps it over a reload.
 let phone = null;
 
 function newUUID() {
@@ -58,17 +58,33 @@ function delivered(answer) {
     reach(0);
     return say("enrol-status", problem(answer.status, answer.text), false);
   }
-  const document = JSON.parse(answer.text);
-  phone.secret = document.client_secret;
+  const content = JSON.parse(answer.text);
+  phone.secret = content.client_secret;
+  installed(content, "200: installed");
+}
+
+function installed(content, words) {
   facts("phone-facts", { ...phone.values, client_secret: phone.secret.slice(0, 4) + "…, stored on the phone" });
-  showCode(document);
+  showCode(content);
   say("phone-status", "");
   say("verify-status", "");
-  say("enrol-status", "200: installed", true);
+  say("enrol-status", words, true);
   reach(2);
+  showPhone();
+}
+
+// What needs a phone shows the one there is.
+function showPhone() {
   showPushPhone();
   showDialogPhone();
   showTicketPhone();
+}
+
+function forgetPhone(words) {
+  phone = null;
+  reach(0);
+  say("enrol-status", words ?? "", words ? true : undefined);
+  showPhone();
 }
 
 const approve = () => attempt("approve-status", async () => {
@@ -105,7 +121,11 @@ const fetchPhoneToken = () => attempt("phone-status", async () => {
 
 const revoke = () => attempt("phone-status", async () => {
   const answer = await askAsPhone("DELETE", "/installations/self", undefined, credential());
-  return answer.status === 204 ? ["204: revoked. Its secret now gets 401.", true] : [problem(answer.status, answer.text), false];
+  if (answer.status !== 204) return [problem(answer.status, answer.text), false];
+  const secret = credential();
+  const after = await askAsPhone("GET", "/access", undefined, secret);
+  forgetPhone(`204: revoked. Its secret now gets ${after.status}.`);
+  return ["", undefined];
 });
 
 const verify = () => attempt("verify-status", async () => {

@@ -12,35 +12,76 @@ const faults = [
   ["Empty 202", { endpoint: "callback", status: 202, body: "" }],
 ];
 
-const post = (fault, place = "fault-status") => attempt(place, async () => {
-  const answer = await fetch("/_sandbox/faults", {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(fault),
-  });
-  return answer.ok
-    ? ["waiting for the next request", true] : [problem(answer.status, await answer.text()), false];
+async function setFault(fault) {
+  const answer = await ask("POST", "/_sandbox/faults", fault);
+  if (!answer.ok) throw new Error(answer.text);
+}
+
+// Sets a fault of another card's request.
+const post = (fault, place) => attempt(place, async () => {
+  await setFault(fault);
+  return ["waiting for the next request", true];
 });
 
+// Sets a fault, and sends the request that meets it. A cached token would need no request to Talkdesk ID.
+const breakToken = (fault) => attempt("fault-status", async () => {
+  await ask("DELETE", "/_sandbox/token");
+  await setFault(fault);
+  const answer = await ask("GET", "/access");
+  showAnswer("fault-answer", answer.ok ? "" : answer.text);
+  if (!answer.ok) return [problem(answer.status, answer.text), false];
+  showToken(answer.text);
+  return ["GET /access: 200, a token all the same", true];
+});
+
+// Each with a number of its own, which no earlier callback makes a duplicate.
+let broken = 0;
+const breakCallback = (fault) => attempt("fault-status", async () => {
+  await setFault(fault);
+  broken = (broken + 1) % 100;
+  return callNumber(`+1415555${7000 + Math.floor(Math.random() * 29) * 100 + broken}`);
+});
+
+async function callNumber(number) {
+  watchPhone(number);
+  const body = { ...callBody(), contact_phone_number: number };
+  const answer = await ask("POST", "/calls/callback", body, { "Idempotency-Key": newKey() });
+  showAnswer("fault-answer", answer.text);
+  return answer.ok ? [`${answer.status}: accepted all the same`, true] : [problem(answer.status, answer.text), false];
+}
+
 const forgetToken = () => attempt("fault-status", async () => {
-  const answer = await fetch("/_sandbox/token", { method: "DELETE" });
-  return answer.ok ? ["token forgotten", true] : [problem(answer.status, await answer.text()), false];
+  const answer = await ask("DELETE", "/_sandbox/token");
+  return answer.ok ? ["token forgotten", true] : [problem(answer.status, answer.text), false];
 });
 
 const clearFaults = () => attempt("fault-status", async () => {
-  const answer = await fetch("/_sandbox/faults", { method: "DELETE" });
-  return answer.ok ? ["forgotten", true] : [problem(answer.status, await answer.text()), false];
+  const answer = await ask("DELETE", "/_sandbox/faults");
+  return answer.ok ? ["forgotten", true] : [problem(answer.status, answer.text), false];
 });
 
+// A fault in words.
+function faultText({ endpoint, times, status, retry_after: wait, delay_ms: delay, drop, expires_in: life, body }) {
+  const words = [
+    status && `status ${status}`, wait !== undefined && `Retry-After ${wait}`, delay && `${delay / 1000} s late`,
+    { before: "no response", during: "closes in the middle", after: "acts, then no response" }[drop],
+    life !== undefined && `lives ${life} s`, body !== undefined && `body ${JSON.stringify(body)}`,
+  ];
+  return `${endpoint}: ${words.filter(Boolean).join(", ")}${times > 1 ? `, ${times} times` : ""}`;
+}
+
 function showWaiting(faults) {
-  $("waiting").replaceChildren(...faults.slice(0, 20).map((fault) => {
-    const item = document.createElement("li");
-    item.textContent = JSON.stringify(fault);
-    return item;
-  }));
+  $("unmet").hidden = faults.length === 0;
+  lines("waiting", faults.slice(0, 20).map(faultText), (words) => [words]);
 }
 
 for (const [label, fault] of faults) {
-  const button = smallButton(label, () => post(fault));
-  (fault.endpoint === "token" ? $("token-faults") : $("callback-faults")).append(button);
+  const isToken = fault.endpoint === "token";
+  (isToken ? $("token-faults") : $("callback-faults")).append(
+    smallButton(label, () => (isToken ? breakToken : breakCallback)(fault)));
+}
+for (const button of document.querySelectorAll("[data-number]")) {
+  button.addEventListener("click", () => attempt("fault-status", () => callNumber(button.dataset.number)));
 }
 $("forget-token").addEventListener("click", forgetToken);
 $("clear-faults").addEventListener("click", clearFaults);

@@ -1,11 +1,11 @@
 // What this page booked, by id. Only callers with a subject of their own may list theirs, so the page keeps the ids.
 const booked = new Map();
-// The appointment that gets the next chosen time.
+// The appointment that gets the next chosen time, and the time that was chosen last.
 let moving = null;
+let chosen = null;
 
 const instant = (date) => date.toISOString().replace(/\.[0-9]+/, "");
-const hour = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-const moment = (time) => new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+const hour = (time) => new Date(time).toLocaleTimeString([], { timeStyle: "short" });
 const laterBody = (at) => ({ contact_phone_number: $("later-phone").value.trim(), at });
 const isOpen = (record) => record.status === "scheduled" || record.status === "pending";
 
@@ -23,6 +23,7 @@ function today() {
 }
 
 async function showTimes() {
+  if (!$("day").value) return ["Choose a day.", false];
   const [year, month, day] = $("day").value.split("-").map(Number);
   const [from, to] = [day, day + 1].map((day) => instant(new Date(year, month - 1, day)));
   const answer = await ask("GET", `/availability?from=${from}&to=${to}`);
@@ -68,11 +69,13 @@ function moveFocus(event) {
 }
 
 function choose(at) {
-  if (!$("later").reportValidity()) return;
+  chosen = at;
+  showCommands();
   const entry = moving;
   setMoving(null);
   if (entry) return change("PATCH", entry.record, `moved to ${hour(at)}`, { at });
   attempt("later-status", async () => {
+    watchPhone($("later-phone").value.trim());
     const answer = await ask("POST", "/calls/callback", laterBody(at), { "Idempotency-Key": newKey() });
     return follow(answer, `booked for ${hour(at)}`);
   });
@@ -108,6 +111,8 @@ function keep(record) {
   entry.record = record;
   entry.time.textContent = moment(record.at);
   entry.number.textContent = record.contact_phone_number + " ";
+  // The response to a request says no more what became of it.
+  if (!isOpen(record)) $("later-answer").hidden = true;
   const status = record.reason ? `${record.status} (${record.reason})` : record.status;
   if (entry.badge.textContent !== status) entry.badge.textContent = status;
   entry.badge.className = "badge " + ({
@@ -183,12 +188,6 @@ const jump = (record) => attempt("later-status", async () => {
     ? [`200: two seconds before ${hour(record.at)}`, true] : [problem(answer.status, answer.text), false];
 });
 
-const resetClock = () => attempt("later-status", async () => {
-  const answer = await ask("DELETE", "/_sandbox/clock");
-  await showTimesAgain();
-  return answer.ok ? ["204: the clock is right", true] : [problem(answer.status, answer.text), false];
-});
-
 function showClock() {
   // Only when the day changes: a date that is being typed stays.
   if ($("day").min !== today()) {
@@ -199,13 +198,12 @@ function showClock() {
     }
   }
   $("moved-clock").hidden = ahead === 0;
-  if (ahead !== 0) say("sandbox-clock", new Date(gatewayTime()).toLocaleString());
+  if (ahead !== 0) put("sandbox-clock", moment(gatewayTime()));
 }
 
 $("later").addEventListener("submit", (event) => { event.preventDefault(); attempt("later-status", showTimes); });
 $("later").addEventListener("input", showCommands);
 $("day").addEventListener("input", hideTimes);
 $("times").addEventListener("keydown", moveFocus);
-$("reset-clock").addEventListener("click", resetClock);
 setInterval(showClock, 1000);
 showClock();

@@ -11,10 +11,16 @@ const pushFaults = [
 ];
 
 function showPushPhone() {
-  $("push-phone").textContent = phone.query === "?app=example-app-push"
-    ? `Enrolled: ${phone.values.client_app}. Its device ends in ${phone.device.slice(-4)}. Register it, then ask.`
-    : "This phone gets its tokens in the response. Register its device for other notices, or enrol one with tokens by push.";
-  $("register-device").disabled = $("ask-push").disabled = false;
+  $("register-device").disabled = $("ask-push").disabled = phone === null;
+  if (!phone) $("push-phone").textContent = "Enrol a phone with tokens by push first.";
+  else if (phone.query !== "?app=example-app-push") {
+    $("push-phone").textContent =
+      "This phone gets its tokens in the response. Register its device for other notices, or enrol one with tokens by push.";
+  } else {
+    $("push-phone").replaceChildren(
+      "Enrolled: ", stranger(phone.values.client_app), `. Its device ends in ${phone.device.slice(-4)}. `,
+      phone.isRegistered ? "Ask for a token." : "Register it, then ask.");
+  }
   say("push-status", "");
   say("claim-status", "");
 }
@@ -22,8 +28,11 @@ function showPushPhone() {
 const registerDevice = () => attempt("push-status", async () => {
   const device = { platform: $("push-platform").value, token: phone.device };
   const answer = await askAsPhone("PUT", "/installations/self/push", device, credential());
-  return answer.status === 204
-    ? [`204: registered with ${device.platform}`, true] : [problem(answer.status, answer.text), false];
+  if (answer.status !== 204) return [problem(answer.status, answer.text), false];
+  phone.isRegistered = true;
+  showPushPhone();
+  showDialogPhone();
+  return [`204: registered with ${device.platform}`, true];
 });
 
 const askPush = () => attempt("push-status", async () => {
@@ -43,29 +52,14 @@ function claimOf({ outcome, message, device }) {
 }
 
 function showNotices(notices) {
-  const shown = JSON.stringify([notices.slice(0, 8), phone?.device]);
-  // The buttons stay while nothing changes, so that they keep the focus.
-  if ($("notices").dataset.shown === shown) return;
-  $("notices").dataset.shown = shown;
-  $("notices").replaceChildren(...notices.slice(0, 8).map((notice) => {
-    const item = document.createElement("li");
-    const words = [clock(notice.at), notice.provider, notice.device, notice.error ?? notice.message];
-    const line = document.createElement("span");
-    line.textContent = words.filter(Boolean).join(" ") + " ";
-    item.append(line, badge(notice.status));
-    const id = claimOf(notice);
-    if (id) {
-      const button = smallButton("Claim the token", () => claim(id));
-      button.setAttribute("aria-label", `Claim the token of ${clock(notice.at)}`);
-      item.append(" ", button);
-    }
-    return item;
-  }));
-  if (notices.length > 0) return;
-  const item = document.createElement("li");
-  item.textContent = "none yet";
-  item.className = "empty";
-  $("notices").append(item);
+  const shown = notices.slice(0, mostSeen).map((notice) => ({ ...notice, claim: claimOf(notice) }));
+  lines("notices", shown, ({ at, provider, device, error, message, status, claim: id }) => {
+    const parts = [timeOf(at), provider, device, stranger(error ?? message), badge(status)];
+    if (!id) return parts;
+    const button = smallButton("Claim the token", () => claim(id));
+    button.setAttribute("aria-label", `Claim the token of ${clock(at)}`);
+    return [...parts, button];
+  });
 }
 
 const claim = (id) => attempt("claim-status", async () => {

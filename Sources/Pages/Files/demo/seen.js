@@ -1,55 +1,68 @@
-function rows(id, entries, cells) {
-  if (entries.length === 0) return $(id).replaceChildren(nothing(id));
-  $(id).replaceChildren(...entries.slice(-8).reverse().map((entry) => {
-    const row = document.createElement("tr");
-    for (const text of cells(entry)) {
-      const cell = document.createElement("td");
-      cell.append(text ?? "");
-      row.append(cell);
-    }
-    return row;
-  }));
-}
+// How many lines of a journal the page shows.
+const mostSeen = 8;
 
 // The status of a response. It is missing where Talkdesk dropped the connection.
 function badge(status) {
-  const element = document.createElement("span");
-  element.textContent = status ?? "none";
-  element.className = "badge " + (status >= 200 && status < 300 ? "good" : "bad");
-  return element;
+  return make("span", status ?? "none", "badge " + (status >= 200 && status < 300 ? "good" : "bad"));
 }
 
-// The row of an empty table.
-function nothing(id) {
-  const row = document.createElement("tr");
-  const cell = document.createElement("td");
-  cell.colSpan = $(id).parentElement.tHead.rows[0].cells.length;
-  cell.textContent = "none yet";
-  cell.className = "empty";
-  row.append(cell);
-  return row;
+// The number that the phone on the page has, and how often it rang.
+let watched = $("phone").value;
+let rings = null;
+
+function watchPhone(number) {
+  watched = number;
+  showHandset();
 }
 
-function showRings(rings) {
+const rang = (count) => (count === 1 ? "rang once" : `rang ${count} times`);
+
+function showHandset() {
+  const count = rings?.[watched] ?? 0;
+  put("handset-number", watched);
+  put("handset-state", count > 0 ? rang(count) : "has not rung");
+  const frame = $("handset").parentElement;
+  frame.classList.toggle("rang", count > 0);
+}
+
+function ring(number) {
+  watched = number;
+  const frame = $("handset").parentElement;
+  frame.classList.remove("ringing");
+  // Read, so that the browser begins the animation again.
+  void frame.offsetWidth;
+  frame.classList.add("ringing");
+}
+
+function showRings(next) {
+  const newest = Object.entries(next).find(([number, count]) => count > (rings?.[number] ?? 0));
+  if (rings && newest) ring(newest[0]);
+  rings = next;
+  showHandset();
   const entries = Object.entries(rings);
-  $("rings").replaceChildren(...(entries.length ? entries : [["none yet", 0]]).map(([number, count]) => {
-    const item = document.createElement("li");
-    item.textContent = count === 0 ? number : `${number} rang ${count === 1 ? "once" : count + " times"}`;
-    if (count === 0) item.className = "empty";
-    return item;
-  }));
+  const shown = entries.slice(-5).reverse().map(([number, count]) => `${number} ${rang(count)}`);
+  lines("rings", entries.length > 5 ? [...shown, `and ${entries.length - 5} more`] : shown, (words) => [words]);
 }
 
 const about = (context) => (context?.fields ?? []).map((field) => `${field.name}: ${field.value}`).join(", ");
+const ends = { dropped_before: "closed unread", dropped_during: "closed in the middle", dropped_after: "rang, then closed", fault: "as the fault says" };
+
+// The newest entries of a journal, the newest first, and how many there are.
+function journal(id, entries, render) {
+  const shown = entries.slice(-mostSeen).reverse();
+  const more = entries.length - shown.length;
+  lines(id, more > 0 ? [...shown, { more }] : shown, (entry) => (entry.more ? [`and ${entry.more} before`] : render(entry)));
+}
 
 function showSeen(exchanges, callbacks) {
-  rows("exchanges", exchanges.exchanges, (e) => [
-    clock(e.time), badge(e.status), e.error ? `${e.outcome} (${e.error})` : e.outcome,
-    e.granted_scope ?? e.scope, e.token_jti?.slice(0, 8),
+  journal("exchanges", exchanges.exchanges, (entry) => [
+    timeOf(entry.time), badge(entry.status), ends[entry.outcome] ?? entry.outcome, entry.error,
+    make("span", entry.granted_scope ?? entry.scope, "soft"),
   ]);
   showRings(callbacks.rings);
   const calls = [...callbacks.callbacks, ...callbacks.refused].sort((a, b) => (a.time < b.time ? -1 : 1));
-  rows("callbacks", calls, (c) => [
-    clock(c.time), badge(c.status), c.outcome, c.contact_phone_number, about(c.context),
+  journal("callbacks", calls, (entry) => [
+    timeOf(entry.time), badge(entry.status), ends[entry.outcome] ?? entry.outcome, entry.contact_phone_number,
+    stranger(about(entry.context)),
   ]);
 }

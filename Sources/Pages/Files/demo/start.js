@@ -4,4 +4,5 @@ for (const button of document.querySelectorAll("[data-copy]")) {
 setInterval(() => { if (!document.hidden) refresh(); }, 5000);
 showCommands();
 offerOperatorsPage().catch(() => { /* Without a server the page shows nothing of operators. */ });
+restore().catch(() => { /* The server stopped. What the tab keeps stays for the next load. */ });
 refresh();

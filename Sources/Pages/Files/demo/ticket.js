@@ -6,8 +6,9 @@ const ticketFaults = [
 ];
 
 function showTicketPhone() {
-  const isUser = phone.query === "?app=example-chat";
-  $("ticket-phone").textContent = isUser ? `Enrolled: ${phone.values.client_app}.` : "This phone has no chat desk. Enrol one for the chat desk.";
+  const isUser = phone?.query === "?app=example-chat";
+  if (isUser) $("ticket-phone").replaceChildren("Enrolled: ", stranger(phone.values.client_app), ".");
+  else $("ticket-phone").textContent = phone ? "This phone has no chat desk. Enrol one for the chat desk." : "Enrol a phone for the chat desk first.";
   $("open-ticket").disabled = !isUser;
   say("ticket-status", "");
 }
@@ -21,16 +22,9 @@ const openTicket = () => attempt("ticket-status", async () => {
 });
 
 function showTickets(tickets) {
-  $("tickets").replaceChildren(...tickets.slice(0, 8).map((ticket) => {
-    const item = document.createElement("li");
-    item.textContent = [ticket.id, ticket.channelName, ...ticket.messages].join(" · ");
-    return item;
-  }));
-  if (tickets.length > 0) return;
-  const item = document.createElement("li");
-  item.textContent = "none yet";
-  item.className = "empty";
-  $("tickets").append(item);
+  lines("tickets", tickets.slice(0, mostSeen), (ticket) => [
+    make("strong", ticket.id), stranger(ticket.channelName), ...ticket.messages.flatMap((message) => ["·", stranger(message)]),
+  ]);
 }
 
 for (const [label, fault] of ticketFaults) {

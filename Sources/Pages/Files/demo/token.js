@@ -19,7 +19,7 @@ function showToken(token) {
   facts("claims", Object.fromEntries(Object.entries(claims ?? {}).map(([name, value]) => [
     meanings[name] ? `${name} · ${meanings[name]}` : name,
     ["exp", "nbf", "iat"].includes(name)
-      ? `${value} (${new Date(value * 1000).toLocaleTimeString()})`
+      ? `${value} (${clock(value * 1000)})`
       : Array.isArray(value) ? value.join(" ") : String(value),
   ])));
   $("life").max = claims ? Math.max(1, claims.exp - claims.iat) : 1;
@@ -39,17 +39,15 @@ function tick() {
 }
 
 const fetchToken = () => attempt("token-status", async () => {
-  const answer = await fetch("/access", { cache: "no-store" });
-  const text = await answer.text();
-  if (answer.status !== 200) return [problem(answer.status, text), false];
-  showToken(text);
+  const answer = await ask("GET", "/access");
+  if (answer.status !== 200) return [problem(answer.status, answer.text), false];
+  showToken(answer.text);
   return ["200: authorized", true];
 });
 
 const probe = () => attempt("token-status", async () => {
-  const answer = await fetch("/access?probe", { cache: "no-store" });
-  const text = await answer.text();
-  return answer.status === 204 ? ["204: would be authorized", true] : [problem(answer.status, text), false];
+  const answer = await ask("GET", "/access?probe");
+  return answer.status === 204 ? ["204: would be authorized", true] : [problem(answer.status, answer.text), false];
 });
 
 $("fetch-token").addEventListener("click", fetchToken);

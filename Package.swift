@@ -44,7 +44,7 @@ let package = Package(
 
     // Each target imports only targets above it.
     .target(name: "Texts", swiftSettings: memorySafe),
-    .target(name: "HTTP", swiftSettings: memorySafe),
+    .target(name: "HTTP", dependencies: ["Texts"], swiftSettings: memorySafe),
     .target(name: "Platform", dependencies: ["CLinux", "Texts"], swiftSettings: strict),
     .target(name: "JSON", dependencies: ["Texts"], swiftSettings: memorySafe),
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON", "Texts"], swiftSettings: strict),
@@ -65,7 +65,7 @@ let package = Package(
       name: "PostgresStore",
       dependencies: ["DatabaseURL", "Store", "Gate", "JOSE", "Platform", "Sealing", "CLibPQ"],
       swiftSettings: strict),
-    .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: memorySafe),
+    .target(name: "HTTPServer", dependencies: ["HTTP", "Platform", "Texts"], swiftSettings: memorySafe),
     .target(name: "Metrics", dependencies: ["HTTP"], swiftSettings: memorySafe),
     .target(
       name: "TLS", dependencies: ["HTTPServer", "Platform", "COpenSSL"], swiftSettings: strict),
@@ -248,7 +248,9 @@ let package = Package(
         "Upstream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      swiftSettings: memorySafe),
+      swiftSettings: memorySafe,
+      // Swift's linker arguments export every symbol of a static binary, which keeps and names code that nothing calls.
+      linkerSettings: [.unsafeFlags(["-Xlinker", "--no-export-dynamic"], .when(platforms: [.linux]))]),
 
     // Tests.
     .target(
@@ -265,7 +267,7 @@ let package = Package(
     .testTarget(name: "HTTPTests", dependencies: ["HTTP", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "PagesTests", dependencies: ["Pages"], swiftSettings: strict),
-    .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: strict),
+    .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport", "Texts"], swiftSettings: strict),
     .testTarget(name: "DocumentsTests", dependencies: ["Documents", "JSON"], swiftSettings: strict),
     .testTarget(
       name: "GateTests", dependencies: ["Gate", "Documents", "Platform", "TestSupport"],
@@ -289,7 +291,7 @@ let package = Package(
     .testTarget(
       name: "AppointmentsTests",
       dependencies: [
-        "Appointments", "Callers", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "Platform",
+        "API", "Appointments", "Callers", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "Platform",
         "Records", "Sealing", "Store",
       ],
       swiftSettings: strict),
@@ -344,7 +346,9 @@ let package = Package(
       path: "Tests/DeliverySupport", swiftSettings: strict),
     .testTarget(
       name: "RecordsTests",
-      dependencies: ["Gate", "HTTP", "HTTPServer", "JSON", "Metrics", "Platform", "Records", "TestSupport"],
+      dependencies: [
+        "API", "Gate", "HTTP", "HTTPServer", "JSON", "Metrics", "Platform", "Records", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "CallersTests",

@@ -21,7 +21,7 @@ let package = Package(
       name: "CSQLite", linkerSettings: [.linkedLibrary(":libsqlite3.so.0", .when(platforms: [.linux]))]),
     .target(name: "CLinux"),
     .target(name: "CPages"),
-    .target(name: "HTTP", swiftSettings: strict),
+    .target(name: "HTTP", dependencies: ["Texts"], swiftSettings: strict),
     .target(name: "Metrics", dependencies: ["HTTP"], swiftSettings: strict),
     .target(name: "Platform", dependencies: ["CLinux", "Texts"], swiftSettings: strict),
     .target(name: "Texts", swiftSettings: strict),
@@ -43,7 +43,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "Pages", dependencies: ["CPages", "HTTP", "JOSE"], exclude: ["Files"], swiftSettings: strict),
-    .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: strict),
+    .target(name: "HTTPServer", dependencies: ["HTTP", "Platform", "Texts"], swiftSettings: strict),
     .target(
       name: "API",
       dependencies: [

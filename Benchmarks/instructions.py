@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Counts the instructions of one cached GET /access by valgrind's callgrind. Run it through script/bench --instructions.
+"""Counts the instructions of one cached GET /access by valgrind's callgrind. Run it through script/bench --instructions. Without
+--check it also counts those of a callback, and those of nginx, which returns a fixed response and logs JSON.
 
 Each kind of request has two runs of a fresh server, with few requests and with many, from 64 connections. What the second takes more,
 divided by the number of requests more, is the figure: the start and the first exchange of a token are in both. Counts do not depend on
@@ -8,6 +9,7 @@ the machine's load. They depend on its libraries and on the processor's features
 import argparse
 import concurrent.futures
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -16,12 +18,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from harness import client, credentials, servers  # noqa: E402
+from harness import callbacks, client, credentials, nginx, servers  # noqa: E402
 from harness.errors import Unmeasured  # noqa: E402
 
 CONNECTIONS = 64
@@ -34,15 +37,15 @@ servers.START_LIMIT = 120.0
 LIMITS = Path(__file__).resolve().parent / "instructions.json"
 
 
-class Counted(servers.Callgate):
-    """The server under callgrind."""
-
-    def __init__(self, scratch: Path, binary: Path, settings: Path) -> None:
-        super().__init__(scratch, binary, settings=settings)
-        self.counts = scratch / "counts"
+class Counting(servers.Server):
+    """A server under callgrind."""
 
     def command(self) -> list[str]:
         return ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={self.counts}", *super().command()]
+
+    @property
+    def counts(self) -> Path:
+        return self.scratch / "counts"
 
     def total(self) -> int:
         """All instructions, once the server has ended."""
@@ -56,23 +59,66 @@ class Counted(servers.Callgate):
         return int(found[1])
 
 
-def run(binary: Path, settings: dict[str, object], request: bytes, rounds: int, parent: Path) -> int:
-    scratch = Path(tempfile.mkdtemp(dir=parent))
-    path = scratch / "callgate.yaml"
-    # JSON is YAML.
-    path.write_text(json.dumps(settings))
-    with Counted(scratch, binary, path) as server, contextlib.ExitStack() as stack:
+class Counted(Counting, servers.Callgate):
+    """The server with the sandbox, which gives it its token."""
+
+
+class CountedCaller(Counting, callbacks.Caller):
+    """The server without the sandbox, with nginx as the Callback API."""
+
+
+class CountedNginx(Counting, nginx.Nginx):
+    """nginx in one process, with `$request_id` in its answer and its log, or without."""
+
+    def __init__(self, scratch: Path, has_id: bool) -> None:
+        super().__init__(scratch, nginx.Likeness.default())
+        self.has_id = has_id
+
+    def configuration(self) -> str:
+        text = super().configuration().replace("daemon off;", "daemon off; master_process off;")
+        if self.has_id:
+            return text
+        return text.replace("      add_header X-Request-Id $request_id;\n", "").replace('"request_id":"$request_id",', "")
+
+
+def run(server: Counting, requests: Iterator[bytes], rounds: int) -> int:
+    with server, contextlib.ExitStack() as stack:
         connections = [stack.enter_context(client.connect(server.port, timeout=60)) for _ in range(CONNECTIONS)]
         for _ in range(rounds):
             for connection in connections:
-                connection.sendall(request)
+                connection.sendall(next(requests))
             for connection in connections:
                 answer = client.read_answer(connection)
-                if answer.status != 200:
+                if answer.status // 100 != 2:
                     raise Unmeasured(f"status {answer.status}: {answer.content[:200]!r}")
         for connection in connections:
             connection.close()
         return server.total()
+
+
+def counted(binary: Path, settings: dict[str, object], request: bytes, rounds: int, parent: Path) -> int:
+    """Requests for the cached token."""
+    scratch = Path(tempfile.mkdtemp(dir=parent))
+    path = scratch / "callgate.yaml"
+    # JSON is YAML.
+    path.write_text(json.dumps(settings))
+    return run(Counted(scratch, binary, settings=path), itertools.repeat(request), rounds)
+
+
+def counted_callbacks(binary: Path, is_saved: bool, rounds: int, parent: Path) -> int:
+    """Callbacks, each for another number."""
+    scratch = Path(tempfile.mkdtemp(dir=parent))
+    contents = ({"contact_phone_number": f"+1415{number}"} for number in itertools.count(2_000_000))
+    requests = (client.request("/calls/callback", "POST", json.dumps(content).encode()) for content in contents)
+    state = str(scratch / "state.sqlite3") if is_saved else "memory"
+    with callbacks.Emulator(scratch, binary) as emulator, callbacks.QuickUpstream(scratch) as upstream:
+        return run(CountedCaller(scratch, binary, emulator.variables, upstream.port, state), requests, rounds)
+
+
+def counted_nginx(has_id: bool, rounds: int, parent: Path) -> int:
+    """The fixed response of nginx."""
+    requests = itertools.repeat(client.request(servers.TARGET))
+    return run(CountedNginx(Path(tempfile.mkdtemp(dir=parent)), has_id), requests, rounds)
 
 
 def kinds(scratch: Path) -> dict[str, tuple[dict[str, object], bytes]]:
@@ -112,23 +158,33 @@ def main() -> int:
         # valgrind does not read this compiler's DWARF.
         binary = parent / "callgate"
         subprocess.run(["strip", "--strip-debug", "-o", str(binary), str(chosen.server)], check=True)
-        table = kinds(parent)
+        counts: dict[str, Callable[[int], int]] = {
+            name: lambda rounds, settings=settings, request=request: counted(binary, settings, request, rounds, parent)
+            for name, (settings, request) in kinds(parent).items()
+        }
+        between = dict.fromkeys(counts, (FEW, MANY))
+        if not chosen.check:
+            for name, is_saved in {"a callback, in memory": False, "a callback, SQLite": True}.items():
+                counts[name] = lambda rounds, is_saved=is_saved: counted_callbacks(binary, is_saved, rounds, parent)
+                between[name] = (2, 6)
+            for name, has_id in {"nginx": True, "nginx without $request_id": False}.items():
+                counts[name] = lambda rounds, has_id=has_id: counted_nginx(has_id, rounds, parent)
+                between[name] = (FEW, MANY)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            totals = {
-                (name, rounds): pool.submit(run, binary, settings, request, rounds, parent)
-                for name, (settings, request) in table.items()
-                for rounds in (FEW, MANY)
+            totals = {(name, rounds): pool.submit(count, rounds) for name, count in counts.items() for rounds in between[name]}
+            figures = {
+                name: (totals[name, many].result() - totals[name, few].result()) / ((many - few) * CONNECTIONS)
+                for name, (few, many) in between.items()
             }
-            figures = {name: (totals[name, MANY].result() - totals[name, FEW].result()) / ((MANY - FEW) * CONNECTIONS) for name in table}
     except (Unmeasured, OSError) as error:
         print(f"instructions could not be counted: {error}", file=sys.stderr)
         return 1
     finally:
         shutil.rmtree(parent, ignore_errors=True)
-    print("| a cached `GET /access` | instructions | limit |\n| --- | --- | --- |")
+    print("| request | instructions | limit |\n| --- | --- | --- |")
     for name, figure in figures.items():
-        print(f"| {name} | {round(figure, -2):,.0f} | {limits[name]:,} |")
-    beyond = [name for name, figure in figures.items() if figure > limits[name] * TOLERANCE]
+        print(f"| {name} | {round(figure, -2):,.0f} | {f'{limits[name]:,}' if name in limits else '–'} |")
+    beyond = [name for name, limit in limits.items() if figures[name] > limit * TOLERANCE]
     if chosen.check and beyond:
         print(f"more instructions than the limit of Benchmarks/instructions.json + {TOLERANCE - 1:.0%}: {', '.join(beyond)}", file=sys.stderr)
         return 1

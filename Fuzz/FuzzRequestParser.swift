@@ -1,4 +1,4 @@
-// modules: HTTP
+// modules: Texts HTTP
 // The request parser against any octets, cut anywhere: it must not trap, and cutting must not change what it makes of them.
 //
 // script/fuzz compiles this together with the module's own sources into one module, with libFuzzer and AddressSanitizer.

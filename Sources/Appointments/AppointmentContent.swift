@@ -1,5 +1,6 @@
 // The content of an appointment in the store: everything that its call needs, sealed and tied to its record.
 
+package import API
 package import Callers
 import Deciding
 package import Gate

@@ -1,13 +1,12 @@
 // The identity behind a request after authentication: the caller, its user and the claims of its token.
 
+package import API
 package import Gate
 package import Installations
-package import Records
 package import Store
-package import Texts
 
-/// An authenticated caller.
-package struct Caller: Hashable, Sendable {
+/// An authenticated caller. A class, because every request passes it on several times.
+package final class Caller: Sendable {
   /// The id of requests without credentials, where those are served.
   package static let anonymousID = "anonymous"
   /// The id of every installation.
@@ -20,24 +19,24 @@ package struct Caller: Hashable, Sendable {
   package enum Proof: Hashable, Sendable { case none, basic, key, jwt, installation }
 
   /// The id of the configured caller, or `anonymous`.
-  @Exact package private(set) var id: String
+  package let id: String
   /// The subject of the caller's JWT; otherwise the caller's id.
-  @Exact package private(set) var subject: String
+  package let subject: String
   /// The claims of a JWT, or the description of an installation by its app; empty for other callers.
   package let claims: [FactMember]
   /// How the caller proved its identity.
   package let proof: Proof
   /// The installation, of callers that are one.
   package let installation: KnownInstallation?
-  /// The subject for logs. Some identity providers name people by their telephone number.
-  @Exact private(set) var loggedSubject: String
+  /// The caller as an audit line names it. Some identity providers name people by their telephone number.
+  package let audited: AuditedCaller
 
   /// Only the authenticators of this module make a caller.
   init(authenticated id: String, by proof: Proof = .basic, subject: String? = nil, claims: [FactMember] = [])
   {
     self.id = id
     self.subject = subject ?? id
-    loggedSubject = subject?.hidingPhoneNumbers ?? id
+    audited = AuditedCaller(id: id, subject: subject?.hidingPhoneNumbers ?? id)
     self.claims = claims
     self.proof = proof
     installation = nil
@@ -47,7 +46,7 @@ package struct Caller: Hashable, Sendable {
   init(authenticated installation: KnownInstallation) {
     id = Self.installationID
     subject = installation.subject
-    loggedSubject = installation.loggedSubject
+    audited = installation.audited
     claims = installation.claims
     proof = .installation
     self.installation = installation
@@ -69,11 +68,6 @@ package struct Caller: Hashable, Sendable {
 
   /// An installation as an audit line names it.
   package static func audited(_ installation: Installation) -> AuditedCaller {
-    Caller(authenticated: KnownInstallation(installation)).audited
-  }
-
-  /// The caller as an audit line names it.
-  package var audited: AuditedCaller {
-    AuditedCaller(id: id, subject: loggedSubject, installation: installation?.clientID)
+    KnownInstallation(installation).audited
   }
 }

@@ -1,3 +1,7 @@
+// Parses the head of a request.
+
+import Texts
+
 /// Parses the head of a request, line by line as the lines become whole (RFC 9112 §3 and §5).
 ///
 /// It always looks at the head from its first octet, and remembers how far it has looked. Every verdict falls at a fixed
@@ -50,6 +54,15 @@ struct HeadParser: Sendable {
     let end = head.count
     var i = scanned
     while i < end {
+      // Eight at once as far as none of them is a control.
+      if i <= end - 8 {
+        let controls = OctetWord(head, at: i).controls
+        if controls == 0 {
+          i += 8
+          continue
+        }
+        i += OctetWord.offset(of: controls)
+      }
       let octet = head[i]
       // Fast path: every octet that is allowed inside a line.
       if octet >= 0x20 && octet != 0x7F || octet == 0x09 {

@@ -1,7 +1,7 @@
 /// Field lines serialised once, to be put on many answers.
 public struct PreparedFields: Sendable {
   /// All lines, each ended.
-  let lines: [UInt8]
+  public let lines: [UInt8]
 
   /// Serialises fields; nil where one must not be written, by the rules of `PreparedResponse`.
   public init?(_ fields: Fields) {
@@ -9,7 +9,4 @@ public struct PreparedFields: Sendable {
     guard PreparedResponse.append(fields, to: &lines) else { return nil }
     self.lines = lines
   }
-
-  /// Appends the lines.
-  @inline(__always) public func appendLines(to output: inout [UInt8]) { output.append(contentsOf: lines) }
 }

@@ -1,8 +1,9 @@
 /// A response serialised once and sent many times: everything but `Date`, `X-Request-Id` and `Connection` is
 /// ready.
 public struct PreparedResponse: Sendable {
-  /// Status line, `Content-Length` and all fields, each line ended.
-  private let lines: [UInt8]
+  /// Status line, `Content-Length` and all fields, each line ended. `Date`, `X-Request-Id`, `Connection`, the empty line and the
+  /// content are to follow.
+  public let lines: [UInt8]
   /// The content.
   public let content: [UInt8]
   /// The status.
@@ -55,10 +56,6 @@ public struct PreparedResponse: Sendable {
     closesConnection = other.closesConnection
     isShared = content == nil && other.isShared
   }
-
-  /// Appends the status line and all field lines but the server's own. `Date`, `X-Request-Id`, `Connection`, the empty
-  /// line and the content are to follow.
-  @inline(__always) public func appendLines(to output: inout [UInt8]) { output.append(contentsOf: lines) }
 
   /// Appends the status line and the fields; false, with the output in any state, when the response must not be
   /// written.

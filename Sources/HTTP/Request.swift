@@ -1,3 +1,7 @@
+// A received request: its head, its content, and how to look at them.
+
+import Texts
+
 /// One received request: its head as it stood on the wire, ranges into it, and its content.
 ///
 /// A value of arrays and ranges, so that a server can parse into the same storage again and again without allocating,
@@ -90,14 +94,12 @@ extension Request {
 
   /// Whether the octets of a range of `head` equal a text, octet by octet.
   public func equals(_ range: Range<Int>, _ text: String) -> Bool {
-    let octets = text.utf8
-    guard octets.count == range.count else { return false }
-    var i = range.lowerBound
-    for octet in octets {
-      guard head[i] == octet else { return false }
-      i += 1
+    guard text.utf8.count == range.count else { return false }
+    let octets = head.span.extracting(range)
+    let isSame = unsafe text.utf8.withContiguousStorageIfAvailable {
+      unsafe octets.hasSameOctets(as: $0.span)
     }
-    return true
+    return isSame ?? head[range].elementsEqual(text.utf8)
   }
 
   private func matches(_ line: FieldLine, _ name: FieldName) -> Bool {

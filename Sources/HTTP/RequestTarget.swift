@@ -1,5 +1,7 @@
 // Gives handlers the path, segments and query items of a request.
 
+import Texts
+
 /// The parts of the request target for handlers: paths, segments and query items.
 extension Request {
   /// The value of a name in a query.
@@ -15,6 +17,12 @@ extension Request {
   /// Whether the path is exactly this text, octet by octet: no decoding, so `/%61ccess` is not `/access`.
   public func pathIs(_ text: String) -> Bool { equals(path, text) }
 
+  /// Whether the path begins with this text, octet by octet.
+  public func pathStarts(with text: String) -> Bool {
+    let count = text.utf8.count
+    return path.count >= count && equals(path.lowerBound..<path.lowerBound + count, text)
+  }
+
   /// The path's segments as ranges of `head`; empty ones, from duplicate or trailing slashes, are left out.
   public func pathSegments() -> [Range<Int>] {
     var segments: [Range<Int>] = []
@@ -29,6 +37,11 @@ extension Request {
 
   /// A range of `head` percent-decoded (RFC 3986 §2.1); nil when the result is not UTF-8 or holds a control octet.
   public func percentDecoded(_ range: Range<Int>) -> String? {
+    guard index(of: UInt8(ascii: "%"), in: range) < range.upperBound else {
+      let octets = head.span.extracting(range)
+      guard !octets.hasControl else { return nil }
+      return unsafe octets.withUnsafeBufferPointer { unsafe String(validating: $0, as: UTF8.self) }
+    }
     var octets: [UInt8] = []
     octets.reserveCapacity(range.count)
     var i = range.lowerBound
@@ -55,11 +68,9 @@ extension Request {
     var found = QueryItem.absent
     var start = query.lowerBound
     while start <= query.upperBound {
-      var end = start
-      while end < query.upperBound, head[end] != UInt8(ascii: "&") { end += 1 }
-      var equalsSign = start
-      while equalsSign < end, head[equalsSign] != UInt8(ascii: "=") { equalsSign += 1 }
-      if start < end, percentDecoded(start..<equalsSign) == name {
+      let end = index(of: UInt8(ascii: "&"), in: start..<query.upperBound)
+      let equalsSign = index(of: UInt8(ascii: "="), in: start..<end)
+      if start < end, isName(start..<equalsSign, name) {
         guard case .absent = found else { return .malformed }
         guard let value = percentDecoded(min(equalsSign + 1, end)..<end) else { return .malformed }
         found = .value(value)
@@ -67,6 +78,17 @@ extension Request {
       start = end + 1
     }
     return found
+  }
+
+  /// The index of an octet in a range of `head`; the range's end if it is not there.
+  private func index(of octet: UInt8, in range: Range<Int>) -> Int {
+    head.span.extracting(range).firstIndex(of: octet).map { range.lowerBound + $0 } ?? range.upperBound
+  }
+
+  /// Whether a range of `head` is a name, percent-decoded. Octets without `%` are compared as they are.
+  private func isName(_ range: Range<Int>, _ name: String) -> Bool {
+    guard index(of: UInt8(ascii: "%"), in: range) < range.upperBound else { return equals(range, name) }
+    return percentDecoded(range) == name
   }
 
   /// The names of the query's items, in their order; a name that does not decode as it was sent.

@@ -1,3 +1,7 @@
+// The place of a request in a distributed trace: reads and writes the `traceparent` field.
+
+import Texts
+
 /// Where a request belongs in a distributed trace: the `traceparent` field of W3C Trace Context
 /// (https://www.w3.org/TR/trace-context/).
 ///
@@ -49,32 +53,29 @@ public struct TraceContext: Hashable, Sendable {
 
   /// The value for a field, in version 00.
   public var traceparent: String {
-    var octets = Array("00-".utf8)
-    appendTraceID(to: &octets)
-    octets.append(UInt8(ascii: "-"))
-    Self.append(spanID, to: &octets)
-    octets.append(contentsOf: (isSampled ? "-01" : "-00").utf8)
+    let octets = [UInt8](capacity: Self.length) { output in
+      output.append(literal: "00-")
+      appendTraceID(to: &output)
+      output.append(UInt8(ascii: "-"))
+      output.append(hexadecimal: spanID)
+      output.append(literal: isSampled ? "-01" : "-00")
+    }
     return String(decoding: octets, as: UTF8.self)
   }
 
   /// The trace's id: 32 lower-case hexadecimal digits.
   public var traceID: String {
-    var octets: [UInt8] = []
-    appendTraceID(to: &octets)
+    let octets = [UInt8](capacity: Self.idLength) { appendTraceID(to: &$0) }
     return String(decoding: octets, as: UTF8.self)
   }
 
-  /// Appends the trace's id.
-  public func appendTraceID(to octets: inout [UInt8]) {
-    Self.append(high, to: &octets)
-    Self.append(low, to: &octets)
-  }
+  /// The length of the trace's id.
+  public static let idLength = 32
 
-  private static func append(_ number: UInt64, to octets: inout [UInt8]) {
-    for shift in stride(from: UInt64(60), through: 0, by: -4) {
-      let digit = UInt8(truncatingIfNeeded: number >> shift & 0xF)
-      octets.append(digit < 10 ? 0x30 + digit : 0x57 + digit)
-    }
+  /// Appends the trace's id.
+  public func appendTraceID(to output: inout OutputSpan<UInt8>) {
+    output.append(hexadecimal: high)
+    output.append(hexadecimal: low)
   }
 
   /// Reads groups of lower-case hexadecimal digits: upper case is not allowed (§3.2.2).

@@ -68,7 +68,7 @@ extension Connection {
     guard let filter else { return process(octets) }
     var plain: [UInt8] = []
     swap(&plain, &worker.plain)
-    let state = filter.receive(octets, plain: &plain, wire: &worker.wire)
+    let state = worker.withWire { filter.receive(octets, plain: &plain, wire: &$0) }
     if filter.isEstablished { endHandshake() }
     if !plain.isEmpty {
       if isCounted { process(plain.span) } else { refuse(.overloaded, nil) }
@@ -105,7 +105,7 @@ extension Connection {
       case .incomplete:
         _ = machine.step(.parsed(parser.phase), now: worker.loop.now)
         if parser.expectsContinue {
-          worker.output.append(contentsOf: "HTTP/1.1 100 Continue\r\n\r\n".utf8)
+          worker.withOutput { $0.append(contentsOf: "HTTP/1.1 100 Continue\r\n\r\n".utf8) }
           parser.continueWasSent()
         }
         break parsing
@@ -137,7 +137,7 @@ extension Connection {
   private func handle(_ request: borrowing Request, inputFollows: Bool) {
     let now = worker.loop.now
     _ = machine.step(.request, now: now)
-    let id = RequestID(of: request, or: &worker.ids)
+    let id = RequestID(of: request) ?? RequestID(from: &worker.ids)
     let framing = AnswerFraming(
       method: request.method, clientCloses: request.closesConnection, start: now)
     // A client may send more after `Connection: close`. The server reads it, because the client would

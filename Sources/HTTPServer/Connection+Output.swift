@@ -8,27 +8,23 @@ import Synchronization
 extension Connection {
   func answer(_ response: Response, _ requestID: RequestID, _ framing: AnswerFraming) {
     let closing = response.closesConnection || framing.clientCloses || framing.serverCloses || isDraining
-    guard response.appendLines(to: &worker.output) else {
+    guard worker.withOutput({ response.appendLines(to: &$0) }) else {
       return answer(PreparedResponse(response), requestID, framing)
     }
-    framing.fields?.appendLines(to: &worker.output)
-    worker.appendServerLines(requestID, closing: closing, isFiltered: filter != nil)
-    if !framing.isHead { worker.output.append(contentsOf: response.content) }
+    worker.appendRest(
+      of: [], framing.fields, requestID, closing: closing, isFiltered: filter != nil,
+      content: framing.isHead ? [] : response.content)
     answered(response.status, closing, framing)
   }
 
   func answer(_ response: PreparedResponse, _ requestID: RequestID, _ framing: AnswerFraming) {
     let closing = response.closesConnection || framing.clientCloses || framing.serverCloses || isDraining
-    response.appendLines(to: &worker.output)
-    framing.fields?.appendLines(to: &worker.output)
-    worker.appendServerLines(requestID, closing: closing, isFiltered: filter != nil)
-    if !framing.isHead {
-      if response.isShared, response.content.count > Self.smallDocument, document == nil {
-        document = (response.content, 0)
-      } else {
-        worker.output.append(contentsOf: response.content)
-      }
-    }
+    let isDocument =
+      !framing.isHead && response.isShared && response.content.count > Self.smallDocument && document == nil
+    worker.appendRest(
+      of: response.lines, framing.fields, requestID, closing: closing, isFiltered: filter != nil,
+      content: framing.isHead || isDocument ? [] : response.content)
+    if isDocument { document = (response.content, 0) }
     answered(response.status, closing, framing)
   }
 
@@ -40,10 +36,9 @@ extension Connection {
   /// Sends an answer's head and the first half of its content, and closes.
   func answerCutOff(_ response: Response, _ requestID: RequestID, _ framing: AnswerFraming) {
     let prepared = PreparedResponse(response)
-    prepared.appendLines(to: &worker.output)
-    framing.fields?.appendLines(to: &worker.output)
-    worker.appendServerLines(requestID, closing: true, isFiltered: filter != nil)
-    worker.output.append(contentsOf: prepared.content.prefix(prepared.content.count / 2))
+    worker.appendRest(
+      of: prepared.lines, framing.fields, requestID, closing: true, isFiltered: filter != nil,
+      content: Array(prepared.content.prefix(prepared.content.count / 2)))
     answered(prepared.status, true, framing)
   }
 
@@ -61,8 +56,8 @@ extension Connection {
   /// - Parameter request: the request, where its request line is known.
   func refuse(_ failure: RequestFailure, _ request: Request?) {
     let id =
-      if let request, parser.hasHead {
-        RequestID(of: request, or: &worker.ids)
+      if let request, parser.hasHead, let own = RequestID(of: request) {
+        own
       } else {
         RequestID(from: &worker.ids)
       }
@@ -95,14 +90,16 @@ extension Connection {
   func flush() {
     guard token != .none else {
       // Buffers are shared: what one connection cannot send must not reach the next.
-      worker.output.removeAll(keepingCapacity: true)
-      worker.wire.removeAll(keepingCapacity: true)
-      return
+      return worker.discardOutput()
     }
     if let filter {
-      filter.send(worker.output, wire: &worker.wire)
-      worker.output.removeAll(keepingCapacity: true)
-      swap(&worker.wire, &worker.output)
+      worker.withOutput { output in
+        worker.withWire { wire in
+          filter.send(output, wire: &wire)
+          output.removeAll(keepingCapacity: true)
+          swap(&wire, &output)
+        }
+      }
       endFilter(filter)
     }
     var progress = false
@@ -140,7 +137,7 @@ extension Connection {
     }
     let end = min(offset + Self.filteredPiece, content.count)
     document = end < content.count ? (content, end) : nil
-    filter.send(Array(content[offset..<end]), wire: &worker.output)
+    worker.withOutput { filter.send(Array(content[offset..<end]), wire: &$0) }
     endFilter(filter)
     return send()
   }
@@ -149,7 +146,7 @@ extension Connection {
   private func endFilter(_ filter: any StreamFilter) {
     guard machine.phase == .ending, document == nil, !isFinished else { return }
     isFinished = true
-    filter.finish(wire: &worker.output)
+    worker.withOutput { filter.finish(wire: &$0) }
   }
 
   /// Tells the budget what this connection alone holds. Beyond the budget, connections are closed, perhaps this one.
@@ -161,23 +158,24 @@ extension Connection {
 
   /// Sends as much as goes and keeps the rest.
   private func send() -> StreamSocket.Transfer {
-    if !unsent.isEmpty {
-      unsent.append(contentsOf: worker.output)
-      worker.output.removeAll(keepingCapacity: true)
-      let result = socket.send(unsent, from: unsentStart)
-      if case .bytes(let count) = result {
-        unsentStart += count
-        if unsentStart == unsent.count {
-          unsent = []
-          unsentStart = 0
-        }
-      }
+    guard !unsent.isEmpty else {
+      let (result, rest) = worker.sendOutput(over: socket)
+      if !rest.isEmpty { unsent = rest }
       return result
     }
-    let result = socket.send(worker.output)
-    let sent = if case .bytes(let count) = result { count } else { 0 }
-    if sent < worker.output.count { unsent = Array(worker.output[sent...]) }
-    worker.output.removeAll(keepingCapacity: worker.output.capacity <= 262_144)
+    var waiting: [UInt8] = []
+    swap(&waiting, &unsent)
+    worker.withOutput { output in
+      waiting.append(contentsOf: output)
+      output.removeAll(keepingCapacity: true)
+    }
+    let result = socket.send(waiting, from: unsentStart)
+    if case .bytes(let count) = result { unsentStart += count }
+    if unsentStart == waiting.count {
+      unsentStart = 0
+    } else {
+      swap(&waiting, &unsent)
+    }
     return result
   }
 

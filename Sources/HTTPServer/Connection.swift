@@ -222,16 +222,18 @@ final class Connection: EventReceiver {
   private func sendFilterEnd() {
     guard let filter, token != .none, !isFinished, !hasUnsent else { return }
     isFinished = true
-    filter.finish(wire: &worker.wire)
-    if !worker.wire.isEmpty { _ = socket.send(worker.wire) }
-    worker.wire.removeAll(keepingCapacity: true)
+    worker.withWire { wire in
+      filter.finish(wire: &wire)
+      if !wire.isEmpty { _ = socket.send(wire) }
+      wire.removeAll(keepingCapacity: true)
+    }
   }
 
   /// The client speaks without the filter: so does the only answer it gets.
   func refuseUnfiltered() {
     endHandshake()
     filter = nil
-    worker.wire.removeAll(keepingCapacity: true)
+    worker.withWire { $0.removeAll(keepingCapacity: true) }
     refuse(.unfiltered, nil)
   }
 }

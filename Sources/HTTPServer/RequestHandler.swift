@@ -6,7 +6,7 @@ public import HTTP
 ///
 /// Both functions are called on the loop that owns the connection and must not block it: `handle` either answers
 /// before it returns or defers the answer and goes on elsewhere.
-public protocol RequestHandler: Sendable {
+public protocol RequestHandler: AnyObject, Sendable {
   /// Answers a complete, well-formed request, now or later.
   func handle(_ request: borrowing Request, _ exchange: inout Exchange)
   /// The answer to bytes that never became a request, or to a request the server cannot take. The server closes the

@@ -1,15 +1,16 @@
 // The ID that connects a response with its log lines: the client's `X-Request-Id`, or a random one.
 
 import HTTP
+public import Texts
 
 /// The id that links a response to its log lines: the request's own `X-Request-Id` if that is valid, otherwise 32 random hexadecimal
 /// digits.
 public struct RequestID: Hashable, Sendable, CustomStringConvertible {
-  private enum Form: Hashable {
+  @usableFromInline enum Form: Hashable, Sendable {
     case random(UInt64, UInt64)
     case given(String)
   }
-  private let form: Form
+  @usableFromInline let form: Form
 
   /// Makes a random one.
   public init() {
@@ -19,20 +20,18 @@ public struct RequestID: Hashable, Sendable, CustomStringConvertible {
 
   /// Takes a text of 1–128 letters, digits, dots, underscores and hyphens; nil for anything else.
   public init?(_ text: String) {
-    guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isSane) else { return nil }
+    guard (1...Self.mostOctets).contains(text.utf8.count), text.utf8.allSatisfy(Self.isSane) else {
+      return nil
+    }
     form = .given(text)
   }
 
-  /// The request's own id, if it has one that is sane, or a random one.
-  init(of request: borrowing Request, or generator: inout RequestIDGenerator) {
-    if let value = request.value(of: .xRequestID), (1...128).contains(value.count),
+  /// The request's own id; nil without one that is sane.
+  init?(of request: borrowing Request) {
+    guard let value = request.value(of: .xRequestID), (1...Self.mostOctets).contains(value.count),
       request.head[value].allSatisfy(Self.isSane)
-    {
-      form = .given(request.string(value))
-    } else {
-      let (a, b) = generator.next()
-      form = .random(a, b)
-    }
+    else { return nil }
+    form = .given(request.string(value))
   }
 
   init(from generator: inout RequestIDGenerator) {
@@ -40,38 +39,27 @@ public struct RequestID: Hashable, Sendable, CustomStringConvertible {
     form = .random(a, b)
   }
 
+  /// The most octets of an id.
+  public static let mostOctets = 128
+
   /// The id as in fields and logs.
   public var description: String {
     switch form {
     case .given(let text): return text
     case .random:
-      var octets: [UInt8] = []
-      append(to: &octets)
+      let octets = [UInt8](capacity: Self.mostOctets) { append(to: &$0) }
       return String(decoding: octets, as: UTF8.self)
     }
   }
 
-  /// Appends the id's octets.
-  public func append(to octets: inout [UInt8]) {
+  /// Appends the id's octets: every audit line and every answer carries them.
+  @inlinable public func append(to output: inout OutputSpan<UInt8>) {
     switch form {
-    case .given(let text): octets.append(contentsOf: text.utf8)
+    case .given(let text): output.append(utf8: text)
     case .random(let a, let b):
-      // At once: every audit line and every answer carries an id.
-      let digits = (Self.digits(a >> 32), Self.digits(a), Self.digits(b >> 32), Self.digits(b))
-      unsafe withUnsafeBytes(of: digits) { unsafe octets.append(contentsOf: $0) }
+      output.append(hexadecimal: a)
+      output.append(hexadecimal: b)
     }
-  }
-
-  /// The eight hexadecimal digits of the lower half, the highest first in memory.
-  private static func digits(_ value: UInt64) -> UInt64 {
-    // Each nibble into an octet of its own.
-    var spread = value & 0xFFFF_FFFF
-    spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
-    spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
-    spread = (spread | spread << 4) & 0x0F0F_0F0F_0F0F_0F0F
-    // 6 more carries into the upper half exactly where the nibble is a letter.
-    let letters = (spread &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-    return (spread &+ 0x3030_3030_3030_3030 &+ letters &* 0x27).bigEndian
   }
 
   private static func isSane(_ octet: UInt8) -> Bool {

@@ -5,7 +5,7 @@ public import HTTP
 /// Learns of every event that is worth counting.
 ///
 /// The server calls it on the loop concerned, once or more for every request. It must return at once.
-public protocol ServerObserver: Sendable {
+public protocol ServerObserver: AnyObject, Sendable {
   /// A connection was accepted.
   func connectionOpened(loop: Int)
   /// An accepted connection has ended.

@@ -3,6 +3,7 @@
 import HTTP
 import Platform
 import Synchronization
+import Texts
 
 /// A server's part on one loop: its connections, and the buffers they share while one of them is at work.
 ///
@@ -22,10 +23,10 @@ final class Worker: @unchecked Sendable {
   var input = [UInt8](repeating: 0, count: 16_384)
   /// The plain octets from a filter.
   var plain: [UInt8] = []
-  /// Answers of the connection at work, sent together.
-  var output: [UInt8] = []
-  /// A filter's octets for the network.
-  var wire: [UInt8] = []
+  /// Answers of the connection at work, sent together. `withOutput` is the way to change it.
+  private(set) var output: [UInt8] = []
+  /// A filter's octets for the network. `withWire` is the way to change it.
+  private(set) var wire: [UInt8] = []
   /// Storage for the request of the connection at work.
   var request = Request()
   var ids = RequestIDGenerator()
@@ -143,6 +144,50 @@ final class Worker: @unchecked Sendable {
     for connection in Array(connections) { body(connection) }
   }
 
+  // MARK: Buffers
+
+  /// Changes the output, which is taken out meanwhile. So no access to it lasts longer than an exchange, and the compiler need not
+  /// have each one checked at run time.
+  @inline(__always) func withOutput<Result>(_ body: (inout [UInt8]) -> Result) -> Result {
+    var taken: [UInt8] = []
+    swap(&taken, &output)
+    defer {
+      precondition(output.isEmpty, "an answer within an answer")
+      swap(&taken, &output)
+    }
+    return body(&taken)
+  }
+
+  /// Changes the filter's octets, as `withOutput` changes the output.
+  @inline(__always) func withWire<Result>(_ body: (inout [UInt8]) -> Result) -> Result {
+    var taken: [UInt8] = []
+    swap(&taken, &wire)
+    defer {
+      precondition(wire.isEmpty, "a filter within a filter")
+      swap(&taken, &wire)
+    }
+    return body(&taken)
+  }
+
+  /// Empties both.
+  func discardOutput() {
+    output.removeAll(keepingCapacity: true)
+    wire.removeAll(keepingCapacity: true)
+  }
+
+  /// Sends what goes of the output, and empties it.
+  /// - Returns: What happened, and the rest that is left to send.
+  func sendOutput(over socket: borrowing StreamSocket) -> (StreamSocket.Transfer, rest: [UInt8]) {
+    var taken: [UInt8] = []
+    swap(&taken, &output)
+    let result = socket.send(taken)
+    let sent = if case .bytes(let count) = result { count } else { 0 }
+    let rest = sent < taken.count ? Array(taken[sent...]) : []
+    taken.removeAll(keepingCapacity: taken.capacity <= 262_144)
+    swap(&taken, &output)
+    return (result, rest)
+  }
+
   // MARK: Counting
 
   /// Reports a response to the observer: one in the output, or one whose client has gone.
@@ -157,17 +202,38 @@ final class Worker: @unchecked Sendable {
 
   // MARK: The server's lines
 
-  /// Appends `Date`, `X-Request-Id`, what only filtered answers carry, perhaps `Connection`, and the empty line.
-  func appendServerLines(_ requestID: RequestID, closing: Bool, isFiltered: Bool) {
+  /// Appends the rest of a head behind the status line: lines of the response, those that its framing adds, `Date`, `X-Request-Id`,
+  /// what only filtered answers carry, perhaps `Connection`, and the empty line. Then appends the content.
+  func appendRest(
+    of lines: [UInt8], _ fields: PreparedFields?, _ requestID: RequestID, closing: Bool, isFiltered: Bool,
+    content: [UInt8]
+  ) {
     refreshDate()
-    output.append(contentsOf: dateLine)
-    requestID.append(to: &output)
-    if isFiltered { output.append(contentsOf: filteredLines) }
-    output.append(contentsOf: closing ? Self.closingEnd : Self.end)
+    let date = dateLine
+    let added = fields?.lines ?? []
+    let filtered = isFiltered ? filteredLines : []
+    let most =
+      lines.count + added.count + date.count + RequestID.mostOctets + filtered.count + Self.mostEndOctets
+      + content.count
+    withOutput { output in
+      output.append(addingCapacity: most) { output in
+        output.append(octets: lines.span)
+        output.append(octets: added.span)
+        output.append(octets: date.span)
+        requestID.append(to: &output)
+        output.append(octets: filtered.span)
+        if closing {
+          output.append(literal: "\r\nConnection: close\r\n\r\n")
+        } else {
+          output.append(literal: "\r\n\r\n")
+        }
+        output.append(octets: content.span)
+      }
+    }
   }
 
-  private static let closingEnd = Array("\r\nConnection: close\r\n\r\n".utf8)
-  private static let end = Array("\r\n\r\n".utf8)
+  /// The most octets of the end of a head.
+  private static let mostEndOctets = 32
 
   /// Reads the time once per turn of the loop, and writes the date again when its second has passed.
   private func refreshDate() {

@@ -12,8 +12,19 @@ package import Tokens
 /// It holds one response per loop, replaced with the token. Every request is decided before it gets this
 /// response.
 package final class PreparedTokens: Sendable {
+  /// A class, because each request would copy a structure.
+  private final class Entry: Sendable {
+    let token: AccessToken
+    let response: PreparedResponse
+
+    init(_ token: AccessToken) {
+      self.token = token
+      response = PreparedResponse(AccessForm.text.response(token, expiresIn: 0))
+    }
+  }
+
   private final class Slot: Sendable {
-    let entry = Mutex<(token: AccessToken, response: PreparedResponse)?>(nil)
+    let entry = Mutex<Entry?>(nil)
     let session = Mutex<PreparedResponse?>(nil)
   }
 
@@ -27,9 +38,9 @@ package final class PreparedTokens: Sendable {
   package func response(for token: AccessToken, loop: Int) -> PreparedResponse {
     slots[loop % slots.count].entry.withLock { entry in
       if let entry, entry.token === token { return entry.response }
-      let response = PreparedResponse(AccessForm.text.response(token, expiresIn: 0))
-      entry = (token, response)
-      return response
+      let made = Entry(token)
+      entry = made
+      return made.response
     }
   }
 

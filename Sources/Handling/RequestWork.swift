@@ -19,7 +19,8 @@ package protocol RequestWork: Sendable {
   /// Whether the work looks at the request's content.
   var needsContent: Bool { get }
   /// Authenticates the request and does everything that needs no waiting, by the given clocks.
-  func begin(
+  /// If something has to be waited for before the caller is known, it must leave the work unchanged.
+  mutating func begin(
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
   ) -> NextStep
   /// Ends the work before its beginning, and writes its audit line if it has one.
@@ -39,7 +40,9 @@ package enum NextStep {
 extension Handlers {
   /// Does a request's work. If the caller is not known at once, it waits for an issuer's keys or for the store. Then the work begins
   /// again with the new time: a token, a rate or an opening may have ended during the wait.
-  package func perform(_ work: some RequestWork, _ request: borrowing Request, _ exchange: inout Exchange) {
+  package func perform(
+    _ work: consuming some RequestWork, _ request: borrowing Request, _ exchange: inout Exchange
+  ) {
     let circumstances = Authenticator.Circumstances(
       address: work.address, time: clock.unixTime, now: exchange.now)
     switch work.begin(request, circumstances, at: self) {
@@ -54,7 +57,8 @@ extension Handlers {
       }
       let responder = exchange.deferred()
       let request = work.needsContent ? copy request : request.withoutContent()
-      work.context.task(answering: responder) { [self] in
+      work.context.task(answering: responder) { [self, work] in
+        var work = work
         let prepared = await prepare(prerequisite, from: work.address)
         callbacks.inHand.release(bytes: bytes)
         guard !Task.isCancelled else {

@@ -1,5 +1,6 @@
 // An installation as it was read from the store, with the texts that each of its requests needs.
 
+package import API
 package import Gate
 package import Store
 import Texts
@@ -11,8 +12,8 @@ package final class KnownInstallation: Sendable {
   package let clientID: String
   /// The subject: its user, or itself if an operator authorized it.
   package let subject: String
-  /// The subject for logs. Some identity providers name people by their telephone number.
-  package let loggedSubject: String
+  /// The installation as audit lines name it. Some identity providers name people by their telephone number.
+  package let audited: AuditedCaller
   /// The app's description of itself, as claims for rules.
   package let claims: [FactMember]
   /// The installation as rules count it.
@@ -22,7 +23,9 @@ package final class KnownInstallation: Sendable {
     self.installation = installation
     clientID = installation.client.id.description
     subject = installation.user?.subject ?? clientID
-    loggedSubject = installation.user?.subject.hidingPhoneNumbers ?? clientID
+    audited = AuditedCaller(
+      id: Facts.installationCaller, subject: installation.user?.subject.hidingPhoneNumbers ?? clientID,
+      installation: clientID)
     claims = installation.client.claims
     facts = InstallationFacts(id: clientID, callerID: installation.user?.callerID)
   }

@@ -73,6 +73,23 @@ public enum JSONText {
     bytes.append(UInt8(ascii: "\""))
   }
 
+  /// The most octets that a string has in its JSON form: an escape takes six, of at least one octet.
+  public static func mostOctets(_ string: String) -> Int { 6 * string.utf8.count + 2 }
+
+  /// Appends a string with its quotation marks to memory that has `mostOctets` left.
+  public static func append(_ string: String, to output: inout OutputSpan<UInt8>) {
+    output.append(UInt8(ascii: "\""))
+    let start = output.count
+    output.append(utf8: string)
+    if needsEscape(output.span.extracting(start...)) {
+      output.removeLast(output.count - start)
+      var escaped: [UInt8] = []
+      appendEscaped(Array(string.utf8), to: &escaped)
+      output.append(octets: escaped.span)
+    }
+    output.append(UInt8(ascii: "\""))
+  }
+
   /// Appends a string with its quotation marks, for a person's eyes: every character that steers the text around it is escaped,
   /// such as marks of direction.
   public static func appendShown(_ string: String, to bytes: inout [UInt8]) {
@@ -91,16 +108,31 @@ public enum JSONText {
   }
 
   private static func needsEscape(_ written: Span<UInt8>) -> Bool {
-    var escapes: UInt8 = 0
-    for index in written.indices {
-      let byte = written[index]
-      // C0; quotation mark; backslash; DELETE and everything beyond ASCII.
-      escapes |= byte < 0x20 ? 1 : 0
-      escapes |= byte == 0x22 ? 1 : 0
-      escapes |= byte == 0x5C ? 1 : 0
-      escapes |= byte >= 0x7F ? 1 : 0
+    let count = written.count
+    var marks: UInt64 = 0
+    var offset = 0
+    while offset <= count - 8 {
+      marks |= escapes(OctetWord(written, at: offset))
+      offset += 8
     }
-    return escapes != 0
+    if offset < count, count >= 8 {
+      // The last eight: some of them were looked at before.
+      marks |= escapes(OctetWord(written, at: count - 8))
+    } else {
+      // Spaces fill the word: none needs an escape.
+      var word: UInt64 = 0x2020_2020_2020_2020
+      while offset < count {
+        word = word << 8 | UInt64(written[offset])
+        offset += 1
+      }
+      marks |= escapes(OctetWord(word))
+    }
+    return marks != 0
+  }
+
+  /// Not zero if one of the octets is a control, a quotation mark, a backslash, or beyond ASCII.
+  @inline(__always) private static func escapes(_ word: OctetWord) -> UInt64 {
+    word.controls | word.beyondASCII | word.marks(of: UInt8(ascii: "\"")) | word.marks(of: UInt8(ascii: "\\"))
   }
 
   private static func appendEscaped(_ raw: [UInt8], to bytes: inout [UInt8]) {

@@ -170,31 +170,18 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// The most octets of an address as text.
+  public static let mostOctets = 45
+
   /// The address in its one canonical form (RFC 5952).
   public var description: String {
-    if isV4 { return "\(low >> 24).\(low >> 16 & 0xFF).\(low >> 8 & 0xFF).\(low & 0xFF)" }
-    let groups: [UInt64] = (0..<8).map { place in
-      let half = place < 4 ? high : low
-      return half >> UInt64(48 - 16 * (place % 4)) & 0xFFFF
-    }
-    // The longest run of two or more zero groups, the first of equals, is written as "::".
-    var best = 0..<0
-    var start = 0
-    while start < 8 {
-      var end = start
-      while end < 8, groups[end] == 0 { end += 1 }
-      if end - start >= 2, end - start > best.count { best = start..<end }
-      start = max(end, start + 1)
-    }
-    func text(_ range: Range<Int>) -> String {
-      range.map { String(groups[$0], radix: 16) }.joined(separator: ":")
-    }
-    return best.isEmpty ? text(0..<8) : "\(text(0..<best.lowerBound))::\(text(best.upperBound..<8))"
+    let octets = [UInt8](capacity: Self.mostOctets) { append(to: &$0) }
+    return String(decoding: octets, as: UTF8.self)
   }
 
   /// Appends the description's octets: every audit line carries an address.
-  public func append(to output: inout [UInt8]) {
-    guard isV4 else { return output.append(contentsOf: description.utf8) }
+  public func append(to output: inout OutputSpan<UInt8>) {
+    guard isV4 else { return appendGroups(to: &output) }
     for shift in stride(from: UInt64(24), through: 0, by: -8) {
       let number = low >> shift & 0xFF
       // Constant divisors: the compiler multiplies instead of dividing.
@@ -202,6 +189,45 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
       if number >= 10 { output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 10 % 10)) }
       output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
       if shift > 0 { output.append(UInt8(ascii: ".")) }
+    }
+  }
+
+  private func appendGroups(to output: inout OutputSpan<UInt8>) {
+    // The longest run of two or more zero groups, the first of equals, is written as "::".
+    var best = 0..<0
+    var start = 0
+    while start < 8 {
+      var end = start
+      while end < 8, group(end) == 0 { end += 1 }
+      if end - start >= 2, end - start > best.count { best = start..<end }
+      start = max(end, start + 1)
+    }
+    var index = 0
+    while index < 8 {
+      if !best.isEmpty, index == best.lowerBound {
+        output.append(UInt8(ascii: ":"))
+        output.append(UInt8(ascii: ":"))
+        index = best.upperBound
+        continue
+      }
+      if index > 0, best.isEmpty || index != best.upperBound { output.append(UInt8(ascii: ":")) }
+      append(hexadecimal: group(index), to: &output)
+      index += 1
+    }
+  }
+
+  /// One of the eight groups of an IPv6 address.
+  private func group(_ index: Int) -> UInt64 {
+    (index < 4 ? high : low) >> UInt64(48 - 16 * (index % 4)) & 0xFFFF
+  }
+
+  private func append(hexadecimal group: UInt64, to output: inout OutputSpan<UInt8>) {
+    var shift: UInt64 = group > 0xFFF ? 12 : group > 0xFF ? 8 : group > 0xF ? 4 : 0
+    while true {
+      let digit = UInt8(truncatingIfNeeded: group >> shift & 0xF)
+      output.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
+      if shift == 0 { return }
+      shift -= 4
     }
   }
 

@@ -1,8 +1,13 @@
 // Writes times in RFC 3339 format straight into a buffer, because every audit line needs one.
 
+import Texts
+
 extension UnixTime {
+  /// How many octets `appendRFC3339` appends.
+  public static let rfc3339Count = 24
+
   /// Appends the time in UTC with milliseconds: `2026-11-20T23:59:59.123Z`. Years 0 to 9999.
-  public func appendRFC3339(to output: inout [UInt8]) {
+  public func appendRFC3339(to output: inout OutputSpan<UInt8>) {
     let days = seconds.flooredDivision(by: 86_400)
     let secondOfDay = seconds - days * 86_400
     let (year, month, day) = Self.civilDate(ofDay: days)
@@ -21,6 +26,11 @@ extension UnixTime {
     output.append(UInt8(ascii: "."))
     output.append(threeDigits: Int64(nanoseconds / 1_000_000))
     output.append(UInt8(ascii: "Z"))
+  }
+
+  /// Appends the time in UTC with milliseconds: `2026-11-20T23:59:59.123Z`. Years 0 to 9999.
+  public func appendRFC3339(to output: inout [UInt8]) {
+    output.append(addingCapacity: Self.rfc3339Count) { appendRFC3339(to: &$0) }
   }
 
   /// The time in UTC with milliseconds.
@@ -53,24 +63,13 @@ extension Int64 {
   }
 }
 
-extension [UInt8] {
-  /// Appends a number below 100 as two digits.
-  @inline(__always) fileprivate mutating func append(twoDigits number: Int64) {
-    // Constant divisors: the compiler multiplies instead of dividing.
-    append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 10))
-    append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
-  }
-
-  /// Appends the last three digits of a number.
-  public mutating func append(threeDigits number: Int64) {
-    append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 100 % 10))
-    append(twoDigits: number % 100)
-  }
-
+extension OutputSpan where Element == UInt8 {
   /// Appends a span in milliseconds with three decimals: `12.345`. A negative span counts as none.
+  ///
+  /// It appends at most 20 octets.
   public mutating func append(milliseconds span: Duration) {
     let microseconds = Swift.max(0, span.nanosecondsClamped / 1000)
-    append(contentsOf: String(microseconds / 1000).utf8)
+    append(decimal: UInt64(microseconds / 1000))
     append(UInt8(ascii: "."))
     append(threeDigits: microseconds % 1000)
   }

@@ -113,7 +113,7 @@ public final class Emulator: RequestHandler {
   /// requests may be passed on from a server that is the gateway's.
   public func ownsPath(of request: borrowing Request) -> Bool {
     if request.equals(request.path, "/") { return true }
-    return request.head[request.path].starts(with: ControlEndpoint.prefix.utf8)
+    return request.pathStarts(with: ControlEndpoint.prefix)
   }
 
   /// Answers a request that `ownsPath` says yes to.

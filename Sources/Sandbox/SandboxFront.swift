@@ -7,7 +7,7 @@ public import Platform
 /// A gateway's handler with the sandbox in front: `/` is the demo client and `/_sandbox/` the emulator's controls.
 /// The controls reach the gateway by its link: its tokens, its clock, its installations. Every other request, and every refusal, is
 /// the gateway's.
-public struct SandboxFront: RequestHandler {
+public final class SandboxFront: RequestHandler {
   private let emulator: Emulator
   private let gateway: any RequestHandler
   private let address: IPAddress?

@@ -4,7 +4,13 @@ extension String {
   /// Whether both are the same UTF-8 octets. `==` also holds for canonically equivalent texts: by it, U+212A KELVIN SIGN is
   /// a `K`, and `é` is `e` with U+0301. Another user of an identity provider may have such a name.
   package func hasSameBytes(as other: String) -> Bool {
-    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+    let isSame = unsafe utf8.withContiguousStorageIfAvailable { octets in
+      unsafe other.utf8.withContiguousStorageIfAvailable { others in
+        unsafe octets.span.hasSameOctets(as: others.span)
+      }
+    }
+    if let isSame = isSame ?? nil { return isSame }
+    return utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
   }
 }
 
@@ -25,8 +31,14 @@ public struct ExactText: Sendable {
 extension ExactText: Hashable {
   public static func == (a: ExactText, b: ExactText) -> Bool { a.text.hasSameBytes(as: b.text) }
 
-  /// The hash of `String` is equal for equal octets.
-  public func hash(into hasher: inout Hasher) { hasher.combine(text) }
+  /// Of the octets alone: `String` would look for canonical equivalents.
+  public func hash(into hasher: inout Hasher) {
+    let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable {
+      unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0))
+    }
+    // Equal octets have one hash in either form of storage.
+    if isDone == nil { unsafe Array(text.utf8).withUnsafeBytes { unsafe hasher.combine(bytes: $0) } }
+  }
 }
 
 extension ExactText: ExpressibleByStringLiteral, CustomStringConvertible {

@@ -20,7 +20,7 @@ public enum TokenCacheOutcome: String, CaseIterable, Sendable {
 
 /// Observes a token source. It is called from any thread, event loops included, so it must return at once. It
 /// is never called with a lock held.
-public protocol TokenSourceObserver: Sendable {
+public protocol TokenSourceObserver: AnyObject, Sendable {
   /// A token request ended, or began an exchange.
   /// - Parameter lane: the loop of the request, if known, so that each loop counts for itself.
   func tokenCache(_ outcome: TokenCacheOutcome, scope: String, lane: Int?)

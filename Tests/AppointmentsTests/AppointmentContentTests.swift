@@ -1,5 +1,6 @@
 // Tests of what an appointment keeps sealed: all of it comes back, for its own record and from its own keys only.
 
+import API
 import Gate
 import HTTP
 import HTTPServer

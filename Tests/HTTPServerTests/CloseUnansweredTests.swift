@@ -6,8 +6,10 @@ import Platform
 import Testing
 
 /// Closes instead of answering, or in the middle of it: at once, or from another thread.
-private struct Closes: RequestHandler {
+private final class Closes: RequestHandler {
   let later: Bool
+
+  init(later: Bool) { self.later = later }
 
   func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
     if request.equals(request.path, "/half") {

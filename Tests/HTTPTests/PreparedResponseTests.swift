@@ -4,9 +4,7 @@ import HTTP
 import Testing
 
 private func lines(_ response: Response) -> String {
-  var output: [UInt8] = []
-  PreparedResponse(response).appendLines(to: &output)
-  return String(decoding: output, as: UTF8.self)
+  String(decoding: PreparedResponse(response).lines, as: UTF8.self)
 }
 
 @Test func `a response is its status line, its length and its fields in order`() {
@@ -55,10 +53,8 @@ private let unwritable: [Response] =
   let first = PreparedResponse(
     Response(status: .ok, fields: ["Content-Type": "text/plain"], content: Array("first".utf8)))
   let second = first.replacingContent(Array("other".utf8))
-  var output: [UInt8] = []
-  second.appendLines(to: &output)
   #expect(
-    String(decoding: output, as: UTF8.self)
+    String(decoding: second.lines, as: UTF8.self)
       == "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: text/plain\r\n")
   #expect(second.content == Array("other".utf8))
   #expect(second.status == .ok)

@@ -122,6 +122,19 @@ private let malformed: [String] = [
   #expect(segmentationMatters(octets(stream)) == nil)
 }
 
+@Test func `a control octet is refused at every index of a value`() {
+  for control in Array(UInt8(0)..<0x20) + [0x7F] where control != 0x0D {
+    for index in 0..<20 {
+      let value = [UInt8](repeating: UInt8(ascii: "v"), count: index)
+      let stream = octets("GET / HTTP/1.1\r\nX: ") + value + [control]
+      let isTab = control == 0x09
+      #expect((ParserTrace(stream).end == .failed(.malformed)) != isTab)
+      #expect((ParserTrace(stream + octets("vvvvvvvvvvvv")).end == .failed(.malformed)) != isTab)
+      #expect(ParserTrace(Array(stream.dropLast()) + [0xFF]).end != .failed(.malformed))
+    }
+  }
+}
+
 @Test func `a head of exactly the limit is taken and one octet more is refused`() {
   let limits = MessageLimits(headerBytes: 200)
   let head = "GET / HTTP/1.1\r\n\(host)X: "

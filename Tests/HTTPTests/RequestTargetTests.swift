@@ -8,6 +8,8 @@ private func get(_ target: String) -> Request { request("GET \(target) HTTP/1.1\
 @Test func `a path is compared without decoding`() {
   #expect(get("/access").pathIs("/access"))
   #expect(get("/access?probe").pathIs("/access"))
+  #expect(get("/access?probe").pathStarts(with: "/acc") && get("/access").pathStarts(with: "/access"))
+  #expect(!get("/access?probe").pathStarts(with: "/access?") && !get("/acc").pathStarts(with: "/access"))
   #expect(!get("/%61ccess").pathIs("/access"))
   #expect(!get("/access/").pathIs("/access"))
   #expect(get("http://a").pathIs("/"))

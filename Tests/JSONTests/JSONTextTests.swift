@@ -21,6 +21,26 @@ import Testing
     #expect(written(text) == expected)
   }
 
+  @Test func `a character is escaped at every index of a short and a long text`() {
+    for octet in UInt8(0)..<0x80 {
+      let character = String(UnicodeScalar(octet))
+      let escaped = written(character).dropFirst().dropLast()
+      for length in 1...20 {
+        for index in 0..<length {
+          let before = String(repeating: "a", count: index)
+          let after = String(repeating: "z", count: length - index - 1)
+          #expect(written(before + character + after) == "\"\(before)\(escaped)\(after)\"")
+        }
+      }
+    }
+  }
+
+  @Test(arguments: ["", "plain", "a\"b", "\u{0}\u{9F}\u{2028}é€😀", String(repeating: "\u{1}", count: 100)])
+  func `a string is the same in memory that is reserved`(text: String) {
+    let bytes = [UInt8](capacity: JSONText.mostOctets(text)) { JSONText.append(text, to: &$0) }
+    #expect(String(decoding: bytes, as: UTF8.self) == written(text))
+  }
+
   @Test func `every scalar survives writing and reading`() throws {
     for first in stride(from: UInt32(0), through: 0x10FFFF, by: 0x100) {
       let text = String(String.UnicodeScalarView((first..<first + 0x100).compactMap(Unicode.Scalar.init)))

@@ -11,9 +11,6 @@ import Testing
 ]) func `an address is read and written in its usual form`(text: String, canonical: String) throws {
   let address = try #require(IPAddress(text))
   #expect(address.description == canonical)
-  var octets = Array("at ".utf8)
-  address.append(to: &octets)
-  #expect(octets == Array("at \(canonical)".utf8))
   #expect(IPAddress(canonical) == address)
 }
 
@@ -24,12 +21,29 @@ import Testing
   "0000:0000:0000:0000:0000:0000:0000:0000:0000:0000",
 ]) func `what is no address is refused`(text: String) { #expect(IPAddress(text) == nil) }
 
-@Test func `every number of an IPv4 address is appended as it is described`() {
+@Test func `the longest run of zeros is shortened wherever it is`() throws {
+  for zeros in 0..<256 {
+    let groups = (0..<8).map { zeros >> $0 & 1 == 1 ? 0 : 0xA000 >> ($0 * 2) | 1 }
+    // RFC 5952 §4.2: at least two groups, the longest run, the first of equals.
+    let runs = (0..<8).flatMap { start in (start + 2..<10).map { start..<$0 } }
+      .filter { $0.upperBound <= 8 && $0.allSatisfy { groups[$0] == 0 } }
+    let best = runs.max { ($0.count, -$0.lowerBound) < ($1.count, -$1.lowerBound) }
+    func text(_ range: Range<Int>) -> String {
+      range.map { String(groups[$0], radix: 16) }.joined(separator: ":")
+    }
+    let expected = best.map { text(0..<$0.lowerBound) + "::" + text($0.upperBound..<8) } ?? text(0..<8)
+    let address = IPAddress(
+      v6High: groups[..<4].reduce(0) { $0 << 16 | UInt64($1) },
+      low: groups[4...].reduce(0) { $0 << 16 | UInt64($1) })
+    #expect(address.description == expected)
+    #expect(IPAddress(expected) == address)
+  }
+}
+
+@Test func `every number of an IPv4 address is written in full`() {
   for number: UInt32 in 0...255 {
     let address = IPAddress(v4: number << 24 | (255 - number) << 16 | number << 8 | 7)
-    var octets: [UInt8] = []
-    address.append(to: &octets)
-    #expect(octets == Array(address.description.utf8))
+    #expect(address.description == "\(number).\(255 - number).\(number).7")
   }
 }
 

@@ -10,7 +10,7 @@ import Testing
 @testable import Sandbox
 
 /// Stands where a gateway's handler would.
-private struct Gateway: RequestHandler {
+private final class Gateway: RequestHandler {
   func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
     exchange.respond(Response(status: .ok, content: Array("gateway".utf8)))
   }

@@ -33,6 +33,8 @@ package final class Endpoint: Sendable {
   /// Whether browsers may keep a response to an app.
   package let isKept: Bool
   package let operations: [APIOperation]
+  /// The methods of the operations, side by side: each request compares them.
+  private let methods: [Method]
   /// Whether HEAD uses the operation of GET.
   private let takesHead: Bool
   /// The methods it knows, for `Allow` (RFC 9110 §10.2.1): those described, HEAD beside GET, and OPTIONS.
@@ -48,16 +50,17 @@ package final class Endpoint: Sendable {
     self.auditing = auditing
     self.isKept = isKept
     self.operations = operations
-    let methods = operations.flatMap { operation in
+    methods = operations.map(\.method)
+    let words = operations.flatMap { operation in
       operation.method == .get && takesHead ? ["GET", "HEAD"] : [operation.method.rawValue]
     }
-    allowed = (methods + ["OPTIONS"]).joined(separator: ", ")
+    allowed = (words + ["OPTIONS"]).joined(separator: ", ")
   }
 
   /// The index of a method's operation; nil for an unsupported method. HEAD uses the operation of GET where it may.
   package func operation(for method: Method) -> Int? {
     let method = method == .head && takesHead ? .get : method
-    return operations.firstIndex { $0.method == method }
+    return methods.firstIndex { $0 == method }
   }
 
   /// The audited actions of its requests.

@@ -17,8 +17,8 @@ import Texts
 ///
 /// A class, because other targets would copy a structure for each request.
 package final class Authenticator: Sendable {
-  /// One caller that proves itself by name and password.
-  package struct BasicCaller: Sendable {
+  /// One caller that proves itself by name and password. A class, so that it is compared where it is.
+  package final class BasicCaller: Sendable {
     let username: [UInt8]
     let passwordDigest: SHA256Digest
     let caller: Caller
@@ -28,6 +28,17 @@ package final class Authenticator: Sendable {
       self.username = Array(username.utf8)
       self.passwordDigest = passwordDigest
       caller = Caller(authenticated: id)
+    }
+
+    /// The hash that finds it.
+    fileprivate var nameHash: Int {
+      let username = username
+      return username.span.seededHash
+    }
+
+    fileprivate func isNamed(_ name: borrowing Span<UInt8>) -> Bool {
+      let username = username
+      return name.hasSameOctets(as: username.span)
     }
   }
 
@@ -96,6 +107,8 @@ package final class Authenticator: Sendable {
   private let keyCallers: [SHA256Digest: Caller]
   package let jwt: JWTAuthenticator
   let allowsAnonymous: Bool
+  /// Whether no caller is configured. The sandbox's own users are none.
+  private let isOpen: Bool
   /// It outlives a reload, so that a reload does not clear failed logins.
   package let throttle: LoginThrottle
   /// The installations that may call, of each app that has some.
@@ -109,11 +122,14 @@ package final class Authenticator: Sendable {
     throttle: LoginThrottle = LoginThrottle()
   ) {
     self.installations = installations
-    self.basicCallers = Dictionary(grouping: basicCallers) { $0.username.span.seededHash }
+    self.basicCallers = Dictionary(grouping: basicCallers) { $0.nameHash }
     self.keyCallers = Dictionary(
       keyCallers.map { ($0.keyDigest, Caller(authenticated: $0.id, by: .key)) }, uniquingKeysWith: { $1 })
     self.jwt = jwt
     self.allowsAnonymous = allowsAnonymous
+    isOpen =
+      allowsAnonymous && basicCallers.isEmpty && keyCallers.isEmpty
+      && jwt.issuers.allSatisfy { $0.id.hasSameBytes(as: Caller.sandboxUsersID) }
     self.throttle = throttle
   }
 
@@ -122,10 +138,12 @@ package final class Authenticator: Sendable {
   /// Credentials must be right even if anonymous callers are allowed: a wrong password never counts as no
   /// password. Only without configured callers are they ignored, because stock clients always send some.
   package func authenticate(_ request: borrowing Request, _ circumstances: Circumstances) -> Outcome {
-    if isOpen, !isOwnCredential(request) { return .caller(anonymous) }
+    if isOpen, installations == nil, jwt.issuers.isEmpty { return .caller(anonymous) }
     if let range = request.value(of: .authorization) {
       let value = request.head.span.extracting(range)
-      switch Credentials(value) {
+      let credentials = Credentials(value)
+      if isOpen, !isOwn(credentials) { return .caller(anonymous) }
+      switch credentials {
       case .basic(let pair): return basic(pair, circumstances)
       case .bearer(let token): return bearer(value.extracting(token), circumstances)
       case nil:
@@ -136,6 +154,7 @@ package final class Authenticator: Sendable {
               : "The Authorization header is neither Basic nor Bearer."))
       }
     }
+    if isOpen { return .caller(anonymous) }
     let own = request.value(of: .xAPIKey).map { SHA256Digest(of: request.head.span.extracting($0)) }
     if let range = gmsKey(request) {
       let digest = SHA256Digest(of: request.head.span.extracting(range))
@@ -153,21 +172,14 @@ package final class Authenticator: Sendable {
 
   /// The key in the header that GMS clients use, where they send requests to.
   private func gmsKey(_ request: borrowing Request) -> Range<Int>? {
-    guard let range = request.value(of: .apiKey), request.head[request.path].starts(with: "/genesys/".utf8)
+    guard let range = request.value(of: .apiKey), request.pathStarts(with: "/genesys/")
     else { return nil }
     return range
   }
 
-  /// Whether no caller is configured. The sandbox's own users are none.
-  private var isOpen: Bool {
-    allowsAnonymous && basicCallers.isEmpty && keyCallers.isEmpty
-      && jwt.issuers.allSatisfy { $0.id.hasSameBytes(as: Caller.sandboxUsersID) }
-  }
-
-  /// Whether a credential may be an installation's, or a JWT of the sandbox's own users.
-  private func isOwnCredential(_ request: borrowing Request) -> Bool {
-    guard let range = request.value(of: .authorization) else { return false }
-    return switch Credentials(request.head.span.extracting(range)) {
+  /// Whether credentials may be an installation's, or a JWT of the sandbox's own users.
+  private func isOwn(_ credentials: Credentials?) -> Bool {
+    switch credentials {
     case .basic(let pair): installations != nil && pair.installation != nil
     case .bearer: !jwt.issuers.isEmpty
     case nil: false
@@ -179,20 +191,32 @@ package final class Authenticator: Sendable {
     let digest = SHA256Digest(of: pair.octets.span.extracting(pair.password))
     let hash = name.seededHash
     let credential = LoginThrottle.Credential(digest: digest, name: hash)
-    let callers = basicCallers[hash]?.filter { $0.username.elementsEqual(pair.octets[pair.name]) } ?? []
-    if callers.isEmpty, let installations, let id = pair.installation {
+    let (isKnown, found) = basicCaller(name, digest, hash)
+    if !isKnown, let installations, let id = pair.installation {
       return installation(id, digest, installations, circumstances)
     }
     if let refusal = tooOften(Array(pair.octets[pair.name]), credential, circumstances) {
       return .refused(refusal)
     }
-    guard let found = callers.first(where: { $0.passwordDigest == digest }) else {
+    guard let found else {
       throttle.failed(
         address: circumstances.address, identity: Array(pair.octets[pair.name]), now: circumstances.now)
       return .refused(unauthenticated("The user name or the password is wrong."))
     }
     throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
     return .caller(found.caller)
+  }
+
+  /// Whether there is a caller of a user name, and the one that has the password, too.
+  private func basicCaller(
+    _ name: borrowing Span<UInt8>, _ digest: SHA256Digest, _ hash: Int
+  ) -> (isKnown: Bool, found: BasicCaller?) {
+    var isKnown = false
+    for caller in basicCallers[hash] ?? [] where caller.isNamed(name) {
+      isKnown = true
+      if caller.passwordDigest == digest { return (true, caller) }
+    }
+    return (isKnown, nil)
   }
 
   /// The installation of an id and the digest of its secret. A right secret passes at any address. A wrong one gets the
@@ -352,12 +376,10 @@ enum Credentials {
 
   /// Nil for another scheme, and for Basic that is not Base64 of `user:password`.
   init?(_ value: Span<UInt8>) {
-    var space = 0
-    while space < value.count, value[space] != UInt8(ascii: " ") { space += 1 }
+    guard let space = value.firstIndex(of: UInt8(ascii: " ")) else { return nil }
     var start = space
     while start < value.count, value[start] == UInt8(ascii: " ") { start += 1 }
-    guard start < value.count else { return nil }
-    for index in start..<value.count where value[index] == UInt8(ascii: " ") { return nil }
+    guard start < value.count, value.firstIndex(of: UInt8(ascii: " "), from: start) == nil else { return nil }
     if value.equals(0..<space, lowercase: "basic") {
       guard let pair = Base64.decode(value.extracting(start...)).flatMap(UserPass.init) else { return nil }
       self = .basic(pair)

@@ -48,8 +48,25 @@ package final class LoginThrottle: Sendable {
 
   /// A throttle without failures.
   package init() {}
-  /// Addresses and credentials that were right together, with the time they were last noted.
-  private let proven = Mutex<[UInt64: Int64]>([:])
+  /// Addresses and credentials that were right together.
+  private struct Proven {
+    /// The time each was last noted, by a hash.
+    var times: [UInt64: Int64] = [:]
+    /// The last notes, so that a login that is right again and again is not hashed each time.
+    var recent = [Note?](repeating: nil, count: 64)
+
+    struct Note {
+      let address: IPAddress
+      let credential: Credential
+      let time: Int64
+    }
+
+    /// The index of a login's note.
+    func index(_ address: IPAddress, _ credential: Credential) -> Int {
+      Int(truncatingIfNeeded: (credential.digest.firstWord ^ address.low) % UInt64(recent.count))
+    }
+  }
+  private let proven = Mutex(Proven())
   /// How old a note may be before it is made again; it decides who is forgotten first.
   private static let noteAge: Int64 = 60_000_000_000
   private let count = Atomic<Int>(0)
@@ -82,20 +99,31 @@ package final class LoginThrottle: Sendable {
 
   /// Notes that a credential was right.
   package func succeeded(address: IPAddress, credential: Credential, now: MonotonicTime) {
-    let key = key(credential, address)
     proven.withLock { proven in
-      if let noted = proven[key], now.nanoseconds - noted < Self.noteAge { return }
-      if proven.count >= Self.capacity {
-        let middle = proven.values.sorted()[proven.count / 2]
-        proven = proven.filter { $0.value > middle }
+      let index = proven.index(address, credential)
+      if let note = proven.recent[index], now.nanoseconds - note.time < Self.noteAge,
+        note.address == address, note.credential == credential
+      {
+        return
       }
-      proven[key] = now.nanoseconds
+      let key = key(credential, address)
+      if let noted = proven.times[key], now.nanoseconds - noted < Self.noteAge {
+        proven.recent[index] = Proven.Note(address: address, credential: credential, time: noted)
+        return
+      }
+      if proven.times.count >= Self.capacity {
+        let middle = proven.times.values.sorted()[proven.times.count / 2]
+        proven.times = proven.times.filter { $0.value > middle }
+        proven.recent = [Proven.Note?](repeating: nil, count: proven.recent.count)
+      }
+      proven.times[key] = now.nanoseconds
+      proven.recent[index] = Proven.Note(address: address, credential: credential, time: now.nanoseconds)
     }
   }
 
   private func isProven(_ credential: Credential, _ address: IPAddress) -> Bool {
     let key = key(credential, address)
-    return proven.withLock { $0[key] != nil }
+    return proven.withLock { $0.times[key] != nil }
   }
 
   /// Counts a failed login.

@@ -8,8 +8,8 @@ package import Platform
 package import Store
 
 /// Decides about requests whose caller is known: kill switch, then app, then rules. Each configuration has its own decider. Stops
-/// and the use of allowances outlive it.
-package struct Decider: Sendable {
+/// and the use of allowances outlive it. A class, because every request would copy a structure.
+package final class Decider: Sendable {
   package let apps: AppRegistry
   package let policy: Policy
   package let stops: StopBoard

@@ -94,8 +94,8 @@ public struct RuleVerdict: Hashable, Sendable {
 /// Every rule of a policy in order with its verdict, and the built-in rules if they were evaluated. Names
 /// stay in the policy, so passing verdicts on copies none.
 public struct RuleVerdicts: RandomAccessCollection, Sendable {
-  private let policy: Policy
-  private let marks: [Verdict]
+  let policy: Policy
+  let marks: [Verdict]
 
   init(_ policy: Policy, _ marks: [Verdict]) {
     self.policy = policy

@@ -104,6 +104,8 @@ public final class Policy: Sendable {
   }
 
   let entries: [Entry]
+  /// What audit lines say of each entry.
+  let verdictTexts: VerdictTexts
   /// The index of the first brake among the entries. The built-in rule about numbers comes right before it.
   let firstBrake: Int
   /// The entries' actions, side by side: most rules that do not concern a request are passed over by these alone.
@@ -148,6 +150,7 @@ public final class Policy: Sendable {
         rule, index: index, apps: rule.apps.map { NameSet($0, numbering: &apps) },
         callers: rule.callers.map { NameSet($0, numbering: &callers) })
     }
+    verdictTexts = VerdictTexts(entries.map(\.name) + [Rule.defaultNumbers])
     entryActions = entries.map(\.actions)
     appNames = apps
     callerNames = callers

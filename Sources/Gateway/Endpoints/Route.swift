@@ -40,7 +40,7 @@ struct Route {
     }
     if request.pathIs("*") {
       destination = .server
-    } else if request.head[request.path].starts(with: "/admin/".utf8) {
+    } else if request.pathStarts(with: "/admin/") {
       destination = .unknownToOperators
     } else {
       destination = .unknown

@@ -68,8 +68,10 @@ extension Handlers {
       do throws(Decider.Refusal) {
         let app = try generation.decider.admit(Applicant(caller), to: .access, app: vending.app)
         vending.record.app = app?.id
-        vending.session = SessionRequest(caller, app, generation)
-        vending.record.desk = vending.session == nil ? nil : app?.desk
+        if let desk = app?.desk {
+          vending.session = SessionRequest(caller, app, generation)
+          vending.record.desk = vending.session == nil ? nil : desk
+        }
         // A probe asks for the decision alone, which is the same for installations.
         if let app, app.isPushed, vending.form != .probe {
           return push(&vending, caller, app, request, circumstances)
@@ -270,11 +272,10 @@ extension Vending: RequestWork {
   var address: IPAddress { record.clientAddress }
   var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
 
-  func begin(
+  mutating func begin(
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
   ) -> NextStep {
-    var vending = self
-    return handlers.consider(&vending, request, circumstances)
+    handlers.consider(&self, request, circumstances)
   }
 
   var needsContent: Bool { false }

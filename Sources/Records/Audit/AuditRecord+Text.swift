@@ -41,15 +41,20 @@ extension AuditRecord {
     if let cancelled { Self.append(member: "cancelled", "\(cancelled)", to: &line) }
     if isReplay { Self.append(member: "replay", "true", to: &line) }
     line.append(UInt8(ascii: " "))
-    line.append(milliseconds: duration)
-    line.append(contentsOf: " ms request_id=".utf8)
-    requestID.append(to: &line)
-    if let trace {
-      line.append(contentsOf: " trace_id=".utf8)
-      trace.appendTraceID(to: &line)
+    line.append(addingCapacity: Self.mostEndOctets) { output in
+      output.append(milliseconds: duration)
+      output.append(literal: " ms request_id=")
+      requestID.append(to: &output)
+      if let trace {
+        output.append(literal: " trace_id=")
+        trace.appendTraceID(to: &output)
+      }
+      output.append(UInt8(ascii: "\n"))
     }
-    line.append(UInt8(ascii: "\n"))
   }
+
+  /// The most octets from the duration on.
+  private static let mostEndOctets = RequestID.mostOctets + TraceContext.idLength + 64
 
   private static func padding(_ word: String, to width: Int) -> String {
     String(repeating: " ", count: max(1, width - word.utf8.count))

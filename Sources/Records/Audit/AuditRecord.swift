@@ -6,22 +6,7 @@ package import HTTP
 package import HTTPServer
 import JSON
 package import Platform
-
-/// Who asked, as an audit line names them.
-package struct AuditedCaller: Hashable, Sendable {
-  /// The id of the configured caller, or `anonymous`.
-  package let id: String
-  /// The subject that the credential names, without telephone numbers.
-  package let subject: String
-  /// The `client_id` of an installation.
-  package let installation: String?
-
-  package init(id: String, subject: String, installation: String? = nil) {
-    self.id = id
-    self.subject = subject
-    self.installation = installation
-  }
-}
+import Texts
 
 /// The audit record of one decision. It never holds a token, a credential or a full phone number.
 package struct AuditRecord: Sendable {
@@ -85,84 +70,107 @@ package struct AuditRecord: Sendable {
     self.address = address
   }
 
+  /// The names of members, words, numbers and punctuation of a line together have fewer octets.
+  private static let fixedOctets = 512
+
+  /// The most octets of the line. Texts may have to be escaped.
+  private var mostOctets: Int {
+    var most = Self.fixedOctets + RequestID.mostOctets + IPAddress.mostOctets + verdicts.mostOctets
+    if let caller { most += caller.members.count }
+    if let tokenSHA256 { most += tokenSHA256.utf8.count }
+    if let installation { most += JSONText.mostOctets(installation) }
+    if let app { most += JSONText.mostOctets(app) }
+    if let rule { most += JSONText.mostOctets(rule) }
+    if let reason { most += JSONText.mostOctets(reason) }
+    if let contact { most += JSONText.mostOctets(contact) }
+    if let callback { most += JSONText.mostOctets(callback) }
+    return most
+  }
+
   /// Appends the record as one JSON line.
   /// - Parameters:
   ///   - time: When the decision was taken.
   ///   - duration: From the whole request to the answer.
   func append(to output: inout [UInt8], time: UnixTime, duration: Duration) {
-    Self.append(#"{"log":"audit","time":""#, to: &output)
+    // Reserved at once: a line has some sixty parts.
+    output.append(addingCapacity: mostOctets) { append(to: &$0, time, duration) }
+  }
+
+  private func append(to output: inout OutputSpan<UInt8>, _ time: UnixTime, _ duration: Duration) {
+    output.append(literal: #"{"log":"audit","time":""#)
     time.appendRFC3339(to: &output)
-    Self.append(#"","request_id":""#, to: &output)
+    output.append(literal: #"","request_id":""#)
     requestID.append(to: &output)
-    Self.append(#"","action":""#, to: &output)
-    output.append(contentsOf: action.rawValue.utf8)
-    output.append(UInt8(ascii: "\""))
-    Self.member(#","trigger":"#, trigger?.rawValue, to: &output)
-    Self.member(#","via":"#, via?.rawValue, to: &output)
-    Self.member(#","caller":"#, caller?.id, to: &output)
-    Self.member(#","subject":"#, caller?.subject, to: &output)
-    Self.member(#","installation":"#, caller?.installation ?? installation, to: &output)
-    Self.member(#","app":"#, app, to: &output)
+    output.append(literal: #"","action":""#)
+    output.append(utf8: action.rawValue)
+    output.append(literal: "\"")
+    if let trigger { Self.append(word: trigger.rawValue, #","trigger":""#, to: &output) }
+    if let via { Self.append(word: via.rawValue, #","via":""#, to: &output) }
+    if let caller { output.append(octets: caller.members) }
+    if let installation, caller?.installation == nil {
+      Self.append(installation, #","installation":"#, to: &output)
+    }
+    if let app { Self.append(app, #","app":"#, to: &output) }
     if let address {
-      Self.append(#","address":""#, to: &output)
+      output.append(literal: #","address":""#)
       // Digits, letters, points and colons: nothing to escape.
       address.append(to: &output)
-      output.append(UInt8(ascii: "\""))
+      output.append(literal: "\"")
     }
-    if let outcome {
-      Self.append(#","decision":""#, to: &output)
-      output.append(contentsOf: outcome.rawValue.utf8)
-      output.append(UInt8(ascii: "\""))
+    switch outcome {
+    case .allow: output.append(literal: #","decision":"allow""#)
+    case .deny: output.append(literal: #","decision":"deny""#)
+    case .error: output.append(literal: #","decision":"error""#)
+    case nil: break
     }
-    Self.member(#","code":"#, code?.rawValue, to: &output)
-    Self.member(#","rule":"#, rule, to: &output)
-    Self.member(#","reason":"#, reason, to: &output)
-    Self.append(#","verdicts":["#, to: &output)
-    for (index, verdict) in verdicts.enumerated() {
-      if index > 0 { output.append(UInt8(ascii: ",")) }
-      Self.append(#"{"rule":""#, to: &output)
-      // The names of rules hold nothing to escape (Rule.init).
-      output.append(contentsOf: verdict.rule.utf8)
-      Self.append(#"","verdict":""#, to: &output)
-      output.append(contentsOf: verdict.verdict.word.utf8)
-      Self.append(#""}"#, to: &output)
+    if let code { Self.append(word: code.rawValue, #","code":""#, to: &output) }
+    if let rule { Self.append(rule, #","rule":"#, to: &output) }
+    if let reason { Self.append(reason, #","reason":"#, to: &output) }
+    output.append(literal: #","verdicts":["#)
+    verdicts.appendObjects(to: &output)
+    switch cache {
+    case .hit: output.append(literal: #"],"cache":"hit""#)
+    case .miss: output.append(literal: #"],"cache":"miss""#)
+    case .none: output.append(literal: #"],"cache":"none""#)
     }
-    Self.append(#"],"cache":""#, to: &output)
-    output.append(contentsOf: cache.rawValue.utf8)
-    output.append(UInt8(ascii: "\""))
     if let upstreamStatus {
-      Self.append(#","upstream_status":"#, to: &output)
+      output.append(literal: #","upstream_status":"#)
       output.append(threeDigits: Int64(upstreamStatus))
     }
-    Self.append(#","duration_ms":"#, to: &output)
+    output.append(literal: #","duration_ms":"#)
     output.append(milliseconds: duration)
-    if let tokenSHA256 {
-      // Hexadecimal digits: nothing to escape.
-      Self.append(#","token_sha256":""#, to: &output)
-      output.append(contentsOf: tokenSHA256.utf8)
-      output.append(UInt8(ascii: "\""))
+    // Hexadecimal digits: nothing to escape.
+    if let tokenSHA256 { Self.append(word: tokenSHA256, #","token_sha256":""#, to: &output) }
+    if let contact { Self.append(contact, #","contact":"#, to: &output) }
+    if let callback {
+      Self.append(callback, action == .ticket ? #","ticket":"# : #","callback":"#, to: &output)
     }
-    Self.member(#","contact":"#, contact, to: &output)
-    Self.member(action == .ticket ? #","ticket":"# : #","callback":"#, callback, to: &output)
-    if let cancelled { output.append(contentsOf: #","cancelled":\#(cancelled)"#.utf8) }
-    if isReplay { Self.append(#","replay":true"#, to: &output) }
+    if let cancelled {
+      output.append(literal: #","cancelled":"#)
+      output.append(decimal: UInt64(cancelled))
+    }
+    if isReplay { output.append(literal: #","replay":true"#) }
     if let trace {
-      Self.append(#","trace_id":""#, to: &output)
+      output.append(literal: #","trace_id":""#)
       trace.appendTraceID(to: &output)
-      output.append(UInt8(ascii: "\""))
+      output.append(literal: "\"")
     }
-    output.append(UInt8(ascii: "}"))
-    output.append(UInt8(ascii: "\n"))
+    output.append(literal: "}\n")
   }
 
-  /// Appends text of the program itself, without making a String of it.
-  @inline(__always) private static func append(_ text: StaticString, to output: inout [UInt8]) {
-    text.withUTF8Buffer { unsafe output.append(contentsOf: $0) }
+  /// Appends a member whose value has nothing to escape. Its name ends in the quotation mark before the value.
+  @inline(__always) private static func append(
+    word: String, _ name: StaticString, to output: inout OutputSpan<UInt8>
+  ) {
+    output.append(literal: name)
+    output.append(utf8: word)
+    output.append(UInt8(ascii: "\""))
   }
 
-  private static func member(_ name: StaticString, _ value: String?, to output: inout [UInt8]) {
-    guard let value else { return }
-    append(name, to: &output)
+  @inline(__always) private static func append(
+    _ value: String, _ name: StaticString, to output: inout OutputSpan<UInt8>
+  ) {
+    output.append(literal: name)
     JSONText.append(value, to: &output)
   }
 }

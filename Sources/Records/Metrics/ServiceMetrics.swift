@@ -258,7 +258,7 @@ package final class ServiceMetrics: Sendable {
 }
 
 /// Counts the events of a server.
-package struct ServerCounting: ServerObserver {
+package final class ServerCounting: ServerObserver {
   let metrics: ServiceMetrics
   /// Whether to count its connections: those of clients count, those of operators do not.
   let countsConnections: Bool

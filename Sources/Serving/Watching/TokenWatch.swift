@@ -5,7 +5,7 @@ package import Records
 package import Tokens
 
 /// Logs and counts the events of the token source.
-package struct TokenWatch: TokenSourceObserver {
+package final class TokenWatch: TokenSourceObserver {
   let log: TokenLog
   let metrics: ServiceMetrics
   let clock: any TimeSource

@@ -1,6 +1,7 @@
 // The keyed hash that identifies an allowance or key in a store, so that no phone number is saved.
 
 package import Gate
+import Texts
 
 /// 128 bits that identify a rule and a party, the same in every process that has the store's key.
 package struct StoreID: Hashable, Comparable, Sendable {
@@ -22,9 +23,14 @@ package struct StoreID: Hashable, Comparable, Sendable {
   }
 
   /// The 32 lower-case hex digits, which PostgreSQL reads as a `uuid`.
-  package var hex: String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  package var hex: String { String(decoding: hexDigits, as: UTF8.self) }
+
+  /// The same as octets.
+  var hexDigits: [UInt8] {
+    [UInt8](capacity: 32) { output in
+      output.append(hexadecimal: high)
+      output.append(hexadecimal: low)
+    }
   }
 
   init(high: UInt64, low: UInt64) {

@@ -25,13 +25,10 @@ extension StoreID {
 
   /// The text of a UUID in lower case.
   package var uuid: String {
-    var octets: [UInt8] = []
-    octets.reserveCapacity(36)
-    for word in [high, low] {
-      for shift in stride(from: UInt64(60), through: 0, by: -4) {
-        let digit = UInt8(truncatingIfNeeded: word >> shift & 15)
-        octets.append(digit < 10 ? digit + 0x30 : digit + 0x57)
-        if [8, 13, 18, 23].contains(octets.count) { octets.append(UInt8(ascii: "-")) }
+    let octets = [UInt8](capacity: 36) { output in
+      for (index, digit) in hexDigits.enumerated() {
+        if index == 8 || index == 12 || index == 16 || index == 20 { output.append(UInt8(ascii: "-")) }
+        output.append(digit)
       }
     }
     return String(decoding: octets, as: UTF8.self)

@@ -1,0 +1,33 @@
+// The caller of a request as its audit line names it.
+
+import JSON
+import Texts
+
+/// Who asked, as an audit line names them. A class with its text prepared, because callers ask again and again.
+package final class AuditedCaller: Equatable, Sendable {
+  /// The id of the configured caller, or `anonymous`.
+  package let id: String
+  /// The subject that the credential names, without telephone numbers.
+  package let subject: String
+  /// The `client_id` of an installation.
+  package let installation: String?
+  /// The members of an audit line, a comma before each.
+  package let members: [UInt8]
+
+  package init(id: String, subject: String, installation: String? = nil) {
+    self.id = id
+    self.subject = subject
+    self.installation = installation
+    var members = Array(#","caller":"#.utf8)
+    JSONText.append(id, to: &members)
+    members += #","subject":"#.utf8
+    JSONText.append(subject, to: &members)
+    if let installation {
+      members += #","installation":"#.utf8
+      JSONText.append(installation, to: &members)
+    }
+    self.members = members
+  }
+
+  package static func == (a: AuditedCaller, b: AuditedCaller) -> Bool { a.members == b.members }
+}

@@ -1,0 +1,60 @@
+// Prepares the verdicts of all rules as audit lines have them, because every audit line names every rule.
+
+import Texts
+
+/// A JSON object for each rule and each verdict, made when the policy is read.
+struct VerdictTexts: Sendable {
+  private static let verdicts: [Verdict] = [.allow, .deny, .wouldDeny, .skipped]
+
+  /// The objects one after the other, each behind a comma: all verdicts of the first rule, in the order of their numbers, then those
+  /// of the next one.
+  private let octets: [UInt8]
+  /// Where each object's comma is, and where the last object ends.
+  private let starts: [Int]
+  /// The most octets that the verdicts of all rules have together.
+  let mostOctets: Int
+
+  /// - Parameter names: The names of rules. They hold nothing to escape (`Rule.init`).
+  init(_ names: [String]) {
+    var octets: [UInt8] = []
+    var starts = [0]
+    var most = 0
+    for name in names {
+      var longest = 0
+      for verdict in Self.verdicts {
+        precondition(Int(verdict.rawValue) == (starts.count - 1) % Self.verdicts.count)
+        octets += #",{"rule":"\#(name)","verdict":"\#(verdict.word)"}"#.utf8
+        longest = max(longest, octets.count - starts[starts.count - 1])
+        starts.append(octets.count)
+      }
+      most += longest
+    }
+    self.octets = octets
+    self.starts = starts
+    mostOctets = most
+  }
+
+  /// Appends a rule's verdict.
+  /// - Parameter isFirst: Whether no comma precedes it.
+  @inline(__always) func append(
+    _ verdict: Verdict, of rule: Int, isFirst: Bool, to output: inout OutputSpan<UInt8>
+  ) {
+    let text = rule * Self.verdicts.count + Int(verdict.rawValue)
+    let start = starts[text] + (isFirst ? 1 : 0)
+    output.append(octets: octets.span.extracting(start..<starts[text + 1]))
+  }
+}
+
+extension RuleVerdicts {
+  /// The most octets that `appendObjects` appends.
+  public var mostOctets: Int { policy.verdictTexts.mostOctets }
+
+  /// Appends the verdicts as the elements of a JSON array, each an object with `rule` and `verdict`.
+  public func appendObjects(to output: inout OutputSpan<UInt8>) {
+    let marks = marks.span
+    for index in marks.indices {
+      let rule = policy.index(at: index, among: marks.count) ?? policy.entries.count
+      policy.verdictTexts.append(marks[index], of: rule, isFirst: index == 0, to: &output)
+    }
+  }
+}

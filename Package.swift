@@ -108,10 +108,17 @@ let package = Package(
       dependencies: ["Gate", "Metrics", "Platform", "Records", "Store", "Tokens", "Texts"],
       swiftSettings: memorySafe),
     .target(
+      name: "Outcomes",
+      dependencies: [
+        "API", "Gate", "HTTPServer", "JOSE", "JSON", "Metrics", "Platform", "Records", "Store",
+      ],
+      swiftSettings: memorySafe),
+    .target(
       name: "Configuration",
       dependencies: [
         "API", "CYAML", "Callers", "ChatDesk", "DatabaseURL", "Documents", "Gate", "HTTP", "HTTPServer",
-        "Installations", "JOSE", "JSON", "Notices", "Platform", "Records", "Sealing", "Store", "TLS",
+        "Installations", "JOSE", "JSON", "Notices", "Outcomes", "Platform", "Records", "Sealing", "Store",
+        "TLS",
         "Talkdesk",
         "Tokens", "Upstream", "Texts",
       ],
@@ -182,7 +189,8 @@ let package = Package(
       dependencies: [
         "API", "Appointments", "Callbacks", "Callers", "ChatDesk", "Configuration", "Delivery", "Gate",
         "HTTP",
-        "HTTPServer", "Installations", "JOSE", "Platform", "Records", "Responses", "Serving", "Store",
+        "HTTPServer", "Installations", "JOSE", "Outcomes", "Platform", "Records", "Responses", "Serving",
+        "Store",
         "Tokens", "Texts",
       ],
       swiftSettings: memorySafe),
@@ -220,7 +228,8 @@ let package = Package(
         "Delivery", "Documents", "GMS", "Gate", "HTTP", "HTTPServer", "Handling", "Installations", "JOSE",
         "JSON",
         "Metrics",
-        "Notices", "Pages", "Platform", "PushDelivery", "Records", "Responses", "SQLiteStore", "Sealing",
+        "Notices", "Pages", "Outcomes", "Platform", "PushDelivery", "Records", "Responses", "SQLiteStore",
+        "Sealing",
         "Serving",
         "Store", "Stores", "TLS", "Talkdesk", "Texts", "TicketHandlers", "Tokens", "Upstream",
       ],
@@ -230,7 +239,8 @@ let package = Package(
       dependencies: [
         "API", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding", "Delivery", "Documents",
         "Gate",
-        "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Notices", "Platform", "Records", "Sealing",
+        "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Notices", "Outcomes", "Platform", "Records",
+        "Sealing",
         "Store", "Stores", "TLS",
         "Talkdesk", "Tokens", "Upstream", "Texts",
       ],
@@ -242,7 +252,7 @@ let package = Package(
       name: "callgate",
       dependencies: [
         "API", "CBuild", "Configuration", "Diagnosis", "Documents", "Gate", "Gateway", "HTTP", "JOSE", "JSON",
-        "Notices", "Platform",
+        "Notices", "Outcomes", "Platform",
         "PostgresStore", "Records", "SQLiteStore", "Sandbox",
         "Sealing", "Stores",
         "Upstream",
@@ -353,6 +363,13 @@ let package = Package(
     .testTarget(
       name: "CallersTests",
       dependencies: ["API", "Callers", "Gate", "HTTP", "JOSE", "JSON", "Platform", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "OutcomesTests",
+      dependencies: [
+        "Outcomes", "Gate", "HTTPServer", "JOSE", "JSON", "Metrics", "Platform", "Records", "Store",
+        "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "ConfigurationTests",

@@ -152,10 +152,12 @@ package final class AppointmentCarrier: Sendable {
 
   private func intent(_ visit: Visit, until deadline: MonotonicTime) -> CallbackIntent {
     let content = visit.content
-    return CallbackIntent(
+    var intent = CallbackIntent(
       id: visit.id, callerID: content.owner.callerID, subject: content.owner.subject,
       appID: content.appID, contact: content.contact, key: nil, terms: content.terms,
       deadline: Instant(parts.clock.unixTime).advanced(by: deadline - parts.clock.now))
+    if visit.setting.configuration.outcomes != nil { intent.talkdeskNumber = content.talkdeskNumber }
+    return intent
   }
 
   private func deliver(_ visit: Visit, _ grant: consuming Grant) async -> AppointmentKeeper.Handling {

@@ -156,6 +156,16 @@ package struct KeptInstallation: Hashable, Sendable {
 // MARK: - JSON
 
 extension AppointmentContent {
+  /// The number from which the call comes.
+  package var talkdeskNumber: E164? {
+    do {
+      return try JSONValue(parsing: body)["talkdesk_phone_number"]?.string.map { try E164($0) }
+    } catch {
+      // The server has built the body.
+      return nil
+    }
+  }
+
   /// The form of the JSON. A release that changes it must still read the ones before.
   private static let version: Int64 = 1
 

@@ -79,11 +79,14 @@ package final class AppointmentWatch: Sendable {
   /// It returns without a change at the deadline, when the task is cancelled, at a drain, and at once if too many requests wait, of its
   /// party or of all, or the record is final.
   ///
+  /// - Parameter awaitsOutcome: Whether a callback that has been requested changes once more: by the outcome of its call.
   /// - Returns: The record at that time.
   package func wait(
-    for record: StoredCallback, of party: Party, until deadline: MonotonicTime
+    for record: StoredCallback, of party: Party, until deadline: MonotonicTime, awaitsOutcome: Bool = false
   ) async -> StoredCallback {
-    guard !record.status.isFinal, time.now < deadline else { return record }
+    guard !record.status.isFinal || awaitsOutcome && record.awaitsOutcome, time.now < deadline else {
+      return record
+    }
     let number = state.withLock { state in
       state.lastID += 1
       return state.lastID
@@ -174,6 +177,6 @@ package final class AppointmentWatch: Sendable {
 extension StoredCallback {
   /// Whether a client sees another record than before.
   fileprivate func hasChanged(since before: StoredCallback) -> Bool {
-    status != before.status || at != before.at
+    status != before.status || at != before.at || outcome != before.outcome
   }
 }

@@ -149,6 +149,7 @@ extension Handlers {
     intent.installation = caller.installation?.installation.identity
     intent.notifies = calling.generation.notified(caller)
     intent.alias = calling.call?.alias(intent)
+    if calling.generation.configuration.outcomes != nil { intent.talkdeskNumber = asked.talkdeskNumber }
     return RequestedCallback(
       request: asked, key: key, caller: caller, carriesCode: own.addsVerificationCode, facts: facts,
       intent: intent, deadline: calling.start + terms.timeout)

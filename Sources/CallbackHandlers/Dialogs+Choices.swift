@@ -9,7 +9,6 @@ import Delivery
 import Gate
 import Handling
 import Installations
-import JSON
 import Notices
 import Platform
 import PushDelivery
@@ -154,18 +153,6 @@ extension Handlers {
     guard let number = content.talkdeskNumber else { throw .unreadable }
     let ended = try await end(subject, visit)
     let code = visit.generation.verificationCode(of: ended, at: Instant(clock.unixTime), log)
-    return .dial(number, accessCode: code, subject.id)
-  }
-}
-
-extension AppointmentContent {
-  /// The number from which the call would come.
-  fileprivate var talkdeskNumber: String? {
-    do throws(JSONError) {
-      return try JSONValue(parsing: body)["talkdesk_phone_number"]?.string
-    } catch {
-      // The server has built the body.
-      return nil
-    }
+    return .dial(number.text, accessCode: code, subject.id)
   }
 }

@@ -59,7 +59,11 @@ extension Handlers {
     let directory = visit.generation.installationService?.directory
     let waiting = Task { [clock, watch = appointments.watch] in
       await withTaskGroup(of: StoredCallback?.self) { group in
-        group.addTask { await watch.wait(for: record, of: party, until: visit.start + span) }
+        group.addTask {
+          await watch.wait(
+            for: record, of: party, until: visit.start + span,
+            awaitsOutcome: visit.generation.configuration.outcomes != nil)
+        }
         if let installation, let directory {
           group.addTask {
             while await clock.hasSlept(until: clock.now + Self.holdInterval) {

@@ -3,6 +3,7 @@
 import Callers
 package import JOSE
 package import Notices
+package import Outcomes
 import Platform
 import Texts
 
@@ -35,6 +36,13 @@ extension Configuration {
         id: id,
         proof: .jwt(JWTIssuer(issuer: issuer, audience: audience, keys: .secret(key), subjectClaim: "sub"))))
     for index in apps.indices { apps[index].callers?.append(id) }
+  }
+
+  /// Takes events of the emulated Talkdesk, where the configuration has no hook of its own.
+  package mutating func addHook(_ secret: HookSecret) {
+    var settings = outcomes ?? OutcomeSettings(hooks: [])
+    settings.hooks.append(secret)
+    outcomes = settings
   }
 
   /// Adds the sandbox's providers of notices and its URL, where the configuration has none.

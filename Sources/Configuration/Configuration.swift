@@ -3,6 +3,7 @@
 public import Callers
 public import Documents
 public import Gate
+package import Outcomes
 public import Records
 public import Sealing
 public import Upstream
@@ -44,6 +45,8 @@ public struct Configuration: Sendable {
   public package(set) var gms: GMS?
   /// How devices get notices; nil: they get none.
   public package(set) var notices: Notices?
+  /// How outcomes of calls are learnt; nil: they are not.
+  package var outcomes: OutcomeSettings?
   /// The chat desks, in the order written.
   public var desks: [Desk]
   /// The origins whose pages may call from a browser, in the very form of the `Origin` field.

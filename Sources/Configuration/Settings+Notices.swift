@@ -84,7 +84,7 @@ extension Settings {
   ]
 
   /// A text that the sender judges.
-  private static let secretText: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+  static let secretText: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     text
   }
 

@@ -77,7 +77,8 @@ package enum Settings {
     Setting(
       "admin.runbooks", variable: "CALLGATE_RUNBOOKS", default: "https://docs.example.com/callgate",
       example: "https://docs.example.com/callgate",
-      "The address of your copy of `docs/`, with which the links of present problems to `operations.md` begin."),
+      "The address of your copy of `docs/`, with which the links of present problems to `operations.md` begin."
+    ),
     URLText.base)
 
   // log
@@ -349,7 +350,7 @@ package enum Settings {
       callbackTimeout.setting,
       concurrency.setting,
       origins.setting,
-    ] + notices + [
+    ] + notices + outcomes + [
       connections.setting, headerBytes.setting, contentBytes.setting, headerTimeout.setting,
       requestTimeout.setting,
       idleTimeout.setting, drainDelay.setting, drainTimeout.setting,

@@ -4,6 +4,7 @@ package import Appointments
 package import Delivery
 package import Gate
 package import Installations
+package import Outcomes
 package import Platform
 package import Records
 package import Serving
@@ -23,12 +24,14 @@ package final class Handlers: Sendable {
   package let appointments: AppointmentParts
   /// Carries appointments out; nil without a store key.
   package let keeper: AppointmentKeeper?
+  /// Takes events of calls.
+  package let outcomes: OutcomeDesk
 
   /// - Parameter loops: How many loops handle requests.
   package init(
     generations: Generations, tokens: TokenSource, loops: Int, audit: AuditLog, log: Log,
     clock: any TimeSource, callbacks: CallbackParts, appointments: AppointmentParts,
-    keeper: AppointmentKeeper?
+    keeper: AppointmentKeeper?, outcomes: OutcomeDesk
   ) {
     self.generations = generations
     self.tokens = tokens
@@ -39,6 +42,7 @@ package final class Handlers: Sendable {
     self.callbacks = callbacks
     self.appointments = appointments
     self.keeper = keeper
+    self.outcomes = outcomes
   }
 }
 

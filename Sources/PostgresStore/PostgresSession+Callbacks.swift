@@ -39,6 +39,18 @@ extension PostgresSession {
     .prepared(PostgresStatements.formerPlaces, [PostgresText.array(places.map(\.name.hex))])
   }
 
+  package func hashes(of call: EndedCall) throws(StoreError) -> (numbers: StoreID, call: StoreID) {
+    var hashes: (numbers: StoreID, call: StoreID)?
+    try use { connection throws(PostgresFailure) in
+      let maker = try self.maker(connection)
+      hashes = (
+        maker.numbers(contact: call.contact, talkdesk: call.talkdesk), maker.name(ofCall: call.id)
+      )
+    }
+    guard let hashes else { preconditionFailure("the body has not run") }
+    return hashes
+  }
+
   /// Begins a transaction with its mark, then locks and adds its rows.
   ///
   /// The order of locks is: installations that book, keys, dedupe entries, records, allowances, each in the order of their ids. So transactions never wait in a

@@ -31,6 +31,17 @@ package enum CallbackDocument {
     if let settledAt = record.settledAt { document["settled_at"] = .string(settledAt.rfc3339) }
     if let code = record.code { document["reason"] = .string(code) }
     if record.ticket == nil { document["contact_phone_number"] = .string(record.contact) }
+    if let outcome = record.outcome { document["outcome"] = .object(members(of: outcome)) }
+    return document
+  }
+
+  private static func members(of outcome: CallOutcome) -> JSONObject {
+    var document: JSONObject = [
+      "state": .string(outcome.state.rawValue), "certainty": "matched",
+      "source": .string(outcome.source.rawValue), "at": .string(outcome.at.rfc3339),
+    ]
+    if let talked = outcome.talkSeconds { document["talk_seconds"] = .number(JSONNumber(Int64(talked))) }
+    if let waited = outcome.waitedSeconds { document["waited_seconds"] = .number(JSONNumber(Int64(waited))) }
     return document
   }
 

@@ -81,6 +81,18 @@ extension SQLiteSession {
     return Array(records.sorted { $0.id > $1.id }.prefix(AliasQuery.most))
   }
 
+  package func hashes(of call: EndedCall) throws(StoreError) -> (numbers: StoreID, call: StoreID) {
+    var hashes: (numbers: StoreID, call: StoreID)?
+    try use { open throws(StoreError) in
+      let maker = try open.prepared().ids
+      hashes = (
+        maker.numbers(contact: call.contact, talkdesk: call.talkdesk), maker.name(ofCall: call.id)
+      )
+    }
+    guard let hashes else { preconditionFailure("the body has not run") }
+    return hashes
+  }
+
   package func callbacks(_ ids: Set<CallbackID>) throws(StoreError) -> [StoredCallback] {
     var records: [StoredCallback] = []
     try use { open throws(StoreError) in

@@ -132,6 +132,8 @@ public final class Emulator: RequestHandler {
     do throws(ControlRefusal) {
       if let document = try DemoClient.document(at: path, for: call) {
         return exchange.respond(document.answer(to: request))
+      } else if path == CallToDial.path {
+        return dial(try ControlEndpoint.admitOutcome(call, at: gateway), call.host, &exchange)
       } else if path == ControlEndpoint.approvalPath {
         return try ControlEndpoint.admitApproval(call, at: gateway).approve(request, &exchange)
       } else {
@@ -143,6 +145,29 @@ public final class Emulator: RequestHandler {
       reply = error.reply(instance: exchange.requestID.description)
     }
     exchange.respond(reply.response)
+  }
+
+  /// Tells the gateway of a call, after the response.
+  private func dial(
+    _ order: (call: CallToDial, gateway: GatewayLink, dialing: Dialing), _ host: String?,
+    _ exchange: inout Exchange
+  ) {
+    let (call, gateway, dialing) = order
+    let (responder, id) = (exchange.deferred(), exchange.requestID.description)
+    Task { [self] in
+      let found = await dialing.find(call.id)
+      let made = found.flatMap { found in state.withLock { $0.journal.callback(of: found) } }
+      guard let host, let record = made
+      else { return responder.respond(ControlEndpoint.noCallback.reply(instance: id).response) }
+      responder.respond(Reply(.noContent, fields: ["Cache-Control": "no-store"]).response)
+      // Never cancelled. A clock that gives up early only makes the call short.
+      try? await clock.sleep(until: clock.now + call.delay)
+      let content = call.content(
+        of: record, token: dialing.token.exposedString(), shift: gateway.clock.offset - clock.offset)
+      for _ in 0..<call.count {
+        await dialing.post("\(dialing.scheme)://\(host)\(dialing.path.exposedString())", content)
+      }
+    }
   }
 
   private func talkdesk(_ call: Call, path: String, _ exchange: inout Exchange) {

@@ -15,7 +15,7 @@ struct Callgate: ParsableCommand {
       InitCommand.self, ServeCommand.self, CheckCommand.self, DoctorCommand.self, DrillCommand.self,
       ExplainCommand.self, RulesCommand.self,
       StatusCommand.self, StopCommand.self, ResumeCommand.self, ReloadCommand.self, InstallationsCommand.self,
-      ProbeCommand.self,
+      TalkdeskCommand.self, ProbeCommand.self,
       TokenCommand.self, KeyCommand.self, SandboxCommand.self, MigrateCommand.self,
       HealthcheckCommand.self, ReferenceCommand.self, VersionCommand.self,
     ])

@@ -6,6 +6,7 @@ import Gateway
 import Glibc
 import JOSE
 import Notices
+import Outcomes
 import Platform
 import Records
 import Sandbox
@@ -94,13 +95,14 @@ struct ServeCommand: ParsableCommand {
       let providers = talkdesk?.server.emulator.openProviders()
       let adminToken = sandbox && configuration.takesAdminToken ? try Self.makeAdminToken() : nil
       let users = sandbox ? try SandboxUsers() : nil
-      Self.enter(emulated, providers, adminToken, users, into: &configuration)
+      let hook = sandbox ? HookSecret(Secret(try RandomBytes.make(HookSecret.leastBytes))) : nil
+      Self.enter(emulated, providers, adminToken, users, hook, into: &configuration)
       let clock = SandboxClock()
       let service = try Service(
         configuration: configuration, loops: try EventLoopGroup(), descriptorLimit: descriptors.soft,
         inherited: inherited, clock: sandbox ? clock : SystemClock(),
         scheduler: talkdesk?.server.emulator.clock,
-        reload: reloading(with: emulated, providers, adminToken, users),
+        reload: reloading(with: emulated, providers, adminToken, users, hook),
         front: { gateway, controls in
           talkdesk.map {
             SandboxFront(
@@ -109,7 +111,8 @@ struct ServeCommand: ParsableCommand {
               link: GatewayLink(
                 clock: clock, forgetTokens: controls.forgetTokens, clockMoved: controls.clockMoved,
                 pauses: controls.pauses, endPauses: controls.endPauses, approve: controls.approveInstallation,
-                adminToken: adminToken, users: users))
+                adminToken: adminToken, users: users,
+                dialing: hook.map { Self.dialing($0, controls, configuration) }))
           } ?? gateway
         },
         isColoured: Style(STDOUT_FILENO).isColoured, write: StandardOutput.write)
@@ -162,13 +165,13 @@ struct ServeCommand: ParsableCommand {
   /// Reloads the configuration from the same sources. The sandbox keeps its emulator.
   private func reloading(
     with emulated: Configuration.Upstream?, _ providers: NoticeProviders?, _ adminToken: Secret?,
-    _ users: SandboxUsers?
+    _ users: SandboxUsers?, _ hook: HookSecret?
   ) -> @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration {
     let sources = source.sources(flags)
     let purpose: ConfigurationPurpose = sandbox ? .sandbox : .serve
     return { () throws(ConfigurationErrors) in
       var loaded = try ConfigurationLoader.load(sources, for: purpose)
-      Self.enter(emulated, providers, adminToken, users, into: &loaded.configuration)
+      Self.enter(emulated, providers, adminToken, users, hook, into: &loaded.configuration)
       return loaded
     }
   }
@@ -176,7 +179,7 @@ struct ServeCommand: ParsableCommand {
   /// Has a server use the sandbox.
   private static func enter(
     _ emulated: Configuration.Upstream?, _ providers: NoticeProviders?, _ adminToken: Secret?,
-    _ users: SandboxUsers?, into configuration: inout Configuration
+    _ users: SandboxUsers?, _ hook: HookSecret?, into configuration: inout Configuration
   ) {
     if let emulated { configuration.use(emulated) }
     if let providers {
@@ -188,9 +191,22 @@ struct ServeCommand: ParsableCommand {
         fcmURL: providers.fcmURL, hookURL: providers.hookURL, hookSecret: providers.hookSecret)
     }
     if let adminToken { configuration.addAdminToken(adminToken) }
+    if let hook { configuration.addHook(hook) }
     if let users {
       configuration.addUsers(of: SandboxUsers.issuer, audience: SandboxUsers.audience, key: users.key)
     }
+  }
+
+  /// How the emulator tells of calls.
+  private static func dialing(
+    _ hook: HookSecret, _ controls: SandboxControls, _ configuration: Configuration
+  ) -> Dialing {
+    Dialing(
+      scheme: configuration.listen.tls == nil ? "http" : "https", path: Secret(hook.exposedPath()),
+      token: Secret(hook.exposedEventToken()),
+      find: { id in
+        await controls.findCallback(id).map { Dialing.Callback(traceID: $0.traceID, contact: $0.contact) }
+      }, post: controls.post)
   }
 
   private static func makeAdminToken() throws -> Secret {

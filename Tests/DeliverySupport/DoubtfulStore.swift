@@ -100,9 +100,11 @@ final class DoubtfulStore: StoreDecorator {
     try await start { () async throws(StoreError) in try await base.book(booking, at: now) }
   }
 
-  func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError) -> Bool {
+  func mark(_ id: CallbackID, for due: Instant, deadline: Instant, _ handover: CallHandover?)
+    async throws(StoreError) -> Bool
+  {
     let isMarked = try await start { () async throws(StoreError) in
-      try await base.mark(id, for: due, deadline: deadline)
+      try await base.mark(id, for: due, deadline: deadline, handover)
     }
     await run(state.withLock { $0.onMark })
     return isMarked

@@ -134,10 +134,21 @@ extension StoreDecorator {
     try check()
     return try await base.certainRecord(id)
   }
-  package func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError) -> Bool {
+  package func mark(_ id: CallbackID, for due: Instant, deadline: Instant, _ handover: CallHandover?)
+    async throws(StoreError) -> Bool
+  {
     try check()
-    return try await base.mark(id, for: due, deadline: deadline)
+    return try await base.mark(id, for: due, deadline: deadline, handover)
   }
+  package func conclude(_ call: EndedCall, within window: CallWindow, at now: Instant)
+    async throws(StoreError) -> CallMatch
+  {
+    try check()
+    return try await base.conclude(call, within: window, at: now)
+  }
+  package func triggers() async throws(StoreError) -> [StoredTrigger] { try await base.triggers() }
+  package func save(_ trigger: StoredTrigger) async throws(StoreError) { try await base.save(trigger) }
+  package func forgetTrigger(_ name: String) async throws(StoreError) { try await base.forgetTrigger(name) }
   package func postpone(_ id: CallbackID, until due: Instant, code: String?) async throws(StoreError) -> Bool
   {
     try check()

@@ -99,7 +99,7 @@ extension APIOperation {
       APIParameter(
         name: "wait", place: .query,
         description:
-          "How many seconds to wait for a change of the record. More than 25 is 25. A final record is returned at once.",
+          "How many seconds to wait for a change of the record. More than 25 is 25. A record that changes no more is returned at once.",
         schema: ["type": "integer", "minimum": 0, "default": 0], example: 25),
     ],
     answers: [

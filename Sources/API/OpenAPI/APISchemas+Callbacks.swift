@@ -147,7 +147,33 @@ extension APISchemas {
               "settled_at": { "type": "string", "format": "date-time", "description": "When the callback ended." },
               "reason": { "type": "string", "description": "Why the callback is not accepted: the code of a problem." },
               "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" },
+              "outcome": { "$ref": "#/components/schemas/CallOutcome" },
               "verification_code": { "$ref": "#/components/schemas/VerificationCode" } } }
+          """#)
+    ),
+    (
+      "CallOutcome",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["state", "certainty", "source", "at"],
+            "description": "What became of the call, once Talkdesk has told it. `status` does not change by it.",
+            "properties": {
+              "state": { "type": "string", "enum": ["reached", "not_reached", "cancelled"],
+                "description": "reached: they spoke with each other. not_reached: nobody answered. cancelled: the customer ended the call before an agent spoke." },
+              "certainty": { "type": "string", "enum": ["matched"],
+                "description": "matched: this callback is the only one that fits the call by numbers and time." },
+              "source": { "type": "string", "enum": ["trigger"], "description": "trigger: an event of Talkdesk's." },
+              "at": { "type": "string", "format": "date-time", "description": "When the call ended." },
+              "talk_seconds": { "type": "integer", "minimum": 0, "description": "How long they spoke." },
+              "waited_seconds": { "type": "integer", "minimum": 0, "description": "How long the customer waited." } } }
+          """#)
+    ),
+    (
+      "TalkdeskEvent",
+      JSONValue(
+        literally: #"""
+          { "description": "An object whose members are the texts of a template. The server ignores what it cannot read. At most 16 KiB.",
+            "type": "object", "additionalProperties": true }
           """#)
     ),
     (

@@ -96,6 +96,7 @@ extension APISchemas {
               "settled_at": { "type": "string", "format": "date-time", "description": "When the callback ended." },
               "reason": { "type": "string", "description": "Why the callback is not accepted: the code of a problem." },
               "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" },
+              "outcome": { "$ref": "#/components/schemas/CallOutcome" },
               "ticket": { "type": "object", "description": "For the record of a ticket, which has no number: the ticket, if it is open." },
               "caller": { "type": "string", "description": "The caller that requested the callback." },
               "subject": { "type": "string", "description": "The person that the credential names, if any." },

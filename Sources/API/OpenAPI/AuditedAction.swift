@@ -26,6 +26,8 @@ package enum AuditedAction: String, CaseIterable, Sendable {
   case connect
   /// An installation registers its device.
   case device
+  /// Talkdesk tells the outcome of a call.
+  case outcome
 
   /// The name of an action that rules judge.
   package init(_ action: Action) {
@@ -54,6 +56,7 @@ package enum AuditedAction: String, CaseIterable, Sendable {
     case .snooze: 10
     case .connect: 11
     case .device: 12
+    case .outcome: 13
     }
   }
 }

@@ -9,9 +9,15 @@ extension CallbackDelivery {
   func mark(
     _ order: CallbackOrder, _ appointment: OrderedAppointment
   ) async -> DeliveryResult.Outcome? {
-    let deadline = Instant(parts.clock.unixTime).advanced(by: order.deadline - parts.clock.now)
+    let now = Instant(parts.clock.unixTime)
+    let deadline = now.advanced(by: order.deadline - parts.clock.now)
+    let handover = order.intent.talkdeskNumber.map {
+      CallHandover(contact: order.intent.contact, talkdesk: $0, time: now)
+    }
     do throws(StoreError) {
-      if try await parts.store.mark(order.intent.id, for: appointment.due, deadline: deadline) { return nil }
+      if try await parts.store.mark(order.intent.id, for: appointment.due, deadline: deadline, handover) {
+        return nil
+      }
       parts.log.notMarked(id: order.intent.id.description)
       return .elsewhere
     } catch {

@@ -207,7 +207,9 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
 
   // MARK: Marking
 
-  package func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError) -> Bool {
+  package func mark(_ id: CallbackID, for due: Instant, deadline: Instant, _ handover: CallHandover?)
+    async throws(StoreError) -> Bool
+  {
     guard !releasing.withLock({ $0.contains(id) }) else {
       // Otherwise the release of the last mark could release this one, too, while its request is on its way.
       throw StoreError(.unavailable, "mark", "the last mark of the appointment is not taken back yet")
@@ -215,7 +217,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     try checkClock()
     hold(id, until: deadline)
     do throws(StoreError) {
-      let isMarked = try await store.mark(id, for: due, deadline: deadline)
+      let isMarked = try await store.mark(id, for: due, deadline: deadline, handover)
       if !isMarked { forget(id) }
       return isMarked
     } catch {

@@ -67,6 +67,9 @@ extension Doctor {
           ? "\(name) responds; its schema has version \(version), and serve updates it to \(StoreSchema.latest)"
           : "\(name) responds, and this user may write to it; schema version \(version)")
       report(keysInUse: version < StoreSchema.latest ? [] : try await store.keys())
+      if configuration.outcomes != nil {
+        report(registered: version < StoreSchema.latest ? [] : try await store.triggers())
+      }
     } catch {
       let failure = StoreFailure(error, of: kind)
       report.fail(

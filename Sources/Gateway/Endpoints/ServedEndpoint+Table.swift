@@ -146,6 +146,11 @@ extension ServedEndpoint {
     ServedEndpoint(
       "/codes/verify", for: .apps, auditing: .known(.verify),
       .clients(.verifyCode) { handlers, request, _, exchange in handlers.verifyCode(request, &exchange) }),
+    ServedEndpoint(
+      "/hooks/talkdesk/{secret}", for: .everybody,
+      .clients(.hook) { handlers, request, parameters, exchange in
+        handlers.takeEvent(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+      }),
     ServedEndpoint("/livez", "/healthz", for: .everybody, .health(.liveness) { _ in Health.alive }),
     ServedEndpoint("/readyz", for: .everybody, .health(.readiness) { PreparedResponse($0.readiness()) }),
     ServedEndpoint("/metrics", for: .operators, .operators(.metrics) { $0.showMetrics($2, &$3) }),

@@ -4,6 +4,7 @@ import Appointments
 import Callers
 import Delivery
 import Installations
+import Outcomes
 import Platform
 import PushDelivery
 import Records
@@ -22,11 +23,14 @@ struct Jobs: Sendable {
   let notices: Task<Void, Never>
   /// Ends claims whose time is over.
   private let lapses: Task<Void, Never>
+  /// Matches events of calls.
+  private let outcomes: Task<Void, Never>
 
   /// Begins all of it.
   init(
     _ work: Upkeep, _ runtime: Runtime, _ generations: Generations, _ activity: RecentActivity,
-    _ attention: AttentionList, _ keeper: AppointmentKeeper?, _ noticeKeeper: NoticeKeeper?, clock: any TimeSource
+    _ attention: AttentionList, _ keeper: AppointmentKeeper?, _ noticeKeeper: NoticeKeeper?,
+    _ outcomes: OutcomeDesk, clock: any TimeSource
   ) {
     upkeep = Task { [keys = runtime.keys] in
       async let renewal: Void = keys.keepFresh(generations, clock: clock)
@@ -51,6 +55,7 @@ struct Jobs: Sendable {
       await noting
     }
     notices = Task { await noticeKeeper?.run() }
+    self.outcomes = Task { await outcomes.run() }
     lapses = Task { [book = runtime.push?.book, health = runtime.storeHealth] in
       await book?.keepLapsing(while: { health.isClockRight })
     }
@@ -58,7 +63,7 @@ struct Jobs: Sendable {
 
   /// Ends all of it but notices, and waits until the last uses of installations are saved.
   func end() async {
-    for job in [upkeep, counting, appointments, lapses] { job.cancel() }
+    for job in [upkeep, counting, appointments, lapses, outcomes] { job.cancel() }
     await counting.value
   }
 }

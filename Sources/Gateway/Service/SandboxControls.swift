@@ -22,11 +22,18 @@ public struct SandboxControls: Sendable {
   public let endPauses: @Sendable () -> Void
   /// Answers a request to approve an installation: `{"user_code"}`.
   public let approveInstallation: @Sendable (borrowing Request, inout Exchange) -> Void
+  /// The trace id of Talkdesk's answer, and the masked number, of a callback by its id.
+  public let findCallback: @Sendable (String) async -> (traceID: String?, contact: String)?
+  /// Sends JSON to a URL, whatever is answered.
+  public let post: @Sendable (_ url: String, _ content: [UInt8]) async -> Void
 }
 
 extension SandboxControls {
   /// The controls of a server.
-  init(_ runtime: Runtime, _ generations: Generations, _ administration: Administration) {
+  init(
+    _ runtime: Runtime, _ generations: Generations, _ administration: Administration,
+    _ transport: any HTTPTransport
+  ) {
     let forgetTokens = { @Sendable in
       runtime.tokens.forgetTokens()
       runtime.desks.forgetTokens()
@@ -59,6 +66,19 @@ extension SandboxControls {
         runtime.push?.startAnew()
         runtime.desks.endCoolDowns()
       },
-      approveInstallation: { administration.approveInSandbox($0, &$1) })
+      approveInstallation: { administration.approveInSandbox($0, &$1) },
+      findCallback: { [store = runtime.callbacks.store] text in
+        guard let id = CallbackID(text) else { return nil }
+        // A store that fails finds none.
+        guard let record = try? await store.callbacks([id]).first else { return nil }
+        return (record.platformTID, record.contact)
+      },
+      post: { url, content in
+        // As Talkdesk may: an event that is lost is lost.
+        _ = try? await transport.send(
+          OutboundRequest(
+            method: .post, url: url, fields: ["Content-Type": "application/json"], content: content,
+            timeout: .seconds(10)))
+      })
   }
 }

@@ -9,6 +9,7 @@ import Gate
 import HTTP
 public import HTTPServer
 import Handling
+import Outcomes
 public import Platform
 import PushDelivery
 import Records
@@ -42,6 +43,8 @@ public final class Service: Sendable {
   private let keeper: AppointmentKeeper?
   /// Sends notices of callbacks; nil without a store key.
   private let noticeKeeper: NoticeKeeper?
+  /// Takes events of calls.
+  private let outcomes: OutcomeDesk
   /// Counts the decisions of each minute.
   private let activity: RecentActivity
   private let attention: AttentionList
@@ -102,6 +105,10 @@ public final class Service: Sendable {
       AppointmentKeeper(runtime, generations, keys, audit, log)
     }
     noticeKeeper = runtime.push.map { [runtime, generations] in NoticeKeeper($0, runtime, generations) }
+    outcomes = OutcomeDesk(
+      store: store, clock: clock, audit: audit, log: log,
+      settings: { [generations] in generations.current.configuration.outcomes },
+      onOutcome: { [watch = runtime.appointments.watch] in watch.changed($0) })
     activity = RecentActivity(metrics: metrics, clock: clock)
 
     attention = AttentionList(
@@ -127,9 +134,10 @@ public final class Service: Sendable {
     let handlers = Handlers(
       generations: generations, tokens: tokens, loops: loops.loops.count, audit: audit, log: log,
       clock: clock,
-      callbacks: runtime.callbacks, appointments: runtime.appointments, keeper: keeper)
+      callbacks: runtime.callbacks, appointments: runtime.appointments, keeper: keeper,
+      outcomes: outcomes)
     let gateway = Gateway(handlers, health: health, administration: administration)
-    let handler = front(gateway, SandboxControls(runtime, generations, administration))
+    let handler = front(gateway, SandboxControls(runtime, generations, administration, transport))
 
     // A sandbox must not tell browsers that this host name uses TLS for the next year.
     server = Server(
@@ -160,6 +168,7 @@ public final class Service: Sendable {
     if let installations = runtime.installations { metrics.show(installations, generations) }
     metrics.showNotices(generations)
     if let keeper { metrics.show(keeper) }
+    metrics.show(outcomes, generations)
   }
 
   private static func listener(_ configuration: Configuration, _ clock: any TimeSource) -> TLSListener? {
@@ -248,8 +257,8 @@ public final class Service: Sendable {
       ended: { [log] stops in for stop in stops { log.write(stop, "a stop has ended") } },
       saved: { [log] in log.write($0, "the store has saved a stop that it could not save before") },
       unused: { [generations] in generations.current.unused(at: $0) })
-    jobs.withLock { [runtime, generations, activity, attention, keeper, noticeKeeper] in
-      $0 = Jobs(work, runtime, generations, activity, attention, keeper, noticeKeeper, clock: clock)
+    jobs.withLock { [runtime, generations, activity, attention, keeper, noticeKeeper, outcomes] in
+      $0 = Jobs(work, runtime, generations, activity, attention, keeper, noticeKeeper, outcomes, clock: clock)
     }
     watch.start { [reloader] in
       Task { await reloader.reload(because: "a changed file") }

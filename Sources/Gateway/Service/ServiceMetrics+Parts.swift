@@ -1,10 +1,12 @@
 // Shows the parts of a server on the page of metrics. The page keeps none of them alive.
 
 import Appointments
+import Configuration
 import HTTPServer
 import Installations
 import Metrics
 import Notices
+import Outcomes
 import PushDelivery
 import Records
 import Serving
@@ -62,6 +64,13 @@ extension ServiceMetrics {
       for platform in senders.platforms {
         text.sample([("provider", platform.rawValue)], senders.rest(platform) == nil ? 0 : 1)
       }
+    }
+  }
+
+  /// Shows the outcomes of calls, where they are configured.
+  func show(_ outcomes: OutcomeDesk, _ generations: Generations) {
+    addPart { [generations, metrics = outcomes.metrics] text in
+      if generations.current.configuration.outcomes != nil { metrics.append(to: &text) }
     }
   }
 

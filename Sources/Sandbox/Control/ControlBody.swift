@@ -39,6 +39,9 @@ struct ControlBody {
     return value
   }
 
+  /// Whether a member is there.
+  func has(_ name: String) -> Bool { object[name] != nil }
+
   func text(_ name: String, among known: [String]) throws(ControlRefusal) -> String {
     guard let value = object[name]?.string, known.contains(value) else {
       throw refusal(name, "is not one of \(known.joined(separator: ", "))")

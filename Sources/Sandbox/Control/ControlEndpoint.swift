@@ -97,6 +97,21 @@ enum ControlEndpoint {
     return gateway
   }
 
+  /// What is to be told of a call, and to whom, if the request is allowed.
+  static func admitOutcome(
+    _ call: Call, at gateway: GatewayLink?
+  ) throws(ControlRefusal) -> (CallToDial, GatewayLink, Dialing) {
+    let gateway = try admitApproval(call, at: gateway)
+    guard let dialing = gateway.dialing else { throw noGateway }
+    return (try CallToDial(call), gateway, dialing)
+  }
+
+  /// There is no callback with this id that the emulator has.
+  static var noCallback: ControlRefusal {
+    ControlRefusal(
+      status: .notFound, code: "not_found", detail: "The sandbox has called for no callback with this id.")
+  }
+
   /// A web site whose name was made to point here must neither read requests nor set faults.
   private static func requireThisMachine(_ call: Call) throws(ControlRefusal) {
     guard call.meansThisMachine else {

@@ -22,6 +22,8 @@ public struct GatewayLink: Sendable {
   let adminToken: Secret?
   /// The identity provider whose users it takes, if it does.
   let users: SandboxUsers?
+  /// Its hook for events of calls, if it has the sandbox's.
+  let dialing: Dialing?
 
   /// Links a gateway.
   ///
@@ -34,13 +36,14 @@ public struct GatewayLink: Sendable {
   ///   - approve: Has the gateway answer a request to approve an installation.
   ///   - adminToken: The admin token that the sandbox made for the gateway. The demo page opens the operator's page with it.
   ///   - users: The identity provider whose users the gateway takes.
+  ///   - dialing: The gateway's hook for events of calls.
   public init(
     clock: SandboxClock, forgetTokens: @escaping @Sendable () -> Void,
     clockMoved: @escaping @Sendable (Int64) -> Void,
     pauses: @escaping @Sendable () -> [(of: String, remaining: Duration)],
     endPauses: @escaping @Sendable () -> Void,
     approve: @escaping @Sendable (borrowing Request, inout Exchange) -> Void, adminToken: Secret? = nil,
-    users: SandboxUsers? = nil
+    users: SandboxUsers? = nil, dialing: Dialing? = nil
   ) {
     self.clock = clock
     self.forgetTokens = forgetTokens
@@ -50,6 +53,7 @@ public struct GatewayLink: Sendable {
     self.approve = approve
     self.adminToken = adminToken
     self.users = users
+    self.dialing = dialing
   }
 
   /// Sets how far its clock is ahead of this machine's, and tells it.

@@ -33,9 +33,10 @@ public protocol AppointmentStore: Sendable {
   ///   - due: The due time when it was read. The mark fails if the appointment has another due time by now, because it was moved or
   ///     another instance tried it.
   ///   - deadline: The latest time of its settlement.
+  ///   - handover: The numbers of the call; nil where its outcome is not awaited.
   /// - Returns: Whether this process has it. False if another instance has or had it, and if it was moved or has ended.
-  func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError)
-    -> Bool
+  func mark(_ id: CallbackID, for due: Instant, deadline: Instant, _ handover: CallHandover?)
+    async throws(StoreError) -> Bool
 
   /// What came of a booking or an end whose commit was in doubt. Nothing that was in doubt in this process before the call changes the
   /// record after it. Throws as long as that is not certain.
@@ -81,4 +82,11 @@ public protocol AppointmentStore: Sendable {
 
   /// The number of appointments in each state. Overdue are those that were due before a time.
   func appointmentCounts(dueBefore time: Instant) async throws(StoreError) -> AppointmentCounts
+}
+
+extension AppointmentStore {
+  /// Marks an appointment whose outcome is not awaited.
+  public func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError) -> Bool {
+    try await mark(id, for: due, deadline: deadline, nil)
+  }
 }

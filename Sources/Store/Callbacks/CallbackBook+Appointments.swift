@@ -82,7 +82,7 @@ extension CallbackBook {
         },
         notices: intent.notifies.map {
           CallbackNotices(installation: $0, confirmAt: booking.confirmAt, next: booking.confirmAt)
-        }, ticket: nil, origin: CallbackOrigin(intent.installation), alias: intent.alias),
+        }, ticket: nil, origin: CallbackOrigin(intent.installation), alias: intent.alias, outcome: nil),
       key: names.callback.key, place: names.callback.place, instance: instance, abandoned: end,
       expires: end.adding(max(intent.terms.retention, intent.terms.keyRetention)),
       appointment: Appointment(
@@ -196,7 +196,7 @@ extension CallbackBook {
   // MARK: Carrying out
 
   mutating func mark(
-    _ id: CallbackID, for due: Instant, deadline: Instant, instance: Int64
+    _ id: CallbackID, for due: Instant, deadline: Instant, _ handover: Handover?, instance: Int64
   ) -> Bool {
     guard let row = rows[id], var appointment = row.appointment, row.record.status == .scheduled,
       appointment.due == due.nanosecondsSinceEpoch
@@ -207,7 +207,7 @@ extension CallbackBook {
     rows[id] = Row(
       record: record, key: row.key, place: row.place, instance: instance,
       abandoned: deadline.nanosecondsSinceEpoch.adding(CallbackRecovery.grace), expires: row.expires,
-      appointment: appointment)
+      appointment: appointment, handover: handover)
     changes.rows.insert(id)
     return true
   }
@@ -335,7 +335,8 @@ extension CallbackBook.Row {
     change(&record)
     return CallbackBook.Row(
       record: record, key: key, place: place, instance: instance, abandoned: abandoned,
-      expires: end.adding(max(appointment.retention, appointment.keyRetention)), appointment: kept)
+      expires: end.adding(max(appointment.retention, appointment.keyRetention)), appointment: kept,
+      handover: handover)
   }
 
   /// The appointment as the keeper gets it, if it is `scheduled`.

@@ -49,10 +49,12 @@ package struct CallbackBook: Sendable {
     package let expires: Int64
     /// The further columns of an appointment.
     package let appointment: Appointment?
+    /// When it was handed over to Talkdesk, and for which numbers; nil where its outcome is not awaited.
+    package let handover: Handover?
 
     package init(
       record: StoredCallback, key: StoreID?, place: StoreID?, instance: Int64, abandoned: Int64,
-      expires: Int64, appointment: Appointment? = nil
+      expires: Int64, appointment: Appointment? = nil, handover: Handover? = nil
     ) {
       self.record = record
       self.key = key
@@ -61,6 +63,7 @@ package struct CallbackBook: Sendable {
       self.abandoned = abandoned
       self.expires = expires
       self.appointment = appointment
+      self.handover = handover
     }
 
     /// The same row with a callback that has ended at a time: from then on its code is kept for as long as before.
@@ -85,7 +88,19 @@ package struct CallbackBook: Sendable {
       change(&record)
       return Row(
         record: record, key: key, place: place, instance: instance, abandoned: abandoned, expires: expires,
-        appointment: appointment)
+        appointment: appointment, handover: handover)
+    }
+  }
+
+  /// A callback that is handed over to Talkdesk.
+  package struct Handover: Hashable, Sendable {
+    /// The hash of both numbers.
+    package let numbers: StoreID
+    package let time: Instant
+
+    package init(numbers: StoreID, time: Instant) {
+      self.numbers = numbers
+      self.time = time
     }
   }
 
@@ -203,12 +218,13 @@ package struct CallbackBook: Sendable {
         upstreamStatus: nil, platformTID: nil, verificationCode: code,
         notices: intent.notifies.map { CallbackNotices(installation: $0, confirmAt: nil, next: nil) },
         ticket: intent.isTicket ? StoredTicket() : nil, origin: CallbackOrigin(intent.installation),
-        alias: intent.alias),
+        alias: intent.alias, outcome: nil),
       key: names.key, place: names.place, instance: instance, abandoned: abandoned,
       // Keys and dedupe entries point to their record, and codes are kept in it.
       expires: max(
         time.adding(intent.terms.retention), abandoned, names.key == nil ? .min : keyExpires, placeExpires,
-        code?.until.nanosecondsSinceEpoch ?? .min))
+        code?.until.nanosecondsSinceEpoch ?? .min),
+      handover: names.numbers.map { Handover(numbers: $0, time: now) })
     changes.rows.insert(intent.id)
     return .begun
   }
@@ -238,6 +254,8 @@ package struct CallbackBook: Sendable {
       record.upstreamStatus = settlement.upstreamStatus
       record.platformTID = settlement.platformTID
       record.ticket = settlement.ticket ?? record.ticket
+      // An event that came while the record was recovered as `unknown` was of another call.
+      if settlement.outcome == .failed { record.outcome = nil }
       // What recovery wrote may have been read after the response, so the app hears of the correction.
       if wasRecovered { record.notices?.correct() } else if settlement.isTold { record.notices?.tell() }
     }

@@ -14,6 +14,7 @@ package enum CallbackColumn: Int, TableColumn {
   case ticket
   case installation, generation
   case alias, aliasNumber, aliasService
+  case numbers, handedOver, outcome
 
   package static let table = Table<CallbackColumn>("callgate_callback")
 
@@ -63,6 +64,9 @@ package enum CallbackColumn: Int, TableColumn {
     case .alias: .bytes { $0.record.alias?.name.bytes }
     case .aliasNumber: .bytes { $0.record.alias?.number.bytes }
     case .aliasService: .text { $0.record.alias?.service }
+    case .numbers: .id(.changes) { $0.handover?.numbers }
+    case .handedOver: .time(.changes) { $0.handover?.time }
+    case .outcome: .text(.changes) { $0.record.outcome?.stored }
     }
   }
 }
@@ -85,14 +89,28 @@ extension CallbackBook.Row: TableEntry {
           try row.optionalID(.installation), column: try row.optionalInteger(.generation)),
         alias: CallbackAlias(
           try row.optionalDigest(.alias), try row.optionalDigest(.aliasNumber),
-          try row.optionalText(.aliasService))),
+          try row.optionalText(.aliasService)),
+        outcome: try row.outcome()),
       key: try row.optionalID(.key), place: try row.optionalID(.place), instance: try row.integer(.instance),
       abandoned: try row.integer(.abandoned), expires: try row.integer(.expires),
-      appointment: try CallbackBook.Appointment(row))
+      appointment: try CallbackBook.Appointment(row), handover: try row.handover())
   }
 }
 
 extension TableRow<CallbackColumn> {
+  fileprivate func handover() throws(UnreadableValue) -> CallbackBook.Handover? {
+    guard let numbers = try optionalID(.numbers) else { return nil }
+    return CallbackBook.Handover(numbers: numbers, time: try time(.handedOver))
+  }
+
+  fileprivate func outcome() throws(UnreadableValue) -> CallOutcome? {
+    guard let text = try optionalText(.outcome) else { return nil }
+    guard let outcome = CallOutcome(stored: text) else {
+      throw UnreadableValue(column: CallbackColumn.outcome.rawValue)
+    }
+    return outcome
+  }
+
   /// A sealed value. It names the key that sealed it: the column of that key is for queries.
   fileprivate func sealed(
     _ value: CallbackColumn, until end: CallbackColumn

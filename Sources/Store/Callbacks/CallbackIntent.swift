@@ -74,6 +74,8 @@ public struct CallbackIntent: Sendable {
   public var notifies: InstallationIdentity?
   /// Its name in another interface; nil where it was made by this server's own.
   public var alias: CallbackAlias?
+  /// The account's number that calls; nil where the outcome of the call is not awaited.
+  public var talkdeskNumber: E164?
 
   /// An intent.
   public init(

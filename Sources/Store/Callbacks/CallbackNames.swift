@@ -1,6 +1,6 @@
 // The keyed hashes of a callback's key and phone number in a store.
 
-import Gate
+package import Gate
 
 /// The hashes that a store keeps in place of personal data.
 package struct CallbackNames: Hashable, Sendable {
@@ -12,12 +12,17 @@ package struct CallbackNames: Hashable, Sendable {
   package let place: StoreID?
   /// The place that the first release gave a user's call; nil where it is the same one.
   package let former: FormerPlace?
+  /// Of both numbers; nil where the outcome of the call is not awaited.
+  package let numbers: StoreID?
 
-  package init(key: StoreID?, fingerprint: StoreID?, place: StoreID?, former: FormerPlace? = nil) {
+  package init(
+    key: StoreID?, fingerprint: StoreID?, place: StoreID?, former: FormerPlace? = nil, numbers: StoreID? = nil
+  ) {
     self.key = key
     self.fingerprint = fingerprint
     self.place = place
     self.former = former
+    self.numbers = numbers
   }
 }
 
@@ -49,7 +54,8 @@ extension StoreIDMaker {
     return CallbackNames(
       key: key.map { id(of: .callbackKey, [caller, $0]) },
       fingerprint: key.map { id(of: .fingerprint, [caller, $0, intent.key?.fingerprint ?? []]) },
-      place: isDeduped ? place(of: intent.matter, Array(intent.owner.utf8)) : nil, former: former)
+      place: isDeduped ? place(of: intent.matter, Array(intent.owner.utf8)) : nil, former: former,
+      numbers: intent.talkdeskNumber.map { numbers(contact: intent.contact, talkdesk: $0) })
   }
 
   private func place(of matter: CallbackIntent.Matter, _ owner: [UInt8]) -> StoreID {
@@ -78,6 +84,14 @@ extension StoreIDMaker {
     stride(from: 0, to: 64, by: 8).map { UInt8(truncatingIfNeeded: number >> $0) }
   }
 
+  /// The hash of the two numbers of a call.
+  package func numbers(contact: E164, talkdesk: E164) -> StoreID {
+    id(of: .callNumbers, [Array(contact.text.utf8), Array(talkdesk.text.utf8)])
+  }
+
+  /// The hash of Talkdesk's id of a call.
+  package func name(ofCall call: String) -> StoreID { id(of: .call, [Array(call.utf8)]) }
+
   private enum Purpose: UInt8 {
     case callbackKey = 1
     case fingerprint = 2
@@ -86,6 +100,8 @@ extension StoreIDMaker {
     case bookedNumber = 5
     case slot = 6
     case ticket = 7
+    case callNumbers = 8
+    case call = 9
   }
 
   /// A hash of several parts, each with its length first, so that no two lists make the same bytes.

@@ -63,6 +63,12 @@ public struct CallbackNotices: Hashable, Sendable {
   /// The notice of a corrected end is another one, so that the answer of a provider to the first one does not settle it.
   mutating func correct() { serial += 1 }
 
+  /// Begins another notice of the end, which has more to tell now.
+  mutating func tellAgain(at time: Instant) {
+    serial += 1
+    end(at: time)
+  }
+
   /// They go over to another installation. A question that waits for an answer is asked again, with another serial number: the
   /// earlier one belongs to the installation before.
   mutating func pass(to installation: InstallationIdentity) {

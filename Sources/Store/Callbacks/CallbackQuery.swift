@@ -29,6 +29,8 @@ public struct CallbackQuery: Hashable, Sendable {
     switch status {
     case nil: ""
     case .accepted: "status = 'accepted' AND "
+    // One with an outcome is not unknown to operators.
+    case .unknown: "status = 'unknown' AND status <> 'accepted' AND outcome IS NULL AND "
     case let status?: "status = '\(status.rawValue)' AND status <> 'accepted' AND "
     }
   }

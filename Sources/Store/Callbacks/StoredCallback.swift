@@ -62,6 +62,8 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var ticket: StoredTicket?
   /// Its name in another interface; nil where it was made by this server's own.
   public let alias: CallbackAlias?
+  /// What became of its call; nil as long as Talkdesk has not told it.
+  public internal(set) var outcome: CallOutcome?
   /// Whether it had been recovered as `unknown` before its process settled it. Only what `settle` returns says so.
   public internal(set) var wasRecovered = false
 
@@ -70,7 +72,7 @@ public struct StoredCallback: Hashable, Sendable {
     at: Instant?, settledAt: Instant?, status: Status, code: String?, upstreamStatus: Int?,
     platformTID: String?,
     verificationCode: SealedCode?, notices: CallbackNotices?, ticket: StoredTicket?, origin: CallbackOrigin,
-    alias: CallbackAlias?
+    alias: CallbackAlias?, outcome: CallOutcome?
   ) {
     self.id = id
     self.callerID = callerID
@@ -89,6 +91,7 @@ public struct StoredCallback: Hashable, Sendable {
     self.ticket = ticket
     self.origin = origin
     self.alias = alias
+    self.outcome = outcome
   }
 
   /// Whether recovery made it `unknown`, as far as the record tells: there is no upstream status.

@@ -436,6 +436,24 @@ package struct Migration: Sendable {
           WHERE alias_number IS NOT NULL
         """,
       ]),
+    // Outcomes of calls. The first two columns are NULL for callbacks whose outcome is not awaited.
+    Migration(
+      sqlite: [
+        "ALTER TABLE callgate_callback ADD COLUMN numbers BLOB",
+        "ALTER TABLE callgate_callback ADD COLUMN handed_over INTEGER",
+        "ALTER TABLE callgate_callback ADD COLUMN outcome TEXT",
+        """
+        CREATE INDEX callgate_callback_numbers ON callgate_callback (numbers, handed_over)
+          WHERE numbers IS NOT NULL
+        """,
+      ],
+      postgres: [
+        "ALTER TABLE callgate_callback ADD COLUMN numbers uuid, ADD COLUMN handed_over bigint, ADD COLUMN outcome text",
+        """
+        CREATE INDEX callgate_callback_numbers ON callgate_callback (numbers, handed_over)
+          WHERE numbers IS NOT NULL
+        """,
+      ]),
   ]
 
   /// Extends stops of both access and callbacks: before tickets and installations, these were stops of all actions.

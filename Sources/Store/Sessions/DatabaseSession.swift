@@ -47,6 +47,8 @@ package protocol DatabaseSession: StoreSession {
   func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding
   func callbacks(_ query: AliasQuery) throws(StoreError) -> [StoredCallback]
   func callbacks(_ ids: Set<CallbackID>) throws(StoreError) -> [StoredCallback]
+  /// The hashes of the two numbers of a call, and of its id.
+  func hashes(of call: EndedCall) throws(StoreError) -> (numbers: StoreID, call: StoreID)
   func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> RecoveredRecords
   /// Ends a purge: forgets instances that have been gone for long, or gives memory back. Called until it does less than `most`.
   func finishPurge(most: Int) throws(StoreError) -> Int

@@ -31,8 +31,12 @@ extension QueuedStore {
     return try await callbacks([id]).first
   }
 
-  package func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError) -> Bool {
-    try await sessions.commit { onResult in .callback(.mark(id, for: due, deadline: deadline, onResult)) }
+  package func mark(_ id: CallbackID, for due: Instant, deadline: Instant, _ handover: CallHandover?)
+    async throws(StoreError) -> Bool
+  {
+    try await sessions.commit { onResult in
+      .callback(.mark(id, for: due, deadline: deadline, handover, onResult))
+    }
   }
 
   /// A mark in doubt that may be committed yet holds the lock of its record: this waits for it, or fails.

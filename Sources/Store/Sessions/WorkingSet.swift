@@ -16,12 +16,13 @@ package struct WorkingSet {
     case book(Booking, BookingNames, [StoreID], Instant, (BookingResult) -> Void)
     case move(Booking, BookingNames, Instant, (MoveResult) -> Void)
     case rewrite(CallbackID, [UInt8], [UInt8], (Bool) -> Void)
-    case mark(CallbackID, Instant, Instant, (Bool) -> Void)
+    case mark(CallbackID, Instant, Instant, CallbackBook.Handover?, (Bool) -> Void)
     case postpone(CallbackID, Instant, String?, (Bool) -> Void)
     case end(CallbackID, AppointmentEnding, Instant, (EndResult) -> Void)
     case takeNotice(DueNotice, SHA256Digest, Instant, Instant, (Bool) -> Void)
     case settleNotice(DueNotice, NoticeOutcome, (Bool) -> Void)
     case reschedule(Rescheduling, Instant, (ReschedulingResult) -> Void)
+    case conclude(CallbackID, CallOutcome, Instant, (StoredCallback?) -> Void)
     case told(CallbackID, (Bool) -> Void)
     case note(CallbackID, CallbackOrigin, (Bool) -> Void)
   }
@@ -93,10 +94,10 @@ package struct WorkingSet {
       case .callback(.rewrite(let id, let old, let new, let onResult)):
         callbacks.insert(id)
         self.jobs.append(.rewrite(id, old, new, onResult))
-      case .callback(.mark(let id, let due, let deadline, let onResult)):
+      case .callback(.mark(let id, let due, let deadline, let handover, let onResult)):
         callbacks.insert(id)
         startsCallbacks = true
-        self.jobs.append(.mark(id, due, deadline, onResult))
+        self.jobs.append(.mark(id, due, deadline, handover.map(maker.handover), onResult))
       case .callback(.postpone(let id, let due, let code, let onResult)):
         callbacks.insert(id)
         self.jobs.append(.postpone(id, due, code, onResult))
@@ -115,6 +116,10 @@ package struct WorkingSet {
         callbacks.insert(change.id)
         ending.insert(change.id)
         self.jobs.append(.reschedule(change, now, onResult))
+      case .callback(.conclude(let id, var outcome, let call, let now, let onResult)):
+        callbacks.insert(id)
+        outcome.call = maker.name(ofCall: call)
+        self.jobs.append(.conclude(id, outcome, now, onResult))
       case .callback(.told(let id, let onResult)):
         callbacks.insert(id)
         self.jobs.append(.told(id, onResult))
@@ -183,8 +188,8 @@ package struct WorkingSet {
         onResult(result)
       case .move(let booking, let names, let now, let onResult): onResult(book.move(booking, names, at: now))
       case .rewrite(let id, let old, let new, let onResult): onResult(book.rewrite(id, old, new))
-      case .mark(let id, let due, let deadline, let onResult):
-        onResult(book.mark(id, for: due, deadline: deadline, instance: instance))
+      case .mark(let id, let due, let deadline, let handover, let onResult):
+        onResult(book.mark(id, for: due, deadline: deadline, handover, instance: instance))
       case .postpone(let id, let due, let code, let onResult):
         onResult(book.postpone(id, until: due, code: code, instance: instance))
       case .end(let id, let ending, let now, let onResult): onResult(book.end(id, ending, at: now))
@@ -193,6 +198,8 @@ package struct WorkingSet {
       case .settleNotice(let notice, let outcome, let onResult):
         onResult(book.settleNotice(notice, outcome))
       case .reschedule(let change, let now, let onResult): onResult(book.reschedule(change, at: now))
+      case .conclude(let id, let outcome, let now, let onResult):
+        onResult(book.conclude(id, outcome, at: now))
       case .told(let id, let onResult): onResult(book.told(id))
       case .note(let id, let origin, let onResult): onResult(book.note(origin, of: id))
       }

@@ -12,6 +12,9 @@ package enum CallbackStatements {
   package static let appointments = Records(
     "appointments",
     where: "status = 'scheduled' AND caller = $1 AND coalesce(subject, caller) = $2 ORDER BY at, id LIMIT $3")
+  static let ofCall = Records(
+    "of_call",
+    where: "numbers IS NOT NULL AND numbers = $1 AND handed_over BETWEEN $2 AND $3 LIMIT $4")
   package static let alias = Records("alias", where: "alias IS NOT NULL AND alias = $1")
 
   /// A page of records.
@@ -42,7 +45,7 @@ package enum CallbackStatements {
 
   /// For a test of the databases' plans.
   package static let all =
-    [record, due, withoutOrigin, appointments, alias, page(nil)].map(\.sql)
+    [record, due, withoutOrigin, appointments, ofCall, alias, page(nil)].map(\.sql)
     + StoredCallback.Status.allCases.map { page($0).sql }
     + [takenPlaces.sql, counts.sql, NoticeStatements.dueQuestions.sql, NoticeStatements.dueNews.sql]
     + purges.map(\.withoutLocks)

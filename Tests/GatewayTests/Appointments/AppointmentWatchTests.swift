@@ -14,14 +14,14 @@ import Texts
 @Suite struct AppointmentWatchTests {
   private static func record(
     _ id: CallbackID = CallbackID(at: Instant(seconds: 1)), _ status: StoredCallback.Status = .scheduled,
-    at: Int64 = 100
+    at: Int64 = 100, outcome: CallOutcome? = nil
   ) -> StoredCallback {
     StoredCallback(
       id: id, callerID: "a", subject: nil, appID: nil, contact: "+*********00",
       createdAt: Instant(seconds: 1), at: Instant(seconds: at), settledAt: nil, status: status, code: nil,
       upstreamStatus: nil, platformTID: nil, verificationCode: nil, notices: nil, ticket: nil,
       origin: .unsaved,
-      alias: nil)
+      alias: nil, outcome: outcome)
   }
 
   private struct Setting {
@@ -65,6 +65,25 @@ import Texts
     #expect(setting.watch.count == 1)
     setting.watch.end()
     #expect(await patient.value == other)
+  }
+
+  @Test func `an accepted callback changes once more where outcomes are awaited`() async throws {
+    let setting = Setting()
+    let accepted = Self.record(CallbackID(at: Instant(seconds: 3)), .accepted)
+    let deadline = setting.time.now + .seconds(25)
+    #expect(await setting.watch.wait(for: accepted, of: Setting.party(1), until: deadline) == accepted)
+    let task = Task {
+      await setting.watch.wait(
+        for: accepted, of: Setting.party(1), until: deadline, awaitsOutcome: true)
+    }
+    try await until { setting.watch.count == 1 }
+    let outcome = CallOutcome(.reached, source: .trigger, at: Instant(seconds: 9))
+    let told = Self.record(accepted.id, .accepted, outcome: outcome)
+    setting.watch.changed(told)
+    #expect(await task.value == told)
+    #expect(
+      await setting.watch.wait(for: told, of: Setting.party(1), until: deadline, awaitsOutcome: true) == told)
+    setting.watch.end()
   }
 
   @Test func `a change of another instance is found by one read a second`() async throws {

@@ -36,6 +36,11 @@ extension CallbackSettlement {
       keepsKey: true, at: time)
   }
 
+  /// It may ring.
+  static func unknown(at time: Instant = .noon(1)) -> CallbackSettlement {
+    CallbackSettlement(.unknown, code: "outcome_unknown", upstreamStatus: 500, keepsKey: true, at: time)
+  }
+
   /// Not accepted: with refused fields for repetitions, or without any answer for them.
   static func failed(fields: [String]? = nil, at time: Instant = .noon(1)) -> CallbackSettlement {
     CallbackSettlement(

@@ -1,0 +1,55 @@
+// Reads `outcomes`, how the server learns what became of calls, from the configuration.
+
+import Documents
+import JOSE
+import Outcomes
+import Store
+
+extension ConfigurationBuilder {
+  /// `outcomes`; nil where nothing of it is set, and where the purpose opens no secrets.
+  mutating func outcomes() -> OutcomeSettings? {
+    let places = Settings.outcomes.compactMap { partial.entries[$0]?.place }
+    let triggers = list(Settings.outcomeTriggers)
+    let events = list(Settings.reachedEvents)
+    let window = CallWindow(before: value(Settings.matchBefore), after: value(Settings.matchAfter))
+    let over = value(Settings.reachedOver)
+    guard let place = places.first, purpose.opensListenerSecrets else { return nil }
+    if window.after > value(Settings.retention) {
+      problems.add(
+        self.place(of: Settings.matchAfter) ?? place, Settings.matchAfter.setting.name,
+        Refusal(
+          "is longer than callbacks.retention: a deleted callback could not be told from another one",
+          "make it shorter, or the retention longer"))
+    }
+    var settings = OutcomeSettings(
+      hooks: [hookSecret(Settings.outcomeSecret), hookSecret(Settings.previousOutcomeSecret)].compactMap(
+        \.self),
+      window: window, reachedOver: over)
+    settings.externalURL = stated(Settings.outcomesURL)
+    if !triggers.isEmpty { settings.triggers = triggers }
+    if !events.isEmpty { settings.reachedEvents = events }
+    guard partial.entries[Settings.outcomeSecret.setting] != nil else {
+      // The sandbox has a secret of its own.
+      if purpose == .sandbox { return settings }
+      if !partial.meant.contains(Settings.outcomeSecret.setting.name) {
+        problems.add(
+          place, Settings.outcomeSecret.setting.name,
+          Refusal("is missing", "name a file with a secret, as `openssl rand -base64 48` writes it"))
+      }
+      return nil
+    }
+    return settings
+  }
+
+  private mutating func hookSecret(_ setting: TypedSetting<String>) -> HookSecret? {
+    guard let (bytes, place) = secret(setting) else { return nil }
+    guard bytes.count >= HookSecret.leastBytes else {
+      problems.add(
+        place, setting.setting.name,
+        Refusal(
+          "is shorter than \(HookSecret.leastBytes) bytes", "write one with `openssl rand -base64 48`"))
+      return nil
+    }
+    return HookSecret(Secret(bytes))
+  }
+}

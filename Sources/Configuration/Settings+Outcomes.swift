@@ -1,0 +1,54 @@
+// Declares the settings of outcomes: the hook for Talkdesk's events, and how calls are matched.
+
+import Documents
+import Outcomes
+
+extension Settings {
+  static let outcomesURL = TypedSetting(
+    Setting(
+      "outcomes.external_url", example: "https://calls.example.com",
+      "The URL under which Talkdesk reaches this server: `callgate talkdesk triggers add` registers the hook below it."
+    ),
+    URLText.base)
+  static let outcomeSecret = TypedSetting(
+    Setting(
+      "outcomes.hook.secret_file", .secret, example: "/run/secrets/outcomes",
+      "The secret of the hook that takes Talkdesk's events of calls: at least 32 random bytes. Its path is derived from it."
+    ), secretText)
+  static let previousOutcomeSecret = TypedSetting(
+    Setting(
+      "outcomes.hook.previous_secret_file", .secret, example: "/run/secrets/outcomes-previous",
+      "The secret before this one, which the hook takes too until its triggers are replaced."), secretText)
+  static let outcomeTriggers = TypedSetting(
+    Setting(
+      "outcomes.triggers", .list, note: "`outboundCallEnds`, `inboundCallEnds`", example: "outboundCallEnds",
+      "The triggers of Talkdesk's whose events count."), TextForm<CallTrigger>.choice)
+  static let matchBefore = TypedSetting(
+    Setting(
+      "outcomes.match.before", default: "10s", example: "10s",
+      "How long before a callback was handed over to Talkdesk its call may begin: the difference of the clocks."
+    ),
+    .duration(.zero ... .seconds(600)))
+  static let matchAfter = TypedSetting(
+    Setting(
+      "outcomes.match.after", default: "2h", example: "2h",
+      "How long after a callback was handed over to Talkdesk its call may begin: the wait for an agent."),
+    .duration(.seconds(60) ... .seconds(86_400)))
+  static let reachedOver = TypedSetting(
+    Setting(
+      "outcomes.reached.over", default: "0s", example: "5s",
+      "The customer was reached if they spoke for longer than this: 0 s to 10 min."),
+    .duration(.zero ... .seconds(600)))
+  static let reachedEvents = TypedSetting(
+    Setting(
+      "outcomes.reached.events", .list, note: "all of `outcomes.triggers`", example: "outboundCallEnds",
+      "The triggers whose calls are outcomes, where another leg of the call has a trigger too."),
+    TextForm<CallTrigger>.choice)
+
+  /// The settings below `outcomes`, in the order of the documents.
+  static let outcomes: [Setting] = [
+    outcomesURL.setting, outcomeSecret.setting, previousOutcomeSecret.setting, outcomeTriggers.setting,
+    matchBefore.setting,
+    matchAfter.setting, reachedOver.setting, reachedEvents.setting,
+  ]
+}

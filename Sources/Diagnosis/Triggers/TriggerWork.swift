@@ -1,0 +1,197 @@
+// Registers the triggers of a configuration with Talkdesk, lists and removes them: `callgate talkdesk triggers`.
+
+public import Configuration
+import JOSE
+import Outcomes
+import Platform
+import Store
+import Stores
+import Talkdesk
+import Tokens
+import Upstream
+
+/// The triggers of a configuration, by the ids that the store has.
+public enum TriggerWork {
+  /// What to do.
+  public enum Step: Sendable { case list, add, remove }
+
+  /// Why it was not done.
+  public enum Failure: Error, Sendable {
+    /// The configuration has no hook, or no URL for it.
+    case notConfigured(String)
+    /// Talkdesk refuses.
+    case refused(String)
+    /// Talkdesk or the store does not respond.
+    case unavailable(String)
+  }
+
+  /// Does a step.
+  ///
+  /// - Parameter report: Gets a line for each trigger.
+  public static func run(
+    _ step: Step, _ configuration: Configuration, report: @Sendable (String) -> Void
+  ) async throws(Failure) {
+    guard let settings = configuration.outcomes, let hook = settings.hooks.first else {
+      throw .notConfigured("outcomes.hook.secret_file is not set")
+    }
+    guard let url = settings.externalURL else {
+      throw .notConfigured(
+        "outcomes.external_url is not set: the URL under which Talkdesk reaches this server")
+    }
+    let store = configuration.store.open()
+    let result: Result<Void, Failure>
+    do throws(StoreError) {
+      try await store.migrate()
+      result = await work(step, configuration, Registrations(settings, hook, url), store, report)
+    } catch {
+      result = .failure(.unavailable("the store: \(StoreFailure(error, of: configuration.store.kind))"))
+    }
+    await store.close()
+    try result.get()
+  }
+
+  /// The triggers as they should be.
+  private struct Registrations: Sendable {
+    let settings: OutcomeSettings
+    let hook: HookSecret
+    let url: String
+
+    init(_ settings: OutcomeSettings, _ hook: HookSecret, _ url: String) {
+      (self.settings, self.hook, self.url) = (settings, hook, url)
+    }
+
+    func isCurrent(_ stored: StoredTrigger) -> Bool {
+      settings.triggers.contains {
+        $0.rawValue == stored.name && HookTemplate.mark(of: $0, hook, externalURL: url) == stored.mark
+      }
+    }
+  }
+
+  private static func work(
+    _ step: Step, _ configuration: Configuration, _ wanted: Registrations, _ store: any Store,
+    _ report: @Sendable (String) -> Void
+  ) async -> Result<Void, Failure> {
+    do throws(Failure) {
+      let stored = try await saved { () throws(StoreError) in try await store.triggers() }
+      if step == .list {
+        for trigger in stored {
+          let isCurrent = wanted.isCurrent(trigger)
+          report(
+            "\(trigger.name)  \(trigger.id)  "
+              + (isCurrent ? "registered" : "registered with another URL or secret: run add, or remove"))
+        }
+        for trigger in wanted.settings.triggers where !stored.contains(where: { $0.name == trigger.rawValue })
+        {
+          report("\(trigger.rawValue)  not registered")
+        }
+        return .success(())
+      }
+      let (client, transport, token) = try await open(configuration)
+      let result = await change(step, stored, wanted, store, client, token, report)
+      await transport.shutdown()
+      return result
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private static func change(
+    _ step: Step, _ stored: [StoredTrigger], _ wanted: Registrations, _ store: any Store,
+    _ client: TriggerAPI,
+    _ token: AccessToken, _ report: @Sendable (String) -> Void
+  ) async -> Result<Void, Failure> {
+    do throws(Failure) {
+      if step == .remove {
+        for trigger in stored {
+          try await asked(trigger.name) { () throws(TriggerAPI.Failure) in
+            try await client.remove(trigger.name, id: trigger.id, token: token)
+          }
+          try await saved { () throws(StoreError) in try await store.forgetTrigger(trigger.name) }
+          report("\(trigger.name)  removed")
+        }
+        return .success(())
+      }
+      for trigger in wanted.settings.triggers {
+        let former = stored.first { $0.name == trigger.rawValue }
+        if let former, wanted.isCurrent(former) {
+          report("\(trigger.rawValue)  \(former.id)  is registered already")
+          continue
+        }
+        let id = try await asked(trigger.rawValue) { () throws(TriggerAPI.Failure) in
+          try await client.add(
+            trigger.rawValue, url: wanted.url + wanted.hook.exposedPath(), title: "Callgate",
+            message: HookTemplate.exposedText(of: trigger, wanted.hook), token: token)
+        }
+        let made = StoredTrigger(
+          name: trigger.rawValue, id: id,
+          mark: HookTemplate.mark(of: trigger, wanted.hook, externalURL: wanted.url))
+        do throws(Failure) {
+          try await saved { () throws(StoreError) in try await store.save(made) }
+        } catch {
+          report("\(made.name)  \(made.id)  registered, and not saved: remove it at Talkdesk")
+          throw error
+        }
+        report("\(made.name)  \(made.id)  registered")
+        if let former {
+          try await asked(former.name) { () throws(TriggerAPI.Failure) in
+            try await client.remove(former.name, id: former.id, token: token)
+          }
+        }
+      }
+      return .success(())
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Gets a token with the scope of triggers.
+  private static func open(
+    _ configuration: Configuration
+  ) async throws(Failure) -> (TriggerAPI, CurlTransport, AccessToken) {
+    guard let upstream = configuration.talkdesk.upstream else {
+      throw .notConfigured("no Talkdesk credential is configured")
+    }
+    let clock = SystemClock()
+    let transport: CurlTransport
+    let identity: TalkdeskID
+    do {
+      transport = try CurlTransport(TransportSettings(authorities: configuration.authorities))
+      identity = try TalkdeskID(upstream, transport: transport, clock: clock)
+    } catch {
+      throw .unavailable("the HTTP client cannot be created: \(error)")
+    }
+    do throws(TokenExchangeError) {
+      let token = try await identity.exchange(
+        scope: TriggerAPI.scope, deadline: clock.now + configuration.tokens.deadline)
+      return (TriggerAPI(baseURL: upstream.apiURL, transport: transport), transport, token)
+    } catch {
+      await transport.shutdown()
+      if case .refused = error {
+        throw .refused("Talkdesk ID gives no token with the scope \(TriggerAPI.scope): \(error)")
+      }
+      throw .unavailable("\(error)")
+    }
+  }
+
+  private static func asked<Value>(
+    _ name: String, _ step: () async throws(TriggerAPI.Failure) -> Value
+  ) async throws(Failure) -> Value {
+    do throws(TriggerAPI.Failure) {
+      return try await step()
+    } catch {
+      switch error {
+      case .refused(let status, let code):
+        throw .refused("Talkdesk refuses \(name): status \(status)\(code.map { ", \($0)" } ?? "")")
+      case .noID:
+        throw .unavailable("Talkdesk registered \(name) and named no id: remove it at Talkdesk")
+      case .unavailable(let detail): throw .unavailable("Talkdesk: \(detail)")
+      }
+    }
+  }
+
+  private static func saved<Value>(
+    _ step: () async throws(StoreError) -> Value
+  ) async throws(Failure) -> Value {
+    do throws(StoreError) { return try await step() } catch { throw .unavailable("the store: \(error)") }
+  }
+}

@@ -1,0 +1,114 @@
+// Reads an event of Talkdesk's about a call that has ended.
+
+import Gate
+import JSON
+package import Store
+
+/// An event as Talkdesk sends it: one JSON object, whose values are texts that replaced the places of a template.
+package struct CallEvent: Sendable {
+  /// How many bytes a hook takes.
+  package static let mostBytes = 16 * 1024
+  private static let limits = JSONLimits(bytes: mostBytes, depth: 4, members: 64, values: 256)
+
+  private let members: JSONObject
+
+  /// Reads a body; nil unless it is a JSON object.
+  package init?(parsing content: [UInt8]) {
+    guard (1...Self.mostBytes).contains(content.count) else { return nil }
+    do {
+      guard let members = try JSONValue(parsing: content, limits: Self.limits).object else { return nil }
+      self.members = members
+    } catch {
+      return nil
+    }
+  }
+
+  /// The call that has ended; nil where the event says nothing certain about one.
+  package func ended(by settings: OutcomeSettings) -> EndedCall? {
+    if let token = members["token"] {
+      guard let text = token.string, settings.hooks.contains(where: { $0.hasEventToken(text) }) else {
+        return nil
+      }
+    }
+    // The template names its trigger itself. What Talkdesk writes for the event is not documented.
+    if let event = text("trigger") ?? text("event") {
+      guard let trigger = CallTrigger(event: event), settings.triggers.contains(trigger),
+        settings.reachedEvents?.contains(trigger) ?? true
+      else { return nil }
+    }
+    guard let id = text("call_id") ?? text("interaction_id"), id.utf8.count <= 128,
+      let contact = number("contact_phone_number"), let talkdesk = number("talkdesk_phone_number"),
+      let state = state(over: settings.reachedOver), let (start, end) = times
+    else { return nil }
+    return EndedCall(
+      id: id, contact: contact, talkdesk: talkdesk, start: start,
+      outcome: CallOutcome(
+        state, source: .trigger, at: end, talkSeconds: talked.flatMap(CallTime.whole),
+        waitedSeconds: seconds("waiting_time").flatMap(CallTime.whole)))
+  }
+
+  // MARK: What it says
+
+  /// What became of the call. Only what Talkdesk says is an outcome.
+  private func state(over least: Duration) -> CallOutcome.State? {
+    let type = text("type").map { text in
+      // Talkdesk writes blanks, hyphens and capitals in some places.
+      let octets = text.utf8.map {
+        $0 == 0x20 || $0 == 0x2D ? 0x5F : (0x41...0x5A).contains($0) ? $0 | 0x20 : $0
+      }
+      return String(decoding: octets, as: UTF8.self)
+    }
+    switch type {
+    case "missed", "outbound_missed": return .notReached
+    case "abandoned", "short_abandoned": return .cancelled
+    case "voicemail": return nil
+    default:
+      guard let talked else { return nil }
+      return talked > Double(least.components.seconds) ? .reached : .notReached
+    }
+  }
+
+  /// How long they spoke, in seconds. The time on hold is part of it.
+  private var talked: Double? {
+    guard let duration = seconds("duration") else { return nil }
+    return max(duration, seconds("hold_time") ?? 0)
+  }
+
+  /// The beginning and the end. One of them follows from the other and the duration.
+  private var times: (start: Instant, end: Instant)? {
+    let (start, end) = (time("start_time"), time("timestamp"))
+    let total = seconds("total_duration").map { Duration.milliseconds(Int64($0 * 1000)) }
+    guard let begun = start ?? end.flatMap({ end in total.map { end.advanced(by: .zero - $0) } }) else {
+      return nil
+    }
+    let ended = end ?? begun.advanced(by: total ?? .zero)
+    return (begun, max(begun, ended))
+  }
+
+  // MARK: Members
+
+  /// A member's text; nil where Talkdesk had nothing to write, or left the place as it was.
+  private func text(_ name: String) -> String? {
+    let text: String
+    switch members[name] {
+    case .string(let value)?: text = value
+    case .number(let number)?: text = number.description
+    default: return nil
+    }
+    guard !text.isEmpty, text != "N/A", !text.contains("{{") else { return nil }
+    return text
+  }
+
+  private func seconds(_ name: String) -> Double? { text(name).flatMap(CallTime.seconds) }
+  private func time(_ name: String) -> Instant? { text(name).flatMap(CallTime.instant) }
+
+  /// A number, with or without the plus sign.
+  private func number(_ name: String) -> E164? {
+    guard let text = text(name) else { return nil }
+    do throws(E164Error) {
+      return try E164(text.utf8.first == 0x2B ? text : "+" + text)
+    } catch {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,38 @@
+// Reads times and spans as Talkdesk writes them.
+
+package import Gate
+
+/// The forms of times and spans in Talkdesk's events.
+package enum CallTime {
+  /// A call of a week is none.
+  private static let longest = 604_800.0
+
+  /// A span in seconds, with or without a fraction: `12`, `12.0`; nil for anything else.
+  package static func seconds(_ text: String) -> Double? {
+    guard text.utf8.count <= 24, text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }),
+      let seconds = Double(text), (0...longest).contains(seconds)
+    else { return nil }
+    return seconds
+  }
+
+  /// The whole seconds of a span. Nil for a part of a second, which may be a day's fraction: an older form of Talkdesk's.
+  package static func whole(_ seconds: Double) -> Int? {
+    // Any number: a week at most.
+    seconds > 0 && seconds < 1 ? nil : Int(seconds.rounded(.up))
+  }
+
+  /// A time: RFC 3339, `2026-11-23 10:00:00` as UTC, or seconds since the epoch.
+  package static func instant(_ text: String) -> Instant? {
+    guard text.utf8.count <= 40 else { return nil }
+    if let time = Instant(rfc3339: text) { return time }
+    if text.utf8.count == 19, let blank = text.firstIndex(of: " ") {
+      return Instant(rfc3339: text[..<blank] + "T" + text[text.index(after: blank)...] + "Z")
+    }
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let seconds = Double(text),
+      (0...253_402_300_799).contains(seconds)
+    else { return nil }
+    let (whole, part) = (seconds.rounded(.down), seconds.truncatingRemainder(dividingBy: 1))
+    // Both have their bounds above.
+    return Instant(seconds: Int64(whole), nanoseconds: Int32(part * 1e9))
+  }
+}

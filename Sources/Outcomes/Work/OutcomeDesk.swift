@@ -1,0 +1,177 @@
+// Works events of Talkdesk's off, after their answers.
+
+import API
+import Gate
+package import HTTPServer
+package import Platform
+package import Records
+package import Store
+import Synchronization
+
+/// An event that Talkdesk sent to the hook.
+package struct HookedEvent: Sendable {
+  /// The request that brought it.
+  package let requestID: RequestID
+  package let address: IPAddress
+  package let received: MonotonicTime
+
+  package init(requestID: RequestID, address: IPAddress, received: MonotonicTime) {
+    self.requestID = requestID
+    self.address = address
+    self.received = received
+  }
+}
+
+/// Takes events at once, and finds the callbacks that they explain afterwards. What waits here ends with the process.
+package final class OutcomeDesk: Sendable {
+  /// How many events wait at most.
+  package static let mostWaiting = 1000
+  /// How many events are matched at the same time, so that a store commits several together.
+  private static let together = 32
+  /// The time between two looks at the calls that are kept.
+  private static let interval = Duration.milliseconds(500)
+  /// The pauses between tries while the store fails.
+  private static let pauses: [Duration] = [.milliseconds(100), .milliseconds(500), .seconds(2), .seconds(5)]
+
+  private struct Waiting: Sendable {
+    let content: [UInt8]
+    let event: HookedEvent
+  }
+
+  private let store: any OutcomeStore
+  private let clock: any TimeSource
+  private let audit: AuditLog
+  private let log: Log
+  private let settings: @Sendable () -> OutcomeSettings?
+  private let onOutcome: @Sendable (StoredCallback) -> Void
+  /// What it counts.
+  package let metrics = OutcomeMetrics()
+  private let kept = Mutex(KeptCalls())
+  private let stream: AsyncStream<Waiting>
+  private let queue: AsyncStream<Waiting>.Continuation
+
+  /// - Parameters:
+  ///   - settings: How to read events now; nil where outcomes are off.
+  ///   - onOutcome: Learns each record that has an outcome now.
+  package init(
+    store: any OutcomeStore, clock: any TimeSource, audit: AuditLog, log: Log,
+    settings: @escaping @Sendable () -> OutcomeSettings?,
+    onOutcome: @escaping @Sendable (StoredCallback) -> Void
+  ) {
+    self.store = store
+    self.clock = clock
+    self.audit = audit
+    self.log = log
+    self.settings = settings
+    self.onOutcome = onOutcome
+    (stream, queue) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.mostWaiting))
+  }
+
+  /// Takes the body of a request to the hook.
+  ///
+  /// - Returns: False if too many wait.
+  package func take(_ content: [UInt8], _ event: HookedEvent) -> Bool {
+    if case .dropped = queue.yield(Waiting(content: content, event: event)) { return false }
+    return true
+  }
+
+  /// Works until the task is cancelled.
+  package func run() async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.workOff() }
+      group.addTask { await self.tryAgain() }
+    }
+  }
+
+  private func workOff() async {
+    await withTaskGroup(of: Void.self) { group in
+      var running = 0
+      for await waiting in stream {
+        if running == Self.together {
+          await group.next()
+          running -= 1
+        }
+        running += 1
+        group.addTask { await self.work(waiting) }
+      }
+    }
+  }
+
+  private func work(_ waiting: Waiting) async {
+    guard let settings = settings() else { return }
+    guard let call = CallEvent(parsing: waiting.content)?.ended(by: settings) else {
+      return metrics.count(.ignored)
+    }
+    await match(KeptCalls.Entry(call: call, event: waiting.event), within: settings.window)
+  }
+
+  /// Tries the calls again that explained no callback.
+  private func tryAgain() async {
+    while await clock.hasSlept(until: clock.now + Self.interval) {
+      let due = kept.withLock { [now = clock.now] in $0.takeDue(at: now) }
+      guard !due.isEmpty, let settings = settings() else { continue }
+      await withTaskGroup(of: Void.self) { group in
+        for (index, entry) in due.enumerated() {
+          if index >= Self.together { await group.next() }
+          group.addTask { await self.match(entry, within: settings.window) }
+        }
+      }
+    }
+  }
+
+  /// Finds the callback of a call. While the store fails it goes on, so that the events behind it wait.
+  private func match(_ entry: KeptCalls.Entry, within window: CallWindow) async {
+    var isInDoubt = false
+    var pauses = Self.pauses[...]
+    while !Task.isCancelled {
+      do throws(StoreError) {
+        let match = try await store.conclude(
+          entry.call, within: window, at: Instant(clock.unixTime))
+        return finish(entry, match, isInDoubt: isInDoubt)
+      } catch {
+        if error.isInDoubt { isInDoubt = true }
+        if pauses.count == Self.pauses.count {
+          log.write(
+            .warning, "the store failed, so the outcome of a call waits",
+            ["request_id": "\(entry.event.requestID)", "detail": "\(error)"])
+        }
+      }
+      let pause = pauses.first ?? .seconds(5)
+      if pauses.count > 1 { pauses.removeFirst() }
+      guard await clock.hasSlept(until: clock.now + pause) else { return }
+    }
+  }
+
+  /// - Parameter isInDoubt: Whether an earlier try may have set the outcome.
+  private func finish(_ entry: KeptCalls.Entry, _ match: CallMatch, isInDoubt: Bool) {
+    let isFirst = entry.tries == 0
+    switch match {
+    case .set(let record): told(record, by: entry)
+    case .known(let record):
+      if isInDoubt { told(record, by: entry) } else if isFirst { metrics.count(.ignored) }
+      return
+    case .none, .pending:
+      if isFirst { metrics.count(.unmatched) }
+      kept.withLock { $0.keep(entry) }
+    case .several:
+      if isFirst { metrics.count(.ambiguous) }
+      kept.withLock { $0.keep(entry) }
+    }
+  }
+
+  private func told(_ record: StoredCallback, by entry: KeptCalls.Entry) {
+    metrics.count(.matched)
+    let outcome = entry.call.outcome
+    metrics.told(outcome, after: Instant(clock.unixTime) - outcome.at)
+    onOutcome(record)
+    var line = AuditRecord(
+      action: .outcome, requestID: entry.event.requestID, address: entry.event.address)
+    line.outcome = nil
+    line.caller = AuditedCaller(id: record.callerID, subject: record.callerID)
+    line.app = record.appID
+    line.contact = record.contact
+    line.callback = record.id.description
+    line.reason = outcome.state.rawValue
+    audit.append(line, since: entry.event.received, lane: 0)
+  }
+}

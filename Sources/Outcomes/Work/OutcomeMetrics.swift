@@ -1,0 +1,48 @@
+// Counts what Talkdesk tells of calls.
+
+package import Metrics
+import Store
+
+/// The counters of outcomes.
+package final class OutcomeMetrics: Sendable {
+  /// What an event came to.
+  enum Result: String, CaseIterable {
+    /// It explained a callback.
+    case matched
+    /// It fits several callbacks.
+    case ambiguous
+    /// It fits none.
+    case unmatched
+    /// It says nothing certain about a call, or nothing new.
+    case ignored
+  }
+
+  private let outcomes = EventCounter(
+    "callgate_outcomes_total", "Callbacks whose outcome Talkdesk has told, by outcome.",
+    labels: ["state", "source", "certainty"],
+    series: CallOutcome.State.allCases.flatMap { state in
+      CallOutcome.Source.allCases.map { [state.rawValue, $0.rawValue, "matched"] }
+    })
+  private let delay = EventHistogram(
+    "callgate_outcome_delay_seconds", "Time from the end of a call to its outcome in the record.")
+  private let events = EventCounter(
+    "callgate_outcome_events_total", "Events of calls from Talkdesk, by result.", labels: ["result"],
+    series: Result.allCases.map { [$0.rawValue] })
+
+  package init() {}
+
+  func count(_ result: Result) { events.count(result.rawValue) }
+
+  func told(_ outcome: CallOutcome, after delay: Duration) {
+    outcomes.count(outcome.state.rawValue, outcome.source.rawValue, "matched")
+    self.delay.observe(
+      nanoseconds: max(0, delay.components.seconds) * 1_000_000_000)
+  }
+
+  /// Writes the families.
+  package func append(to text: inout MetricsText) {
+    outcomes.append(to: &text)
+    delay.append(to: &text)
+    events.append(to: &text)
+  }
+}

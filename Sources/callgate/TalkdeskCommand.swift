@@ -1,0 +1,90 @@
+// The commands `callgate talkdesk triggers …`, which register the server's hook with Talkdesk.
+
+import ArgumentParser
+import Configuration
+import Diagnosis
+import Gateway
+import Platform
+
+/// `callgate talkdesk`: what Talkdesk must know of this server.
+struct TalkdeskCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "talkdesk", abstract: "Manages what Talkdesk knows of this server.",
+    subcommands: [TriggersCommand.self])
+}
+
+/// `callgate talkdesk triggers`: the triggers that send events of calls to the hook.
+struct TriggersCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "triggers", abstract: "Registers the triggers that tell the outcomes of calls.",
+    subcommands: [ListTriggersCommand.self, AddTriggersCommand.self, RemoveTriggersCommand.self])
+
+  /// Does a step, and ends as the commands say.
+  fileprivate static func run(_ step: TriggerWork.Step, _ options: ConfigurationOptions) throws {
+    let configuration = try options.load(for: .check)
+    ProcessSetup.ignoreBrokenPipes()
+    let result: Result<Void, TriggerWork.Failure> = Blocker.run {
+      do throws(TriggerWork.Failure) {
+        return .success(try await TriggerWork.run(step, configuration) { Output.line($0) })
+      } catch {
+        return .failure(error)
+      }
+    }
+    guard case .failure(let failure) = result else { return }
+    switch failure {
+    case .notConfigured(let detail):
+      Output.message("callgate: \(detail)")
+      throw ExitStatus.configuration.exit
+    case .refused(let detail):
+      Output.message("callgate: \(detail)")
+      throw ExitStatus.refused.exit
+    case .unavailable(let detail):
+      Output.message("callgate: \(detail)")
+      throw ExitStatus.unavailable.exit
+    }
+  }
+
+  fileprivate static let exits = """
+    Exit status: 0 if it is done, 69 if Talkdesk or the store does not respond, 77 if Talkdesk refuses, 78 if the \
+    configuration is wrong or has no outcomes.
+    """
+}
+
+/// `callgate talkdesk triggers list`
+struct ListTriggersCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "Lists the registered triggers, by the ids in the store.",
+    discussion: "Talkdesk documents no list of triggers, so this shows what add has registered.\n\n"
+      + TriggersCommand.exits)
+
+  @OptionGroup var options: ConfigurationOptions
+
+  func run() throws { try TriggersCommand.run(.list, options) }
+}
+
+/// `callgate talkdesk triggers add`
+struct AddTriggersCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add", abstract: "Registers each of outcomes.triggers with Talkdesk.",
+    discussion: """
+      A second run changes nothing. After a change of outcomes.external_url or of the hook's secret, it registers the triggers \
+      again and removes the earlier ones. The credential needs the scope webhooks-trigger:write.
+
+
+      """ + TriggersCommand.exits)
+
+  @OptionGroup var options: ConfigurationOptions
+
+  func run() throws { try TriggersCommand.run(.add, options) }
+}
+
+/// `callgate talkdesk triggers remove`
+struct RemoveTriggersCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove", abstract: "Removes the registered triggers at Talkdesk.",
+    discussion: "The credential needs the scope webhooks-trigger:write.\n\n" + TriggersCommand.exits)
+
+  @OptionGroup var options: ConfigurationOptions
+
+  func run() throws { try TriggersCommand.run(.remove, options) }
+}

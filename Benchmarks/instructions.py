@@ -76,6 +76,8 @@ class CountedNginx(Counting, nginx.Nginx):
 
     def configuration(self) -> str:
         text = super().configuration().replace("daemon off;", "daemon off; master_process off;")
+        # The sockets of further workers would have no process that accepts.
+        text = text.replace(f"worker_processes {nginx.WORKERS};", "worker_processes 1;")
         if self.has_id:
             return text
         return text.replace("      add_header X-Request-Id $request_id;\n", "").replace('"request_id":"$request_id",', "")

@@ -32,11 +32,16 @@ import Testing
   @Test func `no class of the design is named by what the server says`() {
     // `decision`, `state` and the like are words of the API, some of which are also names of components. They go into data attributes.
     let written = OperatorPage.script.matches(of: /className = (.*);|class: (\w+)/).map { String($0.0) }
-    #expect(written == ["className = name;", #"className = "badge " + (tones[state.status] ?? "");"#])
+    // A state that the page has no tone for gets none.
+    #expect(
+      written == [
+        "className = name;", #"className = "badge " + (outlook[state.callbacks] ?? "");"#,
+        #"className = "badge " + (tones[state.status] ?? "");"#,
+      ])
   }
 
   @Test func `a stranger's text beside other words is isolated from them`() {
-    #expect(OperatorPage.script.contains(#"make("bdi", text)"#))
+    #expect(OperatorPage.script.contains(#"make("bdi", text ?? "")"#))
     // A name for screen readers shows nothing, and a fact stands alone.
     let lines = OperatorPage.script.split(separator: "\n").filter {
       $0.contains(/entry\.(client_app|client_detail|subject)\b/) && !$0.contains("aria-label")

@@ -1,6 +1,5 @@
 // Remembers since when each problem is there and how many requests it hit.
 
-import API
 package import Platform
 import Synchronization
 
@@ -104,32 +103,6 @@ package final class Troubles: Sendable {
       limit.hit(at: time)
       limit.passesAt = UnixTime(seconds: time.seconds + Int64(clamping: wait), nanoseconds: time.nanoseconds)
       open[key] = limit
-    }
-  }
-
-  // MARK: Requests
-
-  /// A request was refused or failed: it counts for the problem that it met.
-  @inline(never) func met(by record: borrowing AuditRecord, at time: UnixTime) {
-    guard let code = record.code else { return }
-    switch code {
-    case .rateLimited, .quotaExhausted:
-      guard let rule = record.rule, let wait = record.retryAfter else { return }
-      refused(by: rule, for: wait, at: time)
-    case .stopped:
-      let action = record.action.rawValue
-      for scope in ["all:", "app:\(record.app ?? "")", "caller:\(record.caller?.id ?? "")"] {
-        hit(.stop, "\(scope):\(action)", at: time)
-        hit(.stop, "\(scope):all", at: time)
-      }
-    case .storeUnavailable: hit(.store, at: time)
-    case .upstreamRefused, .upstreamFailed, .upstreamUnavailable, .upstreamTimeout, .upstreamRateLimited,
-      .outcomeUnknown:
-      if let desk = record.desk { return hit(.desk, desk, at: time) }
-      // A callback that got no token never came to the Callback API.
-      let isCallback = record.action == .callback && !record.lacksToken
-      hit(isCallback ? .callbackAPI : .talkdeskID, at: time)
-    default: break
     }
   }
 }

@@ -28,7 +28,7 @@ package final class RecentDecisions: Sendable {
     var marks: [(number: Int, end: Int)] = []
 
     /// Calls back with each line and its number.
-    func forEach(_ body: (Int, ArraySlice<UInt8>) -> Void) {
+    func visit(_ body: (Int, ArraySlice<UInt8>) -> Void) {
       var start = 0
       for mark in marks {
         body(mark.number, bytes[start..<mark.end])
@@ -113,7 +113,7 @@ package final class RecentDecisions: Sendable {
     for lane in lanes {
       lane.parts.withLock { parts in
         for lines in [parts.older, parts.newer] {
-          lines.forEach { number, line in
+          lines.visit { number, line in
             if range.contains(number - 1) { found.append(Entry(number: number, line: Array(line))) }
           }
         }
@@ -127,7 +127,7 @@ package final class RecentDecisions: Sendable {
     let member = Array(#""request_id":""#.utf8) + Array(requestID.utf8) + [UInt8(ascii: "\"")]
     var found: [Entry] = []
     func search(_ lines: Lines) {
-      lines.forEach { number, line in
+      lines.visit { number, line in
         // It follows the time, which has a fixed length, in every line.
         let start = line.startIndex + Self.requestIDOffset
         guard line.count > Self.requestIDOffset + member.count,

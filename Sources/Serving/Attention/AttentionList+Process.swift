@@ -19,9 +19,7 @@ extension AttentionList {
     return [
       Attention(
         .store, since: trouble.since, count: trouble.hits,
-        failure.kind == .readOnly
-          ? "The store (\(runtime.storeKind)) is read-only: \(failure)."
-          : "The store (\(runtime.storeKind)) is unavailable: \(failure).",
+        "The store (\(runtime.storeKind)) fails: \(failure).",
         action:
           "Repair the database or its disk. The server recovers by itself, unless the file was replaced.")
     ]
@@ -124,4 +122,9 @@ extension AttentionList {
       },
     ].compactMap { $0 }
   }
+}
+
+extension TLSIdentity {
+  /// When the first certificate of the chain ends, in seconds since the epoch.
+  var end: Int64 { chain.map(\.notAfter).min() ?? certificate.notAfter }
 }

@@ -22,7 +22,8 @@ extension AttentionList {
       let trouble = troubles.note(.talkdeskID, isThere: true, at: now)
     {
       let pause = failures.compactMap(\.scope.coolDown?.remaining).max()
-      let scopes = failures.count < status.scopes.count ? " (scope \(failure.scope.scope))" : ""
+      let isPartial = failures.count < status.scopes.count { $0.lastRequest != nil }
+      let scopes = isPartial ? " (scope \(failure.scope.scope))" : ""
       let cached = status.scopes.contains { $0.expiresIn != nil }
       entries.append(
         Attention(

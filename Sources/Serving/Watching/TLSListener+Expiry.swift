@@ -12,8 +12,3 @@ extension TLSListener {
     text.sample(Int(identity.end))
   }
 }
-
-extension TLSIdentity {
-  /// When the first certificate of the chain ends, in seconds since the epoch.
-  var end: Int64 { chain.map(\.notAfter).min() ?? certificate.notAfter }
-}

@@ -36,7 +36,7 @@ import Upstream
       trusted_proxies: [10.0.0.0/8, "2001:db8::/32"]
       forwarded_hops: 2
       share_port: true
-    admin: { host: 127.0.0.1, port: 9091, token_file: /token }
+    admin: { host: 127.0.0.1, port: 9091, token_file: /token, runbooks: https://docs.example.org/callgate/ }
     log: { level: debug, format: text }
     talkdesk:
       account: acme
@@ -130,6 +130,7 @@ import Upstream
       configuration.admin.listener
         == Configuration.Admin.Listener(host: "127.0.0.1", port: 9091, isLoopback: true))
     #expect(configuration.admin.token?.exposedString() == "0123456789abcdef0123")
+    #expect(configuration.admin.runbooks == "https://docs.example.org/callgate")
     #expect(configuration.log == LogSettings(level: .debug, format: .text))
     #expect(configuration.talkdesk.region == .eu)
     #expect(configuration.talkdesk.scope == "callback:write visual-sessions:execute")

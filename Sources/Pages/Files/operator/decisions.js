@@ -38,11 +38,11 @@ function showDecisions(decisions) {
 
 // The values that the held decisions have, in a filter.
 function offer(name) {
-  const select = $("filter-" + name);
+  const select = $(`filter-${name}`);
   const values = [...new Set(decisionsHeld.map(({ decision }) => decision[name]).filter(Boolean))].sort();
   if (select.value && !values.includes(select.value)) values.push(select.value);
   const chosen = select.value;
-  update("filter-" + name, values, () => ["", ...values].map((value) => {
+  update(`filter-${name}`, values, () => ["", ...values].map((value) => {
     const option = make("option", value || "any");
     option.value = value;
     return option;
@@ -53,7 +53,7 @@ function offer(name) {
 function chosenDecisions() {
   const words = $("filter-text").value.trim().toLowerCase();
   const outcome = $("filter-decision").value;
-  const chosen = ["action", "code", "caller", "app"].map((name) => [name, $("filter-" + name).value]).filter(([, value]) => value);
+  const chosen = ["action", "code", "caller", "app"].map((name) => [name, $(`filter-${name}`).value]).filter(([, value]) => value);
   return (decision) => chosen.every(([name, value]) => decision[name] === value)
     && (!outcome || (outcome === "refused" ? decision.decision !== "allow" : decision.decision === outcome))
     && (!words || Object.values(decision).some((value) => typeof value === "string" && value.toLowerCase().includes(words)));
@@ -155,7 +155,7 @@ document.addEventListener("toggle", ({ target }) => {
 const seenDecisions = () => decisionsHeld.filter(({ item }) => !item.hidden).map(({ decision }) => decision);
 $("find-decision").addEventListener("submit", findDecision);
 for (const name of ["text", "decision", "action", "code", "caller", "app"]) {
-  for (const event of ["input", "change"]) $("filter-" + name).addEventListener(event, filterDecisions);
+  for (const event of ["input", "change"]) $(`filter-${name}`).addEventListener(event, filterDecisions);
 }
 $("decisions-csv").addEventListener("click", () => download("decisions", "csv", seenDecisions()));
 $("decisions-json").addEventListener("click", () => download("decisions", "json", seenDecisions()));

@@ -1,0 +1,30 @@
+// Counts a refused request for the problem that it met, when its audit line is written.
+
+import API
+import Platform
+
+extension Troubles {
+  /// A request was refused or failed: it counts for the problem that it met.
+  @inline(never) func met(by record: borrowing AuditRecord, at time: UnixTime) {
+    guard let code = record.code else { return }
+    switch code {
+    case .rateLimited, .quotaExhausted:
+      guard let rule = record.rule, let wait = record.retryAfter else { return }
+      refused(by: rule, for: wait, at: time)
+    case .stopped:
+      let action = record.action.rawValue
+      for scope in ["all:", "app:\(record.app ?? "")", "caller:\(record.caller?.id ?? "")"] {
+        hit(.stop, "\(scope):\(action)", at: time)
+        hit(.stop, "\(scope):all", at: time)
+      }
+    case .storeUnavailable: hit(.store, at: time)
+    case .upstreamRefused, .upstreamFailed, .upstreamUnavailable, .upstreamTimeout, .upstreamRateLimited,
+      .outcomeUnknown:
+      if let desk = record.desk { return hit(.desk, desk, at: time) }
+      // A callback that got no token never came to the Callback API.
+      let isCallback = record.action == .callback && !record.lacksToken
+      hit(isCallback ? .callbackAPI : .talkdeskID, at: time)
+    default: break
+    }
+  }
+}

@@ -216,8 +216,8 @@ let package = Package(
       dependencies: [
         "API", "Appointments", "CallbackHandlers", "Callbacks", "Callers", "Configuration", "Deciding",
         "Delivery",
-        "Documents", "Gate", "HTTP", "HTTPServer", "Handling", "JOSE", "JSON", "Platform", "Records",
-        "Responses", "Sealing", "Serving", "Store", "Texts",
+        "Documents", "Gate", "HTTP", "HTTPServer", "Handling", "JOSE", "JSON", "Notices", "Platform",
+        "Records", "Responses", "Sealing", "Serving", "Store", "Texts",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -337,6 +337,13 @@ let package = Package(
       dependencies: [
         "PushDelivery", "API", "Configuration", "Gate", "HTTP", "JOSE", "JSON", "Metrics", "Notices",
         "Platform", "Records", "Sealing", "Store", "StoreSupport", "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "GMSTests",
+      dependencies: [
+        "GMS", "API", "CallbackHandlers", "Gate", "HTTP", "HTTPServer", "Handling", "JSON", "Notices",
+        "Platform", "Sealing", "Store", "TestSupport",
       ],
       swiftSettings: strict),
     // Fixtures of more than one room's tests.

@@ -5,12 +5,21 @@ package import Callbacks
 package import Gate
 package import HTTP
 package import Handling
+package import Notices
 package import Store
 
 /// The form of another interface's requests for callbacks.
 package struct CallForm: Sendable {
   /// Why content is refused.
   package typealias Refusal = Problem
+
+  /// The device that a request names for the notices of its callback.
+  package enum Device: Sendable {
+    case none
+    case token(DeviceAddress)
+    /// One that this server does not know. Nothing is sent to it.
+    case unusable
+  }
 
   /// A callback that was accepted or booked.
   package struct Created: Sendable {
@@ -28,8 +37,8 @@ package struct CallForm: Sendable {
   package let responses: ResponseForm
   /// The app of the request.
   package let app: Request.QueryItem
-  /// The request's content as one of this server's own.
-  package let content: @Sendable (borrowing Request) throws(Refusal) -> [UInt8]
+  /// The request's content as one of this server's own, and its device.
+  package let content: @Sendable (borrowing Request) throws(Refusal) -> (content: [UInt8], device: Device)
   /// The name of the record to be in that interface.
   package let alias: @Sendable (CallbackIntent) -> CallbackAlias
   /// The response to a success; nil where that interface does not know the record of an earlier request.
@@ -37,7 +46,7 @@ package struct CallForm: Sendable {
 
   package init(
     _ responses: ResponseForm, app: Request.QueryItem,
-    content: @escaping @Sendable (borrowing Request) throws(Refusal) -> [UInt8],
+    content: @escaping @Sendable (borrowing Request) throws(Refusal) -> (content: [UInt8], device: Device),
     alias: @escaping @Sendable (CallbackIntent) -> CallbackAlias,
     success: @escaping @Sendable (Created) -> Response?
   ) {
@@ -46,5 +55,10 @@ package struct CallForm: Sendable {
     self.content = content
     self.alias = alias
     self.success = success
+  }
+
+  /// A request's content as one of this server's own, and its device; or why it is refused.
+  func read(_ request: borrowing Request) -> Result<(content: [UInt8], device: Device), Problem> {
+    do throws(Problem) { return .success(try content(request)) } catch { return .failure(error) }
   }
 }

@@ -84,6 +84,7 @@ struct AppointmentTime: Sendable {
     booked.charges = intent.charges
     booked.installation = intent.installation
     booked.notifies = intent.notifies
+    if let device = intent.device { booked.notify(device) }
     booked.alias = intent.alias
     // With no places nothing is booked, and the store reports other conflicts.
     var booking = Booking(

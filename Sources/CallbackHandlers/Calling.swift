@@ -11,7 +11,10 @@ package import HTTP
 package import HTTPServer
 package import Handling
 import Installations
+import JOSE
+import Notices
 import Platform
+import PushDelivery
 import Records
 import Serving
 import Store
@@ -36,6 +39,8 @@ struct Calling: Sendable {
   var call: CallForm?
   /// What was asked for, for that form.
   var asked: CallbackRequest?
+  /// The device that the request names.
+  var device = CallForm.Device.none
   /// Gets the response; nil until the request waits for one.
   var responder: Responder?
 }
@@ -110,8 +115,9 @@ extension Handlers {
         let terms = generation.callbackTerms.terms(of: app?.id)
         let now = Instant(circumstances.time)
         let fault = { generation.fault(inCallTime: $0, at: now) }
+        let read = calling.call?.read(request)
         let (asked, key) = try IdempotencyKey.read(
-          with: request, converting: calling.call?.content
+          with: request, converted: read?.map { $0.content }
         ) { (content) throws(Problem) in
           try CallbackRequest(parsing: content, terms: terms, timeFault: fault)
         } laterFaults: {
@@ -119,6 +125,7 @@ extension Handlers {
         }
         calling.record.contact = asked.maskedContact
         calling.at = asked.at
+        if case .success(let read)? = read { calling.device = read.device }
         if calling.call != nil { calling.asked = asked }
         var facts = generation.facts(
           .callback, caller, app: app, address: circumstances.address, request, at: circumstances.time)
@@ -147,11 +154,32 @@ extension Handlers {
       terms: terms.kept,
       deadline: facts.instant.advanced(by: terms.timeout))
     intent.installation = caller.installation?.installation.identity
-    intent.notifies = calling.generation.notified(caller)
+    notify(caller, of: &intent, calling)
     intent.alias = calling.call?.alias(intent)
     if calling.generation.configuration.outcomes != nil { intent.talkdeskNumber = asked.talkdeskNumber }
     return RequestedCallback(
       request: asked, key: key, caller: caller, carriesCode: own.addsVerificationCode, facts: facts,
       intent: intent, deadline: calling.start + terms.timeout)
+  }
+
+  /// Has the notices go to the device that the request names, or else to the caller's installation.
+  private func notify(_ caller: Caller, of intent: inout CallbackIntent, _ calling: Calling) {
+    switch calling.device {
+    case .none:
+      intent.notifies = calling.generation.notified(caller)
+      return
+    case .token(let token):
+      let platforms = calling.generation.push?.senders.platforms ?? []
+      guard platforms.contains(token.platform), let keys = appointments.keys else { break }
+      do throws(OpenSSLError) {
+        intent.notify(try GivenDevice(token, of: intent.id, keys))
+        return
+      } catch {
+        log.write(
+          .error, "a device could not be sealed, so it gets no notices", ["error.message": "\(error)"])
+      }
+    case .unusable: break
+    }
+    callbacks.ignoredDevice()
   }
 }

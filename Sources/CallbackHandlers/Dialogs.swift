@@ -123,7 +123,11 @@ extension Handlers {
       return Self.empty
     }
     guard !isPosition else { return Self.position }
-    visit.line?.installation = found.notice.installation.description
+    if found.notice.installation.isDevice {
+      visit.line?.via = .gms
+    } else {
+      visit.line?.installation = found.notice.installation.description
+    }
     // What only informs the app needs no answer.
     guard !informs else { return Self.empty }
     guard found.notice.action.asks, found.isLive, let record = found.record, let at = record.at,

@@ -72,16 +72,16 @@ extension IdempotencyKey {
   /// Reads a request's content and its key. Everything that is wrong with either is in one problem.
   ///
   /// - Parameters:
-  ///   - converting: Turns the content of another interface, whose type it checks, into JSON.
+  ///   - converted: The content of another interface as JSON, or why it is refused; its type is checked already.
   ///   - content: Reads the content.
   ///   - laterFaults: What a later step will refuse in this content. The response to an invalid key names it, too.
   package static func read<Content>(
     with request: borrowing Request,
-    converting: ((borrowing Request) throws(Problem) -> [UInt8])? = nil,
+    converted: Result<[UInt8], Problem>? = nil,
     _ content: ([UInt8]) throws(Problem) -> Content,
     laterFaults: (Content) -> [Problem.FieldProblem] = { _ in [] }
   ) throws(Problem) -> (Content, IdempotencyKey?) {
-    if converting == nil { try JSONContent.check(request) }
+    if converted == nil { try JSONContent.check(request) }
     var key: IdempotencyKey?
     var keyProblem: Problem?
     do throws(Problem) {
@@ -90,9 +90,7 @@ extension IdempotencyKey {
       keyProblem = error
     }
     do throws(Problem) {
-      let octets: [UInt8]
-      if let converting { octets = try converting(request) } else { octets = request.content }
-      let asked = try content(octets)
+      let asked = try content(try converted?.get() ?? request.content)
       if var keyProblem {
         keyProblem.fields.insert(contentsOf: laterFaults(asked), at: 0)
         throw keyProblem

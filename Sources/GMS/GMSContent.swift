@@ -2,10 +2,12 @@
 
 import API
 import Appointments
+import CallbackHandlers
 import Callbacks
 import Gate
 import HTTP
 import JSON
+import Notices
 import Texts
 
 /// The members of a request. Those that begin with an underscore are the service's, all others are the customer's data.
@@ -42,7 +44,7 @@ struct GMSContent {
   func time(_ name: String) throws(Problem) -> Instant? {
     guard let value = self[name] else { return nil }
     guard let time = value.string.flatMap({ Instant(gms: $0) }) else {
-      throw .invalid([.init(name: name, description: "Give a time such as 2026-11-23T10:00:00.000Z.")])
+      throw .invalid(name, "Give a time such as 2026-11-23T10:00:00.000Z.")
     }
     return Instant(seconds: time.seconds)
   }
@@ -59,10 +61,26 @@ struct GMSContent {
     }
   }
 
+  /// The providers behind the systems of devices.
+  private static let platforms: [(system: String, platform: PushPlatform)] = [
+    ("gcm", .fcm), ("fcm", .fcm), ("android", .fcm), ("ios", .apns), ("apns", .apns), ("customhttp", .http),
+    ("httpcb", .http),
+  ]
+
+  /// The device for notices.
+  var device: CallForm.Device {
+    guard let id = self["_device_notification_id"] else { return .none }
+    guard let text = id.string, let system = self["_device_os"]?.string,
+      let platform = Self.platforms.first(where: { $0.system.hasSameBytes(as: system) })?.platform,
+      let token = DeviceAddress(text, platform: platform)
+    else { return .unusable }
+    return .token(token)
+  }
+
   /// The content as that of `POST /calls/callback`.
   func callback() throws(Problem) -> [UInt8] {
     if self["_media_type"]?.string?.hasSameBytes(as: "chat") == true {
-      throw .invalid([.init(name: "_media_type", description: "This server calls. It has no chats.")])
+      throw .invalid("_media_type", "This server calls. It has no chats.")
     }
     var object = JSONObject()
     if let number = self[Self.number] { object["contact_phone_number"] = number }

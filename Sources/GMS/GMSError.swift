@@ -80,6 +80,7 @@ struct GMSErrors: Sendable {
   }
 
   private func message(_ problem: Problem) -> String {
+    if problem.code == .duplicate { return "A call to this number was requested a moment ago. It stands." }
     guard !problem.fields.isEmpty else { return problem.detail }
     return problem.fields.map { field in
       let name =
@@ -106,5 +107,12 @@ struct GMSErrors: Sendable {
     // An appointment that was moved has begun its window again, and its id does not say when.
     let least = problem.code == .duplicate ? min(Self.usualWait, window.wholeSecondsRoundedUp) : 0
     return max(wait, least, problem.retryAfter ?? 0)
+  }
+}
+
+extension Problem {
+  /// A value that is wrong.
+  static func invalid(_ name: String, _ description: String) -> Problem {
+    .invalid([.init(name: name, description: description)])
   }
 }

@@ -61,7 +61,10 @@ extension Handlers {
       request, &exchange,
       as: CallForm(
         setting.errors.form, app: service.map { .value($0.app) } ?? .malformed,
-        content: { (request) throws(Problem) in try GMSContent(request).callback() },
+        content: { (request) throws(Problem) in
+          let content = try GMSContent(request)
+          return (try content.callback(), content.device)
+        },
         alias: { setting.names.alias(of: $0, service: name ?? "") },
         success: { created in
           // A key may have been used for another service, or in this server's own interface.
@@ -91,10 +94,12 @@ extension Handlers {
   func callback(
     _ id: String?, of service: String, _ visit: Visit
   ) async throws(Problem) -> StoredCallback {
-    guard let id else { throw .noCallback }
-    return try await found(.name(GMSNames.digest(id)), visit).first { record in
-      record.alias?.service.hasSameBytes(as: service) == true
-    }.orThrow(.noCallback)
+    guard let id,
+      let record = try await found(.name(GMSNames.digest(id)), visit).first(where: {
+        $0.alias?.service.hasSameBytes(as: service) == true
+      })
+    else { throw .noCallback }
+    return record
   }
 
   /// The caller's own records.
@@ -143,12 +148,5 @@ extension Handlers {
       _ = try await cancel(record, visit.generation, visit.context, visit.responder)
       return GMSRecord.response([:])
     }
-  }
-}
-
-extension Optional where Wrapped: Sendable {
-  fileprivate func orThrow(_ problem: @autoclosure () -> Problem) throws(Problem) -> Wrapped {
-    guard let self else { throw problem() }
-    return self
   }
 }

@@ -34,7 +34,7 @@ private struct GMSSpan {
     to = end ?? from.advanced(by: days.map { Self.day * $0 } ?? Self.day)
     most = Int(try Self.number("max-time-slots", request, 0...1_000_000) ?? 1_000_000)
     guard from <= to, to - from <= Self.day * Self.mostDays else {
-      throw Self.problem(end == nil ? "start" : "end", "Give a span of at most \(Self.mostDays) days.")
+      throw .invalid(end == nil ? "start" : "end", "Give a span of at most \(Self.mostDays) days.")
     }
   }
 
@@ -46,7 +46,7 @@ private struct GMSSpan {
     }
     guard let text = try text(name, request) else { return nil }
     guard let time = Instant(gms: text) else {
-      throw problem(name, "Give a time such as 2026-11-23T10:00:00.000Z.")
+      throw .invalid(name, "Give a time such as 2026-11-23T10:00:00.000Z.")
     }
     return time
   }
@@ -56,7 +56,7 @@ private struct GMSSpan {
   ) throws(Problem) -> Int64? {
     guard let text = try text(name, request) else { return nil }
     guard let number = Int64(text), range.contains(number) else {
-      throw problem(name, "Give a whole number from \(range.lowerBound) to \(range.upperBound).")
+      throw .invalid(name, "Give a whole number from \(range.lowerBound) to \(range.upperBound).")
     }
     return number
   }
@@ -65,12 +65,8 @@ private struct GMSSpan {
     switch request.queryItem(name) {
     case .absent: return nil
     case .value(let text): return text
-    case .malformed: throw problem(name, "Give it once, percent-encoded.")
+    case .malformed: throw .invalid(name, "Give it once, percent-encoded.")
     }
-  }
-
-  static func problem(_ name: String, _ description: String) -> Problem {
-    .invalid([.init(name: name, description: description)])
   }
 }
 
@@ -98,7 +94,7 @@ extension Handlers {
         switch try GMSSpan.text("report-busy", visit.request) {
         case nil, "false"?: break
         case "true"?: showsFull = true
-        case _?: throw GMSSpan.problem("report-busy", "Give true or false.")
+        case _?: throw .invalid("report-busy", "Give true or false.")
         }
         if let name = try GMSSpan.text("timezone", visit.request) { zone = try Self.zone(name) }
       }
@@ -140,7 +136,7 @@ extension Handlers {
       zones.withLock { if $0.count < 1000 { $0[name] = zone } }
       return zone
     } catch {
-      throw GMSSpan.problem("timezone", "Give a name of the time zone database, such as Europe/Berlin.")
+      throw .invalid("timezone", "Give a name of the time zone database, such as Europe/Berlin.")
     }
   }
 }

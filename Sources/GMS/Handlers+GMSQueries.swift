@@ -42,11 +42,11 @@ private struct GMSQuery {
   init(_ request: Request) throws(Problem) {
     for name in request.queryNames {
       guard case .value(let text) = request.queryItem(name) else {
-        throw Self.problem(name, "Give each condition once, percent-encoded.")
+        throw .invalid(name, "Give each condition once, percent-encoded.")
       }
       if name.hasSameBytes(as: "operand") {
         guard text.hasSameBytes(as: "AND") || text.hasSameBytes(as: "OR") else {
-          throw Self.problem(name, "Give AND or OR.")
+          throw .invalid(name, "Give AND or OR.")
         }
         isAny = text.hasSameBytes(as: "OR")
         continue
@@ -56,7 +56,7 @@ private struct GMSQuery {
       if name.hasSameBytes(as: Self.customerNumber) {
         let wanted: E164
         do throws(E164Error) { wanted = try E164(value) } catch {
-          throw .invalid([.init(name: "contact_phone_number", description: error.correction)])
+          throw .invalid("contact_phone_number", error.correction)
         }
         if isNegated {
           rest.append(.init(name: name, value: wanted.text, isNegated: true))
@@ -70,12 +70,8 @@ private struct GMSQuery {
       }
     }
     guard id != nil || number != nil else {
-      throw Self.problem("_id", "Begin with _id or _customer_number, not negated.")
+      throw .invalid("_id", "Begin with _id or _customer_number, not negated.")
     }
-  }
-
-  private static func problem(_ name: String, _ description: String) -> Problem {
-    .invalid([.init(name: name, description: description)])
   }
 
   /// Whether the further conditions hold. A number is compared where it is not masked.
@@ -102,7 +98,9 @@ extension Handlers {
       if let id = query.id { records = try await found(.name(GMSNames.digest(id)), visit) }
       if let number = query.number, query.id == nil || query.isAny {
         let mayAll = visit.caller.hasOwnSubject
-        if !mayAll, let only, !only.service.queriesByNumber { throw .noQueryByNumber }
+        if !mayAll, let only, !only.service.queriesByNumber {
+          throw Problem(.denied, "This service finds callbacks by _id only. Keep the _id of each response.")
+        }
         let byNumber = try await found(
           .numbers(setting.names.numbers(owner.callerID, owner.subject, number)), visit)
         let known = Set(records.map(\.id))
@@ -167,11 +165,5 @@ extension Handlers {
       }
     }
     return shown.document
-  }
-}
-
-extension Problem {
-  fileprivate static var noQueryByNumber: Problem {
-    Problem(.denied, "This service finds callbacks by _id only. Keep the _id of each response.")
   }
 }

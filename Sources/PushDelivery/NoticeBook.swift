@@ -35,6 +35,8 @@ package struct NoticeBook: Sendable {
     guard let found, Instant(clock.unixTime) < found.notice.created.advanced(by: ClaimBook.memory) else {
       return nil
     }
+    // It goes to the device that the callback's request named.
+    guard !found.notice.installation.isDevice else { return found }
     let holds: Bool
     do throws(StoreError) {
       holds = try await directory.holds(found.notice.installation, made: found.record?.createdAt)

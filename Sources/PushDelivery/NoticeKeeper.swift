@@ -195,7 +195,7 @@ package final class NoticeKeeper: Sendable {
   }
 
   private func begin(_ notice: DueNotice) -> Bool {
-    guard let platform = PushPlatform(rawValue: notice.device.platform) else { return false }
+    guard let platform = PushPlatform(rawValue: notice.platform) else { return false }
     return state.withLock { state in
       guard !state.isStopped, state.inHand[notice.record.id] == nil else { return false }
       state.inHand[notice.record.id] = platform
@@ -227,7 +227,7 @@ package final class NoticeKeeper: Sendable {
   private func send(_ notice: DueNotice, _ setting: Setting) async throws(StoreError) {
     let left = left(of: notice)
     var posts = NoticePosts(count: notice.tries)
-    guard left > .zero, posts.hasMore, let device = notice.device.pushToken else {
+    guard left > .zero, posts.hasMore, let token = self.token(of: notice) else {
       return try await settle(notice, .dropped)
     }
     let id = NoticeID.make(book.keys, for: notice)
@@ -242,15 +242,16 @@ package final class NoticeKeeper: Sendable {
     let attempt = await setting.senders.attempt(
       Notice(
         id: id, action: Notice.Action(notice.action), text: setting.texts[notice.action],
-        ends: UnixTime(seconds: ends.seconds, nanoseconds: ends.nanoseconds)), to: device, &posts)
+        ends: UnixTime(seconds: ends.seconds, nanoseconds: ends.nanoseconds)), to: token, &posts)
     switch attempt {
     case .taken:
       try await settle(notice, .taken)
-      await claims.used(notice.device)
+      if let device = notice.device { await claims.used(device) }
     case .refused: try await settle(notice, .dropped)
     // The device that is registered now gets it, or the next one that is.
     case .deviceGone(let since):
-      await claims.drop(notice.device, goneSince: since)
+      guard let device = notice.device else { return try await settle(notice, .dropped) }
+      await claims.drop(device, goneSince: since)
       try await repeats(notice, after: .zero, posts)
     // It waits until the sender goes on, which a reload may bring.
     case .closed, .again(_, _, rests: true): try await repeats(notice, after: .zero, posts)
@@ -261,6 +262,14 @@ package final class NoticeKeeper: Sendable {
       try await repeats(
         notice, after: wait ?? Self.pauses[min(notice.tries, Self.pauses.count - 1)], posts)
     }
+  }
+
+  /// The name of the device that gets a notice: of its installation's, or of the one that the callback's request named.
+  private func token(of notice: DueNotice) -> DeviceAddress? {
+    guard let device = notice.device else {
+      return notice.record.notices?.device?.opened(for: notice.record.id, book.keys)
+    }
+    return device.pushToken
   }
 
   /// Has a notice sent again after a time, if that is of use and a POST is left.

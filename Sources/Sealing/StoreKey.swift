@@ -68,6 +68,8 @@ public enum Purpose: CaseIterable, Sendable {
   case hotp
   /// The ids of notices.
   case notice
+  /// Sealing the devices that requests for callbacks name.
+  case device
   /// The names of callbacks for GMS clients, and the hashes of their numbers.
   case gms
 
@@ -78,6 +80,7 @@ public enum Purpose: CaseIterable, Sendable {
     case .totp: "totp"
     case .hotp: "hotp"
     case .notice: "notice"
+    case .device: "device"
     case .gms: "gms"
     }
   }

@@ -58,7 +58,7 @@ import Testing
     let always = Instant.noon(-9999)...Instant.noon(9999)
     let notice = try #require(
       try await store.dueNotices(on: "http", questions: always, news: always, most: 9).first)
-    #expect(notice.device.installation == Self.identity)
+    #expect(notice.installation == Self.identity)
     let found = try #require(try await store.notice(Self.question))
     #expect(found.notice.installation.generation == 0)
     #expect(kept.isSame(as: found.notice.installation, made: found.record?.createdAt))

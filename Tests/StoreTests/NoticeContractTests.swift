@@ -64,7 +64,7 @@ import Testing
     let notice = try #require(found.first)
     #expect(notice.action == .confirmWithCode && notice.serial == 1 && notice.tries == 0)
     #expect(notice.due == .noon(3480) && notice.ends == .noon(3600))
-    #expect(notice.device.token == "token-1" && notice.device.platform == "http")
+    #expect(notice.device?.token == "token-1" && notice.platform == "http")
     #expect(notice.record.notices?.installation == .numbered(1))
     #expect(notice.record.notices?.confirmAt == .noon(3480))
     let other = try #require(try await Self.due(store, 3480, on: "fcm").first)

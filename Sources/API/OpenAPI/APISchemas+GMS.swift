@@ -13,6 +13,8 @@ extension APISchemas {
             "properties": {
               "_customer_number": { "type": "string", "description": "The number to call, in E.164 form." },
               "_desired_time": { "type": ["string", "null"], "description": "The time of the call; now without it. Milliseconds and the colon of the offset are optional." },
+              "_device_notification_id": { "type": ["string", "null"], "description": "The push token of the device that gets the notices of this callback." },
+              "_device_os": { "type": ["string", "null"], "description": "The device's system: `gcm`, `fcm`, `android`, `ios`, `apns`, `customhttp` or `httpcb`. Others get no notices." },
               "_media_type": { "type": ["string", "null"], "description": "`chat` is refused." } },
             "additionalProperties": true, "description": "Members without an underscore are texts or booleans." }
           """#)

@@ -56,6 +56,9 @@ package struct CallbackParts: Sendable {
     }
   }
 
+  /// A request has named a device that gets no notices.
+  package func ignoredDevice() { metrics.ignoredDevices.count() }
+
   /// An appointment ended without a call.
   package func ended(_ status: StoredCallback.Status) { metrics.callbacks.count(status.rawValue) }
 

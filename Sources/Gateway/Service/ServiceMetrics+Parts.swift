@@ -49,6 +49,7 @@ extension ServiceMetrics {
   /// Shows notices and their providers, while there are any.
   func showNotices(_ generations: Generations) {
     addPart { [generations, weak self] text in
+      if generations.current.configuration.gms != nil { self?.ignoredDevices.append(to: &text) }
       guard let senders = generations.current.push?.senders, !senders.platforms.isEmpty else { return }
       self?.notices.append(to: &text)
       self?.callbackNotices.append(to: &text)

@@ -69,6 +69,11 @@ package final class ServiceMetrics: Sendable {
     series: ["confirm", "changed", "expired"].flatMap { action in
       ["taken", "again", "dropped"].map { [action, $0] }
     })
+  /// Devices that requests of GMS clients name and that get no notices. Shown where there are such clients.
+  package let ignoredDevices = EventCounter(
+    "callgate_ignored_devices_total",
+    "Devices that GMS clients named and that get no notices: their system or token is unknown, or has no provider."
+  )
   /// From the time when a notice of a callback is due to the moment when the server sends it.
   package let noticeLateness = EventHistogram(
     "callgate_notice_lateness_seconds", "Time from that of a notice to the request to its provider.")

@@ -80,9 +80,8 @@ extension CallbackBook {
         verificationCode: intent.sealedCode.map {
           SealedCode($0, until: Instant(nanosecondsSinceEpoch: keyExpires))
         },
-        notices: intent.notifies.map {
-          CallbackNotices(installation: $0, confirmAt: booking.confirmAt, next: booking.confirmAt)
-        }, ticket: nil, origin: CallbackOrigin(intent.installation), alias: intent.alias, outcome: nil),
+        notices: CallbackNotices(intent, confirmAt: booking.confirmAt, end: end), ticket: nil,
+        origin: CallbackOrigin(intent.installation), alias: intent.alias, outcome: nil),
       key: names.callback.key, place: names.callback.place, instance: instance, abandoned: end,
       expires: end.adding(max(intent.terms.retention, intent.terms.keyRetention)),
       appointment: Appointment(
@@ -168,6 +167,7 @@ extension CallbackBook {
     var record = row.record
     record.at = at
     record.notices = notices
+    record.notices?.last(until: end)
     record.verificationCode?.until = codeUntil
     if let name = row.key, keys[name]?.callback == id {
       keys[name]?.expires = codeUntil.nanosecondsSinceEpoch

@@ -14,7 +14,7 @@ extension CallbackBook {
     set(notices, of: notice.record.id)
     changes.notices.append(
       StoredNotice(
-        id: id, callback: notice.record.id, installation: notice.device.installation, action: notice.action,
+        id: id, callback: notice.record.id, installation: notice.installation, action: notice.action,
         serial: notice.serial, created: now))
     return true
   }
@@ -22,9 +22,9 @@ extension CallbackBook {
   mutating func settleNotice(_ notice: DueNotice, _ outcome: NoticeOutcome) -> Bool {
     guard var notices = standing(of: notice) else { return false }
     switch outcome {
-    case .taken: (notices.state, notices.next) = (.taken, nil)
+    case .taken: notices.settle(.taken, isLast: !notice.action.asks)
     case .again(let time, let tries): (notices.next, notices.tries) = (time, tries)
-    case .dropped: (notices.state, notices.next) = (.dropped, nil)
+    case .dropped: notices.settle(.dropped, isLast: !notice.action.asks)
     }
     set(notices, of: notice.record.id)
     return true
@@ -43,7 +43,7 @@ extension CallbackBook {
   private func standing(of notice: DueNotice) -> CallbackNotices? {
     guard let record = rows[notice.record.id]?.record, let notices = record.notices,
       notices.state == .waiting, notices.serial == notice.serial,
-      notices.installation.generation == 0 || notices.installation == notice.device.installation,
+      notices.installation.generation == 0 || notices.installation == notice.installation,
       record.status.isFinal ? record.noticeAction == notice.action : notice.action.asks
     else { return nil }
     return notices

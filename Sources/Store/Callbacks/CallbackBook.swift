@@ -216,7 +216,7 @@ package struct CallbackBook: Sendable {
         id: intent.id, callerID: intent.callerID, subject: intent.subject, appID: intent.appID,
         contact: intent.maskedContact, createdAt: now, at: nil, settledAt: nil, status: .pending, code: nil,
         upstreamStatus: nil, platformTID: nil, verificationCode: code,
-        notices: intent.notifies.map { CallbackNotices(installation: $0, confirmAt: nil, next: nil) },
+        notices: CallbackNotices(intent, confirmAt: nil, end: abandoned),
         ticket: intent.isTicket ? StoredTicket() : nil, origin: CallbackOrigin(intent.installation),
         alias: intent.alias, outcome: nil),
       key: names.key, place: names.place, instance: instance, abandoned: abandoned,

@@ -15,6 +15,7 @@ package enum CallbackColumn: Int, TableColumn {
   case installation, generation
   case alias, aliasNumber, aliasService
   case numbers, handedOver, outcome
+  case device, deviceKey, deviceUntil, devicePlatform
 
   package static let table = Table<CallbackColumn>("callgate_callback")
 
@@ -67,6 +68,10 @@ package enum CallbackColumn: Int, TableColumn {
     case .numbers: .id(.changes) { $0.handover?.numbers }
     case .handedOver: .time(.changes) { $0.handover?.time }
     case .outcome: .text(.changes) { $0.record.outcome?.stored }
+    case .device: .bytes(.changes) { $0.record.notices?.device?.token.sealed }
+    case .deviceKey: .bytes(.changes) { $0.record.notices?.device?.token.key }
+    case .deviceUntil: .time(.changes) { $0.record.notices?.device?.token.until }
+    case .devicePlatform: .text(.changes) { $0.record.notices?.device?.platform }
     }
   }
 }
@@ -142,9 +147,18 @@ extension CallbackNotices {
     self.init(
       installation: InstallationIdentity(
         installation, column: try row.optionalInteger(.notifiesGeneration)),
-      confirmAt: try row.optionalTime(.confirmAt),
+      device: try GivenDevice(row), confirmAt: try row.optionalTime(.confirmAt),
       serial: Int(try row.optionalInteger(.noticeSerial) ?? 1), state: state,
       snoozes: Int(try row.optionalInteger(.snoozes) ?? 0), next: try row.optionalTime(.noticeNext),
       tries: Int(try row.optionalInteger(.noticeTries) ?? 0))
+  }
+}
+
+extension GivenDevice {
+  /// Nil for a callback whose request has named none.
+  fileprivate init?(_ row: TableRow<CallbackColumn>) throws(UnreadableValue) {
+    let platform = try row.optionalText(.devicePlatform)
+    guard let token = try row.sealed(.device, until: .deviceUntil), let platform else { return nil }
+    self.init(platform: platform, token: token)
   }
 }

@@ -72,6 +72,8 @@ public struct CallbackIntent: Sendable {
   public var installation: InstallationIdentity?
   /// The installation that gets notices of it; nil where its caller is none, or the server sends none.
   public var notifies: InstallationIdentity?
+  /// The device that gets notices of it in place of an installation's.
+  public private(set) var device: GivenDevice?
   /// Its name in another interface; nil where it was made by this server's own.
   public var alias: CallbackAlias?
   /// The account's number that calls; nil where the outcome of the call is not awaited.
@@ -104,6 +106,12 @@ public struct CallbackIntent: Sendable {
 }
 
 extension CallbackIntent {
+  /// Has a device get the notices, in place of an installation's.
+  package mutating func notify(_ device: GivenDevice) {
+    self.device = device
+    notifies = .device(of: id)
+  }
+
   /// The number to be called. Not for tickets.
   public var contact: E164 {
     guard case .call(let number) = matter else { preconditionFailure("the number of a ticket") }

@@ -21,8 +21,10 @@ public struct CallbackNotices: Hashable, Sendable {
   /// The time between an end and its notice, in which the response that is being written may tell it.
   public static let grace = Duration.seconds(1)
 
-  /// The installation that gets the notices.
+  /// The installation that gets the notices, or what stands for `device` in its place.
   public internal(set) var installation: InstallationIdentity
+  /// The device that the callback's request named; nil where an installation's gets the notices, and once none is left to send.
+  package internal(set) var device: GivenDevice?
   /// When the installation is asked to confirm the appointment; nil where it is not asked.
   public internal(set) var confirmAt: Instant?
   /// Counts the times of the appointment: each move, snooze and connection has another one, and so another `_id`. So has the
@@ -38,10 +40,12 @@ public struct CallbackNotices: Hashable, Sendable {
   package internal(set) var tries: Int
 
   package init(
-    installation: InstallationIdentity, confirmAt: Instant?, serial: Int = 1, state: State = .waiting,
+    installation: InstallationIdentity, device: GivenDevice? = nil, confirmAt: Instant?, serial: Int = 1,
+    state: State = .waiting,
     snoozes: Int = 0, next: Instant?, tries: Int = 0
   ) {
     self.installation = installation
+    self.device = device
     self.confirmAt = confirmAt
     self.serial = serial
     self.state = state
@@ -49,6 +53,19 @@ public struct CallbackNotices: Hashable, Sendable {
     self.next = next
     self.tries = tries
   }
+
+  /// The notices of a new record; nil where nobody gets any.
+  ///
+  /// - Parameter end: When the callback is over at the latest, in nanoseconds since the epoch.
+  init?(_ intent: CallbackIntent, confirmAt: Instant?, end: Int64) {
+    guard let installation = intent.notifies else { return nil }
+    self.init(
+      installation: installation, device: intent.device?.lasting(until: end), confirmAt: confirmAt,
+      next: confirmAt)
+  }
+
+  /// The callback has another time, and is over at the latest at the end of it.
+  mutating func last(until end: Int64) { device = device?.lasting(until: end) }
 
   /// Begins the notice of a new time.
   mutating func ask(at time: Instant?) {
@@ -77,10 +94,17 @@ public struct CallbackNotices: Hashable, Sendable {
   }
 
   /// Nobody gets them any more.
-  mutating func drop() { (state, next) = (.dropped, nil) }
+  mutating func drop() { settle(.dropped, isLast: true) }
 
   /// The app has read the end.
-  mutating func tell() { (state, next) = (.told, nil) }
+  mutating func tell() { settle(.told, isLast: true) }
+
+  /// The current notice is over. After the last one the device of the callback is forgotten.
+  mutating func settle(_ state: State, isLast: Bool) {
+    self.state = state
+    next = nil
+    if isLast { device = nil }
+  }
 
   private mutating func begin(at time: Instant?) {
     state = .waiting

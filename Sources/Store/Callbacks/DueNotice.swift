@@ -3,7 +3,7 @@
 public import Gate
 public import JOSE
 
-/// A notice whose time has come or is near, with the device that gets it.
+/// A notice whose time has come or is near, and who gets it.
 public struct DueNotice: Hashable, Sendable {
   /// The callback as it was read.
   public let record: StoredCallback
@@ -15,14 +15,23 @@ public struct DueNotice: Hashable, Sendable {
   public let due: Instant
   /// How often it was tried in vain.
   public let tries: Int
-  /// The device of the record's installation.
-  public let device: StoredDevice
+  /// The device that the record's installation has registered; nil where the device of the record gets it.
+  public let device: StoredDevice?
+  /// The installation, or what stands for the record's device in its place.
+  public let installation: InstallationIdentity
+  /// The service that carries it.
+  public let platform: String
 
   /// Nil where the record has no notice to send.
-  package init?(_ record: StoredCallback, to device: StoredDevice) {
+  ///
+  /// - Parameter device: The device of its installation; nil for the record's own.
+  package init?(_ record: StoredCallback, to device: StoredDevice? = nil) {
     guard let notices = record.notices, notices.state == .waiting, let due = notices.next,
       let action = record.noticeAction
     else { return nil }
+    guard let platform = device?.platform ?? notices.device?.platform else { return nil }
+    self.platform = platform
+    installation = device?.installation ?? notices.installation
     self.record = record
     self.action = action
     serial = notices.serial

@@ -103,6 +103,9 @@ package struct SealedTable: Sendable {
     SealedTable(
       "callgate_callback", value: "content", key: "content_key", until: "content_until", outlasts: true,
       for: .appointment),
+    SealedTable(
+      "callgate_callback", value: "device", key: "device_key", until: "device_until", outlasts: true,
+      for: .device),
   ]
 
   /// Asks when the last value that a key has sealed is forgotten, NULL where there is none, and whether one outlasts its time: 1 or 0.

@@ -454,6 +454,28 @@ package struct Migration: Sendable {
           WHERE numbers IS NOT NULL
         """,
       ]),
+    // The devices that requests for callbacks name, sealed. All columns are NULL where none is named, and once the last notice is over.
+    Migration(
+      sqlite: [
+        "ALTER TABLE callgate_callback ADD COLUMN device BLOB",
+        "ALTER TABLE callgate_callback ADD COLUMN device_key BLOB",
+        "ALTER TABLE callgate_callback ADD COLUMN device_until INTEGER",
+        "ALTER TABLE callgate_callback ADD COLUMN device_platform TEXT",
+        """
+        CREATE INDEX callgate_callback_device ON callgate_callback (device_until, device_key)
+          WHERE device_key IS NOT NULL
+        """,
+      ],
+      postgres: [
+        """
+        ALTER TABLE callgate_callback ADD COLUMN device bytea, ADD COLUMN device_key bytea,
+          ADD COLUMN device_until bigint, ADD COLUMN device_platform text
+        """,
+        """
+        CREATE INDEX callgate_callback_device ON callgate_callback (device_until, device_key)
+          WHERE device_key IS NOT NULL
+        """,
+      ]),
   ]
 
   /// Extends stops of both access and callbacks: before tickets and installations, these were stops of all actions.

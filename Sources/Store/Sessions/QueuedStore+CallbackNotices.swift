@@ -13,7 +13,9 @@ extension QueuedStore {
           query,
           [.time(times.lowerBound), .time(times.upperBound), .text(platform), .integer(Int64(most))])
       }
-      let found = try due(NoticeStatements.dueQuestions, questions) + due(NoticeStatements.dueNews, news)
+      let found =
+        try due(NoticeStatements.dueQuestions, questions) + due(NoticeStatements.dueNews, news)
+        + due(NoticeStatements.givenQuestions, questions) + due(NoticeStatements.givenNews, news)
       return found.compactMap(\.self).earliest(most)
     }
   }

@@ -35,6 +35,24 @@ package enum NoticeStatements {
     }
   }
 
+  static let givenQuestions = given("questions", "settled IS NULL")
+  static let givenNews = given("news", "settled IS NOT NULL")
+
+  /// The same for callbacks with a device of their own.
+  private static func given(_ name: String, _ condition: String) -> Query<DueNotice?> {
+    Query(
+      "given_\(name)",
+      """
+      SELECT \(CallbackColumn.table.list) FROM callgate_callback
+      WHERE notice_next IS NOT NULL AND \(condition) AND notice_next BETWEEN $1 AND $2
+        AND device_platform = $3 AND status <> 'pending' ORDER BY notice_next LIMIT $4
+      """, CallbackColumn.table.types
+    ) { row throws(UnreadableValue) in
+      let callback: CallbackBook.Row = try row.entry()
+      return DueNotice(callback.record)
+    }
+  }
+
   /// With its callback, which may be forgotten.
   static let notice = Query<FoundNotice>(
     "notice",

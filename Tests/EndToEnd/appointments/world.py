@@ -1,9 +1,12 @@
 """Times, a configuration, and Talkdesk in front of one server on SQLite or two on PostgreSQL: what the tests of appointments share."""
+import base64
 import contextlib
 import datetime
 import functools
 import glob
+import hmac
 import itertools
+import json
 import os
 import sqlite3
 import time
@@ -15,6 +18,8 @@ ADMIN = "canary-operators-token"
 SECRET = b"canary-secret-of-an-issuer-and-this-server"
 SECRET_FILE = scratch("issuer-secret", SECRET)
 os.chmod(SECRET_FILE, 0o600)
+HOOK_SECRET = base64.b64encode(b"canary-of-a-web-hook-12345678901").decode()
+HOOK_FILE = scratch("hook-secret", f"whsec_{HOOK_SECRET}\n")
 KINDS = ("SQLite", "PostgreSQL")
 _databases = itertools.count(1)
 _postgres = []
@@ -83,6 +88,25 @@ def postgres():
     if not _postgres:
         _postgres.append(Postgres())
     return _postgres[0]
+
+
+class Hook(Stub):
+    """A receiver of web hooks, which keeps the notices of each device."""
+
+    def __init__(self, **more):
+        self.notices, self.status = [], 204
+        super().__init__(**more)
+
+    def answer(self, arrival):
+        signed = f"{arrival.fields.get('webhook-id')}.{arrival.fields.get('webhook-timestamp')}.".encode() + arrival.content
+        wanted = "v1," + base64.b64encode(hmac.digest(base64.b64decode(HOOK_SECRET), signed, "sha256")).decode()
+        check("it is signed", wanted in arrival.fields.get("webhook-signature", ""))
+        if self.status == 204:
+            self.notices.append((arrival.json["deviceId"], json.loads(arrival.json["message"])))
+        return Reply(self.status)
+
+    def of(self, device, *actions):
+        return [message for name, message in list(self.notices) if name == device and message["_action"] in actions]
 
 
 class Rows:

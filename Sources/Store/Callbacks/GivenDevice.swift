@@ -1,0 +1,40 @@
+// The device that a request for a callback names, as the store keeps it.
+
+import Gate
+public import Texts
+
+/// A device that gets the notices of one callback, in place of an installation's. Its token is sealed with a store key and tied to the id
+/// of the callback, so the store cannot read it.
+public struct GivenDevice: Hashable, Sendable {
+  /// The service that carries notices to the device: `fcm`, `apns` or `http`.
+  @Exact public private(set) var platform: String
+  /// The sealed token. It is of use until an hour after the end of the callback.
+  public private(set) var token: SealedCode
+
+  /// A device whose time is set when its record is saved.
+  package init(platform: String, sealed: [UInt8]) {
+    self.init(platform: platform, token: SealedCode(sealed, until: Instant(seconds: 0)))
+  }
+
+  package init(platform: String, token: SealedCode) {
+    self.platform = platform
+    self.token = token
+  }
+
+  /// The same for a callback that has ended at a time.
+  func lasting(until end: Int64) -> GivenDevice {
+    var device = self
+    device.token.until = Instant(nanosecondsSinceEpoch: end).advanced(by: CallbackNotices.newsLife)
+    return device
+  }
+}
+
+extension InstallationIdentity {
+  /// Stands in the place of an installation for the device that a callback's request named. No installation has this generation.
+  package static func device(of callback: CallbackID) -> InstallationIdentity {
+    InstallationIdentity(InstallationID(callback.id), generation: -1)
+  }
+
+  /// Whether it stands for such a device.
+  package var isDevice: Bool { generation < 0 }
+}

@@ -19,7 +19,7 @@ struct GMSNames: Sendable {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
   private static func name(_ id: CallbackID, _ key: StoreKey) -> String {
-    let octets = key.derived(.gms, info: Array("id \(id)".utf8), count: 20).exposedBytes()
+    let octets = HMAC.code(Array("id \(id)".utf8), key: key.naming, .sha256).prefix(20)
     var characters: [UInt8] = []
     var (bits, count): (UInt32, UInt32) = (0, 0)
     for octet in octets {
@@ -47,9 +47,9 @@ struct GMSNames: Sendable {
   private static func number(
     _ callerID: String, _ subject: String, _ number: E164, _ key: StoreKey
   ) -> SHA256Digest {
-    let info = Array("number \(callerID)\u{0}\(subject)\u{0}\(number.text)".utf8)
-    guard let digest = SHA256Digest(key.derived(.gms, info: info, count: 32).exposedBytes()) else {
-      preconditionFailure("as many bytes as were derived")
+    let text = "number \(callerID)\u{0}\(subject)\u{0}\(number.text)"
+    guard let digest = SHA256Digest(HMAC.code(Array(text.utf8), key: key.naming, .sha256)) else {
+      preconditionFailure("a code has as many bytes as a digest")
     }
     return digest
   }

@@ -13,6 +13,8 @@ public struct StoreKey: Sendable {
   private let secret: Secret
   /// The mark in the store, which identifies the key.
   public let mark: StoreKeyMark
+  /// The key of the codes that name callbacks for GMS clients. Each of their requests needs some, so it is derived once.
+  public let naming: Secret
   /// Its name in sealed values, in the store and in logs.
   public var id: StoreKeyID { mark.id }
 
@@ -20,6 +22,7 @@ public struct StoreKey: Sendable {
   public init(_ secret: Secret) {
     precondition(secret.count == Self.byteCount)
     self.secret = secret
+    naming = Self.derive(secret, Purpose.gms.label, [], count: Self.byteCount)
     let id = Self.derive(secret, "id", [], count: StoreKeyID.byteCount).exposedBytes()
     guard let id = StoreKeyID(id) else { preconditionFailure("as many bytes as were derived") }
     mark = StoreKeyMark(

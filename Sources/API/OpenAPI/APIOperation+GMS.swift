@@ -60,8 +60,8 @@ extension APIOperation {
     method: .post, id: "postGMSCallback", tag: .gms, access: .callers,
     summary: "Create a callback as a GMS client",
     description: about
-      + "\n\nThe body is JSON or a form. With `_desired_time` it books a callback, otherwise it calls now. Other members with an "
-      + "underscore are ignored, and all others go to the agent as context.",
+      + "\n\nThe body is JSON or a form. With `_desired_time` it books a callback, otherwise it calls now. "
+      + "`_device_notification_id` and `_device_os` name the device that gets its notices. Other members with an underscore are ignored, and all others go to the agent as context.",
     parameters: [service],
     content: .json(
       "GMSCallback",

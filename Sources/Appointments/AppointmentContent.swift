@@ -13,6 +13,7 @@ package import Platform
 package import Records
 package import Sealing
 package import Store
+import Texts
 
 /// Everything that an appointment's call needs. No other saved value has the whole number.
 package struct AppointmentContent: Hashable, Sendable {
@@ -46,8 +47,8 @@ package struct AppointmentContent: Hashable, Sendable {
   package var applicant: Applicant {
     Applicant(
       callerID: callerID, installedFor: installation == nil ? nil : appID,
-      hasOwnSubject: installation != nil || subject != callerID, isInstallation: installation != nil,
-      ownerID: nil)
+      hasOwnSubject: installation != nil || subject.map { ExactText($0) } != callerID.map { ExactText($0) },
+      isInstallation: installation != nil, ownerID: nil)
   }
 
   /// The content of a booking.

@@ -91,7 +91,7 @@ import Testing
     await store.close()
   }
 
-  @Test(arguments: StoreKind.available)
+  @Test(arguments: StoreKind.lasting)
   func `another store key seals a device again, and a move keeps it for longer`(_ kind: StoreKind)
     async throws
   {

@@ -48,6 +48,7 @@ package enum CallbackStatements {
     [record, due, withoutOrigin, appointments, ofCall, alias, page(nil)].map(\.sql)
     + StoredCallback.Status.allCases.map { page($0).sql }
     + [takenPlaces.sql, counts.sql, NoticeStatements.dueQuestions.sql, NoticeStatements.dueNews.sql]
+    + [NoticeStatements.givenQuestions.sql, NoticeStatements.givenNews.sql]
     + purges.map(\.withoutLocks)
 
   /// What a purge deletes, in this order: rows that point to a record go before it. Codes and contents are columns of records.

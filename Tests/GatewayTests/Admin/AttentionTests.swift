@@ -108,8 +108,8 @@ import Testing
     let rules = """
       callbacks: { dedupe_window: 0s, brakes: { number_per_day: 2, per_5m: 3 } }
       rules:
-        - { name: hourly, kind: quota, on: [access], key: caller, limit: 1, period: hour }
-        - { name: each, kind: quota, on: [access], key: address, limit: 2, period: hour }
+        - { name: hourly, kind: quota, on: [access], key: caller, limit: 1, per: day }
+        - { name: each, kind: quota, on: [access], key: address, limit: 2, per: day }
       """
     let fixture = try fixture(rules)
     for _ in 0..<3 { _ = try await fixture.call("+14155550101") }
@@ -140,8 +140,12 @@ import Testing
   }
 
   @Test func `callbacks are closed outside opening hours`() async throws {
+    // Open in three days only.
+    let days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+    let today = Int(Date().timeIntervalSince1970) / 86_400 + 4
     let fixture = try fixture(
-      "rules: [{ name: never, kind: hours, on: [callback], timezone: UTC, weekly: {} }]\n")
+      "rules: [{ name: later, kind: hours, on: [callback], timezone: UTC, weekly: { \(days[(today + 3) % 7]): \"09:00-10:00\" } }]\n"
+    )
     #expect(try await summary(fixture) == "closed")
     _ = try await fixture.end()
   }

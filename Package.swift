@@ -48,6 +48,7 @@ let package = Package(
     .target(name: "Platform", dependencies: ["CLinux", "Texts"], swiftSettings: strict),
     .target(name: "JSON", dependencies: ["Texts"], swiftSettings: memorySafe),
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON", "Texts"], swiftSettings: strict),
+    .target(name: "Trust", dependencies: ["JOSE", "JSON", "Texts"], swiftSettings: memorySafe),
     .target(
       name: "Pages", dependencies: ["CPages", "HTTP", "JOSE"], exclude: ["Files"], swiftSettings: memorySafe),
     .target(name: "Sealing", dependencies: ["JOSE"], swiftSettings: memorySafe),
@@ -89,18 +90,21 @@ let package = Package(
       name: "Records",
       dependencies: [
         "API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Notices", "Platform", "Texts",
+        "Trust",
       ],
       swiftSettings: memorySafe),
     .target(
       name: "Installations",
-      dependencies: ["API", "Gate", "HTTP", "JOSE", "JSON", "Platform", "Sealing", "Store", "Texts"],
+      dependencies: [
+        "API", "Gate", "HTTP", "JOSE", "JSON", "Platform", "Sealing", "Store", "Texts", "Trust",
+      ],
       swiftSettings: memorySafe),
     .target(
       name: "Callers",
       dependencies: [
         "API", "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Platform",
         "Records",
-        "Store", "Tokens", "Texts",
+        "Store", "Tokens", "Texts", "Trust",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -120,7 +124,7 @@ let package = Package(
         "Installations", "JOSE", "JSON", "Notices", "Outcomes", "Platform", "Records", "Sealing", "Store",
         "TLS",
         "Talkdesk",
-        "Tokens", "Upstream", "Texts",
+        "Tokens", "Upstream", "Texts", "Trust",
       ],
       swiftSettings: memorySafe),
     // Whatever opens a store imports it, and it alone imports the kinds of store.
@@ -173,7 +177,7 @@ let package = Package(
         "API", "Appointments", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding", "Delivery",
         "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Notices",
         "Platform", "PushDelivery", "Records", "Responses", "Sealing", "Store", "TLS", "Talkdesk", "Tokens",
-        "Upstream",
+        "Upstream", "Trust",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -191,7 +195,7 @@ let package = Package(
         "HTTP",
         "HTTPServer", "Installations", "JOSE", "Outcomes", "Platform", "Records", "Responses", "Serving",
         "Store",
-        "Tokens", "Texts",
+        "Tokens", "Texts", "Trust",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -231,7 +235,7 @@ let package = Package(
         "Notices", "Pages", "Outcomes", "Platform", "PushDelivery", "Records", "Responses", "SQLiteStore",
         "Sealing",
         "Serving",
-        "Store", "Stores", "TLS", "Talkdesk", "Texts", "TicketHandlers", "Tokens", "Upstream",
+        "Store", "Stores", "TLS", "Talkdesk", "Texts", "TicketHandlers", "Tokens", "Upstream", "Trust",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -242,7 +246,7 @@ let package = Package(
         "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Notices", "Outcomes", "Platform", "Records",
         "Sealing",
         "Store", "Stores", "TLS",
-        "Talkdesk", "Tokens", "Upstream", "Texts",
+        "Talkdesk", "Tokens", "Upstream", "Texts", "Trust",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -291,11 +295,13 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON", "TestSupport"], swiftSettings: strict),
+    .testTarget(name: "TrustTests", dependencies: ["Trust", "JOSE", "JSON"], swiftSettings: strict),
     .testTarget(name: "SealingTests", dependencies: ["Sealing", "JOSE"], swiftSettings: strict),
     .testTarget(
       name: "InstallationsTests",
       dependencies: [
         "Installations", "API", "Gate", "JOSE", "Platform", "Sealing", "Store", "StoreSupport", "TestSupport",
+        "Trust",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -369,7 +375,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "CallersTests",
-      dependencies: ["API", "Callers", "Gate", "HTTP", "JOSE", "JSON", "Platform", "TestSupport"],
+      dependencies: ["API", "Callers", "Gate", "HTTP", "JOSE", "JSON", "Platform", "TestSupport", "Trust"],
       swiftSettings: strict),
     .testTarget(
       name: "OutcomesTests",
@@ -412,7 +418,7 @@ let package = Package(
         "API", "Callbacks", "Callers", "Certificates", "Configuration", "Deciding", "Diagnosis", "Documents",
         "Gate", "HTTP", "JOSE", "JSON", "Platform", "RoomSupport", "Sandbox", "Sealing", "Store", "Stores",
         "Talkdesk",
-        "StoreSupport", "TestSupport", "Tokens", "Upstream",
+        "StoreSupport", "TestSupport", "Tokens", "Upstream", "Trust",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -424,7 +430,7 @@ let package = Package(
         "HTTPServer", "Handling", "Installations", "JOSE", "JSON", "Metrics", "Notices", "Pages", "Platform",
         "PushDelivery", "Records", "Responses",
         "RoomSupport", "SQLiteStore", "Sandbox", "Sealing", "Serving", "Store", "Stores", "TLS", "Talkdesk",
-        "StoreSupport", "TestSupport", "Texts", "TicketHandlers", "Tokens", "Upstream",
+        "StoreSupport", "TestSupport", "Texts", "TicketHandlers", "Tokens", "Upstream", "Trust",
       ], swiftSettings: strict),
     .testTarget(
       name: "SandboxTests",

@@ -41,6 +41,7 @@ let package = Package(
     .target(
       name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
       swiftSettings: strict),
+    .target(name: "Trust", dependencies: ["JOSE", "JSON", "Texts"], swiftSettings: strict),
     .target(
       name: "Pages", dependencies: ["CPages", "HTTP", "JOSE"], exclude: ["Files"], swiftSettings: strict),
     .target(name: "HTTPServer", dependencies: ["HTTP", "Platform", "Texts"], swiftSettings: strict),
@@ -54,17 +55,20 @@ let package = Package(
       name: "Records",
       dependencies: [
         "API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Notices", "Platform", "Texts",
+        "Trust",
       ],
       swiftSettings: strict),
     .target(
       name: "Installations",
-      dependencies: ["API", "Gate", "HTTP", "JOSE", "JSON", "Platform", "Sealing", "Store", "Texts"],
+      dependencies: [
+        "API", "Gate", "HTTP", "JOSE", "JSON", "Platform", "Sealing", "Store", "Texts", "Trust",
+      ],
       swiftSettings: strict),
     .target(
       name: "Callers",
       dependencies: [
         "API", "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Platform",
-        "Records", "Store", "Tokens", "Texts",
+        "Records", "Store", "Tokens", "Texts", "Trust",
       ],
       swiftSettings: strict),
     .target(

@@ -26,6 +26,8 @@ callgate_meaning() {
     unauthenticated) echo authorize "Please sign in again." ;;
     invalid_token) echo authorize "Please sign in again." ;;
     invalid_client) echo authorize "This phone is no longer registered. Please register it again." ;;
+    attestation_required) echo report "Please update this app." ;;
+    attestation_failed) echo show "Please install this app from its store." ;;
     closed) echo choose_time "We are closed at this time. Please choose another." ;;
     denied) echo show "We cannot offer you this. Please contact us." ;;
     number_not_allowed) echo correct "We cannot call this number. Please enter another." ;;
@@ -59,6 +61,7 @@ callgate_meaning() {
     upstream_failed) echo look "Something went wrong on our side." ;;
     upstream_unavailable) echo later "We cannot call you at the moment. Please try again shortly." ;;
     store_unavailable) echo later "We cannot call you at the moment. Please try again shortly." ;;
+    attestation_unavailable) echo later "We cannot call you at the moment. Please try again shortly." ;;
     overloaded) echo later "We have many requests at the moment. Please try again shortly." ;;
     upstream_timeout) echo later "We cannot call you at the moment. Please try again shortly." ;;
     outcome_unknown) echo maybe "We may be calling you. Please keep your phone at hand." ;;

@@ -97,15 +97,15 @@ extension Handlers {
     _ request: borrowing Request, _ calling: inout Calling, _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
     let generation = calling.generation
-    switch generation.authenticator.authenticate(request, circumstances) {
+    let name = calling.call?.app ?? request.queryItem("app")
+    switch identify(request, app: name, in: generation, circumstances, lane: calling.lane, &calling.record) {
     case .first(let prerequisite): return .first(prerequisite)
     case .refused(let problem): return .respond(refuse(&calling, problem))
     case .caller(let caller):
       calling.record.caller = caller.audited
       let app: App?
       do throws(Decider.Refusal) {
-        app = try generation.decider.admit(
-          Applicant(caller), to: .callback, app: calling.call?.app ?? request.queryItem("app"))
+        app = try generation.decider.admit(Applicant(caller), to: .callback, app: name)
       } catch {
         calling.record.note(error, generation.decider.policy)
         return .respond(refuse(&calling, error.problem))

@@ -12,6 +12,7 @@ extension Configuration.App {
   func served(by desks: [Configuration.Desk]) -> Callers.App {
     Callers.App(
       id: id, callers: callers.map(Set.init), scope: scope, isPushed: delivery == .push, desk: desk,
-      takesTickets: desks.contains { $0.id == desk && $0.takesTickets })
+      takesTickets: desks.contains { $0.id == desk && $0.takesTickets }, appCheck: appCheck,
+      attested: attested)
   }
 }

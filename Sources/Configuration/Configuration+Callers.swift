@@ -1,5 +1,6 @@
 // The settings for callers and apps: who may send requests, and how each caller proves its identity.
 
+package import Callers
 import Documents
 package import Installations
 import JOSE
@@ -23,6 +24,10 @@ extension Configuration {
     public let contextSchema: ContextSchema?
     /// On which terms phones may be enrolled; nil: none may.
     package let installations: InstallationTerms?
+    /// By which terms its requests need a token of App Check; nil: they need none.
+    package let appCheck: AppCheckTerms?
+    /// By which terms its first requests for an installation need an attestation; nil: they need none.
+    package let attested: AttestedTerms?
     /// Whether callbacks of its installations carry a verification code.
     public let verificationCode: Bool
 

@@ -19,6 +19,11 @@ extension Configuration {
     if takesAdminToken { admin.token = token }
   }
 
+  /// Has the sandbox sign tokens of App Check, unless the configuration names the keys of another.
+  package mutating func useKeysOfAppCheck(at url: String) {
+    if appCheck?.keysURL == Settings.appCheckKeysURL { appCheck?.keysURL = url }
+  }
+
   /// Whether no caller is configured. The sandbox's own users are none.
   package var hasNoOwnCaller: Bool {
     callers.allSatisfy { $0.id.hasSameBytes(as: Caller.sandboxUsersID) }

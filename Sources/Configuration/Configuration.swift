@@ -41,6 +41,8 @@ public struct Configuration: Sendable {
   public package(set) var callbacks: Callbacks
   /// Which times may be booked for callbacks; nil: none.
   public package(set) var appointments: Appointments?
+  /// The Firebase project whose tokens of App Check are accepted; nil: none.
+  public package(set) var appCheck: AppCheck?
   /// What GMS clients may ask for; nil: nothing.
   public package(set) var gms: GMS?
   /// How devices get notices; nil: they get none.

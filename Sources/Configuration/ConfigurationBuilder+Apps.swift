@@ -21,7 +21,7 @@ extension ConfigurationBuilder {
     ) -> Configuration.App {
       Configuration.App(
         id: id, callers: nil, scope: scope, delivery: delivery, desk: desk, talkdeskPhoneNumbers: [],
-        contextSchema: nil, installations: terms, verificationCode: false)
+        contextSchema: nil, installations: terms, appCheck: nil, attested: nil, verificationCode: false)
     }
     var apps = [app(Self.sampleID, scope: terms.map { _ in TokenScopes.mobileSDK })]
     if terms != nil {
@@ -118,11 +118,13 @@ extension ConfigurationBuilder {
       self.verificationCode(
         node, path: members.name(of: "callbacks"), hasInstallations: members.has("installations"), schema)
     }
+    let trust = trust(&members, installations)
     close(&members, "apps.*.")
     return Configuration.App(
       id: id, callers: callers, scope: scope, delivery: delivery, desk: desk, talkdeskPhoneNumbers: numbers,
       contextSchema: schema,
-      installations: installations, verificationCode: verificationCode ?? false)
+      installations: installations, appCheck: trust.appCheck, attested: trust.attested,
+      verificationCode: verificationCode ?? false)
   }
 
   /// The name of a desk, one with problems of its own included.
@@ -176,7 +178,7 @@ extension ConfigurationBuilder {
         members.report(
           Refusal(
             at: "authorize", "is empty, so no phone could be enrolled",
-            "list user, operator or both, or remove installations"))
+            "list user, operator or attestation, or remove installations"))
       }
     }
     if let pending = members.value(Settings.installationPending.key()) { terms.pending = pending }

@@ -178,7 +178,7 @@ extension Configuration.App {
     var ids = known.filter { caller in
       if case .jwt = caller.proof { callers?.contains(exactly: caller.id) ?? true } else { false }
     }.map(\.id)
-    if installations?.authorize.contains(.operator) == true { ids.append(Caller.installationID) }
+    if installations?.makesUsers == true { ids.append(Caller.installationID) }
     return ids
   }
 }

@@ -7,6 +7,7 @@ extension PartialConfiguration {
   static let ownSections = [
     "callers", "apps", "rules", ConfigurationBuilder.brakesSection, ConfigurationBuilder.appointmentsSection,
     ConfigurationBuilder.desksSection, ConfigurationBuilder.gmsSection,
+    ConfigurationBuilder.attestationSection,
   ]
 
   /// The settings in a YAML file. Unknown keys are problems.

@@ -203,7 +203,8 @@ extension Settings {
   static let installationAuthorizers = TypedSetting(
     Setting(
       "apps.*.installations.authorize[]", note: "`user`, `operator`", example: "operator",
-      "Who may authorize an installation of the app: `user`, by the user's JWT, or `operator`, by the user code."
+      "Who may authorize an installation of the app: `user`, by the user's JWT, `operator`, by the user code, or `attestation`, alone "
+        + "by the app's own proof. Beside another `attestation` is a further condition, by `attested.mode`."
     ),
     TextForm<InstallationTerms.Authorizer>.choice)
   static let installationPending = TypedSetting(
@@ -273,7 +274,9 @@ extension Settings {
     installationPending.setting, installationIdle.setting, installationsPerSubject.setting,
     installationVerifiers.setting, appVerificationCode.setting, fieldType.setting, fieldLength.setting,
     fieldIsRequired.setting,
-    addition.setting, otherFields.setting,
+    addition.setting, otherFields.setting, appCheckMode.setting, attestedMode.setting, attestedPerDay.setting,
+    attestedAppCheck.setting,
+    appCheckNumber.setting, appCheckProject.setting, appCheckKeys.setting,
   ]
 
   /// Every setting there is.

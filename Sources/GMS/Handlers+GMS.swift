@@ -28,6 +28,11 @@ struct GMSSetting: Sendable {
   /// How long after its time a callback may still be called.
   let late: Duration
 
+  /// The app that a service stands for, as a request names one.
+  func app(_ name: String?) -> Request.QueryItem {
+    name.flatMap { services[ExactText($0)] }.map { .value($0.app) } ?? .malformed
+  }
+
   func service(_ name: String?) throws(Problem) -> (name: String, service: Configuration.GMS.Service) {
     guard let name, let service = services[ExactText(name)] else {
       throw Problem(.unknownApp, "This server has no service of this name.")
@@ -56,11 +61,10 @@ extension Handlers {
   /// `POST /genesys/1/service/callback/{name}`: books a callback, or calls now.
   package func createGMS(_ name: String?, _ request: borrowing Request, _ exchange: inout Exchange) {
     guard let setting = gms(&exchange) else { return }
-    let service = name.flatMap { setting.services[ExactText($0)] }
     call(
       request, &exchange,
       as: CallForm(
-        setting.errors.form, app: service.map { .value($0.app) } ?? .malformed,
+        setting.errors.form, app: setting.app(name),
         content: { (request) throws(Problem) in
           let content = try GMSContent(request)
           return (try content.callback(), content.device)
@@ -115,7 +119,7 @@ extension Handlers {
     _ name: String?, _ id: String?, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     guard let setting = gms(&exchange) else { return }
-    visit(request, &exchange, as: .change, form: setting.errors.form) {
+    visit(request, &exchange, as: .change, form: setting.errors.form, app: setting.app(name)) {
       [self] visit, line throws(Problem) in
       line?.verdicts = visit.generation.decider.policy.skipped
       let service = try setting.service(name)
@@ -138,7 +142,7 @@ extension Handlers {
     _ name: String?, _ id: String?, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     guard let setting = gms(&exchange) else { return }
-    visit(request, &exchange, as: .cancel, form: setting.errors.form) {
+    visit(request, &exchange, as: .cancel, form: setting.errors.form, app: setting.app(name)) {
       [self] visit, line throws(Problem) in
       let service = try setting.service(name)
       let record = try await callback(id, of: service.name, visit)

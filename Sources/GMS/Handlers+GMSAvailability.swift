@@ -79,7 +79,8 @@ extension Handlers {
     _ name: String?, isSecond: Bool, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     guard let setting = gms(&exchange) else { return }
-    visit(request, &exchange, form: setting.errors.form) { [self] visit, _ throws(Problem) in
+    visit(request, &exchange, form: setting.errors.form, app: setting.app(name)) {
+      [self] visit, _ throws(Problem) in
       let service = try setting.service(name).service
       let decider = visit.generation.decider
       let app = try decider.apps.claim(

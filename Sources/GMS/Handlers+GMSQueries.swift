@@ -90,7 +90,8 @@ extension Handlers {
   /// - Parameter path: The service; nil for all.
   package func findGMS(in path: String??, _ request: borrowing Request, _ exchange: inout Exchange) {
     guard let setting = gms(&exchange) else { return }
-    visit(request, &exchange, form: setting.errors.form) { [self] visit, _ throws(Problem) in
+    visit(request, &exchange, form: setting.errors.form, app: path.map { setting.app($0) } ?? .absent) {
+      [self] visit, _ throws(Problem) in
       let only = try path.map { (name) throws(Problem) in try setting.service(name) }
       let query = try GMSQuery(visit.request)
       let owner = visit.caller.owner

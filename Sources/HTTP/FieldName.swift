@@ -39,6 +39,7 @@ extension FieldName {
   public static let traceparent = FieldName("traceparent")
   public static let userAgent = FieldName("User-Agent")
   public static let xAPIKey = FieldName("X-API-Key")
+  public static let xFirebaseAppCheck = FieldName("X-Firebase-AppCheck")
   public static let xForwardedFor = FieldName("X-Forwarded-For")
   public static let xRequestID = FieldName("X-Request-Id")
 }

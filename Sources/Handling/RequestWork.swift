@@ -59,17 +59,32 @@ extension Handlers {
       let request = work.needsContent ? copy request : request.withoutContent()
       work.context.task(answering: responder) { [self, work] in
         var work = work
-        let prepared = await prepare(prerequisite, from: work.address)
-        callbacks.inHand.release(bytes: bytes)
-        guard !Task.isCancelled else {
-          return responder.respond(work.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self))
+        var next = NextStep.first(prerequisite)
+        var hasFetchedAppCheckKeys = false
+        // For the caller; for the keys of App Check, which a known caller's token needs; then for the caller again, who may have been
+        // revoked meanwhile.
+        for _ in 1...3 {
+          guard case .first(let prerequisite) = next else { break }
+          var prepared: Authenticator.Prepared?
+          if case .appCheckKeys(let source) = prerequisite {
+            await source.fetchForUnknownKey()
+            hasFetchedAppCheckKeys = true
+          } else {
+            prepared = await prepare(prerequisite, from: work.address)
+          }
+          if Task.isCancelled { break }
+          let circumstances = Authenticator.Circumstances(
+            address: work.address, time: clock.unixTime, now: clock.now, prepared: prepared,
+            hasFetchedAppCheckKeys: hasFetchedAppCheckKeys)
+          next = work.begin(request, circumstances, at: self)
         }
-        let circumstances = Authenticator.Circumstances(
-          address: work.address, time: clock.unixTime, now: clock.now, prepared: prepared)
-        switch work.begin(request, circumstances, at: self) {
+        callbacks.inHand.release(bytes: bytes)
+        switch next {
         case .respond(let response): responder.respond(response)
         case .later(let rest): await rest(responder)
-        case .first: preconditionFailure("a request that waits twice for its caller")
+        case .first:
+          guard Task.isCancelled else { preconditionFailure("a request that waits again for its caller") }
+          responder.respond(work.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self))
         }
       }
     }
@@ -80,7 +95,7 @@ extension Handlers {
     _ prerequisite: Authenticator.Prerequisite, from address: IPAddress
   ) async -> Authenticator.Prepared {
     switch prerequisite {
-    case .keys(let source):
+    case .keys(let source), .appCheckKeys(let source):
       await source.fetchForUnknownKey()
       return .keys
     case .installation(let id, let directory, let isGuarded):

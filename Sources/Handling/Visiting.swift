@@ -25,11 +25,15 @@ package struct Visit: Sendable {
 extension Handlers {
   /// Authenticates a request and responds to it from a task.
   ///
-  /// - Parameter readsContent: Whether its content counts. What is audited changes something, or says something of a secret: there
-  ///   it always does.
+  /// - Parameters:
+  ///   - readsContent: Whether its content counts. What is audited changes something, or says something of a secret: there it always
+  ///     does.
+  ///   - app: The app that the request is for; nil for the one that its query names.
+  ///   - isAttested: Whether the app's terms of App Check hold for it.
   package func visit(
     _ request: borrowing Request, _ exchange: inout Exchange, as action: AuditedAction? = nil,
-    readsContent: Bool = false, form: ResponseForm? = nil,
+    readsContent: Bool = false, form: ResponseForm? = nil, app: Request.QueryItem? = nil,
+    isAttested: Bool = true,
     _ answer: @escaping @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response
   ) {
     let generation = generations.current
@@ -42,7 +46,8 @@ extension Handlers {
       Visiting(
         generation: generation, address: address, context: context, mayWait: exchange.mayDefer,
         start: exchange.now, lane: exchange.loopIndex, record: record,
-        needsContent: readsContent || record != nil, form: form, answer: answer
+        needsContent: readsContent || record != nil, form: form,
+        app: isAttested ? app ?? request.queryItem("app") : nil, answer: answer
       ), request, &exchange
     )
   }
@@ -62,6 +67,8 @@ private struct Visiting: RequestWork {
   let needsContent: Bool
   /// The form of another interface; nil for this server's own.
   let form: ResponseForm?
+  /// The app that the request names, if any, by whose terms of App Check it is judged; nil to judge it by none.
+  let app: Request.QueryItem?
   /// Makes the response, and notes in the record what it is about.
   let answer: @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response
 
@@ -74,7 +81,7 @@ private struct Visiting: RequestWork {
     at handlers: Handlers
   ) -> PreparedResponse {
     if var record {
-      record.caller = caller?.audited
+      record.caller = caller?.audited ?? record.caller
       record.outcome = problem.code.isError ? .error : .deny
       record.code = problem.code
       record.rule = problem.rule
@@ -90,13 +97,20 @@ private struct Visiting: RequestWork {
   func begin(
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
   ) -> NextStep {
-    switch generation.authenticator.authenticate(request, circumstances) {
+    var record = record
+    let outcome: Authenticator.Outcome
+    if let app {
+      outcome = handlers.identify(request, app: app, in: generation, circumstances, lane: lane, &record)
+    } else {
+      outcome = generation.authenticator.authenticate(request, circumstances)
+    }
+    switch outcome {
     case .first(let prerequisite): return .first(prerequisite)
     case .refused(let problem): return .respond(refuse(problem, record, by: nil, at: handlers))
     case .caller(let caller):
       guard mayWait else { return .respond(refuse(.tooManyWaiting, record, by: caller, at: handlers)) }
       let kept = needsContent ? copy request : request.withoutContent()
-      return .later { [self] responder in
+      return .later { [self, record] responder in
         let visit = Visit(
           generation: generation, caller: caller, request: kept, address: address, time: circumstances.time,
           start: start, context: context, responder: responder)

@@ -146,6 +146,31 @@ package enum Enrolling {
     return (InstallationChange(installation: installation, endsOthers: true), .success(installation))
   }
 
+  // MARK: By an attestation
+
+  /// Makes the installation of a phone whose app is genuine. It has no user, as if an operator had approved it.
+  ///
+  /// An attestation proves the app, not the phone that has a living installation: replacing that one needs its secret.
+  ///
+  /// - Parameter old: SHA-256 of the secret that came along.
+  package static func install(
+    _ client: InstallationClient, appID: String, replacing old: SHA256Digest?, address: String,
+    secret: SHA256Digest, _ terms: InstallationTerms, _ view: InstallationView, at now: Instant
+  ) -> Step<Installation> {
+    // The same transaction again, after its answer was lost.
+    if let kept = view.installation, kept.secret == secret { return (InstallationChange(), .success(kept)) }
+    if let kept = view.installation, kept.revokedAt == nil {
+      // This app's terms do not decide about another app's installation.
+      let isLiving = !kept.appID.hasSameBytes(as: appID) || isInstalled(kept, terms, at: now)
+      guard !isLiving || kept.secret == old && kept.appID.hasSameBytes(as: appID) else {
+        return refuse(.taken)
+      }
+    }
+    let installation = installation(
+      client, appID: appID, user: nil, address: address, secret: secret, after: view, at: now)
+    return (InstallationChange(installation: installation, endsOthers: true), .success(installation))
+  }
+
   private static func installation(
     _ client: InstallationClient, appID: String, user: InstallationUser?, address: String,
     secret: SHA256Digest, after view: InstallationView, at now: Instant

@@ -20,9 +20,13 @@ package struct FetchCodeRequest: Sendable, Equatable {
   /// The app's description of itself.
   package let client: InstallationClient
   package let form: Form
+  /// The attestation of the app, with a first request.
+  package let attestation: AttestationEvidence?
+  /// The secret of the installation that a first request with an attestation may replace.
+  package let replacing: String?
 
-  /// The most bytes of a request's body.
-  private static let contentBytes = 4096
+  /// The most bytes of a request's body: an attestation may be large.
+  private static let contentBytes = 32 * 1024
 
   /// Reads a request's body, JSON or a form, and checks all of it.
   ///
@@ -37,7 +41,7 @@ package struct FetchCodeRequest: Sendable, Equatable {
     var reader =
       try isForm
       ? MemberReader(Self.form(content), problems)
-      : MemberReader(parsing: content, of: "client_id and client_app", problems)
+      : MemberReader(parsing: content, of: "client_id and client_app", problems, atMost: Self.contentBytes)
     let id = reader.value("client_id", required: "Give the UUID that the app made for this installation.")
     let app = reader.value("client_app", required: "Give the app's name.")
     let detail = reader.value("client_detail")
@@ -52,6 +56,10 @@ package struct FetchCodeRequest: Sendable, Equatable {
     reader.check(detail, "client_detail", atMost: 255)
     reader.check(secret, "client_secret", atMost: 255)
     reader.check(requestID, "request_id", atMost: 255)
+    let attestation = isForm ? nil : AttestationEvidence(&reader)
+    if attestation != nil, requestID != nil {
+      reader.problems.add("request_id", "Send either attestation or request_id.")
+    }
     if secret != nil, requestID != nil {
       reader.problems.add("request_id", "Send either client_secret or request_id.")
     }
@@ -61,8 +69,12 @@ package struct FetchCodeRequest: Sendable, Equatable {
       throw Problem(.invalidRequest, "client_id or client_app is missing.")
     }
     client = InstallationClient(id: clientID, app: app, detail: detail)
+    self.attestation = attestation
+    replacing = attestation == nil ? nil : secret
     form =
-      if let secret { .code(secret: secret) } else if let requestID { .poll(requestID: requestID) } else {
+      if attestation != nil { .first } else if let secret { .code(secret: secret) } else if let requestID {
+        .poll(requestID: requestID)
+      } else {
         .first
       }
   }

@@ -161,6 +161,25 @@ package struct InstallationService: Sendable {
     return NewInstallation(installation: installation, secret: secret)
   }
 
+  /// Makes the installation of a phone whose app is genuine. It consumes a grant to enrol.
+  ///
+  /// - Parameter old: The secret of the living installation that it replaces.
+  package func install(
+    _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms,
+    replacing old: String?, address: IPAddress
+  ) async throws(Failure) -> NewInstallation {
+    let appID = Self.app(of: grant)
+    let secret = try random(32)
+    let digest = SHA256Digest(of: Array(secret.utf8))
+    let replaced = old.map { SHA256Digest(of: Array($0.utf8)) }
+    let installation = try await change(InstallationScope(client.id)) { view, now in
+      Enrolling.install(
+        client, appID: appID, replacing: replaced, address: address.description, secret: digest, terms, view,
+        at: now)
+    }
+    return NewInstallation(installation: installation, secret: secret)
+  }
+
   private static func app(of grant: borrowing Grant) -> String {
     guard grant.action == .enrol, let appID = grant.appID else {
       preconditionFailure("an enrolment needs a grant to enrol for an app")

@@ -8,7 +8,14 @@ package struct InstallationTerms: Hashable, Sendable {
     case user
     /// An operator, by the user code.
     case `operator`
+    /// An attestation of the app, if it holds. Beside another it authorizes nothing by itself.
+    case attestation
   }
+
+  /// Whether an attestation alone authorizes.
+  package var isByAttestation: Bool { authorize == [.attestation] }
+  /// Whether installations have no user, and are users themselves.
+  package var makesUsers: Bool { authorize.contains(.operator) || isByAttestation }
 
   /// Who may authorize one.
   package var authorize: Set<Authorizer>
@@ -22,7 +29,7 @@ package struct InstallationTerms: Hashable, Sendable {
   package var verifiers: Set<String>
 
   package init(
-    authorize: Set<Authorizer> = Set(Authorizer.allCases), pending: Duration = .seconds(600),
+    authorize: Set<Authorizer> = [.user, .operator], pending: Duration = .seconds(600),
     idle: Duration = .seconds(180 * 86_400), perSubject: Int = 10, verifiers: Set<String> = []
   ) {
     self.authorize = authorize

@@ -6,14 +6,29 @@ package import JSON
 /// Takes text members from an object, and notes what is wrong with them.
 package struct MemberReader {
   private let object: JSONObject
+  /// The path of the object in the body, with a full stop; empty for the body itself.
+  private let prefix: String
   private var known: [String] = []
   /// What is wrong so far.
   package var problems: FieldProblems
 
   /// Begins to read an object.
-  package init(_ object: JSONObject, _ problems: FieldProblems) {
+  package init(_ object: JSONObject, _ problems: FieldProblems, prefix: String = "") {
     self.object = object
+    self.prefix = prefix
     self.problems = problems
+  }
+
+  /// Begins to read a member that is an object; nil where it is absent or null, or no object, which is noted. What the other reader
+  /// notes has to come back: `problems = other.problems`.
+  mutating func members(_ name: String) -> MemberReader? {
+    known.append(name)
+    guard let value = object[name], value != .null else { return nil }
+    guard let members = value.object else {
+      problems.add(prefix + name, "This is \(value.kindName); give an object.")
+      return nil
+    }
+    return MemberReader(members, problems, prefix: prefix + name + ".")
   }
 
   /// Begins to read a body of JSON, of at most so many bytes.
@@ -48,10 +63,10 @@ package struct MemberReader {
   package mutating func value(_ name: String, required remedy: String? = nil) -> String? {
     known.append(name)
     guard let value = object[name], value != .null else {
-      if let remedy { problems.add(name, remedy) }
+      if let remedy { problems.add(prefix + name, remedy) }
       return nil
     }
-    return problems.string(name, in: object)
+    return problems.string(name, in: object, prefix: prefix)
   }
 
   /// Notes a text that is empty, too long, or has characters that do not show.
@@ -66,7 +81,7 @@ package struct MemberReader {
   }
 
   /// Notes every member that was not asked for.
-  package mutating func refuseOthers() { problems.refuseUnknown(in: object, known: known, prefix: "") }
+  package mutating func refuseOthers() { problems.refuseUnknown(in: object, known: known, prefix: prefix) }
 }
 
 extension Unicode.Scalar {

@@ -17,6 +17,7 @@ import Synchronization
 /// | `GET /oauth/certs` | the keys tokens are signed with, as a JWK set |
 /// | `POST /calls/callback` | the Callback API |
 /// | `POST /fcm/token`, `POST /v1/projects/{project}/messages:send` | Firebase Cloud Messaging: access tokens, and notices |
+/// | `GET /appcheck/v1/jwks`, `POST /_sandbox/attest` | Firebase App Check: its keys, and what an app's phone would send |
 /// | `POST /_sandbox/hook` | a receiver of web hooks |
 /// | `/_sandbox/faults`, `/_sandbox/exchanges`, `/_sandbox/callbacks`, `/_sandbox/notices`, `/_sandbox/sessions`, `/_sandbox/tickets` | what to do wrong, and what was seen |
 /// | `/_sandbox/clock`, `/_sandbox/keys` | what its clock says, and which of the client's keys it accepts |
@@ -27,6 +28,7 @@ public final class Emulator: RequestHandler {
   private let tokens: TokenService
   private let callbacks: CallbackService
   private let notices: NoticeService
+  private let appCheck = AppCheckIssuer()
   private let certificates: [UInt8]
   /// The clock for assertions, tokens and the `Date` field.
   public let clock: SandboxClock
@@ -75,6 +77,8 @@ public final class Emulator: RequestHandler {
     case "/oauth/certs", "/oauth/2023-10/certs":
       exchange.respond(
         certificatesReply(request.method).response)
+    case AppCheckIssuer.keysPath:
+      exchange.respond(appCheckKeys(request.method).response)
     case NoticeService.tokenPath, NoticeService.hookPath:
       answer(Call(request), path: path, &exchange)
     default:
@@ -138,7 +142,8 @@ public final class Emulator: RequestHandler {
         return try ControlEndpoint.admitApproval(call, at: gateway).approve(request, &exchange)
       } else {
         reply = try state.withLock { (state) throws(ControlRefusal) in
-          try ControlEndpoint.answer(call, path: path, state: &state, clock: clock, gateway: gateway)
+          try ControlEndpoint.answer(
+            call, path: path, state: &state, clock: clock, gateway: gateway, appCheck: appCheck)
         }
       }
     } catch {
@@ -200,13 +205,25 @@ public final class Emulator: RequestHandler {
     end(&exchange, notices.act(call, path: path, baseURL: baseURL, now: clock.unixTime, state: state))
   }
 
-  private func certificatesReply(_ method: Method) -> Reply {
+  private func appCheckKeys(_ method: Method) -> Reply {
+    do throws(KeyError) {
+      return keysReply(method, try appCheck.keys())
+    } catch {
+      let error = TalkdeskError(
+        status: .internalServerError, code: "internal", message: "OpenSSL could not make a key")
+      return .json(.internalServerError, error.content)
+    }
+  }
+
+  private func certificatesReply(_ method: Method) -> Reply { keysReply(method, certificates) }
+
+  private func keysReply(_ method: Method, _ keys: [UInt8]) -> Reply {
     guard method == .get || method == .head else {
       let error = TalkdeskError(
         status: .methodNotAllowed, code: "method_not_allowed", message: "The method is not GET")
       return .json(.methodNotAllowed, error.content, fields: ["Allow": "GET, HEAD"])
     }
-    return .json(.ok, certificates, fields: ["Cache-Control": "public, max-age=60"])
+    return .json(.ok, keys, fields: ["Cache-Control": "public, max-age=60"])
   }
 
   /// Ends an exchange now, or later without holding up the loop.

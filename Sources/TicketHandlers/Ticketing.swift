@@ -91,14 +91,17 @@ extension Handlers {
     _ request: borrowing Request, _ ticketing: inout Ticketing, _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
     let generation = ticketing.generation
-    switch generation.authenticator.authenticate(request, circumstances) {
+    let name = request.queryItem("app")
+    switch identify(
+      request, app: name, in: generation, circumstances, lane: ticketing.lane, &ticketing.record)
+    {
     case .first(let prerequisite): return .first(prerequisite)
     case .refused(let problem): return .respond(refuse(&ticketing, problem))
     case .caller(let caller):
       ticketing.record.caller = caller.audited
       let app: App?
       do throws(Decider.Refusal) {
-        app = try generation.decider.admit(Applicant(caller), to: .ticket, app: request.queryItem("app"))
+        app = try generation.decider.admit(Applicant(caller), to: .ticket, app: name)
       } catch {
         ticketing.record.note(error, generation.decider.policy)
         return .respond(refuse(&ticketing, error.problem))

@@ -112,7 +112,13 @@ struct ServeCommand: ParsableCommand {
                 clock: clock, forgetTokens: controls.forgetTokens, clockMoved: controls.clockMoved,
                 pauses: controls.pauses, endPauses: controls.endPauses, approve: controls.approveInstallation,
                 adminToken: adminToken, users: users,
-                dialing: hook.map { Self.dialing($0, controls, configuration) }))
+                dialing: hook.map { Self.dialing($0, controls, configuration) },
+                attested: {
+                  controls.attestedApps().map {
+                    AttestedApps(
+                      projectNumber: $0.projectNumber, projectID: $0.projectID, appIDs: $0.appIDs)
+                  }
+                }))
           } ?? gateway
         },
         isColoured: Style(STDOUT_FILENO).isColoured, write: StandardOutput.write)
@@ -253,6 +259,7 @@ extension Configuration {
   /// Asks the emulator in place of Talkdesk and of Sendbird.
   fileprivate mutating func use(_ emulated: Upstream) {
     talkdesk.upstream = emulated
+    useKeysOfAppCheck(at: emulated.apiURL + "/appcheck/v1/jwks")
     for index in desks.indices {
       desks[index].url = emulated.apiURL
       // The emulator takes any.

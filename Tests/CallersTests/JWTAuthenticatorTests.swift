@@ -259,7 +259,7 @@ import Testing
     }
     #expect(outcome(authenticator, try token()) == "caller app-users ann")
     #expect(provider.count == 1)
-    clock.advance(by: KeySource.shortestPause)
+    clock.advance(by: KeySource.Terms.issuer.shortestPause)
     guard case .fetchFirst = authenticator.authenticate(unknown, fetched: false, now: Self.now, at: clock.now)
     else {
       Issue.record("never fetched again")

@@ -75,11 +75,44 @@ import Testing
     #expect(lookUp("k1", in: source) == (succeeds ? "k1 of 1" : "unavailable for 30 s"))
     #expect(lookUp("another", in: source) == (succeeds ? "unknown" : "unavailable for 30 s"))
 
-    clock.advance(by: KeySource.shortestPause)
+    clock.advance(by: KeySource.Terms.issuer.shortestPause)
     #expect(lookUp("another", in: source) == "fetch first")
     await source.fetchForUnknownKey()
     await source.fetchForUnknownKey()
     #expect(provider.count == 2)
+  }
+
+  @Test func `keys of App Check are dropped a day after the last success, and asked for each ten seconds`()
+    async
+  {
+    let failure = KeyProvider.Reply.failure(TransportError(.connect, sent: false, detail: "refused"))
+    let provider = KeyProvider([.publishing(["k1": first]), failure])
+    let source = KeySource(
+      url: "https://id.example/jwks", terms: .appCheck, transport: provider, time: clock
+    ) { _ in }
+    await source.fetch()
+    #expect(lookUp("k2", in: source) == "fetch first")
+    await source.fetchForUnknownKey()
+    #expect(provider.count == 2)
+    clock.advance(by: .seconds(86_400) - .nanoseconds(1))
+    #expect(lookUp("k1", in: source) == "k1 of 1")
+    clock.advance(by: .nanoseconds(1))
+    #expect(lookUp("k1", in: source) == "fetch first")
+    await source.fetchForUnknownKey()
+    #expect(lookUp("k1", in: source).hasPrefix("unavailable"))
+  }
+
+  @Test func `an unknown key of App Check is asked for again after ten seconds`() async {
+    let provider = KeyProvider([.publishing(["k1": first])])
+    let source = KeySource(
+      url: "https://id.example/jwks", terms: .appCheck, transport: provider, time: clock
+    ) { _ in }
+    await source.fetch()
+    await source.fetchForUnknownKey()
+    clock.advance(by: .seconds(10) - .nanoseconds(1))
+    #expect(lookUp("k2", in: source) == "unknown")
+    clock.advance(by: .nanoseconds(1))
+    #expect(lookUp("k2", in: source) == "fetch first")
   }
 
   @Test func `a set that was fetched again and is the same counts as the same, and any other does not`() async

@@ -151,6 +151,41 @@ import Testing
     #expect(!install(InstallationView(installation: revoked)).change.isEmpty)
   }
 
+  @Test func `an attestation replaces a living installation only with its secret`() {
+    let old = installation().secret
+    func install(_ kept: Installation?, replacing: SHA256Digest? = nil, app: String = "shop")
+      -> Enrolling.Step<Installation>
+    {
+      Enrolling.install(
+        client, appID: app, replacing: replacing, address: "192.0.2.1", secret: secret, InstallationTerms(),
+        InstallationView(installation: kept), at: now)
+    }
+    #expect(old != secret)
+    var kept = installation()
+    #expect(refusal(install(kept)) == .taken)
+    #expect(refusal(install(kept, replacing: secret)) == .taken)
+    #expect(refusal(install(kept, replacing: old, app: "other")) == .taken)
+    guard case .success(let new) = install(kept, replacing: old).result else {
+      Issue.record("not replaced")
+      return
+    }
+    #expect(new.user == nil && new.secret == secret && new.generation > kept.generation)
+    #expect(new.operatorDeliveries == kept.operatorDeliveries + 1)
+    // The answer of this transaction was lost.
+    #expect(install(new, replacing: old) == (InstallationChange(), .success(new)))
+    #expect(install(nil).change.endsOthers)
+    var dead = kept
+    dead.revokedAt = now
+    #expect(!install(dead).change.isEmpty)
+    dead = kept
+    dead.usedAt = Instant(seconds: 1, nanoseconds: 0)
+    #expect(!install(dead).change.isEmpty)
+    #expect(refusal(install(dead, app: "other")) == .taken)
+    // A user's is a user's.
+    kept = installation(user: InstallationUser(callerID: "users", subject: "ann"))
+    #expect(refusal(install(kept)) == .taken)
+  }
+
   @Test func `a revocation ends an installation, requests that are approved, or both`() {
     #expect(refusal(Enrolling.revoke(InstallationView(), at: now)) == .unknown)
     var view = InstallationView()

@@ -16,6 +16,54 @@ import Testing
     }
   }
 
+  private static func request(_ more: String) -> Result<FetchCodeRequest, Problem> {
+    let body = #"{"client_id":"6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44","client_app":"Shop""# + more + "}"
+    return Result { () throws(Problem) in
+      try FetchCodeRequest(parsing: Array(body.utf8), isForm: false, query: [])
+    }
+  }
+
+  @Test func `a request with an attestation is a first request, and its secret names what it may replace`()
+    throws
+  {
+    let evidence = #","attestation":{"type":"app_check","token":"a.b.c"}"#
+    let first = try Self.request(evidence).get()
+    #expect(first.form == .first && first.attestation == .appCheck(token: "a.b.c") && first.replacing == nil)
+    let replacing = try Self.request(evidence + #","client_secret":"s""#).get()
+    #expect(replacing.form == .first && replacing.replacing == "s")
+    let code = try Self.request(#","client_secret":"s""#).get()
+    #expect(code.form == .code(secret: "s") && code.attestation == nil && code.replacing == nil)
+  }
+
+  @Test(arguments: [
+    (#","attestation":"x""#, ["attestation"]),
+    (#","attestation":{}"#, ["attestation.type", "attestation.token"]),
+    (#","attestation":{"type":"magic","token":"x"}"#, ["attestation.type"]),
+    (#","attestation":{"type":"app_check","token":5}"#, ["attestation.token"]),
+    (#","attestation":{"type":"app_check","token":"x","tokn":1}"#, ["attestation.tokn"]),
+    (#","attestation":{"type":"app_check","token":"x"},"request_id":"y""#, ["request_id"]),
+  ])
+  func `each mistake in an attestation is named`(_ more: String, names: [String]) {
+    guard case .failure(let problem) = Self.request(more) else {
+      Issue.record("read: \(more)")
+      return
+    }
+    #expect(problem.code == .invalidRequest && problem.fields.map(\.name) == names)
+  }
+
+  @Test func `a body has at most 32 KiB`() throws {
+    func body(_ count: Int) -> String {
+      let used = #"{"client_id":"6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44","client_app":"Shop"}"#.utf8.count
+      return String(repeating: " ", count: count - used)
+    }
+    _ = try Self.request(body(32 * 1024)).get()
+    guard case .failure(let problem) = Self.request(body(32 * 1024 + 1)) else {
+      Issue.record("read")
+      return
+    }
+    #expect(problem.code == .contentTooLarge)
+  }
+
   private static let good = "client_id=6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44&client_app=Shop"
 
   @Test func `a parameter that is repeated or does not decode is named`() {

@@ -28,7 +28,8 @@ private final class Console {
     call.meansThisMachine = meansThisMachine
     do throws(ControlRefusal) {
       return try ControlEndpoint.answer(
-        call, path: "/_sandbox/" + name, state: &state, clock: clock, gateway: gateway)
+        call, path: "/_sandbox/" + name, state: &state, clock: clock, gateway: gateway,
+        appCheck: AppCheckIssuer())
     } catch {
       return error.reply(instance: "request-1")
     }

@@ -17,8 +17,8 @@ package struct CrossOrigin: Sendable {
 
   /// The headers that a page may send beyond those that every page may send.
   static let requestFields = [
-    "Authorization", "Content-Type", "Idempotency-Key", "X-API-Key", "X-Request-Id", "traceparent",
-    "tracestate",
+    "Authorization", "Content-Type", "Idempotency-Key", "X-API-Key", "X-Firebase-AppCheck", "X-Request-Id",
+    "traceparent", "tracestate",
   ]
   /// The headers of a response that a page may read.
   static let responseFields = [

@@ -43,6 +43,9 @@ extension APIOperation {
       gets the secret, once. From then on the app sends `client_id` and the secret as HTTP Basic user name and password to every \
       other endpoint, and may ask here for the current code.
 
+      Some apps need `attestation` with the first request: 401 `attestation_required` says so. Some take it in place of an operator's \
+      approval, and the response has the secret at once.
+
       Every wrong value gives the same 401 `invalid_client`. The body is JSON or a form.
       """,
     parameters: [
@@ -86,7 +89,7 @@ extension APIOperation {
       .invalidJSON, .unauthenticated, .invalidToken, .invalidClient, .denied, .stopped, .closed, .unknownApp,
       .tooMany, .taken, .requestExpired, .alreadyDelivered, .unsupportedMediaType, .invalidRequest, .slowDown,
       .rateLimited, .quotaExhausted, .storeUnavailable, .upstreamTimeout,
-    ])
+    ] + .ofAttestations)
 
   package static let revokeSelf = APIOperation(
     method: .delete, id: "deleteInstallation", tag: .installations, access: .callers,
@@ -111,7 +114,8 @@ extension APIOperation {
         status: .ok, description: "Whether the code is valid.",
         contents: [.json("VerifiedCode", ("valid", ["valid": true]))], fields: [.noStore])
     ],
-    refusals: [.invalidJSON, .denied, .unsupportedMediaType, .invalidRequest, .storeUnavailable])
+    refusals: [.invalidJSON, .denied, .unsupportedMediaType, .invalidRequest, .storeUnavailable],
+    isAttested: false)
 
   // MARK: Operators
 

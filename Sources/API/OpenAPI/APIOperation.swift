@@ -40,6 +40,8 @@ package struct APIOperation: Sendable {
   let answers: [APIAnswer]
   /// Its refusals, besides those of every operation of its kind.
   var refusals: [Problem.Code] = []
+  /// Whether the terms of App Check of its app hold for it.
+  var isAttested = true
   /// The path where it has its name; nil there.
   var original: String?
 
@@ -55,7 +57,7 @@ package struct APIOperation: Sendable {
     let credentials: [Problem.Code] =
       switch access {
       case .everybody: []
-      case .callers: [.unauthenticated, .invalidToken, .rateLimited]
+      case .callers: [.unauthenticated, .invalidToken, .rateLimited] + (isAttested ? .ofAttestations : [])
       case .operators: [.unauthenticated, .invalidToken, .notFound, .denied, .rateLimited]
       }
     let named = Set(refusals + credentials + Self.always)
@@ -66,6 +68,13 @@ package struct APIOperation: Sendable {
   private static let always: [Problem.Code] = [
     .malformedRequest, .methodNotAllowed, .requestTimeout, .contentTooLarge, .targetTooLong, .fieldsTooLarge,
     .internal, .overloaded,
+  ]
+}
+
+extension [Problem.Code] {
+  /// The refusals of an app that has to be genuine.
+  static let ofAttestations: [Problem.Code] = [
+    .attestationRequired, .attestationFailed, .attestationUnavailable,
   ]
 }
 

@@ -10,7 +10,7 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["client_id", "client_app"],
-            "not": { "required": ["client_secret", "request_id"] },
+            "allOf": [ { "not": { "required": ["client_secret", "request_id"] } }, { "not": { "required": ["attestation", "request_id"] } } ],
             "properties": {
               "client_id": { "type": "string", "format": "uuid", "description": "The UUID that the app made for this installation." },
               "client_app": { "type": "string", "minLength": 1, "maxLength": 64,
@@ -20,7 +20,12 @@ extension APISchemas {
                 "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]+$",
                 "description": "A further detail from the app, such as the account. It is part of the credential." },
               "client_secret": { "type": "string", "maxLength": 255, "description": "The secret, to get a code." },
-              "request_id": { "type": "string", "maxLength": 255, "description": "The request that waits for an operator, to poll." } } }
+              "request_id": { "type": "string", "maxLength": 255, "description": "The request that waits for an operator, to poll." },
+              "attestation": { "type": "object", "additionalProperties": false, "required": ["type", "token"],
+                "description": "The proof that the app is genuine, with a first request, in JSON only. A `client_secret` beside it lets the request replace the installation that has it.",
+                "properties": {
+                  "type": { "type": "string", "enum": ["app_check"] },
+                  "token": { "type": "string", "description": "A token of Firebase App Check. It is good for one installation." } } } } }
           """#)
     ),
     (

@@ -48,6 +48,14 @@ extension Problem.Code {
     case .invalidClient:
       return Problem(
         self, "No installation has these values with this secret or request_id. Enrol again.")
+    case .attestationRequired:
+      var problem = Problem(self, "Send a token of App Check in the header X-Firebase-AppCheck.")
+      problem.accepts = ["app_check"]
+      return problem
+    case .attestationFailed: return Problem(self, "This request does not come from the genuine app.")
+    case .attestationUnavailable:
+      return Problem(
+        self, "The server cannot check the attestation right now. Try again.", retryAfter: 10)
     case .tooMany:
       return Problem(self, "This user has as many installations as the app allows. Revoke one first.")
     case .taken: return Problem(self, "Another installation has this client_id. Make a new UUID.")

@@ -13,6 +13,8 @@ public struct Problem: Error, Sendable {
     case unauthenticated
     case invalidToken = "invalid_token"
     case invalidClient = "invalid_client"
+    case attestationRequired = "attestation_required"
+    case attestationFailed = "attestation_failed"
     case closed
     case denied
     case numberNotAllowed = "number_not_allowed"
@@ -46,6 +48,7 @@ public struct Problem: Error, Sendable {
     case upstreamFailed = "upstream_failed"
     case upstreamUnavailable = "upstream_unavailable"
     case storeUnavailable = "store_unavailable"
+    case attestationUnavailable = "attestation_unavailable"
     case overloaded
     case upstreamTimeout = "upstream_timeout"
     case outcomeUnknown = "outcome_unknown"
@@ -93,6 +96,8 @@ public struct Problem: Error, Sendable {
 
   /// Times that can be booked instead. The document names them for a full time alone.
   package var alternatives: [Offer]?
+  /// The types of attestation that would do.
+  public var accepts: [String] = []
   /// The verification code of that callback, which may ring.
   package var verificationCode: String?
   /// Whether the client has gone, so that no one reads the response. Its status is then 499, as in nginx: not
@@ -130,6 +135,7 @@ public struct Problem: Error, Sendable {
     if code == .slotFull, let alternatives {
       document["alternatives"] = .array(alternatives.map { .string($0.time) })
     }
+    if !accepts.isEmpty { document["accepts"] = .array(accepts.map { .string($0) }) }
     if let verificationCode { document["verification_code"] = .string(verificationCode) }
     return document.serialized()
   }
@@ -154,8 +160,8 @@ extension Problem.Code {
   package var status: Status {
     switch self {
     case .malformedRequest, .invalidJSON: .badRequest
-    case .unauthenticated, .invalidToken, .invalidClient: .unauthorized
-    case .closed, .denied, .numberNotAllowed, .stopped: .forbidden
+    case .unauthenticated, .invalidToken, .invalidClient, .attestationRequired: .unauthorized
+    case .closed, .denied, .numberNotAllowed, .stopped, .attestationFailed: .forbidden
     case .notFound, .unknownApp: .notFound
     case .methodNotAllowed: .methodNotAllowed
     case .requestTimeout: .requestTimeout
@@ -169,7 +175,7 @@ extension Problem.Code {
     case .fieldsTooLarge: .requestHeaderFieldsTooLarge
     case .internal: .internalServerError
     case .upstreamRefused, .upstreamFailed: .badGateway
-    case .upstreamUnavailable, .storeUnavailable, .overloaded: .serviceUnavailable
+    case .upstreamUnavailable, .storeUnavailable, .attestationUnavailable, .overloaded: .serviceUnavailable
     case .upstreamTimeout, .outcomeUnknown: .gatewayTimeout
     }
   }
@@ -182,6 +188,8 @@ extension Problem.Code {
     case .unauthenticated: "Credentials are missing or wrong"
     case .invalidToken: "The token or key is not valid"
     case .invalidClient: "The installation cannot be authenticated"
+    case .attestationRequired: "An attestation of the app is missing"
+    case .attestationFailed: "The attestation of the app does not hold"
     case .closed: "Closed at this time"
     case .denied: "Not allowed"
     case .numberNotAllowed: "This phone number cannot be called"
@@ -215,6 +223,7 @@ extension Problem.Code {
     case .upstreamFailed: "A service that this server needs did not respond as expected"
     case .upstreamUnavailable: "A service that this server needs is unavailable"
     case .storeUnavailable: "The store is unavailable"
+    case .attestationUnavailable: "The attestation cannot be checked now"
     case .overloaded: "The server is too busy"
     case .upstreamTimeout: "A service that this server needs did not respond in time"
     case .outcomeUnknown: "The outcome of the call request is unknown"

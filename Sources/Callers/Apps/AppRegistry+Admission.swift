@@ -113,7 +113,7 @@ extension AppRegistry {
       where objection(to: action, of: applicant, for: app, hasTalkdesk: true) == nil {
         insert(action, Caller.installationID)
       }
-      if terms.authorize.contains(.operator) { insert(.enrol, Caller.anonymousID) }
+      if terms.makesUsers { insert(.enrol, Caller.anonymousID) }
       guard terms.authorize.contains(.user) else { continue }
       for user in users where lists(user, for: app) { insert(.enrol, user) }
     }

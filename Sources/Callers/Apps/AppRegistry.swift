@@ -18,10 +18,14 @@ package final class App: Sendable {
   package let desk: String?
   /// Whether its chat desk takes tickets.
   package let takesTickets: Bool
+  /// The terms of App Check; nil where its tokens are not judged.
+  package let appCheck: AppCheckTerms?
+  /// By which terms its first requests for an installation need an attestation; nil where they need none.
+  package let attested: AttestedTerms?
 
   package init(
     id: String, callers: Set<String>?, scope: String?, isPushed: Bool = false, desk: String? = nil,
-    takesTickets: Bool = false
+    takesTickets: Bool = false, appCheck: AppCheckTerms? = nil, attested: AttestedTerms? = nil
   ) {
     self.id = id
     self.callers = callers.map { Set($0.map { ExactText($0) }) }
@@ -29,6 +33,8 @@ package final class App: Sendable {
     self.isPushed = isPushed
     self.desk = desk
     self.takesTickets = takesTickets
+    self.appCheck = appCheck
+    self.attested = attested
   }
 }
 
@@ -139,6 +145,9 @@ package struct AppRegistry: Sendable {
   package func lists(_ callerID: String, for app: App) -> Bool {
     app.callers?.contains(ExactText(callerID)) ?? true
   }
+
+  /// The apps that take a caller.
+  func apps(taking callerID: String) -> [App] { apps.values.filter { lists(callerID, for: $0) } }
 
   /// The names of all apps.
   var ids: [String] { apps.values.map(\.id) }

@@ -68,6 +68,8 @@ package final class Authenticator: Sendable {
     case keys(KeySource)
     /// An installation in the store. From an address that guesses, the look-up waits for a turn.
     case installation(InstallationID, InstallationDirectory, isGuarded: Bool)
+    /// The keys of App Check, for a token that names a key that is not known yet. The caller is known.
+    case appCheckKeys(KeySource)
   }
 
   /// The result of fetching it.
@@ -91,9 +93,15 @@ package final class Authenticator: Sendable {
 
     /// The fetched value, if this request has waited for one.
     package let prepared: Prepared?
+    /// Whether this request has waited for the keys of App Check.
+    package let hasFetchedAppCheckKeys: Bool
 
-    package init(address: IPAddress, time: UnixTime, now: MonotonicTime, prepared: Prepared? = nil) {
+    package init(
+      address: IPAddress, time: UnixTime, now: MonotonicTime, prepared: Prepared? = nil,
+      hasFetchedAppCheckKeys: Bool = false
+    ) {
       self.prepared = prepared
+      self.hasFetchedAppCheckKeys = hasFetchedAppCheckKeys
       self.address = address
       self.time = time
       self.now = now

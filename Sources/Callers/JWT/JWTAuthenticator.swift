@@ -56,14 +56,14 @@ package struct JWTAuthenticator: Sendable {
   static let leeway = 30
 
   let issuers: [Issuer]
-  private let verified = VerifiedTokens()
+  private let verified = VerifiedTokens<Caller>()
 
   package init(issuers: [Issuer]) { self.issuers = issuers }
 
   /// Who sent a token that was verified before, with the keys that are still in force; nil for any other.
   /// - Parameter digest: The token's SHA-256.
   func known(_ digest: SHA256Digest, now: UnixTime) -> Caller? {
-    verified.caller(digest, generation: isCurrent, now: Self.seconds(now))
+    verified.value(digest, generation: isCurrent, now: Self.seconds(now))
   }
 
   private static func seconds(_ time: UnixTime) -> Double {
@@ -79,7 +79,7 @@ package struct JWTAuthenticator: Sendable {
   {
     let seconds = Self.seconds(now)
     let digest = SHA256Digest(of: token)
-    if let caller = verified.caller(digest, generation: isCurrent, now: seconds) { return .caller(caller) }
+    if let caller = verified.value(digest, generation: isCurrent, now: seconds) { return .caller(caller) }
 
     let jws: JWS.Compact
     let claims: JWTClaims
@@ -142,7 +142,7 @@ package struct JWTAuthenticator: Sendable {
           verified.remember(
             digest,
             VerifiedTokens.Entry(
-              caller: caller, validUntil: expiry + Double(Self.leeway), generation: generation),
+              value: caller, validUntil: expiry + Double(Self.leeway), generation: generation),
             now: seconds)
         }
         return .caller(caller)
@@ -155,9 +155,9 @@ package struct JWTAuthenticator: Sendable {
   }
 
   /// Whether the keys a token was verified with are still those in force.
-  private func isCurrent(_ entry: VerifiedTokens.Entry) -> Bool {
+  private func isCurrent(_ entry: VerifiedTokens<Caller>.Entry) -> Bool {
     issuers.contains { issuer in
-      guard issuer.id.hasSameBytes(as: entry.caller.id) else { return false }
+      guard issuer.id.hasSameBytes(as: entry.value.id) else { return false }
       if case .source(let source) = issuer.keys { return source.generation == entry.generation }
       return true
     }

@@ -9,13 +9,28 @@ import Synchronization
 ///
 /// The server fetches it at the start, at each reload, and when its `Cache-Control` says so. It also fetches
 /// it for tokens with an unknown key: at once for the first, so that keys may change right after the start,
-/// then at most once each `shortestPause`.
+/// then at most once each `Terms.shortestPause`.
 ///
 /// A new set replaces the old one. An empty set withdraws all keys. While the issuer does not respond, or
 /// responds without a set, the last set stays in use, for `longestAge` at most.
 package final class KeySource: Sendable {
-  /// Between two fetches that unknown keys cause, so that invented names do not become requests.
-  static let shortestPause = Duration.seconds(30)
+  /// How the keys of one kind of issuer are kept.
+  package struct Terms: Hashable, Sendable {
+    /// Between two fetches that unknown keys cause, so that invented names do not become requests.
+    let shortestPause: Duration
+    /// How long a set may be fresh.
+    let longestLife: Duration
+    /// Whether `longestAge` counts from the last success, not from the first failure after it.
+    let agesFromSuccess: Bool
+
+    /// For callers' identity providers.
+    package static let issuer = Terms(
+      shortestPause: .seconds(30), longestLife: KeySource.lives.upperBound, agesFromSuccess: false)
+    /// For Firebase App Check. A set is renewed long before it is too old.
+    package static let appCheck = Terms(
+      shortestPause: .seconds(10), longestLife: .seconds(6 * 3600), agesFromSuccess: true)
+  }
+
   /// From a failed fetch to the next. After this pause and one time-out the server notices that the issuer is
   /// back.
   static let pauseAfterFailure = Duration.seconds(20)
@@ -79,6 +94,7 @@ package final class KeySource: Sendable {
   }
 
   let url: String
+  private let terms: Terms
   /// Origin and path of the URL, for logs: its query may hold a key.
   package let name: String
   private let transport: any HTTPTransport
@@ -89,10 +105,11 @@ package final class KeySource: Sendable {
   private let waiters = Waiters()
 
   package init(
-    url: String, transport: any HTTPTransport, time: any TimeSource,
+    url: String, terms: Terms = .issuer, transport: any HTTPTransport, time: any TimeSource,
     report: @escaping @Sendable (Event) -> Void
   ) {
     self.url = url
+    self.terms = terms
     name = Self.name(of: url)
     self.transport = transport
     self.time = time
@@ -183,7 +200,7 @@ package final class KeySource: Sendable {
     state.withLock { state in
       let now = time.now
       guard state.fetch == nil, now >= state.mayFetchAt else { return }
-      state.mayFetchAt = now + Self.shortestPause
+      state.mayFetchAt = now + terms.shortestPause
       begin(&state)
     }
     await waiters.wait { state.withLock { $0.fetch == nil } }
@@ -191,7 +208,8 @@ package final class KeySource: Sendable {
 
   /// Drops a set if the issuer was unreachable for too long: it may have withdrawn a key.
   private func dropOld(_ state: inout State, _ now: MonotonicTime) {
-    guard state.set != nil, let since = state.failingSince, now >= since + Self.longestAge else { return }
+    guard state.set != nil, let failing = state.failingSince else { return }
+    guard now >= (terms.agesFromSuccess ? state.confirmedAt : failing) + Self.longestAge else { return }
     state.set = nil
     state.digest = []
     state.generation += 1
@@ -256,7 +274,7 @@ package final class KeySource: Sendable {
     }
     guard response.status == 200 else { return .failure(.status(response.status)) }
     let found = SHA256.digest(response.content)
-    let life = Self.life(response.fields)
+    let life = min(Self.life(response.fields), terms.longestLife)
     guard found != digest else { return .success(Reply(set: nil, digest: digest, life: life)) }
     do throws(JWKSetError) {
       return .success(Reply(set: try JWKSet(parsing: response.content), digest: found, life: life))

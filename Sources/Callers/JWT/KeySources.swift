@@ -11,7 +11,12 @@ package final class KeySources: Sendable {
   private let transport: any HTTPTransport
   private let time: any TimeSource
   private let log: Log
-  private let sources = Mutex<[String: KeySource]>([:])
+  private struct Name: Hashable {
+    let url: String
+    let terms: KeySource.Terms
+  }
+
+  private let sources = Mutex<[Name: KeySource]>([:])
 
   package init(transport: any HTTPTransport, time: any TimeSource, log: Log) {
     self.transport = transport
@@ -20,12 +25,15 @@ package final class KeySources: Sendable {
   }
 
   /// The source of a URL.
-  package func source(_ url: String) -> KeySource {
+  package func source(_ url: String, terms: KeySource.Terms = .issuer) -> KeySource {
     sources.withLock { sources in
-      if let known = sources[url] { return known }
+      let key = Name(url: url, terms: terms)
+      if let known = sources[key] { return known }
       let name = KeySource.name(of: url)
-      let source = KeySource(url: url, transport: transport, time: time) { [log] in log.write($0, of: name) }
-      sources[url] = source
+      let source = KeySource(url: url, terms: terms, transport: transport, time: time) { [log] in
+        log.write($0, of: name)
+      }
+      sources[key] = source
       return source
     }
   }

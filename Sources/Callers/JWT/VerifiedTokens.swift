@@ -3,11 +3,11 @@
 import JOSE
 import Synchronization
 
-/// The callers of verified tokens, until these expire. Holds digests, never tokens.
-final class VerifiedTokens: Sendable {
+/// What verified tokens prove, until they expire: a caller, or an app. Holds digests, never tokens.
+final class VerifiedTokens<Value: Sendable>: Sendable {
   /// The result for one token.
   struct Entry: Sendable {
-    let caller: Caller
+    let value: Value
     /// Seconds since 1970 after which it is no longer accepted, leeway included.
     let validUntil: Double
     /// The generation of the keys it was verified with.
@@ -15,19 +15,19 @@ final class VerifiedTokens: Sendable {
   }
 
   /// The most tokens in the table. A full table is emptied.
-  static let capacity = 16_384
+  static var capacity: Int { 16_384 }
 
   private let table = Mutex<[SHA256Digest: Entry]>([:])
 
-  /// The caller of a token that was verified before with the keys in force, if it has not expired.
-  func caller(_ digest: SHA256Digest, generation: (Entry) -> Bool, now: Double) -> Caller? {
+  /// What a token proves that was verified before with the keys in force, if it has not expired.
+  func value(_ digest: SHA256Digest, generation: (Entry) -> Bool, now: Double) -> Value? {
     table.withLock { table in
       guard let entry = table[digest] else { return nil }
       guard now < entry.validUntil, generation(entry) else {
         table[digest] = nil
         return nil
       }
-      return entry.caller
+      return entry.value
     }
   }
 

@@ -130,7 +130,7 @@ extension Entrance {
       refusal = (.denied, "the app \(app.id) has no installations")
       return
     }
-    guard isUser || terms.authorize.contains(.operator) else {
+    guard isUser || terms.makesUsers else {
       refusal = (
         .unauthenticated, "the app \(app.id) wants the JWT of a user who authorizes the installation"
       )

@@ -120,22 +120,31 @@ extension Doctor {
   private mutating func reportKeySets() async {
     for caller in configuration.callers {
       guard case .jwt(let issuer) = caller.proof, case .url(let url, _) = issuer.keys else { continue }
-      // Its query may hold a secret.
-      let name = KeySource.name(of: url)
-      let source = KeySource(url: url, transport: transport, time: clock) { _ in }
-      let found: String
-      switch await source.fetch() {
-      case .success:
-        report.ok("jwks", "\(caller.id): the issuer's keys are at \(name)")
-        continue
-      case .failure(.transport(let error)): found = error.words(about: TalkdeskHost.host(of: url))
-      case .failure(let failure): found = "\(name): \(failure)"
-      }
-      report.fail(
-        "jwks", "\(caller.id): \(found)",
+      await reportKeySet(
+        url, of: "\(caller.id): the issuer's",
         fix:
-          "check callers.\(caller.id).jwt.jwks_url; until the keys can be read, this caller's users get 503",
-        .unreachable)
+          "check callers.\(caller.id).jwt.jwks_url; until the keys can be read, this caller's users get 503")
+    }
+    if let setting = configuration.appCheck {
+      await reportKeySet(
+        setting.keysURL, of: "App Check: Google's",
+        fix:
+          "let this machine reach the host; until the keys can be read, apps with mode enforce get 503")
+    }
+  }
+
+  private mutating func reportKeySet(_ url: String, of whose: String, fix: String) async {
+    // Its query may hold a secret.
+    let name = KeySource.name(of: url)
+    let source = KeySource(url: url, transport: transport, time: clock) { _ in }
+    let subject = whose.prefix { $0 != ":" }
+    switch await source.fetch() {
+    case .success: report.ok("jwks", "\(whose) keys are at \(name)")
+    case .failure(.transport(let error)):
+      report.fail(
+        "jwks", "\(subject): \(error.words(about: TalkdeskHost.host(of: url)))", fix: fix, .unreachable)
+    case .failure(let failure):
+      report.fail("jwks", "\(subject): \(name): \(failure)", fix: fix, .unreachable)
     }
   }
 

@@ -66,6 +66,10 @@ public struct Rule: Sendable {
   /// The name of the rule that limits first requests for an installation without being configured. A configured rule of this name
   /// would share its count.
   static let enrolments = "built-in.enrolments"
+  /// The names of the limits on installations that an attestation alone authorizes.
+  static let attestedApp = "built-in.attested-app"
+  static let attestedAddress = "built-in.attested-address"
+  static let attestationToken = "built-in.attestation-token"
   /// The same for the rule that limits unknown ids of notices.
   static let unknownNotices = "built-in.unknown-notices"
 
@@ -83,7 +87,7 @@ public struct Rule: Sendable {
         at: "name", "\(quoted(name)) is not a name for a rule",
         "use up to 64 letters, digits, dashes, dots and underscores, a letter or digit first")
     }
-    guard ![Self.defaultNumbers, Self.enrolments, Self.unknownNotices].contains(name) else {
+    guard !Self.ownNames.contains(name) else {
       throw Refusal(at: "name", "\"\(name)\" is the name of a built-in rule", "choose another name")
     }
     guard !name.utf8.starts(with: Brake.prefix.utf8) else {
@@ -111,6 +115,10 @@ public struct Rule: Sendable {
   }
 
   /// A built-in limit by address.
+  private static let ownNames = [
+    defaultNumbers, enrolments, unknownNotices, attestedApp, attestedAddress, attestationToken,
+  ]
+
   init(builtIn name: String, _ action: Action, _ kind: Kind) {
     self.name = name
     actions = [action]

@@ -17,6 +17,7 @@ import Records
 import Responses
 import Serving
 import Store
+import Trust
 
 /// One request for a code on its way.
 struct FetchingCode: Sendable {
@@ -37,6 +38,11 @@ private struct RequestedCode: Sendable {
   /// The user by whose fresh JWT the request came.
   let user: Caller?
   let facts: Facts
+  /// SHA-256 of the token of App Check that holds; nil where none does, or none is judged.
+  var attested: SHA256Digest?
+
+  /// Whether the attestation alone authorizes the installation.
+  var isByAttestation: Bool { terms.isByAttestation && user == nil }
 }
 
 extension FetchingCode: AuditedWork {
@@ -76,13 +82,33 @@ extension Handlers {
       case .caller(let known): if known.proof == .jwt { caller = known }
       }
     }
+    switch attest(request, &work, circumstances) {
+    case .passed: break
+    case .first(let prerequisite): return .first(prerequisite)
+    case .refused(let problem): return .respond(refuse(&work, problem))
+    }
     do throws(Problem) {
-      let requested = try requested(request, &work, caller, circumstances)
+      var requested = try requested(request, &work, caller, circumstances)
+      if let keys = try judge(&requested, &work, circumstances) { return .first(.appCheckKeys(keys)) }
       guard work.mayWait else { throw .tooManyWaiting }
-      return .later { [self, work] in $0.respond(await answer(work, requested)) }
+      return .later { [self, work, requested] in $0.respond(await answer(work, requested)) }
     } catch {
       return .respond(refuse(&work, error))
     }
+  }
+
+  /// Judges the token of App Check of a request for an app that demands one.
+  private func attest(
+    _ request: borrowing Request, _ work: inout FetchingCode, _ circumstances: Authenticator.Circumstances
+  ) -> Attested {
+    let generation = work.generation
+    guard let verifier = generation.appCheck,
+      let app = generation.namedApp(request.queryItem("app")), let terms = app.appCheck
+    else { return .passed }
+    work.record.app = app.id
+    var record: AuditRecord? = work.record
+    defer { if let record { work.record = record } }
+    return attest(request, terms, verifier, generation, circumstances, lane: work.lane, &record)
   }
 
   /// The kill switch, the app and the content.
@@ -130,7 +156,7 @@ extension Handlers {
       user = caller
     }
     if user == nil { work.record.caller = nil }
-    guard asked.form != .first || user != nil || terms.authorize.contains(.operator) else {
+    guard asked.form != .first || user != nil || terms.makesUsers else {
       throw .signInFirst
     }
     var facts = Facts(
@@ -144,6 +170,45 @@ extension Handlers {
       }
     }
     return RequestedCode(request: asked, service: service, app: app, terms: terms, user: user, facts: facts)
+  }
+
+  /// Judges the attestation of a first request by the terms of its app.
+  ///
+  /// - Returns: The keys to fetch before it can be judged.
+  private func judge(
+    _ requested: inout RequestedCode, _ work: inout FetchingCode, _ circumstances: Authenticator.Circumstances
+  ) throws(Problem) -> KeySource? {
+    guard requested.request.form == .first, let terms = requested.app.attested,
+      let verifier = work.generation.appCheck
+    else { return nil }
+    var result = AttestationResult.missing
+    if case .appCheck(let token) = requested.request.attestation {
+      let octets = Array(token.utf8)
+      switch verifier.judge(
+        octets.span, for: terms.appCheck, fetched: circumstances.hasFetchedAppCheckKeys,
+        time: circumstances.time, now: circumstances.now)
+      {
+      case .fetchFirst(let keys): return keys
+      case .judged(let judged): result = judged
+      }
+      // It is counted when the store has seen whether it was used.
+      guard result != .passed else {
+        requested.attested = SHA256Digest(of: octets)
+        return nil
+      }
+    }
+    note(result, &work)
+    guard terms.mode == .enforce, let problem = Problem(result, of: .appCheck, inBody: true) else {
+      return nil
+    }
+    throw problem
+  }
+
+  /// Counts the result for an attestation, and notes it for the audit line.
+  private func note(_ result: AttestationResult, _ work: inout FetchingCode) {
+    let attestation = AuditedAttestation(type: .appCheck, result: result)
+    work.generation.metrics.attested(attestation, lane: work.lane)
+    work.record.attestation = attestation
   }
 
   /// The caller of a request whose content, which names it, is not read yet: no caller has this id.
@@ -176,9 +241,13 @@ extension Handlers {
     -> PreparedResponse
   {
     let decider = work.generation.decider
-    var receipts: [AllowanceReceipt] = []
-    if requested.user == nil {
-      receipts = try await takeFirstRequest(of: work.address, decider.ledger)
+    let spent = try await spend(&work, requested)
+    var receipts = spent
+    if requested.user == nil, !requested.isByAttestation {
+      do throws(Problem) { receipts += try await takeFirstRequest(of: work.address, decider.ledger) } catch {
+        await decider.ledger.giveBack(spent, at: Instant(clock.unixTime))
+        throw error
+      }
     }
     let ruling: Ruling
     do throws(Problem) {
@@ -194,6 +263,7 @@ extension Handlers {
     switch ruling.concluded() {
     case .refused(let denial):
       logRefusal(denial, of: requested.facts, by: decider.policy, work.context)
+      await decider.ledger.giveBack(spent, at: Instant(clock.unixTime))
       throw Problem(denial)
     case .granted(let grant):
       receipts += grant.receipts
@@ -203,6 +273,13 @@ extension Handlers {
             grant, requested.request.client, requested.terms, user: user.owner, address: work.address)
           // Its line names the user who authorized it.
           return installed(&work, new, requested.service, by: work.record.caller)
+        }
+        if requested.isByAttestation {
+          precondition(requested.attested != nil, "only an attestation that holds gets here")
+          let new = try await requested.service.install(
+            grant, requested.request.client, requested.terms, replacing: requested.request.replacing,
+            address: work.address)
+          return installed(&work, new, requested.service, by: Caller.audited(new.installation))
         }
         let opened = try await requested.service.open(
           grant, requested.request.client, requested.terms, address: work.address)
@@ -217,6 +294,38 @@ extension Handlers {
         await decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
         throw problem(error, work)
       }
+    }
+  }
+
+  /// Takes the one use of a token of App Check, and what an installation takes that it alone authorizes.
+  private func spend(
+    _ work: inout FetchingCode, _ requested: RequestedCode
+  ) async throws(Problem) -> [AllowanceReceipt] {
+    guard let token = requested.attested, let terms = requested.app.attested else { return [] }
+    var charges = [AttestationLimits.charge(token: Hex.encode(token.bytes))]
+    if requested.isByAttestation {
+      charges += AttestationLimits.charges(app: requested.app.id, perDay: terms.perDay, work.address)
+    }
+    let now = Instant(clock.unixTime)
+    switch await work.generation.decider.ledger.take(charges, at: now).outcome {
+    case .taken(let receipts):
+      note(.passed, &work)
+      return receipts
+    case .refused(let index, let states):
+      guard AttestationLimits.isToken(charges[index]) else {
+        note(.passed, &work)
+        let denial = AttestationLimits.denial(charges, index: index, states, at: now)
+        throw Problem(
+          .rateLimited,
+          "There were too many installations by attestation today. Retry after the time in Retry-After.",
+          retryAfter: denial.retryAfter.map { Int(clamping: $0) })
+      }
+      let result = AttestationResult.failed(.replayed)
+      note(result, &work)
+      guard terms.mode == .enforce, let problem = Problem(result, of: .appCheck) else { return [] }
+      throw problem
+    case .unavailable:
+      throw Problem(StoreError(.unavailable, "enrol", "no store"))
     }
   }
 
@@ -319,6 +428,11 @@ extension Handlers {
 }
 
 extension Generation {
+  /// The app that a request for an installation is for; nil where it names none, or one that does not exist.
+  fileprivate func namedApp(_ name: Request.QueryItem) -> App? {
+    do throws(Problem) { return try appWithInstallations(named: name).app } catch { return nil }
+  }
+
   /// The app that a request for an installation names, or the one app with installations; and its terms, if it has some. Of
   /// several it is the sandbox's sample, if that is there.
   func appWithInstallations(named name: Request.QueryItem) throws(Problem) -> (

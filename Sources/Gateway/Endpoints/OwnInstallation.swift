@@ -34,7 +34,8 @@ extension Handlers {
 
   /// `POST /codes/verify`: whether a code is an installation's, now.
   func verifyCode(_ request: borrowing Request, _ exchange: inout Exchange) {
-    visit(request, &exchange, as: .verify) { visit, record throws(Problem) in
+    // A contact center's agent has no app.
+    visit(request, &exchange, as: .verify, isAttested: false) { visit, record throws(Problem) in
       try JSONContent.check(visit.request)
       let terms = visit.generation.installations?.terms ?? [:]
       guard let service = visit.generation.installationService,

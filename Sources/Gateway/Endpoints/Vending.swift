@@ -60,7 +60,9 @@ extension Handlers {
   ) -> NextStep {
     let generation = vending.generation
     let facts: Facts
-    switch generation.authenticator.authenticate(request, circumstances) {
+    switch identify(
+      request, app: vending.app, in: generation, circumstances, lane: vending.lane, &vending.record)
+    {
     case .first(let prerequisite): return .first(prerequisite)
     case .refused(let problem): return .respond(refuse(&vending, problem))
     case .caller(let caller):

@@ -1,6 +1,7 @@
 // The controls of the server for the sandbox on its port.
 
 import Admin
+import Configuration
 import Delivery
 public import HTTP
 public import HTTPServer
@@ -9,6 +10,7 @@ import PushDelivery
 import Serving
 import Store
 import Tokens
+import Trust
 
 /// The controls of a running server that only the sandbox uses.
 public struct SandboxControls: Sendable {
@@ -16,6 +18,9 @@ public struct SandboxControls: Sendable {
   public let forgetTokens: @Sendable () -> Void
   /// Adapts the server after its clock was moved by so many seconds; less than zero is back.
   public let clockMoved: @Sendable (Int64) -> Void
+  /// The Firebase project and the first Firebase app id of each app that the server attests at the moment; nil for none.
+  public let attestedApps:
+    @Sendable () -> (projectNumber: String, projectID: String, appIDs: [String: String])?
   /// For how long the server does not ask an upstream, named as in the sandbox's faults. Upstreams that it asks are left out.
   public let pauses: @Sendable () -> [(of: String, remaining: Duration)]
   /// Ends these pauses: the next request asks again.
@@ -48,6 +53,12 @@ extension SandboxControls {
         guard seconds < 0 else { return }
         runtime.ledger.forgetMemory()
         runtime.callbacks.brakes.forget()
+      },
+      attestedApps: {
+        let configuration = generations.current.configuration
+        guard let project = configuration.appCheck?.project else { return nil }
+        let apps = configuration.apps.compactMap { app in app.firebaseAppIDs.first.map { (app.id, $0) } }
+        return (project.number, project.id, Dictionary(uniqueKeysWithValues: apps))
       },
       pauses: {
         let senders = generations.current.push?.senders

@@ -167,6 +167,7 @@ public final class Service: Sendable {
     metrics.show(server)
     if let installations = runtime.installations { metrics.show(installations, generations) }
     metrics.showNotices(generations)
+    metrics.showAttestations(generations)
     if let keeper { metrics.show(keeper) }
     metrics.show(outcomes, generations)
   }

@@ -46,6 +46,14 @@ extension ServiceMetrics {
     }
   }
 
+  /// Shows attestations, while an app's are judged.
+  func showAttestations(_ generations: Generations) {
+    addPart { [generations, weak self] text in
+      guard generations.current.appCheck != nil else { return }
+      self?.appendAttestations(to: &text)
+    }
+  }
+
   /// Shows notices and their providers, while there are any.
   func showNotices(_ generations: Generations) {
     addPart { [generations, weak self] text in

@@ -7,6 +7,7 @@ import HTTPServer
 import JSON
 import Platform
 import Texts
+import Trust
 
 extension AuditRecord {
   /// Appends the record as one readable line:
@@ -29,6 +30,12 @@ extension AuditRecord {
     if let code { line.append(contentsOf: " \(code.rawValue)".utf8) }
     if let rule { line.append(contentsOf: " (\(rule))".utf8) }
     if let reason { Self.append(member: "reason", reason, to: &line) }
+    if let attestation, attestation.result != .passed {
+      let result = attestation.result
+      Self.append(
+        member: attestation.type.rawValue, result.reason.map { "\(result.word):\($0)" } ?? result.word,
+        to: &line)
+    }
     let objections = verdicts.filter { $0.verdict == .wouldDeny }.map(\.rule)
     if !objections.isEmpty { Self.append(member: "would_deny", objections.joined(separator: ","), to: &line) }
     if let caller, !caller.subject.hasSameBytes(as: caller.id) {

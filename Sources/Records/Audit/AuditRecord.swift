@@ -7,6 +7,7 @@ package import HTTPServer
 import JSON
 package import Platform
 import Texts
+import Trust
 
 /// The audit record of one decision. It never holds a token, a credential or a full phone number.
 package struct AuditRecord: Sendable {
@@ -29,6 +30,8 @@ package struct AuditRecord: Sendable {
   /// The `client_id` of the installation that the request concerns, if the caller is none.
   package var installation: String?
   package var app: String?
+  /// Nil where no attestation was judged.
+  package var attestation: AuditedAttestation?
   /// Nil for a request that needs no decision and gets no token.
   package var outcome: Outcome? = .allow
   package var code: Problem.Code?
@@ -71,7 +74,7 @@ package struct AuditRecord: Sendable {
   }
 
   /// The names of members, words, numbers and punctuation of a line together have fewer octets.
-  private static let fixedOctets = 512
+  private static let fixedOctets = 640
 
   /// The most octets of the line. Texts may have to be escaped.
   private var mostOctets: Int {
@@ -111,6 +114,13 @@ package struct AuditRecord: Sendable {
       Self.append(installation, #","installation":"#, to: &output)
     }
     if let app { Self.append(app, #","app":"#, to: &output) }
+    if let attestation {
+      // Words of this program: nothing to escape.
+      Self.append(word: attestation.type.rawValue, #","attestation":{"type":""#, to: &output)
+      Self.append(word: attestation.result.word, #","result":""#, to: &output)
+      if let reason = attestation.result.reason { Self.append(word: reason, #","reason":""#, to: &output) }
+      output.append(literal: "}")
+    }
     if let address {
       output.append(literal: #","address":""#)
       // Digits, letters, points and colons: nothing to escape.

@@ -9,6 +9,7 @@ import Notices
 package import Platform
 import Synchronization
 package import Tokens
+import Trust
 
 /// Counts for all metrics, one for the life of a process. A reload keeps it.
 ///
@@ -34,6 +35,7 @@ package final class ServiceMetrics: Sendable {
   let decisions: DecisionCounters
   private let tokenCache: LaneCounters
   private let connections: LaneCounters
+  private let attestations: LaneCounters
 
   // MARK: Beside it
 
@@ -108,6 +110,8 @@ package final class ServiceMetrics: Sendable {
       lanes: loops)
     tokenCache = LaneCounters(
       label: "outcome", words: TokenCacheOutcome.allCases.map(\.rawValue), lanes: loops)
+    attestations = LaneCounters(
+      label: "result", words: AuditedAttestation.allCases.map { "\($0)" }, lanes: loops)
     connections = LaneCounters(label: "event", words: ["opened", "closed"], lanes: loops)
     decisions.register([Rule.defaultNumbers] + Brake.allCases.map(\.ruleName))
   }
@@ -135,6 +139,28 @@ package final class ServiceMetrics: Sendable {
   /// Counts a token request by outcome.
   @inline(__always) package func tokenCache(_ outcome: TokenCacheOutcome, lane: Int?) {
     tokenCache.add(to: outcome.number, lane: lane)
+  }
+
+  /// Counts a judged attestation.
+  package func attested(_ attestation: AuditedAttestation, lane: Int) {
+    attestations.add(to: attestation.number, lane: lane)
+  }
+
+  /// How many attestations had this result.
+  package func count(of attestation: AuditedAttestation) -> Int { attestations.total(attestation.number) }
+
+  /// Writes the attestations that were judged, for servers whose apps are attested.
+  package func appendAttestations(to text: inout MetricsText) {
+    text.family(
+      "callgate_attestations_total", .counter,
+      "Requests whose attestation the server judged, by type, result and reason.")
+    for attestation in AuditedAttestation.allCases {
+      text.sample(
+        [
+          ("type", attestation.type.rawValue), ("result", attestation.result.word),
+          ("reason", attestation.result.reason ?? "none"),
+        ], count(of: attestation))
+    }
   }
 
   /// Counts a finished request to another service.

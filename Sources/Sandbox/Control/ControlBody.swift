@@ -1,8 +1,8 @@
-// Reads the small JSON bodies of `/_sandbox/clock`, `/_sandbox/keys` and `/_sandbox/jwt`.
+// Reads the small JSON bodies of `/_sandbox/attest`, `/_sandbox/clock`, `/_sandbox/keys` and `/_sandbox/jwt`.
 
 import JSON
 
-/// The bodies of `/_sandbox/clock`, `/_sandbox/keys` and `/_sandbox/jwt`: one object with known members only.
+/// The bodies of `/_sandbox/attest`, `/_sandbox/clock`, `/_sandbox/keys` and `/_sandbox/jwt`: one object with known members only.
 struct ControlBody {
   private let object: JSONObject
 
@@ -31,6 +31,9 @@ struct ControlBody {
     guard problems.isEmpty else { throw .invalid("The body is not valid.", problems) }
     self.object = object
   }
+
+  /// Whether a member is there.
+  func has(_ name: String) -> Bool { object[name] != nil }
 
   func integer(_ name: String, within range: ClosedRange<Int64>) throws(ControlRefusal) -> Int64 {
     guard let value = object[name]?.int(in: range) else {
@@ -75,7 +78,8 @@ struct ControlBody {
     }
   }
 
-  private func refusal(_ name: String, _ description: String) -> ControlRefusal {
+  /// A refusal for what is wrong with a member.
+  func refusal(_ name: String, _ description: String) -> ControlRefusal {
     .invalid("The body is not valid.", [.init(name: name, description: description)])
   }
 }

@@ -16,7 +16,8 @@ enum ControlEndpoint {
   ///
   /// - Parameter gateway: The gateway on the same port, where there is one.
   static func answer(
-    _ call: Call, path: String, state: inout EmulatorState, clock: SandboxClock, gateway: GatewayLink? = nil
+    _ call: Call, path: String, state: inout EmulatorState, clock: SandboxClock, gateway: GatewayLink? = nil,
+    appCheck: AppCheckIssuer
   ) throws(ControlRefusal) -> Reply {
     try requireThisMachine(call)
     switch path.dropFirst(prefix.count) {
@@ -62,6 +63,9 @@ enum ControlEndpoint {
     case "operator":
       _ = try method(of: call, among: [.get])
       return json(["admin_token": gateway?.adminToken.map { .string($0.exposedString()) } ?? .null])
+    case "attest":
+      _ = try method(of: call, among: [.post])
+      return json(try attest(call, appCheck, clock, gateway))
     case "jwt":
       _ = try method(of: call, among: [.post])
       return try jwt(call, gateway)

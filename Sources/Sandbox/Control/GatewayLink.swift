@@ -24,6 +24,8 @@ public struct GatewayLink: Sendable {
   let users: SandboxUsers?
   /// Its hook for events of calls, if it has the sandbox's.
   let dialing: Dialing?
+  /// The apps that it attests at the moment; nil where it attests none.
+  let attested: @Sendable () -> AttestedApps?
 
   /// Links a gateway.
   ///
@@ -37,13 +39,15 @@ public struct GatewayLink: Sendable {
   ///   - adminToken: The admin token that the sandbox made for the gateway. The demo page opens the operator's page with it.
   ///   - users: The identity provider whose users the gateway takes.
   ///   - dialing: The gateway's hook for events of calls.
+  ///   - attested: The apps that the gateway attests at the moment; nil where it attests none.
   public init(
     clock: SandboxClock, forgetTokens: @escaping @Sendable () -> Void,
     clockMoved: @escaping @Sendable (Int64) -> Void,
     pauses: @escaping @Sendable () -> [(of: String, remaining: Duration)],
     endPauses: @escaping @Sendable () -> Void,
     approve: @escaping @Sendable (borrowing Request, inout Exchange) -> Void, adminToken: Secret? = nil,
-    users: SandboxUsers? = nil, dialing: Dialing? = nil
+    users: SandboxUsers? = nil, dialing: Dialing? = nil,
+    attested: @escaping @Sendable () -> AttestedApps? = { nil }
   ) {
     self.clock = clock
     self.forgetTokens = forgetTokens
@@ -54,6 +58,7 @@ public struct GatewayLink: Sendable {
     self.adminToken = adminToken
     self.users = users
     self.dialing = dialing
+    self.attested = attested
   }
 
   /// Sets how far its clock is ahead of this machine's, and tells it.

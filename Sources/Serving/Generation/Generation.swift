@@ -34,6 +34,10 @@ package final class Generation: Sendable {
   package let configuration: Configuration
   /// Tells who sends a request.
   package let authenticator: Authenticator
+  /// Judges tokens of App Check; nil where no app demands any.
+  package let appCheck: AppCheckVerifier?
+  /// What is counted.
+  package let metrics: ServiceMetrics
   /// Tells where a request comes from.
   package let clientAddress: ClientAddress
   /// Makes its decisions.
@@ -83,6 +87,15 @@ package final class Generation: Sendable {
       ? nil : runtime.push?.tokenPush(configuration.notices)
     authenticator = Authenticator(
       configuration, throttle: runtime.throttle, keys: runtime.keys, installations: installations)
+    let isAttested = configuration.apps.contains(where: \.isAttested)
+    precondition(
+      !isAttested || configuration.appCheck != nil, "attested apps without a project would be open")
+    appCheck = configuration.appCheck.flatMap { setting in
+      guard isAttested else { return nil }
+      return AppCheckVerifier(
+        setting.project, keys: runtime.keys.source(setting.keysURL, terms: .appCheck))
+    }
+    metrics = runtime.metrics
     clientAddress = ClientAddress(
       trusted: configuration.listen.trustedProxies, hops: configuration.listen.forwardedHops)
     decider = Decider(
@@ -105,6 +118,11 @@ package final class Generation: Sendable {
 }
 
 extension Generation {
+  /// The terms of App Check for a request that is authenticated, with its app; nil where none are judged.
+  package func appCheckTerms(named name: Request.QueryItem, by caller: Caller) -> (App?, AppCheckTerms)? {
+    decider.apps.appCheck(named: name, by: caller)
+  }
+
   /// Notes that the app reads the end of a callback in a response. A client that may have left reads none: a notice too many is better
   /// than none.
   package func told(_ record: StoredCallback, by responder: Responder) {

@@ -9,7 +9,9 @@ extension KeySources {
   /// Renews the keys of the configuration that serves, as they become due, until the task is cancelled.
   package func keepFresh(_ generations: Generations, clock: any TimeSource) async {
     while await clock.hasSlept(until: clock.now + .seconds(1)) {
-      for (_, source) in generations.current.authenticator.jwt.sources { source.renewIfDue() }
+      let generation = generations.current
+      for (_, source) in generation.authenticator.jwt.sources { source.renewIfDue() }
+      generation.appCheck?.keys.renewIfDue()
     }
   }
 }
@@ -38,6 +40,21 @@ extension Configuration {
               message:
                 "callers: the keys of \(caller.id) at \(source.name) cannot be fetched: \(failure); \(consequence)"
                 + " — check jwks_url, and that this machine can reach it"
+            )
+          )
+        }
+      }
+      if let setting = appCheck, apps.contains(where: \.isAttested) {
+        let source = sources.source(setting.keysURL, terms: .appCheck)
+        group.addTask { [index = callers.count] in
+          guard case .failure(let failure) = await source.fetch() else { return (index, nil) }
+          return (
+            index,
+            ConfigurationNotice(
+              place: setting.place,
+              message:
+                "attestation: the keys of App Check at \(source.name) cannot be fetched: \(failure); apps with app_check: enforce "
+                + "answer 503 while the server has none — check that this machine can reach it"
             )
           )
         }

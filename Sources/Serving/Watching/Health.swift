@@ -66,6 +66,7 @@ package final class Health: Sendable {
       }
     }
     for (callerID, keys) in issuers { checks["issuer:\(callerID)"] = .object(Self.check(keys.status)) }
+    if let appCheck { checks["attestation:app_check"] = .object(Self.check(appCheck.status)) }
     if let senders {
       for platform in senders.platforms {
         checks["notices:\(platform.rawValue)"] = .object(Self.check(senders, platform))
@@ -101,7 +102,7 @@ package final class Health: Sendable {
     let clocks = store.clockStanding
     guard !draining.load(ordering: .relaxed), store.failure == nil, store.isClockRight else { return "fail" }
     let isTalkdeskWell = talkdesk.map { $0.isWell && !$0.hasRefusedCredential } ?? true
-    let hasIssuers = issuers.allSatisfy { $0.keys.status.isWell }
+    let hasIssuers = issuers.allSatisfy { $0.keys.status.isWell } && appCheck?.status.isWell != false
     let sends = senders.map { senders in senders.platforms.allSatisfy { Self.sends(senders, $0) } } ?? true
     let hasDesks = generations.current.desks.values.allSatisfy { desk in
       desk.source.status.isWell && desk.tickets?.source.isWell != false
@@ -129,6 +130,9 @@ package final class Health: Sendable {
 
   /// Callers whose issuers publish their keys.
   private var issuers: [(callerID: String, keys: KeySource)] { generations.current.authenticator.jwt.sources }
+
+  /// The keys of App Check, where an app demands its tokens.
+  private var appCheck: KeySource? { generations.current.appCheck?.keys }
 
   /// The state of an issuer's keys. Without keys the server refuses the issuer's users.
   private static func check(_ status: KeySource.Status) -> JSONObject {

@@ -14,6 +14,7 @@ import Talkdesk
 import Testing
 import Texts
 import Tokens
+import Trust
 import Upstream
 
 @testable import Callers
@@ -72,8 +73,11 @@ import Upstream
           other: allow
         installations: { authorize: [user], pending: 5m, idle: 30d, per_subject: 3, verifiers: [partner] }
         callbacks: { verification_code: true }
+        app_check: audit
+        attested: { mode: enforce, per_day: 5, app_check: ["1:1:ios:a", "1:1:android:b"] }
       open: {}
       chat-app: { callers: [by-url], desk: chat }
+    attestation: { app_check: { project_number: "123456789012", project_id: shop-prod, keys_url: "https://keys.example/jwks" } }
     gms: { services: { support: { app: open, query_by_number: false } } }
     desks:
       chat:
@@ -241,6 +245,13 @@ import Upstream
           authorize: [.user], pending: .seconds(300), idle: .seconds(30 * 86_400), perSubject: 3,
           verifiers: ["partner"]))
     #expect(apps[1].installations == nil)
+    #expect(apps[0].appCheck?.mode == .audit && apps[0].appCheck?.appIDs == ["1:1:ios:a", "1:1:android:b"])
+    #expect(apps[0].attested?.mode == .enforce && apps[0].attested?.perDay == 5)
+    #expect(apps[0].attested?.appCheck.appIDs == ["1:1:ios:a", "1:1:android:b"])
+    #expect(apps[1].appCheck == nil && apps[1].attested == nil)
+    let appCheck = try load().appCheck
+    #expect(appCheck?.project == AppCheckProject(number: "123456789012", id: "shop-prod"))
+    #expect(appCheck?.keysURL == "https://keys.example/jwks")
   }
 
   @Test func `the declared keys are exactly those of the file`() throws {

@@ -462,6 +462,7 @@ import Upstream
         - { id: here, jwt: { issuer: a, audience: x, jwks_url: "https://here.example/keys?key=canary-key" } }
         - { id: gone, jwt: { issuer: b, audience: x, jwks_url: "https://gone.example/keys?key=canary-key" } }
         - { id: odd, jwt: { issuer: c, audience: x, jwks_url: "https://odd.example/keys?key=canary-key" } }
+      attestation: { app_check: { project_number: "1", project_id: shop, keys_url: "https://odd.example/app-check?key=canary-key" } }
       """
     let key = try PrivateKey.generate(for: .ES256)
     let set = KeyProvider.set(["k": key.publicKey])
@@ -476,13 +477,14 @@ import Upstream
       return Self.token()
     }
     let found = report.findings.filter { $0.check == "jwks" }
-    #expect(found.map(\.status.rawValue) == ["ok", "fail", "fail"])
+    #expect(found.map(\.status.rawValue) == ["ok", "fail", "fail", "fail"])
     #expect(found[0].found == "here: the issuer's keys are at https://here.example/keys")
     #expect(
       found[1].found == "gone: gone.example closed the connection before its response was complete")
     #expect(found[2].found.hasPrefix("odd: https://odd.example/keys: ") && found[2].found.contains("404"))
     #expect(!report.json.contains("canary"), "\(report.json)")
-    #expect(found.dropFirst().allSatisfy { $0.fix?.contains("jwks_url") == true })
+    #expect(found[1...2].allSatisfy { $0.fix?.contains("jwks_url") == true })
+    #expect(found[3].found.hasPrefix("App Check: https://odd.example/app-check: "))
     #expect(report.verdict == .unreachable)
   }
 

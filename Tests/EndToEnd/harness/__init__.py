@@ -34,7 +34,7 @@ To run one, or those of its cases whose sentence contains a text:
   `Nginx`. Each records what arrived and answers as it is told.
 - Terminals: `Terminal(ARGUMENT…, cwd=FOLDER)` runs a command at a pseudo-terminal, `Shell(cwd=FOLDER)` a bash: `type`, `expect`,
   `wait`, `status`, `echoes`.
-- Keys: `Key(kid).sign(subject=…)`, `hs256`, `sha256`, `certificate()`, `Authority().issue()`.
+- Keys: `Key(kid).sign(subject=…)`, `RSAKey(kid).sign(claims)`, `hs256`, `sha256`, `certificate()`, `Authority().issue()`.
 - Files: `scratch(name, content)`, `replace(path, content)` in one step, `read(path)` of the repository or anywhere, `library(source)`
   compiles C for LD_PRELOAD.
 
@@ -49,7 +49,7 @@ from .callback_api import CallbackAPI
 from .checks import Skipped, case, check, equal, matches, run, skip, until
 from .asking import (
     Answer, Client, Connection, at_once, begin, new_number, paced, request, retry_after, statuses)
-from .keys import Authority, Key, certificate, claims_of, hello, hs256, openssl, sha256
+from .keys import Authority, Key, RSAKey, certificate, claims_of, hello, hs256, openssl, sha256
 from .nginx import Nginx
 from .postgres import Postgres
 from .processes import (

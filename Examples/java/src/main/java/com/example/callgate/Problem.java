@@ -96,6 +96,8 @@ public final class Problem extends Exception {
     means("unauthenticated", Action.AUTHORIZE, "Please sign in again.");
     means("invalid_token", Action.AUTHORIZE, "Please sign in again.");
     means("invalid_client", Action.AUTHORIZE, "This phone is no longer registered. Please register it again.");
+    means("attestation_required", Action.REPORT, "Please update this app.");
+    means("attestation_failed", Action.SHOW, "Please install this app from its store.");
     means("closed", Action.CHOOSE_TIME, "We are closed at this time. Please choose another.");
     means("denied", Action.SHOW, "We cannot offer you this. Please contact us.");
     means("number_not_allowed", Action.CORRECT, "We cannot call this number. Please enter another.");
@@ -129,6 +131,7 @@ public final class Problem extends Exception {
     means("upstream_failed", Action.LOOK, "Something went wrong on our side.");
     means("upstream_unavailable", Action.LATER, "We cannot call you at the moment. Please try again shortly.");
     means("store_unavailable", Action.LATER, "We cannot call you at the moment. Please try again shortly.");
+    means("attestation_unavailable", Action.LATER, "We cannot call you at the moment. Please try again shortly.");
     means("overloaded", Action.LATER, "We have many requests at the moment. Please try again shortly.");
     means("upstream_timeout", Action.LATER, "We cannot call you at the moment. Please try again shortly.");
     means("outcome_unknown", Action.MAYBE, "We may be calling you. Please keep your phone at hand.");

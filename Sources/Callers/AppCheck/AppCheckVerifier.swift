@@ -1,0 +1,61 @@
+// Judges the App Check tokens of requests: the keys of Google, what was verified before, and each app's list.
+
+import HTTP
+import JOSE
+package import Platform
+package import Trust
+
+/// Judges tokens of one Firebase project.
+package final class AppCheckVerifier: Sendable {
+  /// The result for one token.
+  package enum Outcome {
+    case judged(AttestationResult)
+    /// Its key is not known yet: fetch, then judge again.
+    case fetchFirst(KeySource)
+  }
+
+  private let project: AppCheckProject
+  /// Google's keys.
+  package let keys: KeySource
+  private let verified = VerifiedTokens<AppCheckClaims>()
+
+  package init(_ project: AppCheckProject, keys: KeySource) {
+    self.project = project
+    self.keys = keys
+  }
+
+  /// Judges a token for an app.
+  ///
+  /// - Parameters:
+  ///   - fetched: Whether a fetch for this very token has been made: there is no second one.
+  ///   - time: The wall clock, for the token's dates.
+  package func judge(
+    _ token: Span<UInt8>, for terms: AppCheckTerms, fetched: Bool, time: UnixTime, now: MonotonicTime
+  ) -> Outcome {
+    let seconds = Double(time.seconds) + Double(time.nanoseconds) / 1e9
+    let digest = SHA256Digest(of: token)
+    let generation = keys.generation
+    if let claims = verified.value(digest, generation: { $0.generation == generation }, now: seconds) {
+      return .judged(terms.result(of: claims))
+    }
+    guard token.count <= AppCheckToken.maximumBytes else { return .judged(.failed(.malformed)) }
+    var octets: [UInt8] = []
+    octets.append(contentsOf: token)
+    do throws(AttestationFault) {
+      let parsed = try AppCheckToken(parsing: octets)
+      switch keys.key(named: parsed.keyID, fetched: fetched, now: now) {
+      case .fetchFirst: return .fetchFirst(keys)
+      case .unavailable: return .judged(.keysUnavailable)
+      case .unknown: return .judged(.failed(.unknownKey))
+      case .key(let key, let generation):
+        let claims = try parsed.verify(with: key, of: project, now: seconds)
+        verified.remember(
+          digest, .init(value: claims, validUntil: claims.expirationTime, generation: generation),
+          now: seconds)
+        return .judged(terms.result(of: claims))
+      }
+    } catch {
+      return .judged(.failed(error))
+    }
+  }
+}

@@ -1,0 +1,174 @@
+// Reads how apps prove that they are genuine: the section `attestation`, and what each app says of it.
+
+import Callers
+package import Documents
+import Installations
+public import Trust
+
+extension Configuration {
+  /// The Firebase project whose tokens of App Check are accepted.
+  public struct AppCheck: Sendable {
+    /// The project.
+    public let project: AppCheckProject
+    /// Where the keys of the tokens are published.
+    public package(set) var keysURL: String
+    /// Where the section is written.
+    package let place: DocumentPlace
+  }
+}
+
+extension ConfigurationBuilder {
+  /// The section's path.
+  static let attestationSection = "attestation"
+  private static let appCheckSection = "attestation.app_check"
+
+  /// `attestation`; nil without App Check.
+  ///
+  /// - Parameter apps: Those whose terms need the section.
+  mutating func attestation(_ apps: [Configuration.App]) -> Configuration.AppCheck? {
+    guard let section = partial.sections[Self.attestationSection] else {
+      if let app = apps.first(where: \.isAttested) { needsAppCheck(app) }
+      return nil
+    }
+    guard var members = open(section, path: Self.attestationSection) else { return nil }
+    let node = members.node("app_check")
+    close(&members, Self.attestationSection + ".")
+    guard let node else {
+      problems.add(
+        section.place, Self.attestationSection,
+        Refusal("has no way of attestation", "write app_check: { project_number: …, project_id: … }"))
+      return nil
+    }
+    guard var own = open(node, path: Self.appCheckSection) else { return nil }
+    let number = own.value(Settings.appCheckNumber.key())
+    let id = own.value(Settings.appCheckProject.key())
+    let url = own.value(Settings.appCheckKeys.key()) ?? Settings.appCheckKeysURL
+    guard close(&own, Self.appCheckSection + "."), let number, let id else { return nil }
+    if !apps.contains(where: \.isAttested) {
+      problems.note(
+        node.place,
+        "no app demands tokens of App Check — give an app app_check: audit and attested: { app_check: [its Firebase app ids] }"
+      )
+    }
+    return Configuration.AppCheck(
+      project: AppCheckProject(number: number, id: id), keysURL: url, place: node.place)
+  }
+
+  private mutating func needsAppCheck(_ app: Configuration.App) {
+    let node = partial.sections["apps"]?[app.id]
+    guard let place = (node?["app_check"] ?? node?["attested"])?.place else { return }
+    problems.add(
+      place, "apps.\(app.id).\(app.appCheck == nil ? "attested" : "app_check")",
+      Refusal(
+        "needs the Firebase project, and there is none",
+        "write attestation: { app_check: { project_number: …, project_id: … } }"))
+  }
+
+  /// `app_check` and `attested` of an app: the terms of its requests, and of its first requests for installations; nil where none are
+  /// judged.
+  mutating func trust(
+    _ members: inout MappingReader, _ installations: InstallationTerms?
+  ) -> (appCheck: AppCheckTerms?, attested: AttestedTerms?) {
+    let mode = members.value(Settings.appCheckMode.key()) ?? .off
+    var ids: [String] = []
+    var attestedMode = AttestationMode.off
+    var perDay = Settings.usualAttestedPerDay
+    let node = members.node("attested")
+    if let node, var attested = open(node, path: members.name(of: "attested")) {
+      ids = attested.values(Settings.attestedAppCheck.key()) ?? []
+      attestedMode = attested.value(Settings.attestedMode.key()) ?? .off
+      perDay = attested.value(Settings.attestedPerDay.key()) ?? perDay
+      if attestedMode != .off, installations == nil, !members.has("installations") {
+        attested.report(
+          Refusal(
+            at: "mode", "is for installations, and this app has none",
+            "add installations to this app, or remove this line"))
+      }
+      close(&attested, "apps.*.attested.")
+    }
+    if installations?.isByAttestation == true, attestedMode != .enforce {
+      members.report(
+        Refusal(
+          at: "installations", "has attestation alone in authorize, which needs attested: { mode: enforce }",
+          "set the mode, or let a user or an operator authorize, too"))
+    }
+    guard mode != .off || attestedMode != .off else {
+      if !ids.isEmpty, !members.has("app_check"), node?["mode"] == nil, let node {
+        problems.note(
+          node.place,
+          "\(members.name(of: "attested")) has no effect without a mode in it, or app_check: audit or enforce beside it"
+        )
+      }
+      return (nil, nil)
+    }
+    guard !ids.isEmpty else {
+      members.report(
+        Refusal(
+          at: mode == .off ? "attested" : "app_check", "needs the Firebase app ids that are this app",
+          "add attested: { app_check: [\(Settings.attestedAppCheck.setting.example)] }"))
+      return (nil, nil)
+    }
+    return (
+      mode == .off ? nil : AppCheckTerms(mode: mode, appIDs: ids),
+      attestedMode == .off ? nil : AttestedTerms(mode: attestedMode, perDay: perDay, appIDs: ids)
+    )
+  }
+}
+
+extension Configuration.App {
+  /// Whether attestations of the app are judged.
+  package var isAttested: Bool { appCheck != nil || attested != nil }
+  /// The Firebase app ids that are the app, if attestations are judged.
+  package var firebaseAppIDs: [String] { appCheck?.appIDs ?? attested?.appCheck.appIDs ?? [] }
+}
+
+extension Settings {
+  /// Where Google publishes the keys of App Check.
+  static let appCheckKeysURL = "https://firebaseappcheck.googleapis.com/v1/jwks"
+
+  static let appCheckNumber = TypedSetting(
+    Setting(
+      "attestation.app_check.project_number",
+      required: "give the project's number, as the Firebase console shows it",
+      example: "\"123456789012\"",
+      "The number of the Firebase project whose tokens of App Check the server accepts."),
+    projectNumber)
+  static let appCheckProject = TypedSetting(
+    Setting(
+      "attestation.app_check.project_id", required: "give the project's id, as the Firebase console shows it",
+      example: "shop-prod", "The id of the same project."), NameText.visible("a project's id"))
+  static let appCheckKeys = TypedSetting(
+    Setting(
+      "attestation.app_check.keys_url", note: "`\(appCheckKeysURL)`", example: appCheckKeysURL,
+      "The URL of the keys that verify these tokens."), URLText.complete)
+  static let appCheckMode = TypedSetting(
+    Setting(
+      "apps.*.app_check", default: "off", example: "audit",
+      "Whether each request of the app needs a token of App Check in the header `X-Firebase-AppCheck`: `off`, `audit` counts what "
+        + "`enforce` would refuse."), TextForm<AttestationMode>.choice)
+  static let usualAttestedPerDay = 1000
+
+  static let attestedMode = TypedSetting(
+    Setting(
+      "apps.*.attested.mode", default: "off", example: "audit",
+      "Whether the first request for each installation of the app needs an attestation: `off`, `audit` counts what `enforce` would "
+        + "refuse."), TextForm<AttestationMode>.choice)
+  static let attestedPerDay = TypedSetting(
+    Setting(
+      "apps.*.attested.per_day", default: "\(usualAttestedPerDay)", example: "1000",
+      "How many installations of the app an attestation alone may authorize in a day (UTC): 1 to 1,000,000."),
+    .number(1...1_000_000, of: "a number of installations"))
+  static let attestedAppCheck = TypedSetting(
+    Setting(
+      "apps.*.attested.app_check[]", note: "none", example: "\"1:123456789012:ios:0123456789abcdef\"",
+      "The Firebase app ids that are this app. Any app of the project gets tokens, so list each that may pass."
+    ),
+    NameText.visible("a Firebase app id"))
+
+  private static let projectNumber: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    guard (1...20).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+      throw Refusal("\(quoted(text)) is not a project's number", "copy the digits from the Firebase console")
+    }
+    return text
+  }
+}

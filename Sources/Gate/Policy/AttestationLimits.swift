@@ -1,0 +1,66 @@
+// The built-in limits on enrolments by attestation: what an app, an address and one token may make.
+
+import Documents
+public import Platform
+
+/// What an enrolment with an attestation takes from the allowances.
+public enum AttestationLimits {
+  /// How many installations an attestation alone makes from one address (an IPv6 /64) in a day (UTC).
+  public static let perAddress: Int64 = 20
+  /// How long the digest of a token is stored: no token lives longer.
+  static let tokenLife: Int64 = 7 * 86_400
+
+  private static let token = rule(Rule.attestationToken) { () throws(Refusal) in
+    .rate(try RateLimit(limit: 1, per: tokenLife * 1_000_000_000), key: .caller, onStoreFailure: .deny)
+  }
+  private static let address = rule(Rule.attestedAddress) { () throws(Refusal) in
+    .quota(try Quota(limit: perAddress, period: .day), key: .address, onStoreFailure: .deny)
+  }
+
+  private static func rule(
+    _ name: String, _ kind: () throws(Refusal) -> Rule.Kind
+  ) -> AllowanceRule {
+    do throws(Refusal) {
+      guard let rule = AllowanceRule(Rule(builtIn: name, .enrol, try kind()), index: 0) else {
+        preconditionFailure("it counts")
+      }
+      return rule
+    } catch {
+      preconditionFailure("the limit is a valid rule: \(error.message)")
+    }
+  }
+
+  /// The one use of a token.
+  ///
+  /// - Parameter digest: SHA-256 of the token, in hex.
+  public static func charge(token digest: String) -> AllowanceCharge {
+    AllowanceCharge(rule: token, party: .caller(digest))
+  }
+
+  /// Whether a charge or a receipt is the one use of a token.
+  public static func isToken(_ charge: AllowanceCharge) -> Bool { charge.key.rule == Rule.attestationToken }
+
+  /// What an installation takes that an attestation alone authorizes.
+  ///
+  /// - Parameter perDay: How many of them the app has in a day (UTC): 1 to 1,000,000.
+  public static func charges(app: String, perDay: Int, _ address: IPAddress) -> [AllowanceCharge] {
+    let daily = rule(Rule.attestedApp) { () throws(Refusal) in
+      .quota(try Quota(limit: Int64(perDay), period: .day), key: .app, onStoreFailure: .deny)
+    }
+    return [
+      AllowanceCharge(rule: daily, party: .app(app)),
+      AllowanceCharge(rule: self.address, party: .address(address.client)),
+    ]
+  }
+
+  /// Why an enrolment is refused.
+  ///
+  /// - Parameters:
+  ///   - index: The charge that could not be taken.
+  ///   - states: Of all charges.
+  public static func denial(
+    _ charges: [AllowanceCharge], index: Int, _ states: [AllowanceState?], at now: Instant
+  ) -> Denial {
+    .exhausted(charges[index].rule, states[index], at: now)
+  }
+}

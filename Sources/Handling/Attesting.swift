@@ -1,0 +1,106 @@
+// Authenticates a request, and judges the token of App Check that requests of its app carry.
+
+package import API
+package import Callers
+package import HTTP
+package import Records
+package import Serving
+package import Trust
+
+extension Handlers {
+  /// The caller of a request whose app is genuine as far as the app's terms demand.
+  ///
+  /// App Check comes right after authentication, so that strangers cause neither verifications nor fetches, and before the kill
+  /// switch and the rules.
+  ///
+  /// - Parameters:
+  ///   - name: The app's name in the request, if any.
+  ///   - record: Gets the attestation, and for a refusal the caller and the app.
+  package func identify(
+    _ request: borrowing Request, app name: Request.QueryItem, in generation: Generation,
+    _ circumstances: Authenticator.Circumstances, lane: Int, _ record: inout AuditRecord?
+  ) -> Authenticator.Outcome {
+    let outcome = generation.authenticator.authenticate(request, circumstances)
+    guard let verifier = generation.appCheck, case .caller(let caller) = outcome,
+      let (app, terms) = generation.appCheckTerms(named: name, by: caller)
+    else { return outcome }
+    switch attest(request, terms, verifier, generation, circumstances, lane: lane, &record) {
+    case .passed: return outcome
+    case .first(let prerequisite): return .first(prerequisite)
+    case .refused(let problem):
+      record?.caller = caller.audited
+      record?.app = app?.id
+      return .refused(problem)
+    }
+  }
+
+  /// The same for work that always has a record.
+  package func identify(
+    _ request: borrowing Request, app name: Request.QueryItem, in generation: Generation,
+    _ circumstances: Authenticator.Circumstances, lane: Int, _ record: inout AuditRecord
+  ) -> Authenticator.Outcome {
+    var optional: AuditRecord? = record
+    defer { if let optional { record = optional } }
+    return identify(request, app: name, in: generation, circumstances, lane: lane, &optional)
+  }
+
+  /// What becomes of a request by its app's terms.
+  package enum Attested {
+    case passed
+    case first(Authenticator.Prerequisite)
+    case refused(Problem)
+  }
+
+  /// Judges the header of a request, counts the result, and notes it in the record.
+  package func attest(
+    _ request: borrowing Request, _ terms: AppCheckTerms, _ verifier: AppCheckVerifier,
+    _ generation: Generation, _ circumstances: Authenticator.Circumstances, lane: Int,
+    _ record: inout AuditRecord?
+  ) -> Attested {
+    let result: AttestationResult
+    switch request.count(of: .xFirebaseAppCheck) {
+    case 0: result = .missing
+    case 1:
+      guard let range = request.value(of: .xFirebaseAppCheck) else { preconditionFailure("it was counted") }
+      let outcome = verifier.judge(
+        request.head.span.extracting(range), for: terms, fetched: circumstances.hasFetchedAppCheckKeys,
+        time: circumstances.time, now: circumstances.now)
+      switch outcome {
+      case .fetchFirst(let keys): return .first(.appCheckKeys(keys))
+      case .judged(let judged): result = judged
+      }
+    // Which of several counts would depend on who reads them.
+    default: result = .failed(.malformed)
+    }
+    let attestation = AuditedAttestation(type: .appCheck, result: result)
+    generation.metrics.attested(attestation, lane: lane)
+    record?.attestation = attestation
+    guard terms.mode == .enforce, let problem = Problem(result, of: .appCheck) else { return .passed }
+    return .refused(problem)
+  }
+}
+
+extension Problem {
+  /// The response to an attestation that does not hold; nil for one that does. One text for all faults: a forger learns nothing.
+  ///
+  /// - Parameter inBody: Whether the attestation is a member of the body, and not a header.
+  package init?(_ result: AttestationResult, of type: AttestationType, inBody: Bool = false) {
+    switch result {
+    case .passed: return nil
+    case .missing:
+      self.init(
+        .attestationRequired,
+        inBody
+          ? "Send attestation with a token of App Check."
+          : "Send a token of App Check in the header X-Firebase-AppCheck.")
+      accepts = [type.rawValue]
+      responseFields.append("WWW-Authenticate", #"Attestation types="\#(type.rawValue)""#)
+    case .failed:
+      self.init(.attestationFailed, "This request does not come from the genuine app.")
+    case .keysUnavailable:
+      self.init(
+        .attestationUnavailable, "The server cannot check the attestation right now. Try again.",
+        retryAfter: 10)
+    }
+  }
+}

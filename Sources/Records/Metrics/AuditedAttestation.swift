@@ -1,0 +1,22 @@
+// The judged attestation of a request, as audit lines and metrics show it.
+
+package import Trust
+
+/// The attestation of a request.
+package struct AuditedAttestation: Hashable, Sendable {
+  package let type: AttestationType
+  package let result: AttestationResult
+
+  package init(type: AttestationType, result: AttestationResult) {
+    self.type = type
+    self.result = result
+  }
+
+  /// Every one, in the order of the counters.
+  package static let allCases = AttestationType.allCases.flatMap { type in
+    AttestationResult.allCases.map { AuditedAttestation(type: type, result: $0) }
+  }
+
+  /// Its index among all.
+  var number: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}

@@ -1,0 +1,92 @@
+// The emulated Firebase App Check: tokens of any app of one project, right and wrong ones, and the keys that verify them.
+
+import JOSE
+import JSON
+import Synchronization
+import Texts
+
+/// The project and the apps for which the sandbox attests, as the gateway on its port knows them.
+public struct AttestedApps: Sendable {
+  /// The number of the Firebase project.
+  let projectNumber: String
+  /// Its id.
+  let projectID: String
+  /// The Firebase app id of each app, by its name.
+  let appIDs: [ExactText: String]
+
+  /// - Parameter appIDs: The Firebase app id of each app that has one, by the app's name.
+  public init(projectNumber: String, projectID: String, appIDs: [String: String]) {
+    self.projectNumber = projectNumber
+    self.projectID = projectID
+    self.appIDs = Dictionary(uniqueKeysWithValues: appIDs.map { (ExactText($0.key), $0.value) })
+  }
+
+  /// Without a gateway.
+  static let sample = AttestedApps(projectNumber: "123456789012", projectID: "callgate-sandbox", appIDs: [:])
+}
+
+/// Signs tokens of App Check. Its keys are made when they first sign, and end with the process.
+final class AppCheckIssuer: Sendable {
+  /// Where the keys are published.
+  static let keysPath = "/appcheck/v1/jwks"
+  private static let keyID = "sandbox"
+
+  /// What can be wrong with a token.
+  enum Fault: String, CaseIterable {
+    /// Another key signed it.
+    case badSignature = "bad_signature"
+    /// It is another app's of the same project.
+    case wrongApp = "wrong_app"
+    /// It has expired.
+    case old
+    /// It is the last token of the app once more.
+    case replayed
+  }
+
+  private let signer = DeferredSigner { () throws(KeyError) in
+    try Signer(key: .generate(for: .RS256, rsaBits: 2048), algorithm: .RS256)
+  }
+  private let foreign = DeferredSigner { () throws(KeyError) in
+    try Signer(key: .generate(for: .RS256, rsaBits: 2048), algorithm: .RS256)
+  }
+  private let last = Mutex<[ExactText: String]>([:])
+  /// How many apps have a last token.
+  private static let mostApps = 256
+
+  /// The JWK set.
+  func keys() throws(KeyError) -> [UInt8] {
+    var key = try signer.get().key.publicKey.jwk()
+    key["kid"] = .string(Self.keyID)
+    key["use"] = "sig"
+    key["alg"] = "RS256"
+    return (["keys": [.object(key)]] as JSONValue).serialized()
+  }
+
+  /// A token.
+  ///
+  /// - Parameters:
+  ///   - app: The name of an app, or a Firebase app id.
+  ///   - now: Seconds since the epoch.
+  func token(_ app: String, of apps: AttestedApps, _ fault: Fault?, now: Int64) throws -> String {
+    let id = apps.appIDs[ExactText(app)] ?? app
+    if fault == .replayed, let token = last.withLock({ $0[ExactText(id)] }) { return token }
+    let issuedAt = fault == .old ? now - 7200 : now
+    let claims: JSONObject = [
+      "iss": .string("https://firebaseappcheck.googleapis.com/\(apps.projectNumber)"),
+      "aud": [.string("projects/\(apps.projectNumber)"), .string("projects/\(apps.projectID)")],
+      "sub": .string(fault == .wrongApp ? "1:\(apps.projectNumber):web:another" : id),
+      "iat": .number(JSONNumber(issuedAt)), "exp": .number(JSONNumber(issuedAt + 3600)),
+      "jti": .string(Identifier.random()),
+    ]
+    let token = try JWS.sign(
+      header: ["alg": "RS256", "kid": .string(Self.keyID), "typ": "JWT"], payload: claims.serialized(),
+      with: fault == .badSignature ? foreign.get() : signer.get())
+    if fault == nil {
+      last.withLock { last in
+        if last.count >= Self.mostApps { last = [:] }
+        last[ExactText(id)] = token
+      }
+    }
+    return token
+  }
+}

@@ -1,0 +1,88 @@
+// Verifies the tokens of Firebase App Check: https://firebase.google.com/docs/app-check/custom-resource-backend.
+
+public import JOSE
+import JSON
+public import Texts
+
+/// A Firebase project, whose tokens are accepted.
+public struct AppCheckProject: Hashable, Sendable {
+  /// The project's number, digits.
+  public let number: String
+  /// The project's id.
+  public let id: String
+
+  public init(number: String, id: String) {
+    self.number = number
+    self.id = id
+  }
+
+  /// The `iss` of its tokens.
+  public var issuer: String { "https://firebaseappcheck.googleapis.com/\(number)" }
+
+  /// The names of the project in `aud`. One of them has to be there.
+  var audiences: [String] { ["projects/\(number)", "projects/\(id)"] }
+}
+
+/// The claims of a token that has passed all checks but the one of its app.
+public struct AppCheckClaims: Hashable, Sendable {
+  /// `sub`: the Firebase app id, such as `1:1234567890:ios:0123456789abcdef`.
+  @Exact public private(set) var appID: String
+  /// `exp`, in seconds since 1970. From then on the token is over: Google's clock made it, so there is no leeway.
+  public let expirationTime: Double
+}
+
+/// A token of App Check that was taken apart, and in which nothing is verified but its form.
+public struct AppCheckToken: Sendable {
+  /// The longest token. Those of Google have about 1,000 bytes.
+  public static let maximumBytes = 4096
+  /// The longest life of a token, as the console lets operators choose.
+  static let longestLife: Double = 7 * 86_400
+  /// Seconds by which Google's clock may be ahead of this server's.
+  static let leeway: Double = 60
+
+  private let token: JWS.Compact
+  /// The `kid`: the name of the one key that may verify the token.
+  public let keyID: String
+
+  /// Takes a token apart: a JWS with `alg` RS256, `typ` JWT and a `kid`.
+  public init(parsing octets: [UInt8]) throws(AttestationFault) {
+    do throws(JWSError) {
+      token = try JWS.Compact(parsing: octets, maximumBytes: Self.maximumBytes)
+    } catch {
+      throw error == .unsecured ? .wrongAlgorithm : .malformed
+    }
+    guard token.algorithmName == SignatureAlgorithm.RS256.rawValue else { throw .wrongAlgorithm }
+    guard token.header["typ"] == "JWT" else { throw .malformed }
+    guard let keyID = token.keyID else { throw .unknownKey }
+    self.keyID = keyID
+  }
+
+  /// Verifies the signature, then issuer, audience and times.
+  ///
+  /// - Parameters:
+  ///   - key: The key that `keyID` names in the published set.
+  ///   - now: Seconds since 1970.
+  /// - Throws: The first check that fails.
+  public func verify(with key: JWK, of project: AppCheckProject, now: Double) throws(AttestationFault)
+    -> AppCheckClaims
+  {
+    // By RS256: the token has no other algorithm.
+    guard token.verify(with: key) else { throw .badSignature }
+    let claims: JWTClaims
+    do throws(JWTError) { claims = try JWTClaims(payload: token.payload) } catch { throw .malformed }
+    guard claims.issuer?.hasSameBytes(as: project.issuer) == true else { throw .wrongIssuer }
+    // A list, even of one: a single text is no token of App Check.
+    guard claims["aud"]?.array != nil, let audience = claims.audience,
+      project.audiences.contains(where: audience.contains(exactly:))
+    else { throw .wrongAudience }
+    guard let expirationTime = claims.expirationTime, let issuedAt = claims.issuedAt else {
+      throw .malformed
+    }
+    guard now < expirationTime else { throw .expired }
+    guard issuedAt <= now + Self.leeway, expirationTime - issuedAt <= Self.longestLife,
+      claims.notBefore.map({ $0 <= now + Self.leeway }) ?? true
+    else { throw .wrongTime }
+    guard let subject = claims.subject, !subject.utf8.isEmpty else { throw .malformed }
+    return AppCheckClaims(appID: subject, expirationTime: expirationTime)
+  }
+}

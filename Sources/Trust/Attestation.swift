@@ -1,0 +1,74 @@
+// The ways to attest that a request comes from a genuine app, and the result of judging one.
+
+/// What an app proves itself with.
+public enum AttestationType: String, CaseIterable, Sendable {
+  /// A token of Firebase App Check.
+  case appCheck = "app_check"
+}
+
+/// Whether attestations are judged, and what becomes of a request without a good one.
+public enum AttestationMode: String, CaseIterable, Sendable {
+  /// They are not judged.
+  case off
+  /// They are counted, and nothing is refused.
+  case audit
+  /// A request without a good one is refused.
+  case enforce
+}
+
+/// Why an attestation does not hold. The raw value is the word in metrics and audit lines.
+public enum AttestationFault: String, CaseIterable, Error, Sendable {
+  /// It cannot be read, or there are several.
+  case malformed
+  /// It is signed by an algorithm other than the one that its type has.
+  case wrongAlgorithm = "wrong_algorithm"
+  /// It names no key, or a key that is not the issuer's.
+  case unknownKey = "unknown_key"
+  /// The signature is wrong.
+  case badSignature = "bad_signature"
+  /// Another issuer or project made it.
+  case wrongIssuer = "wrong_issuer"
+  /// It is for another project.
+  case wrongAudience = "wrong_audience"
+  /// Its time is over.
+  case expired
+  /// Its time has not begun, or it lives longer than its issuer lets one live.
+  case wrongTime = "wrong_time"
+  /// It is another app's.
+  case wrongApp = "wrong_app"
+  /// It has authorized an installation before.
+  case replayed
+}
+
+/// The result of judging the attestation of one request.
+public enum AttestationResult: Hashable, Sendable {
+  case passed
+  /// The request has none.
+  case missing
+  case failed(AttestationFault)
+  /// The issuer's keys cannot be had at the moment.
+  case keysUnavailable
+
+  /// The word in metrics and audit lines.
+  public var word: String {
+    switch self {
+    case .passed: "passed"
+    case .missing: "missing"
+    case .failed: "failed"
+    case .keysUnavailable: "unavailable"
+    }
+  }
+
+  /// More about it, as a word; nil where `word` says all.
+  public var reason: String? {
+    switch self {
+    case .passed, .missing: nil
+    case .failed(let fault): fault.rawValue
+    case .keysUnavailable: "keys"
+    }
+  }
+
+  /// Every result, for counters whose series are there from the start.
+  public static let allCases: [AttestationResult] =
+    [.passed, .missing, .keysUnavailable] + AttestationFault.allCases.map { .failed($0) }
+}

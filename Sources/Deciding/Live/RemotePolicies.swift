@@ -1,4 +1,4 @@
-// Asks remote policies over HTTP, in the form of Open Policy Agent's data API.
+// Asks remote policies over HTTP, each in its rule's dialect.
 
 import Callers
 package import Gate
@@ -54,7 +54,7 @@ package struct RemotePolicies: Sendable {
     do throws(TransportError) {
       let response = try await transport.send(request)
       if response.status == 200 {
-        let answer = Self.answer(in: response.content)
+        let answer = Self.answer(of: query.remote, in: response.content)
         guard case .failed(let cause) = answer else { return .answer(answer) }
         failure = cause
       } else {
@@ -89,9 +89,9 @@ package struct RemotePolicies: Sendable {
     return .late
   }
 
-  private static func answer(in content: [UInt8]) -> RemoteAnswer {
+  private static func answer(of remote: RemoteRule, in content: [UInt8]) -> RemoteAnswer {
     do throws(JSONError) {
-      let answer = RemoteAnswer(reading: FactValue(try JSONValue(parsing: content)))
+      let answer = remote.answer(reading: FactValue(try JSONValue(parsing: content)))
       if case .deny(let reason?) = answer { return .deny(reason: printable(reason)) }
       return answer
     } catch {

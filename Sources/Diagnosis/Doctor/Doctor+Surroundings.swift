@@ -2,6 +2,7 @@
 
 import Callers
 import Configuration
+import Deciding
 import Documents
 import Gate
 import HTTP
@@ -157,19 +158,19 @@ extension Doctor {
       let request = OutboundRequest(
         method: .post, url: remote.url,
         fields: ["Content-Type": "application/json", "Accept": "application/json"],
-        content: Array(#"{"input":{"action":"access","caller":"anonymous"}}"#.utf8),
+        content: JSONValue(remote.query(about: trial)).serialized(),
         timeout: .milliseconds(remote.timeoutMilliseconds), maximumContentLength: 64 * 1024)
       do throws(TransportError) {
         let response = try await transport.send(request)
         if response.status != 200 {
           reportPolicy(rule, remote, "\(name) responds with status \(response.status)")
-        } else if Self.decides(response.content) {
+        } else if Self.decides(remote, response.content) {
           report.ok("remote policy", "\(rule.name): \(name) decides a trial request")
         } else {
           report.warn(
             "remote policy", "\(rule.name): \(name) gives no decision on a trial request",
             fix:
-              "make it respond with true, false or {\"allow\": …} to every input; until then on_failure applies"
+              "make it respond with \(remote.dialect.answers) to every query; until then on_failure applies"
           )
         }
       } catch {
@@ -191,11 +192,26 @@ extension Doctor {
     }
   }
 
-  private static func decides(_ content: [UInt8]) -> Bool {
+  /// The facts of a trial request.
+  private var trial: Facts {
+    Facts(action: .access, callerID: nil, address: nil, phone: nil, instant: Instant(clock.unixTime))
+  }
+
+  private static func decides(_ remote: RemoteRule, _ content: [UInt8]) -> Bool {
     do throws(JSONError) {
-      return RemoteAnswer(reading: FactValue(try JSONValue(parsing: content))) != .undecided
+      return remote.answer(reading: FactValue(try JSONValue(parsing: content))) != .undecided
     } catch {
       return false
+    }
+  }
+}
+
+extension RemoteRule.Dialect {
+  /// The answers that decide.
+  fileprivate var answers: String {
+    switch self {
+    case .opa: "true, false or {\"allow\": …}"
+    case .authzen: "{\"decision\": …}"
     }
   }
 }

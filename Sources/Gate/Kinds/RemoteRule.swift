@@ -3,20 +3,30 @@
 public import Documents
 import Platform
 
-/// A policy service that is asked over HTTP, in the form of Open Policy Agent's data API.
+/// A policy service that is asked over HTTP.
 public struct RemoteRule: Sendable {
+  /// The form of queries and answers.
+  public enum Dialect: String, CaseIterable, Sendable {
+    /// Open Policy Agent's data API.
+    case opa
+    /// OpenID AuthZEN Authorization API 1.0, access evaluation.
+    case authzen
+  }
+
   /// Where to `POST` the question.
   public let url: String
   /// How long to wait, in milliseconds.
   public let timeoutMilliseconds: Int64
   /// The decision without a usable answer.
   public let onFailure: FailurePolicy
+  /// How it is asked.
+  public let dialect: Dialect
 
   /// A rule. Throws for an address that is not `https`, or `http` to this machine, and for a time-out outside
   /// of a millisecond to 30 seconds.
-  public init(url: String, timeoutMilliseconds: Int64 = 500, onFailure: FailurePolicy = .deny)
-    throws(Refusal)
-  {
+  public init(
+    url: String, timeoutMilliseconds: Int64 = 500, onFailure: FailurePolicy = .deny, dialect: Dialect = .opa
+  ) throws(Refusal) {
     // A refused address is not shown: it may hold a password.
     guard let scheme = Self.scheme(of: url) else {
       throw Refusal(
@@ -34,6 +44,33 @@ public struct RemoteRule: Sendable {
     self.url = url
     self.timeoutMilliseconds = timeoutMilliseconds
     self.onFailure = onFailure
+    self.dialect = dialect
+  }
+
+  /// The document that asks about these facts.
+  public func query(about facts: Facts) -> FactValue {
+    switch dialect {
+    case .opa: .object([FactMember("input", facts.document)])
+    case .authzen:
+      .object([
+        FactMember("subject", Self.entity("user", facts.effectiveSubject)),
+        FactMember("action", .object([FactMember("name", .string(facts.action.rawValue))])),
+        FactMember("resource", Self.entity(facts.action.rawValue, facts.appID ?? "-")),
+        FactMember("context", facts.document),
+      ])
+    }
+  }
+
+  /// Reads an answer in the rule's dialect.
+  public func answer(reading document: FactValue) -> RemoteAnswer {
+    switch dialect {
+    case .opa: RemoteAnswer(reading: document)
+    case .authzen: RemoteAnswer(readingEvaluation: document)
+    }
+  }
+
+  private static func entity(_ type: String, _ id: String) -> FactValue {
+    .object([FactMember("type", .string(type)), FactMember("id", .string(id))])
   }
 
   /// Takes the beginning of an address apart; nil when it is no http or https one.
@@ -88,14 +125,14 @@ public struct RemoteQuery: Sendable {
   public let remote: RemoteRule
   /// Whether the rule refuses; in audit mode it only says so.
   public let isEnforced: Bool
-  /// The document to send, `{"input": {…}}`.
+  /// The document to send.
   public let document: FactValue
 
   init(rule: String, isEnforced: Bool, remote: RemoteRule, facts: Facts) {
     self.rule = rule
     self.isEnforced = isEnforced
     self.remote = remote
-    document = .object([FactMember("input", facts.document)])
+    document = remote.query(about: facts)
   }
 }
 
@@ -171,5 +208,20 @@ public enum RemoteAnswer: Hashable, Sendable {
       self = allowed ? .allow : .deny(reason: reason)
     default: self = .undecided
     }
+  }
+  /// Reads an AuthZEN evaluation: `decision`, and the operators' reason in `context.reason_admin`, which is a text or an object of
+  /// texts by language.
+  init(readingEvaluation document: FactValue) {
+    guard case .bool(let allowed)? = document["decision"] else {
+      self = .undecided
+      return
+    }
+    var reason = document["context"]?["reason_admin"]
+    if case .object(let texts)? = reason { reason = reason?["en"] ?? texts.first?.value }
+    guard !allowed, case .string(let text)? = reason else {
+      self = allowed ? .allow : .deny(reason: nil)
+      return
+    }
+    self = .deny(reason: text)
   }
 }

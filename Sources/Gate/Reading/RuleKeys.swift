@@ -112,6 +112,9 @@ enum RuleKeys {
   static let timeout = Key<Duration>.one("timeout", .duration, "How long to wait for the policy.")
   static let onFailure = Key<FailurePolicy>.one(
     "on_failure", .choice, "The decision when the policy gives no usable response.")
+  static let dialect = Key<RemoteRule.Dialect>.one(
+    "dialect", .choice,
+    "The form of queries: `opa` for Open Policy Agent's data API, `authzen` for OpenID AuthZEN 1.0.")
 
   // MARK: All of them
 
@@ -129,7 +132,7 @@ enum RuleKeys {
     case .addresses: [allowedNetworks, deniedNetworks]
     case .claims: [require]
     case .field: [field, equals, among, atLeast]
-    case .remote: [url, timeout, onFailure]
+    case .remote: [url, dialect, timeout, onFailure]
     }
   }
 

@@ -279,8 +279,10 @@ struct RuleReader {
     let url = mapping.value(RuleKeys.url)
     let timeout = mapping.value(RuleKeys.timeout) ?? .milliseconds(500)
     let onFailure = mapping.value(RuleKeys.onFailure) ?? .deny
+    let dialect = mapping.value(RuleKeys.dialect) ?? .opa
     guard mapping.problems.count == before, let url else { return nil }
     return .remote(
-      try RemoteRule(url: url, timeoutMilliseconds: timeout.milliseconds, onFailure: onFailure))
+      try RemoteRule(
+        url: url, timeoutMilliseconds: timeout.milliseconds, onFailure: onFailure, dialect: dialect))
   }
 }

@@ -42,11 +42,11 @@ private final class Scripted: HTTPTransport {
 @Suite struct RemotePoliciesTests {
   private let time = ManualTime()
 
-  private func rules(_ onFailure: String, mode: String) -> String {
+  private func rules(_ onFailure: String, mode: String, dialect: String = "opa") -> String {
     """
       - { name: daily, kind: quota, key: subject, limit: 1, per: day }
       - { name: fraud, kind: remote, url: "https://policy.example/v1/data/callgate/allow", timeout: 250ms,
-          on_failure: \(onFailure), mode: \(mode) }
+          on_failure: \(onFailure), mode: \(mode), dialect: \(dialect) }
       - { name: recent, kind: field, field: X-App-Version, at_least: "2" }
     """
   }
@@ -63,10 +63,13 @@ private final class Scripted: HTTPTransport {
 
   private func ruling(
     _ transport: Scripted, onFailure: String = "deny", mode: String = "enforce",
-    store: any Store = memoryStore(), deadline: MonotonicTime? = nil
+    dialect: String = "opa", app: String? = "shop", store: any Store = memoryStore(),
+    deadline: MonotonicTime? = nil
   ) async throws -> Ruled {
+    var facts = facts
+    facts.appID = app
     let decider = Decider(
-      apps: AppRegistry([]), policy: try Fixture.policy(rules(onFailure, mode: mode)),
+      apps: AppRegistry([]), policy: try Fixture.policy(rules(onFailure, mode: mode, dialect: dialect)),
       stops: StopBoard(store: store, clock: SystemClock()), ledger: AllowanceLedger(store: store),
       remotes: RemotePolicies(transport: transport, log: nil, time: time))
     return try await decider.ruled(facts, taking: true, deadline: deadline)
@@ -87,6 +90,50 @@ private final class Scripted: HTTPTransport {
         == #"{"input":{"action":"callback","caller":"ios-app","subject":"ann","app":"shop","#
         + #""address":"203.0.113.9","phone":"+14155550100","claims":{"tier":"gold","age":1.50},"#
         + #""fields":{"x-app-version":"3"},"time":"2026-09-21T14:13:20Z"}}"#)
+  }
+
+  @Test(arguments: ["shop", nil])
+  func `a policy of AuthZEN is asked for an evaluation, with the facts as its context`(app: String?)
+    async throws
+  {
+    let transport = Scripted(#"{"decision":true}"#)
+    #expect(try await ruling(transport, dialect: "authzen", app: app).grant != nil)
+    let content = try #require(transport.requests.withLock { $0.first }).content
+    let member = app.map { #""app":"\#($0)","# } ?? ""
+    #expect(
+      String(decoding: content, as: UTF8.self)
+        == #"{"subject":{"type":"user","id":"ann"},"action":{"name":"callback"},"#
+        + #""resource":{"type":"callback","id":"\#(app ?? "-")"},"#
+        + #""context":{"action":"callback","caller":"ios-app","subject":"ann",\#(member)"#
+        + #""address":"203.0.113.9","phone":"+14155550100","claims":{"tier":"gold","age":1.50},"#
+        + #""fields":{"x-app-version":"3"},"time":"2026-09-21T14:13:20Z"}}"#)
+  }
+
+  @Test(arguments: [
+    (#"{"decision":false}"#, nil), (#"{"decision":false,"context":{"id":"0"}}"#, nil),
+    (#"{"decision":false,"context":{"reason_admin":"risk 97","reason_user":"no"}}"#, "risk 97"),
+    (
+      #"{"decision":false,"context":{"reason_admin":{"pt":"risco","en":"risk of +14155550100"}}}"#,
+      "risk of +*********00"
+    ),
+    (#"{"decision":false,"context":{"reason_admin":{"403":"risk 97"}}}"#, "risk 97"),
+    (#"{"decision":false,"context":{"reason_admin":{"en":97}}}"#, nil),
+  ])
+  func `an AuthZEN decision of false is a refusal, its reason for operators`(answer: String, reason: String?)
+    async throws
+  {
+    let ruling = try await ruling(Scripted(answer), onFailure: "allow", dialect: "authzen")
+    #expect(ruling.denial?.rule == "fraud" && ruling.reason == reason)
+    #expect(!"\(Problem(try #require(ruling.denial)))".contains("risk"))
+  }
+
+  @Test(arguments: [
+    "true", "{}", #"{"decision":"true"}"#, #"{"result":true}"#, #"{"allow":true}"#, #"{"decision":null}"#,
+    #"{"decision":true,"decision":false}"#, #"{"result":{"decision":true}}"#,
+  ])
+  func `an AuthZEN answer without a decision is a failure`(answer: String) async throws {
+    #expect(try await ruling(Scripted(answer), dialect: "authzen").denial?.rule == "fraud")
+    #expect(try await ruling(Scripted(answer), onFailure: "allow", dialect: "authzen").grant != nil)
   }
 
   @Test(arguments: [

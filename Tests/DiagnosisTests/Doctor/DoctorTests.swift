@@ -495,6 +495,8 @@ import Upstream
       ("{}", 200, "deny", "enforce", "warn"), ("", 503, "deny", "enforce", "fail"),
       ("", 503, "allow", "enforce", "warn"), ("", 503, "deny", "audit", "warn"),
       ("", 0, "deny", "enforce", "fail"), ("", 0, "deny", "off", "-"),
+      ("{\"decision\":false}", 200, "deny, dialect: authzen", "enforce", "ok"),
+      ("{\"result\":false}", 200, "deny, dialect: authzen", "enforce", "warn"),
     ])
   func `a remote policy is asked, and missed where the rule would deny`(
     content: String, status: Int, onFailure: String, mode: String, expected: String

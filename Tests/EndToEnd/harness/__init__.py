@@ -30,7 +30,7 @@ To run one, or those of its cases whose sentence contains a text:
   kept connections.
 - What was written: `server.audited(answer)`, `.logged(text)`, `.lines`, `.metric(name, label=…)`, `.memory`, `.cpu`,
   `.count(pattern)` of lines.
-- Stand-ins: `TalkdeskID`, `CallbackAPI`, `KeySet`, `Policy`, `Stub` with `Reply`, `Say`, `Silent`, `Hole`, `Link`, `Through`, `Postgres`,
+- Stand-ins: `TalkdeskID`, `CallbackAPI`, `KeySet`, `Policy`, `Evaluator`, `Stub` with `Reply`, `Say`, `Silent`, `Hole`, `Link`, `Through`, `Postgres`,
   `Nginx`. Each records what arrived and answers as it is told.
 - Terminals: `Terminal(ARGUMENT…, cwd=FOLDER)` runs a command at a pseudo-terminal, `Shell(cwd=FOLDER)` a bash: `type`, `expect`,
   `wait`, `status`, `echoes`.
@@ -55,5 +55,5 @@ from .postgres import Postgres
 from .processes import (
     CALLGATE, LOGS, ROOT, SCRATCH, SHARED, end, environment, free_port, library, log_path, read, replace, scratch, spawn, tool)
 from .servers import Emulator, NotStarted, Outcome, Server, command, configuration, metric, program, steady, talkdesk
-from .stubs import Arrival, Hole, KeySet, Link, Policy, Reply, Say, Silent, Stub, TalkdeskID, Through
+from .stubs import Arrival, Evaluator, Hole, KeySet, Link, Policy, Reply, Say, Silent, Stub, TalkdeskID, Through
 from .terminal import Shell, Terminal

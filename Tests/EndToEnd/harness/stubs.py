@@ -268,6 +268,17 @@ class Policy(Stub):
         return Reply(200, {"result": verdict}, delay=self.delay)
 
 
+class Evaluator(Policy):
+    """A policy of OpenID AuthZEN at `url`. `verdict` is its whole answer."""
+
+    @property
+    def url(self):
+        return f"{self.base}/access/v1/evaluation"
+
+    def answer(self, arrival):
+        return Reply(200, self.verdict, delay=self.delay)
+
+
 class Through(Listener):
     """TLS with a certificate, at a port of its own or a given one; everything is passed on to a port of loopback."""
 

@@ -1,4 +1,5 @@
-// modules: Texts HTTP
+// sources: HTTP Texts
+// about: HTTP/HeadParser.swift HTTP/HeadParser+RequestLine.swift HTTP/ChunkedDecoder.swift HTTP/RequestParser.swift HTTP/RequestTarget.swift HTTP/Authority.swift
 // The request parser against any octets, cut anywhere: it must not trap, and cutting must not change what it makes of them.
 //
 // script/fuzz compiles this together with the module's own sources into one module, with libFuzzer and AddressSanitizer.

@@ -8,7 +8,7 @@ extension UnixTime {
 
   /// Appends the time in UTC with milliseconds: `2026-11-20T23:59:59.123Z`. Years 0 to 9999.
   public func appendRFC3339(to output: inout OutputSpan<UInt8>) {
-    let days = seconds.flooredDivision(by: 86_400)
+    let days = seconds.flooredQuotient(by: 86_400)
     let secondOfDay = seconds - days * 86_400
     let (year, month, day) = Self.civilDate(ofDay: days)
     output.append(twoDigits: year / 100)
@@ -44,7 +44,7 @@ extension UnixTime {
   /// here, so that the leap day is a year's last and needs no case of its own.
   public static func civilDate(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let shifted = day + 719_468  // days since 0000-03-01
-    let era = shifted.flooredDivision(by: 146_097)  // 400 years
+    let era = shifted.flooredQuotient(by: 146_097)  // 400 years
     let dayOfEra = shifted - era * 146_097
     let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -58,7 +58,7 @@ extension UnixTime {
 
 extension Int64 {
   /// The quotient rounded towards negative infinity.
-  fileprivate func flooredDivision(by divisor: Int64) -> Int64 {
+  fileprivate func flooredQuotient(by divisor: Int64) -> Int64 {
     self >= 0 ? self / divisor : (self + 1) / divisor - 1
   }
 }

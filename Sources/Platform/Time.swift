@@ -12,6 +12,8 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
     let (sum, overflow) = a.nanoseconds.addingReportingOverflow(span.nanosecondsClamped)
     return Self(nanoseconds: overflow ? .max : sum)
   }
+  /// The point a span earlier.
+  @inlinable public static func - (a: Self, span: Duration) -> Self { a + (.zero - span) }
   /// The span between two points.
   @inlinable public static func - (a: Self, b: Self) -> Duration {
     .nanoseconds(a.nanoseconds - b.nanoseconds)

@@ -58,8 +58,3 @@ extension AccessToken: CustomStringConvertible, CustomReflectable {
   public var description: String { "<redacted, SHA-256 \(sha256.prefix(16))>" }
   public var customMirror: Mirror { Mirror(self, children: ["sha256": sha256]) }
 }
-
-extension MonotonicTime {
-  /// The point a span earlier.
-  static func - (point: Self, span: Duration) -> Self { point + (.zero - span) }
-}

@@ -287,8 +287,3 @@ final class FCMTokens: Sendable {
     }
   }
 }
-
-extension MonotonicTime {
-  /// The point a span earlier.
-  fileprivate static func - (point: Self, span: Duration) -> Self { point + (.zero - span) }
-}

@@ -1,0 +1,40 @@
+// sources: Texts JSON JOSE HTTP Platform Documents Gate Tokens Talkdesk ChatDesk Notices Callers/Credentials/ClientAddress.swift
+// about: Talkdesk/Exchange/TokenReply.swift Talkdesk/Exchange/UpstreamText.swift Talkdesk/Callbacks/CallbackRejection.swift Talkdesk/Callbacks/CallbackOutcome.swift ChatDesk/Sendbird/DeskAPI.swift Notices/FCM/FCMAnswer.swift Notices/APNs/APNsAnswer.swift Notices/FCM/ServiceAccount.swift Gate/Kinds/RemoteRule.swift Callers/Credentials/ClientAddress.swift Platform/IPAddress.swift
+// The replies of Talkdesk, Sendbird, FCM and APNs, a service account's file, and X-Forwarded-For, against any octets.
+
+/// The input's first octet chooses the reader, the second one the status.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzReplies(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  guard count > 2 else { return 0 }
+  let octets = unsafe Array(UnsafeBufferPointer(start: start + 2, count: count - 2))
+  let statuses = [200, 201, 202, 204, 400, 401, 403, 404, 408, 410, 429, 500, 503]
+  let status = unsafe statuses[Int(start[1]) % statuses.count]
+  let reply = InboundResponse(
+    status: status, fields: ["Retry-After": String(decoding: octets.prefix(40), as: UTF8.self)], content: octets)
+  let now = UnixTime(seconds: 1_790_000_000, nanoseconds: 0)
+  switch unsafe start[0] % 7 {
+  case 0:
+    _ = try? TokenReply(parsing: octets, requestedScope: "callback:write")
+    _ = TokenReply.refusal(octets)
+  case 1:
+    _ = CallbackRejection.read(octets)
+    _ = CallbackRejection.error(in: octets)
+    _ = CallbackOutcome(reply, now: now)
+  case 2:
+    _ = try? DeskAPI.customer(of: UserID(text: "ann"), in: octets)
+    _ = try? DeskAPI.newCustomer(in: octets)
+    _ = try? DeskAPI.ticket(in: octets)
+  case 3: _ = FCMAnswer.reaction(reply, now: now)
+  case 4: _ = APNsAnswer.reaction(reply, now: now)
+  case 5: _ = try? ServiceAccount(parsing: octets)
+  default:
+    let head = Array("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: ".utf8) + octets + Array("\r\n\r\n".utf8)
+    var parser = RequestParser(limits: MessageLimits())
+    var (request, offset) = (Request(), 0)
+    guard case .complete = parser.parse(head.span, from: &offset, into: &request),
+      let peer = IPAddress("192.0.2.1"), let proxy = try? CIDR("192.0.2.0/24")
+    else { return 0 }
+    for hops in 1...3 { _ = ClientAddress(trusted: [proxy], hops: hops).resolve(request, peer: peer) }
+  }
+  return 0
+}

@@ -161,7 +161,7 @@ import Testing
       let burst = Bool.random(using: &generator) ? limit : max(1, limit / 3)
       rate = try RateLimit(limit: limit, per: Int64(per * 1e9), burst: burst)
       allowances = try Allowances([try Allowances.rate(limit: limit, per: per, burst: burst)])
-      let memory = memoryStore()
+      let memory = CountingStore()
       ledgers = (0..<Int.random(in: 1...4, using: &generator)).map { _ in
         AllowanceLedger(store: ScriptedStore(memory, sharing: .instances))
       }

@@ -32,7 +32,7 @@ import Testing
 
     init(seed: Int) throws {
       generator = SeededGenerator(UInt64(seed))
-      let memory = memoryStore()
+      let memory = CountingStore()
       let isAlone = seed % 2 == 0
       let sharing: StoreSharing = isAlone ? .machine : .instances
       ledgers = (0..<(isAlone ? 1 : 3)).map { number in

@@ -69,16 +69,25 @@ import Testing
       return intent.id
     }
 
+    /// Lets others run until what they have asked of the store is done.
+    func quiet() async {
+      for _ in 0..<5 {
+        await settle()
+        _ = try? await store.base.takenPlaces(in: 0...0)
+      }
+      await settle()
+    }
+
     /// Lets time pass until a span after the start, from one waking to the next.
     func pass(until end: Duration) async throws {
       while time.now < start + end {
         await time.untilSleepers(1)
         // What was woken may handle something first.
-        await settle()
+        await quiet()
         guard let next = time.due.first else { continue }
         time.advance(to: min(next, start + end))
       }
-      await settle()
+      await quiet()
     }
 
     var handled: [Visit] { visits.withLock { $0 } }

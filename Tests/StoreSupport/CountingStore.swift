@@ -1,0 +1,33 @@
+// A store for tests of many requests, which need exact counts and no database.
+
+package import Gate
+package import Store
+import Synchronization
+
+/// Keeps allowances in a dictionary, and everything else in another store.
+package final class CountingStore: StoreDecorator {
+  package let base = memoryStore()
+  private let kept = Mutex<[AllowanceKey: AllowanceState]>([:])
+
+  package init() {}
+
+  package func update<Result: Sendable>(
+    _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
+  ) async throws(StoreError) -> Result {
+    kept.withLock { kept in
+      let update = body(keys.map { kept[$0] })
+      for (key, write) in zip(keys, update.writes) {
+        switch write {
+        case .keep: break
+        case .put(let state, _): kept[key] = state
+        case .remove: kept[key] = nil
+        }
+      }
+      return update.result
+    }
+  }
+
+  package func states(of keys: [AllowanceKey]) async throws(StoreError) -> [AllowanceState?] {
+    kept.withLock { kept in keys.map { kept[$0] } }
+  }
+}

@@ -1,4 +1,4 @@
-// sources: HTTP
+// sources: Texts HTTP
 // about: HTTP/Form.swift HTTP/HTTPDate+Parsing.swift HTTP/RetryAfter.swift HTTP/TraceContext.swift HTTP/FieldValue.swift
 // Forms, dates, Retry-After, traceparent and lists of values against any octets: nothing traps, and what is written is read again.
 

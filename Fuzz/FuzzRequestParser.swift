@@ -1,4 +1,4 @@
-// sources: HTTP Texts
+// sources: Texts HTTP
 // about: HTTP/HeadParser.swift HTTP/HeadParser+RequestLine.swift HTTP/ChunkedDecoder.swift HTTP/RequestParser.swift HTTP/RequestTarget.swift HTTP/Authority.swift
 // The request parser against any octets, cut anywhere: it must not trap, and cutting must not change what it makes of them.
 //

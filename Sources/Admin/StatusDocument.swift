@@ -100,12 +100,10 @@ enum StatusDocument {
 
   /// The account in the URL of Talkdesk ID: `acme` in `https://acme.talkdeskid.com/oauth/token`; another host as it is.
   static func account(_ tokenURL: String) -> String {
-    let rest = tokenURL.split(separator: "/", maxSplits: 2).dropFirst().first ?? ""
-    let host = rest.split(separator: "/").first ?? rest
-    guard let dot = host.firstIndex(of: "."), host[dot...].hasPrefix(".talkdeskid") else {
-      return String(host)
-    }
-    return String(host[..<dot])
+    let host = tokenURL.utf8.split(separator: UInt8(ascii: "/")).dropFirst().first ?? tokenURL.utf8[...]
+    let labels = host.split(separator: UInt8(ascii: "."), maxSplits: 1)
+    let isTalkdesk = labels.count == 2 && labels[1].starts(with: "talkdeskid".utf8)
+    return String(decoding: isTalkdesk ? labels[0] : host, as: UTF8.self)
   }
 
   /// Callbacks by their last state, since the start of the process.

@@ -41,7 +41,9 @@ extension Handlers {
 extension Generation {
   /// The verification code of a record, until it expires.
   func verificationCode(of record: StoredCallback, at now: Instant, _ log: Log) -> String? {
-    guard let kept = record.verificationCode, now < kept.until, let service = installationService else { return nil }
+    guard let kept = record.verificationCode, now < kept.until, let service = installationService else {
+      return nil
+    }
     do throws(StoreKeys.Failure) {
       return try service.codes.open(kept.sealed, of: record.id)
     } catch {

@@ -79,7 +79,6 @@ package final class ScriptedStore: StoreDecorator {
     if isDown { throw StoreError(.unavailable, "test", "down") }
   }
 
-
   package func update<Result: Sendable>(
     _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
   ) async throws(StoreError) -> Result {

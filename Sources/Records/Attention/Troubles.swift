@@ -29,7 +29,7 @@ package final class Troubles: Sendable {
   /// The most problems that are remembered. Their names come from the configuration.
   static let most = 1000
   /// How long after its last refusal a limit counts as refusing.
-  package static let limitMemory: Int64 = 60
+  package static let limitMemory = Duration.seconds(60)
 
   private let open = Mutex<[Key: Open]>([:])
 
@@ -95,7 +95,7 @@ package final class Troubles: Sendable {
   func refused(by rule: String, for wait: Int, at time: UnixTime) {
     open.withLock { open in
       let key = Key(code: .quota, name: rule)
-      if let last = open[key]?.lastHit, !(0...Self.limitMemory).contains(time.seconds - last.seconds) {
+      if let last = open[key]?.lastHit, !(.zero...Self.limitMemory).contains(time - last) {
         open[key] = nil
       }
       guard open[key] != nil || open.count < Self.most else { return }

@@ -32,9 +32,6 @@ struct ControlBody {
     self.object = object
   }
 
-  /// Whether a member is there.
-  func has(_ name: String) -> Bool { object[name] != nil }
-
   func integer(_ name: String, within range: ClosedRange<Int64>) throws(ControlRefusal) -> Int64 {
     guard let value = object[name]?.int(in: range) else {
       throw refusal(name, "is not a whole number from \(range.lowerBound) to \(range.upperBound)")

@@ -50,7 +50,7 @@ extension AttentionList {
     let reload = lastReload().flatMap { $0.isSuccess ? $0.time : nil }
     return troubles.all(.quota).compactMap { name, trouble in
       guard let last = trouble.lastHit, let passesAt = trouble.passesAt, now < passesAt,
-        (0...Troubles.limitMemory).contains(now.seconds - last.seconds), reload.map({ $0 < last }) ?? true
+        (.zero...Troubles.limitMemory).contains(now - last), reload.map({ $0 < last }) ?? true
       else { return nil }
       func limit(_ code: Attention.Code, _ concernsCallbacks: Bool) -> Limit {
         Limit(code: code, name: name, concernsCallbacks: concernsCallbacks, trouble: trouble)

@@ -15,7 +15,8 @@ extension Generation {
   package func handling(_ runtime: Runtime) -> AppointmentSetting {
     AppointmentSetting(
       configuration: configuration, decider: decider,
-      delivery: delivery(runtime.callbacks, tokens: runtime.tokens), directory: installationService?.directory)
+      delivery: delivery(runtime.callbacks, tokens: runtime.tokens), directory: installationService?.directory
+    )
   }
 
   /// The delivery of callbacks under this configuration.

@@ -416,9 +416,8 @@ let package = Package(
       name: "DiagnosisTests",
       dependencies: [
         "API", "Callbacks", "Callers", "Certificates", "Configuration", "Deciding", "Diagnosis", "Documents",
-        "Gate", "HTTP", "JOSE", "JSON", "Platform", "RoomSupport", "Sandbox", "Sealing", "Store", "Stores",
-        "Talkdesk",
-        "StoreSupport", "TestSupport", "Tokens", "Upstream", "Trust",
+        "Gate", "HTTP", "JOSE", "JSON", "Outcomes", "Platform", "RoomSupport", "Sandbox", "Sealing", "Store",
+        "StoreSupport", "Stores", "Talkdesk", "TestSupport", "Tokens", "Trust", "Upstream",
       ],
       swiftSettings: strict),
     .testTarget(

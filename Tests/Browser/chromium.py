@@ -197,6 +197,8 @@ def use(driver, button, place, expected):
     control = driver.find_element(By.XPATH, f"//button[normalize-space()='{button}']") if isinstance(button, str) else button
     # Read before the click, which may replace the button.
     what = f"{' '.join(control.text.split())} says {expected}"
+    # As a person does where something that stays in view covers it.
+    driver.execute_script("arguments[0].scrollIntoView({ block: 'center', behavior: 'instant' })", control)
     control.click()
     try:
         WebDriverWait(driver, WAIT).until(lambda d: expected in text(d, place))

@@ -8,7 +8,9 @@ import Installations
 import JOSE
 import JSON
 import Notices
+import Outcomes
 import Sealing
+import Store
 import TLS
 import Talkdesk
 import Testing
@@ -95,6 +97,9 @@ import Upstream
               url: "https://localhost:3" }
       http: { url: "https://push.example/?a=b", secret_file: /hook }
       texts: { access: "Bereit.", confirm: "Bereit?", changed: "Neu.", expired: "Vorbei." }
+    outcomes:
+      { external_url: "https://hooks.example.com/", hook: { secret_file: /secret, previous_secret_file: /store-key },
+        triggers: [outboundCallEnds], match: { before: 5s, after: 1h }, reached: { over: 3s, events: [outboundCallEnds] } }
     cors: { origins: ["https://shop.example", "http://localhost:3000"] }
     rules: []
     store: { url: "sqlite:/data/callgate.sqlite3", key_file: /store-key, previous_key_file: /other-store-key }
@@ -249,6 +254,11 @@ import Upstream
     #expect(apps[0].attested?.mode == .enforce && apps[0].attested?.perDay == 5)
     #expect(apps[0].attested?.appCheck.appIDs == ["1:1:ios:a", "1:1:android:b"])
     #expect(apps[1].appCheck == nil && apps[1].attested == nil)
+    let outcomes = try #require(try load().outcomes)
+    #expect(outcomes.externalURL == "https://hooks.example.com" && outcomes.hooks.count == 2)
+    #expect(outcomes.window == CallWindow(before: .seconds(5), after: .seconds(3600)))
+    #expect(outcomes.triggers == [.outboundCallEnds] && outcomes.reachedEvents == [.outboundCallEnds])
+    #expect(outcomes.reachedOver == .seconds(3))
     let appCheck = try load().appCheck
     #expect(appCheck?.project == AppCheckProject(number: "123456789012", id: "shop-prod"))
     #expect(appCheck?.keysURL == "https://keys.example/jwks")

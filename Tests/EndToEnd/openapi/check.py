@@ -107,7 +107,7 @@ def methods(document, url):
     token = os.environ["OPERATORS_TOKEN"]
     count = 0
     for path, item in document["paths"].items():
-        concrete = path.replace("{app}", "example-app-ios").replace("{id}", "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87").replace("{action}", "connect").replace("{name}", "support")
+        concrete = path.replace("{app}", "example-app-ios").replace("{id}", "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87").replace("{action}", "connect").replace("{name}", "support").replace("{tag}", "callbacks").replace("{secret}", "s" * 43)
         allowed = item["description"].removeprefix("Allow: ").split(", ")
         for method in METHODS:
             count += 1

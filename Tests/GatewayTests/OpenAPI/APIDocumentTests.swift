@@ -20,7 +20,8 @@ import Tokens
     path.replacing("{app}", with: "example-app-ios").replacing(
       "{id}", with: "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87"
     ).replacing("{action}", with: "connect").replacing("{name}", with: "support").replacing(
-      "{tag}", with: "callbacks")
+      "{tag}", with: "callbacks"
+    ).replacing("{secret}", with: String(repeating: "s", count: 43))
   }
 
   private func request(_ path: String) throws -> Request {

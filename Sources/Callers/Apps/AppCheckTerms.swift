@@ -50,12 +50,14 @@ extension AppRegistry {
   /// The terms of App Check for a request that is authenticated; nil where none are judged.
   ///
   /// A request that names no app, of a caller that only apps with App Check take, needs a token of any of them: leaving the name
-  /// out must not open what each app closes.
+  /// out must not open what each app closes. Nor must a name that is no app of the caller's: some endpoints never look at it.
   package func appCheck(named name: Request.QueryItem, by caller: Caller) -> (App?, AppCheckTerms)? {
-    guard case .admitted(let app) = claim(named: name, by: caller.id, installedFor: caller.installedFor)
-    else {
-      return nil
+    var claim = claim(named: name, by: caller.id, installedFor: caller.installedFor)
+    if case .admitted = claim {
+    } else {
+      claim = self.claim(named: .absent, by: caller.id, installedFor: caller.installedFor)
     }
+    guard case .admitted(let app) = claim else { return nil }
     guard app == nil else { return app?.appCheck.map { (app, $0) } }
     let takers = apps(taking: caller.id)
     let terms = takers.compactMap(\.appCheck)

@@ -22,7 +22,9 @@ public struct FieldRule: Sendable {
   private let minimum: [UInt64]
 
   /// Fields that hold credentials: no rule looks at them, and so no remote policy is sent them.
-  private static let credentials: Set = ["authorization", "proxy-authorization", "cookie", "x-api-key"]
+  private static let credentials: Set = [
+    "apikey", "authorization", "cookie", "proxy-authorization", "x-api-key", "x-firebase-appcheck",
+  ]
 
   /// A rule for a field. Throws for a name that no field can have, the name of a field with a credential, no values, or a
   /// malformed version.

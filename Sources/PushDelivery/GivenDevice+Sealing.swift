@@ -13,7 +13,7 @@ extension GivenDevice {
       sealed: try keys.seal(Array(token.exposed.utf8), for: .device, associated: id.bytes))
   }
 
-  /// The token; nil where its key is gone, so that nobody can send the notice any more.
+  /// The token; nil where its key is gone: the server cannot send the notice any more.
   func opened(for id: CallbackID, _ keys: StoreKeys) -> DeviceAddress? {
     do throws(StoreKeys.Failure) {
       let text = String(

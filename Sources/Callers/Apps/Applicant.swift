@@ -3,7 +3,7 @@
 import Installations
 import Store
 
-/// Who asks to be admitted to an app. No member has a default: a check that a handler forgets would let somebody in.
+/// Who asks to be admitted to an app. No member has a default: a check that a handler forgets would admit a caller.
 package struct Applicant: Sendable {
   /// The caller; nil for an enrolment that no user authorizes.
   package let callerID: String?

@@ -11,7 +11,7 @@ import Platform
 import Serving
 
 extension Handlers {
-  /// Takes an event from whoever knows the path.
+  /// Takes an event from a client that knows the path.
   func takeEvent(_ token: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     let generation = generations.current
     guard let settings = generation.configuration.outcomes, settings.opens(token) else {

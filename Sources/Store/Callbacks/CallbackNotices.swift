@@ -54,7 +54,7 @@ public struct CallbackNotices: Hashable, Sendable {
     self.tries = tries
   }
 
-  /// The notices of a new record; nil where nobody gets any.
+  /// The notices of a new record; nil where no device gets any.
   ///
   /// - Parameter end: When the callback is over at the latest, in nanoseconds since the epoch.
   init?(_ intent: CallbackIntent, confirmAt: Instant?, end: Int64) {

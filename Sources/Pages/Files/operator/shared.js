@@ -1,7 +1,7 @@
 "use strict";
 const $ = (id) => document.getElementById(id);
 
-// Characters that steer a terminal, turn the text around them or hide: shown by their number, whoever wrote them.
+// Characters that steer a terminal, turn the text around them or hide: shown by their number in every text.
 const unseen = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 const plain = (text) => String(text).replace(unseen, (sign) => `\\u{${sign.charCodeAt(0).toString(16).toUpperCase()}}`);
 

@@ -15,22 +15,12 @@ import Texts
 struct GMSNames: Sendable {
   let keys: StoreKeys
 
-  /// The characters of base32 (RFC 4648 §6).
+  /// 32 characters: a name has five bits of each octet of a code, 160 bits.
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
   private static func name(_ id: CallbackID, _ key: StoreKey) -> String {
-    let octets = HMAC.code(Array("id \(id)".utf8), key: key.naming, .sha256).prefix(20)
-    var characters: [UInt8] = []
-    var (bits, count): (UInt32, UInt32) = (0, 0)
-    for octet in octets {
-      bits = bits << 8 | UInt32(octet)
-      count += 8
-      while count >= 5 {
-        count -= 5
-        characters.append(alphabet[Int(bits >> count & 31)])
-      }
-    }
-    return String(decoding: characters, as: UTF8.self)
+    let code = HMAC.code(Array("id \(id)".utf8), key: key.naming, .sha256)
+    return String(decoding: code.map { alphabet[Int($0 & 31)] }, as: UTF8.self)
   }
 
   /// By what the store knows a name.

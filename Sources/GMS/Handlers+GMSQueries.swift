@@ -10,6 +10,7 @@ import Gate
 package import HTTP
 package import HTTPServer
 package import Handling
+import JOSE
 import JSON
 import Responses
 import Serving
@@ -95,41 +96,36 @@ extension Handlers {
       let only = try path.map { (name) throws(Problem) in try setting.service(name) }
       let query = try GMSQuery(visit.request)
       let owner = visit.caller.owner
+      func hashes(of number: E164) -> [SHA256Digest] {
+        setting.names.numbers(owner.callerID, owner.subject, number)
+      }
+      let asked = query.number.map { hashes(of: $0) }
       var records: [StoredCallback] = []
       if let id = query.id { records = try await found(.name(GMSNames.digest(id)), visit) }
-      if let number = query.number, query.id == nil || query.isAny {
+      if let asked, query.id == nil || query.isAny {
         let mayAll = visit.caller.hasOwnSubject
         if !mayAll, let only, !only.service.queriesByNumber {
           throw Problem(.denied, "This service finds callbacks by _id only. Keep the _id of each response.")
         }
-        let byNumber = try await found(
-          .numbers(setting.names.numbers(owner.callerID, owner.subject, number)), visit)
         let known = Set(records.map(\.id))
-        records += byNumber.filter { record in
-          !known.contains(record.id)
-            && (mayAll
-              || record.alias.flatMap { setting.services[ExactText($0.service)] }?.queriesByNumber
-                == true)
+        records += try await found(.numbers(asked), visit).filter { record in
+          let service = record.alias.flatMap { setting.services[ExactText($0.service)] }
+          return !known.contains(record.id) && (mayAll || service?.queriesByNumber == true)
         }
         records.sort { $0.id > $1.id }
-      } else if let number = query.number {
-        let hashes = setting.names.numbers(owner.callerID, owner.subject, number)
-        records.removeAll { record in !hashes.contains { $0 == record.alias?.number } }
+      } else if let asked {
+        records.removeAll { record in !asked.contains { $0 == record.alias?.number } }
       }
       var documents: [JSONValue] = []
       for record in records where documents.count < Self.mostFound {
         guard let alias = record.alias, only == nil || only?.name.hasSameBytes(as: alias.service) == true,
           let name = named(record, query.id, setting)
         else { continue }
-        let isNamed = query.number.map { number in
-          setting.names.numbers(owner.callerID, owner.subject, number).contains(alias.number)
-        }
+        let isNamed = asked?.contains(alias.number) == true
         let document = try await document(
-          of: record, name, number: isNamed == true ? query.number?.text : nil, setting, visit)
+          of: record, name, number: isNamed ? query.number?.text : nil, setting, visit)
         let holds = query.holds(for: document) { text in
-          do throws(E164Error) {
-            return setting.names.numbers(owner.callerID, owner.subject, try E164(text)).contains(alias.number)
-          } catch {
+          do throws(E164Error) { return hashes(of: try E164(text)).contains(alias.number) } catch {
             return false
           }
         }

@@ -49,14 +49,29 @@ package struct CallbackRequest: Sendable, Equatable {
   /// The contact's number as answers and logs may show it: `+*********00`.
   package var maskedContact: String { contactNumber.masked }
 
-  private static func body(contact: E164, talkdesk: E164?, fields: [ContextField], at: Instant? = nil)
-    -> [UInt8]
-  {
-    var members = JSONObject()
-    if let talkdesk { members.append("talkdesk_phone_number", .string(talkdesk.text)) }
-    members.append("contact_phone_number", .string(contact.text))
-    if !fields.isEmpty { members.append("context", ["fields": .array(fields.map(\.json))]) }
-    if let at { members.append("at", .number(JSONNumber(at.seconds))) }
-    return members.serialized()
+  private static func body(
+    contact: E164, talkdesk: E164?, fields: [ContextField], at: Instant? = nil
+  ) -> [UInt8] {
+    var octets: [UInt8] = []
+    octets.reserveCapacity(fields.reduce(120) { $0 + $1.leastOctets })
+    octets.append(UInt8(ascii: "{"))
+    if let talkdesk {
+      octets += #""talkdesk_phone_number":"#.utf8
+      JSONText.append(talkdesk.text, to: &octets)
+      octets.append(UInt8(ascii: ","))
+    }
+    octets += #""contact_phone_number":"#.utf8
+    JSONText.append(contact.text, to: &octets)
+    if !fields.isEmpty {
+      octets += #","context":{"fields":["#.utf8
+      for (index, field) in fields.enumerated() {
+        if index > 0 { octets.append(UInt8(ascii: ",")) }
+        field.append(to: &octets)
+      }
+      octets += "]}".utf8
+    }
+    if let at { octets += ",\"at\":\(at.seconds)".utf8 }
+    octets.append(UInt8(ascii: "}"))
+    return octets
   }
 }

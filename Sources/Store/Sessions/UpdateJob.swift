@@ -9,7 +9,7 @@ package struct UpdateJob: Sendable {
     /// Of allowances: the keys to read and lock, and the change. The body keeps its own result.
     case allowances([AllowanceKey], @Sendable ([AllowanceState?]) -> [AllowanceWrite])
     /// Of a callback.
-    case callback(CallbackWork)
+    indirect case callback(CallbackWork)
   }
 
   let work: Work

@@ -8,7 +8,7 @@ import JOSE
 /// A store reads and locks the rows that `allowances`, `begins` and `callbacks` name, and adds them. Then it runs the jobs, and
 /// writes `writes` and the book's changes.
 package struct WorkingSet {
-  private enum Named {
+  private indirect enum Named {
     case allowances([StoreID], ([AllowanceState?]) -> [AllowanceWrite])
     case begin(CallbackIntent, CallbackNames, [StoreID], Instant, (CallbackBeginning) -> Void)
     case settle(CallbackID, CallbackSettlement, [StoreID], (StoredCallback?) -> Void)

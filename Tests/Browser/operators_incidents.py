@@ -3,18 +3,24 @@
 
     operators_incidents.py URL TOKEN PID CONFIG
     operators_incidents.py URL TOKEN PID STATE store
+    operators_incidents.py URL TOKEN PID DATABASE read-only
+    operators_incidents.py URL TOKEN PID DATABASE clock
 
-URL is a server with the admin token TOKEN and the process PID: a sandbox with the configuration file CONFIG, or a server with its
-state in the SQLite file STATE.
+URL is a server with the admin token TOKEN and the process PID: a sandbox with the configuration file CONFIG, whose token is in the file
+CONFIG.token; a server with its state in the SQLite file STATE; or one with its state in PostgreSQL, whose database has the URL
+DATABASE. The clock of the last one is a minute ahead.
 Screenshots of each incident, on a desktop and on a phone, go to $SCREENSHOTS, if set.
 """
+import base64
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
+import uuid
 
 from chromium import *
 from selenium.webdriver.common.by import By
@@ -27,16 +33,21 @@ PROMPT = 5
 numbers = iter(range(300, 999))
 
 
-def send(method, path, content=None, fields=None):
+def told(method, path, content=None, fields=None):
+    """The status and the content of a response."""
     headers = {"Content-Type": "application/json"} if content is not None else {}
     if path.startswith("/admin/"):
         headers["Authorization"] = f"Bearer {TOKEN}"
     data = None if content is None else json.dumps(content).encode()
     try:
         with urllib.request.urlopen(urllib.request.Request(URL + path, data, headers | (fields or {}), method=method), timeout=20) as answer:
-            return answer.status
+            return answer.status, answer.read()
     except urllib.error.HTTPError as error:
-        return error.code
+        return error.code, error.read()
+
+
+def send(*request):
+    return told(*request)[0]
 
 
 def fault(endpoint, **members):
@@ -53,10 +64,14 @@ def call():
     return send("POST", "/calls/callback", {"contact_phone_number": f"+14155550{next(numbers)}", "talkdesk_phone_number": "+18005550199"})
 
 
-def configure(text):
-    with open(FILE + ".new", "w", encoding="utf-8") as file:
+def write(path, text):
+    with open(path + ".new", "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         file.write(text)
-    os.rename(FILE + ".new", FILE)
+    os.rename(path + ".new", path)
+
+
+def configure(text):
+    write(FILE, f"admin: {{ token_file: {FILE}.token }}\n{text}")
 
 
 def first_line(driver):
@@ -176,10 +191,66 @@ def unknown(driver):
     check("each with its masked number", "" if len(rows) == 2 and all("+" in row.text and "*" in row.text for row in rows) else [row.text for row in rows])
 
 
+def desk(driver):
+    bearer = {"Authorization": "Bearer " + json.loads(told("POST", "/_sandbox/jwt", {"sub": "ann"})[1])["jwt"]}
+
+    def access():
+        return send("GET", "/access?app=example-chat", None, bearer)
+
+    fault("sendbird", status=401, body={"error": True, "code": 400401, "message": "Invalid API-Token"}, times=30)
+    access()
+    named(driver, "desk stopped", "The chat desk", "open")
+    send("DELETE", "/_sandbox/faults")
+    send("DELETE", "/_sandbox/pauses")
+    within(driver, "desk stopped: tokens come again", 40, lambda _: access() == 200, first_line)
+    over(driver, "desk stopped", "chat desk")
+
+
+def push(driver):
+    phone = {"client_id": str(uuid.uuid4()), "client_app": "Shop"}
+    asked = json.loads(told("POST", "/fetch-code?app=example-app-push", phone)[1])
+    send("POST", "/_sandbox/installations/approve", {"user_code": asked["user_code"]})
+    secret = json.loads(told("POST", "/fetch-code?app=example-app-push", phone | {"request_id": asked["request_id"]})[1])["client_secret"]
+    basic = {"Authorization": "Basic " + base64.b64encode(f"{phone['client_id']}:{secret}".encode()).decode()}
+    check("a device is registered", "" if send("PUT", "/installations/self/push", {"platform": "http", "token": "device"}, basic) == 204 else "no")
+    fault("hook", status=410, times=1)
+    send("GET", "/access", None, basic)
+    named(driver, "push provider stopped", "The provider http refuses", "open")
+    configure("callbacks: { brakes: { per_5m: 0, per_hour: 0 } }\n")
+    over(driver, "push provider stopped", "provider http")
+
+
+def token_changed(driver):
+    write(FILE + ".token", "canary-new-token")
+    os.kill(int(PID), signal.SIGHUP)
+    within(driver, "token changed: the page says so", PROMPT, lambda d: "not the admin token" in text(d, "login-status"), lambda d: text(d, "login-status"))
+    check("token changed: nothing is shown", "something" if driver.find_element(By.ID, "board").is_displayed() else "")
+    driver.find_element(By.ID, "token").send_keys("canary-new-token", Keys.ENTER)
+    waits_for(driver, "token changed: the new one opens the page", lambda d: d.find_element(By.ID, "board").is_displayed())
+
+
 def store(driver):
     os.rename(FILE, FILE + ".away")
     named(driver, "store gone", "The store (sqlite)", "failing")
     check("the page goes on", "" if send("GET", "/admin/") == 200 else "it does not")
+
+
+def read_only(driver):
+    def allow(writing):
+        name = FILE.rpartition("/")[2]
+        for statement in (f"ALTER DATABASE {name} SET default_transaction_read_only = {'off' if writing else 'on'}",
+                          f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}' AND pid <> pg_backend_pid()"):
+            subprocess.run(["psql", "-XAtq", "-d", FILE, "-c", "SET default_transaction_read_only = off", "-c", statement],
+                           check=True, stdout=subprocess.DEVNULL)
+
+    allow(writing=False)
+    named(driver, "store read-only", "The store (postgresql) fails: read_only", "failing")
+    allow(writing=True)
+    over(driver, "store read-only", "The store")
+
+
+def clock(driver):
+    named(driver, "clock", "s ahead of the database server's", "failing")
 
 
 def gone(driver):
@@ -198,6 +269,7 @@ with browser(DESKTOP) as page:
     waits_for(page, "the field has the focus", lambda d: d.switch_to.active_element.get_attribute("id") == "token")
     page.switch_to.active_element.send_keys(TOKEN, Keys.ENTER)
     waits_for(page, "the page opens", lambda d: d.find_element(By.ID, "board").is_displayed())
-    incidents = (calm, callback_api, talkdesk_id, credential, brake, stop, configuration, unknown, gone)
-    for incident in (store,) if sys.argv[5:] == ["store"] else incidents:
+    kept = {"store": store, "read-only": read_only, "clock": clock}
+    incidents = (calm, callback_api, talkdesk_id, credential, brake, stop, configuration, desk, push, unknown, gone, token_changed)
+    for incident in [kept[kind] for kind in sys.argv[5:]] or incidents:
         attempt(incident.__name__, incident, page)

@@ -2,6 +2,7 @@
 """Looks at the server's pages with a headless Chromium and uses them as a person would.
 
     pages.py sandbox URL PORT   the demo client and the documentation; pages of another origin are served on PORT
+    pages.py strangers URL      the demo client with strangers' texts, which use up what an address may ask for
     pages.py server URL         the landing page and the documentation of a server that is no sandbox
 
 Prints `ok WHAT` or `WHAT: what is wrong`, one line each.
@@ -408,6 +409,9 @@ def origins(base, port):
 
 
 kind, base = sys.argv[1:3]
+if kind == "strangers":
+    attempt("strangers' texts", strangers, base)
+    sys.exit()
 attempt("the first page", looks, base, "/", "the demo" if kind == "sandbox" else "the landing page")
 for page in ("", "/callbacks", "/errors", "/schemas"):
     attempt("the documentation", looks, base, "/docs" + page, f"the documentation{page.replace('/', ' of ')}")
@@ -419,7 +423,6 @@ if kind == "sandbox":
     if os.environ.get("SCREENSHOTS"):
         attempt("the picture", picture, base)
     attempt("the demo", demo, base)
-    attempt("strangers' texts", strangers, base)
     attempt("tokens by push", pushed, base)
     attempt("tickets", ticketed, base)
     attempt("dialogs", asked, base)

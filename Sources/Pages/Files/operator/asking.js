@@ -83,6 +83,8 @@ async function enter(event) {
     $("login").hidden = true;
     say("login-status", "");
     show(answer.content, 0);
+    // The form that had the focus is gone. The kill switch is the next stop of the tab key.
+    $("top").focus();
   } catch {
     say("login-status", "The server does not respond.", false);
   }

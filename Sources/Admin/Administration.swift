@@ -55,7 +55,7 @@ package final class Administration: Sendable {
   package let log: Log
   let clock: any TimeSource
   let started: UnixTime
-  /// Of its own: who fails to log in as a caller must not keep operators from the kill switch.
+  /// Separate from the callers' throttle, so that failed logins of apps cannot lock operators out of the kill switch.
   package let throttle = LoginThrottle()
 
   /// Administers these parts.

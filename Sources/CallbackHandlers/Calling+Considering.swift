@@ -80,7 +80,7 @@ extension Handlers {
     _ calling: inout Calling, _ requested: RequestedCallback, _ hold: inout Hold
   ) async -> Verdict {
     if let problem = await testRefusal(of: requested, calling) { return .answer(refuse(&calling, problem)) }
-    // Before the store is asked: whatever had the key until now has its answer there.
+    // Claim the key before reading the store: a request that finished meanwhile has saved its result there.
     let claim = claim(calling, requested, &hold)
     let now = Instant(clock.unixTime)
     let isAppointment = calling.at.map { !$0.isNow(at: now) } ?? false

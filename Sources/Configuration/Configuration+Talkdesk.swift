@@ -16,7 +16,7 @@ extension Configuration {
     public var upstream: Upstream?
   }
 
-  /// Where Talkdesk answers, and who we are there.
+  /// Talkdesk's endpoints and our credential.
   public struct Upstream: Sendable {
     /// The token endpoint, complete.
     public let tokenURL: String

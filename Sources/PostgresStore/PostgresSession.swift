@@ -52,7 +52,7 @@ package final class PostgresSession: DatabaseSession {
         return nil
       }
       isFoundOut = working.isFoundOut
-      // Who begins something is known to be alive before that is there.
+      // Save this process's sign of life before its first record: recovery must not take the record for orphaned.
       if working.startsCallbacks { try self.signalLife(connection) }
       try self.lock(&working, connection, mark, counts: jobs.allSatisfy(\.counts))
       working.run(instance: self.instance.number)

@@ -47,7 +47,7 @@ package final class SQLiteSession: DatabaseSession {
     try transaction(flushing: !jobs.allSatisfy(\.counts)) { open throws(StoreError) in
       let statements = try open.prepared()
       var working = WorkingSet(jobs, ids: statements.ids)
-      // Who begins something is known to be alive before that is there.
+      // Save this process's sign of life before its first record: recovery must not take the record for orphaned.
       if working.startsCallbacks, !instance.isAlive { try stayAlive() }
       for id in working.allowances {
         var state: AllowanceState?

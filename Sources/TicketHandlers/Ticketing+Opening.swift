@@ -54,7 +54,7 @@ extension Handlers {
   private func consider(
     _ ticketing: inout Ticketing, _ requested: inout RequestedTicket, _ hold: inout Hold
   ) async -> TicketVerdict {
-    // Before the store is asked: whatever had the key until now has its answer there.
+    // Claim the key before reading the store: a request that finished meanwhile has saved its result there.
     let fingerprint = requested.intent.key.map { String(decoding: $0.fingerprint, as: UTF8.self) } ?? ""
     let claim = hold.claimKey(fingerprint: fingerprint)
     var duplicate: CallbackID?

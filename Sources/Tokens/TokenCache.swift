@@ -35,8 +35,8 @@ struct TokenCache {
   /// How many exchanges may wait for their turn where tokens are not shared.
   static let mostWaiting = 4096
 
-  /// For how long a token that was had answers probes where tokens are not shared. Probes cost at most one exchange in
-  /// this time, however many there are.
+  /// With `share: false`, a successful exchange answers probes for this long. So probes cost at most one exchange in this time,
+  /// however many there are.
   static let proofLifetime = Duration.seconds(60)
 
   // MARK: Vending
@@ -100,7 +100,7 @@ struct TokenCache {
     return true
   }
 
-  /// The API took a token that such a request brought: it does not refuse all of them, so the next refusal is a new story.
+  /// The API took a token that such a request brought: it does not refuse all of them, so the next refusal starts a new count.
   mutating func accepted(_ scope: Int) { entries[scope].forcedRefreshes = MonotonicTime(nanoseconds: .min) }
 
   // MARK: Exchanges

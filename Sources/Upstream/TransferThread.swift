@@ -27,7 +27,7 @@ final class TransferThread {
     init(_ submission: TransferInbox.Submission) { self.submission = submission }
   }
 
-  /// So long after a response an HTTP/2 connection is believed to stand.
+  /// After a response, an HTTP/2 connection is taken to be open for this long.
   private static let confidence = Duration.seconds(60)
 
   /// The shortest time between two looks for waiting requests that can no longer end in time.

@@ -58,7 +58,7 @@ package final class SessionSource: Sendable {
 
   // MARK: Tokens
 
-  /// What a look without waiting comes to.
+  /// The result of a lookup that does not wait.
   package enum Vended: ~Copyable {
     case token(SessionToken)
     /// There is none at hand; `vend` gets one with the grant.

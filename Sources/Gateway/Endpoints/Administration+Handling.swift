@@ -32,7 +32,7 @@ extension Administration {
     let guesses = AdminAccess.Guesses(throttle: throttle, address: address, now: exchange.now)
     if let problem = access.refusal(request, tokenDigest: generation.adminTokenDigest, guesses) {
       if problem.code == .invalidToken {
-        log.write(.warning, "a wrong operators' token was refused", ["address": "\(address)"])
+        log.write(.warning, "admin request rejected: wrong token", ["address": "\(address)"])
       }
       // Close the connection of every client that has not given the right token.
       exchange.closeAfterAnswer()

@@ -110,7 +110,7 @@ extension Handlers {
         throw .claimExpired
       }
       let token = try await token(for: claim, visit, &line)
-      // A token that cannot be had spends no claim, nor does a client that has gone.
+      // Redeem the claim only when the token is at hand and the client is still connected.
       guard !Task.isCancelled else { throw .clientLeft }
       try await push.book.redeem(claim)
       line?.tokenSHA256 = token.sha256

@@ -47,7 +47,7 @@ package final class ServiceMetrics: Sendable {
     "callgate_upstream_request_duration_seconds",
     "Duration of requests to Talkdesk, Sendbird, issuers and remote policies.", label: "upstream",
     words: Upstream.allCases.map(\.rawValue))
-  /// Those that a configuration has asked for: the series of others would only fill the page.
+  /// The upstreams that are configured. Others are left out of the page.
   private let shownUpstreams = Mutex<Set<Upstream>>([.talkdeskID, .callbackAPI, .jwks, .policy])
   private let upstreamSuccesses = Mutex<[Upstream: UnixTime]>([:])
   /// Callbacks by outcome: `accepted`, `failed` or `unknown`; appointments that end without a call also `cancelled` or `expired`.

@@ -10,7 +10,6 @@ package struct AppointmentParts: Sendable {
   /// Requests that wait for a change.
   package let watch: AppointmentWatch
 
-  /// The parts as they are.
   package init(keys: StoreKeys?, watch: AppointmentWatch) {
     self.keys = keys
     self.watch = watch

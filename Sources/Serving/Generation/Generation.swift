@@ -177,7 +177,6 @@ package struct Runtime: Sendable {
   /// The way to the Callback API: its own, so that a crowd of callbacks takes nothing from exchanges.
   package let callbackTransport: any HTTPTransport
 
-  /// The parts as they are.
   package init(
     tokens: TokenSource, desks: ChatDesks, storeKind: String, storeHealth: StoreHealth,
     ledger: AllowanceLedger, installations: InstallationService?, stops: StopBoard, remotes: RemotePolicies,

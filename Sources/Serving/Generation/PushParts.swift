@@ -18,7 +18,6 @@ package struct PushParts: Sendable {
   let log: Log
   let metrics: ServiceMetrics
 
-  /// The parts as they are.
   package init(
     book: ClaimBook, notices: NoticeBook, kept: KeptSenders, clock: any TimeSource, log: Log,
     metrics: ServiceMetrics

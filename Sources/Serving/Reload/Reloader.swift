@@ -193,7 +193,7 @@ package final class Reloader: Sendable {
   private func tell(_ outcome: Outcome, _ reason: String) {
     for notice in outcome.notices { log.write(.warning, "configuration notice", ["notice": "\(notice)"]) }
     for problem in outcome.problems {
-      log.write(.error, "the new configuration is wrong", ["problem": "\(problem)"])
+      log.write(.error, "configuration rejected", ["problem": "\(problem)"])
     }
     for setting in outcome.restartNeeded {
       log.write(.warning, "a changed setting takes effect after a restart", ["setting": setting])

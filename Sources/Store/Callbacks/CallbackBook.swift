@@ -156,7 +156,7 @@ package struct CallbackBook: Sendable {
 
   func keyStanding(of names: CallbackNames, at now: Int64) -> KeyStanding {
     guard let name = names.key, let key = keys[name], let row = rows[key.callback] else { return .free }
-    // Whatever its time: while the first may still be on its way, a second must not be.
+    // Even if the key has expired: while the first request may still run, do not start a second.
     guard now < key.expires || !row.record.status.isFinal else { return .free }
     guard key.fingerprint == names.fingerprint else { return .mismatch }
     // A booking is answered when it is kept.

@@ -16,7 +16,7 @@ public struct CallbackNotices: Hashable, Sendable {
     case told
   }
 
-  /// Ends are told by a notice for so long.
+  /// A notice about an ended callback is sent for up to this long.
   public static let newsLife = Duration.seconds(3600)
   /// The time between an end and its notice, in which the response that is being written may tell it.
   public static let grace = Duration.seconds(1)

@@ -30,7 +30,7 @@ public struct CallbackStanding: Hashable, Sendable {
 public enum CallbackBeginning: Hashable, Sendable {
   /// The record is there, `pending`, and durable: now it may be sent.
   case begun
-  /// Nothing was kept: the same caller's callback to the same number, this one, is not over.
+  /// Not saved: this caller already has a running callback to this number.
   case duplicate(CallbackID)
   /// Nothing was kept: the first request with this key is still running.
   case inProgress(CallbackID)

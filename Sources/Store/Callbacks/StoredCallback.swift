@@ -3,13 +3,13 @@
 public import Gate
 public import Texts
 
-/// The record of a callback. It holds no full number: a store never gets to keep one.
+/// The record of a callback. It holds a masked number. The full number is in the sealed content of an appointment only.
 public struct StoredCallback: Hashable, Sendable {
   /// Its state; docs/callbacks.md has the states and their changes.
   public enum Status: String, Sendable, CaseIterable {
     /// An appointment that waits for its time.
     case scheduled
-    /// The intent is kept; a byte may be on its way.
+    /// Saved. The request to Talkdesk may have started.
     case pending
     /// Talkdesk took it.
     case accepted
@@ -42,7 +42,7 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var at: Instant?
   /// When it left `pending`.
   public internal(set) var settledAt: Instant?
-  /// How far it came.
+  /// Its state.
   public internal(set) var status: Status
   /// Why it is not `accepted`: a problem's code.
   public internal(set) var code: String?
@@ -50,7 +50,7 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var upstreamStatus: Int?
   /// Talkdesk's `platform-tid`, if the reply had one.
   public internal(set) var platformTID: String?
-  /// The names of the fields that Talkdesk refused. Only a record that is asked for by its key says so.
+  /// The names of the fields that Talkdesk refused. Filled only when the record is read by its key.
   public internal(set) var refusedFields: [String] = []
   /// Its verification code; nil where it carried none, and where a purge has removed it.
   public internal(set) var verificationCode: SealedCode?

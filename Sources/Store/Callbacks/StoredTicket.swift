@@ -27,7 +27,7 @@ public struct StoredTicket: Hashable, Sendable {
   /// A ticket.
   public init(_ opened: Opened? = nil) { self.opened = opened }
 
-  /// Reads the column `ticket`. What cannot be read still is a ticket.
+  /// Reads the column `ticket`. An unreadable value still marks the record as a ticket.
   package init(stored text: String) {
     self.init(Opened(stored: text))
   }

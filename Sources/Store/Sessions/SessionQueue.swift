@@ -26,7 +26,8 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
     let fail: @Sendable (StoreError) -> Void
   }
 
-  private enum Work: Sendable {
+  /// Indirect, since entries are copied often and a change of a callback is some hundred octets.
+  private indirect enum Work: Sendable {
     case update(UpdateJob)
     case call(Call)
   }
@@ -292,7 +293,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
         let error = StoreError(.unavailable, "wait", "\(Self.mostWaiting) operations are waiting already")
         return (.refuse(error), false)
       }
-      // Those before it have waited as long as it would: who cannot be served in time is not kept waiting for it.
+      // The oldest entry has waited half the limit already. Refuse this one now instead of letting it time out.
       if !entry.isProbe, let first = state.waiting.first, entry.since - first.since >= patience / 2 {
         let error = StoreError(.unavailable, "wait", "operations wait for \(patience / 2) already")
         return (.refuse(error), false)
@@ -367,7 +368,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
     }
   }
 
-  /// Commits jobs together. Where one of them cannot be kept, each by itself: the others are not to suffer from it.
+  /// Commits jobs together. If the database rejects one, commits each alone, so that it cannot fail the others.
   ///
   /// - Returns: whether all are committed.
   private func commit(_ jobs: [UpdateJob], _ session: Session) -> Bool {

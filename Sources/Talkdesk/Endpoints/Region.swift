@@ -33,6 +33,6 @@ public enum Region: String, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// Whether Talkdesk's own pages name the API host. Where they do not, a wise operator sets the API base by hand.
+  /// Whether Talkdesk's own pages name the API host. If false, set `TD_API_URL`.
   public var apiHostIsConfirmed: Bool { self != .au }
 }

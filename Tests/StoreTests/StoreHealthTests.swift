@@ -230,6 +230,8 @@ extension SessionQueueTests {
       { _ = try await sessions.begin(.made(), at: .noon()) },
     ]
     for work in work {
+      // The last one that becomes idle works next.
+      try await wait(until: { sessions.idle == 3 })
       made.setBroken(try await sessions.call(.reads) { session throws(StoreError) in session.number })
       for fails in [true] + Array(repeating: false, count: 20) {
         // A session answers before it is idle.

@@ -244,7 +244,7 @@ def read_only(driver):
                            check=True, stdout=subprocess.DEVNULL)
 
     allow(writing=False)
-    named(driver, "store read-only", "The store (postgres) fails: read_only", "failing")
+    named(driver, "store read-only", "The store (postgres) is read-only", "failing")
     allow(writing=True)
     over(driver, "store read-only", "The store")
 

@@ -19,9 +19,8 @@ extension AttentionList {
     return [
       Attention(
         .store, since: trouble.since, count: trouble.hits,
-        "The store (\(runtime.storeKind)) fails: \(failure).",
-        action:
-          "Repair the database or its disk. The server recovers by itself, unless the file was replaced.")
+        "The store (\(runtime.storeKind)) \(failure.kind.words). Callbacks and limits are refused. (\(failure))",
+        action: failure.kind.repair)
     ]
   }
 
@@ -127,4 +126,36 @@ extension AttentionList {
 extension TLSIdentity {
   /// When the first certificate of the chain ends, in seconds since the epoch.
   var end: Int64 { chain.map(\.notAfter).min() ?? certificate.notAfter }
+}
+
+extension StoreError.Kind {
+  /// What a store does that fails so.
+  fileprivate var words: String {
+    switch self {
+    case .unavailable: "does not answer"
+    case .damaged: "is damaged"
+    case .readOnly: "is read-only"
+    case .full: "is full"
+    case .incompatible: "has another schema"
+    case .refused: "refuses this server"
+    case .rejected: "rejects a record"
+    case .misconfigured: "is not where the configuration says"
+    }
+  }
+
+  /// What an operator does.
+  fileprivate var repair: String {
+    switch self {
+    case .unavailable:
+      "Check that the database runs, can be reached and is not overloaded. The server recovers by itself."
+    case .damaged: "Restore the file from a backup."
+    case .readOnly:
+      "Look for a failover to a standby, or a file or database made read-only. The server recovers by itself."
+    case .full: "Make room on the disk. The server recovers by itself."
+    case .incompatible: "Run callgate migrate with the newer release."
+    case .refused: "Check the user, password and permissions. The server recovers by itself."
+    case .rejected: "Report it with the log's lines."
+    case .misconfigured: "Correct the store's URL or path, and start the server again."
+    }
+  }
 }

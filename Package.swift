@@ -89,8 +89,8 @@ let package = Package(
     .target(
       name: "Records",
       dependencies: [
-        "API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Notices", "Platform", "Texts",
-        "Trust",
+        "API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Notices", "Platform", "Sealing",
+        "Texts", "Trust",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -370,7 +370,8 @@ let package = Package(
     .testTarget(
       name: "RecordsTests",
       dependencies: [
-        "API", "Gate", "HTTP", "HTTPServer", "JSON", "Metrics", "Platform", "Records", "TestSupport",
+        "API", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Metrics", "Platform", "Records", "Sealing",
+        "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

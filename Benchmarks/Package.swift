@@ -54,8 +54,8 @@ let package = Package(
     .target(
       name: "Records",
       dependencies: [
-        "API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Notices", "Platform", "Texts",
-        "Trust",
+        "API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Notices", "Platform", "Sealing",
+        "Texts", "Trust",
       ],
       swiftSettings: strict),
     .target(
@@ -81,7 +81,7 @@ let package = Package(
       name: "microbench",
       dependencies: [
         "API", "Callers", "Delivery", "Documents", "Gate", "HTTP", "JOSE", "JSON", "Metrics", "Notices",
-        "Platform", "Records", "SQLiteStore", "Store", "Talkdesk", "Tokens", "Upstream",
+        "Platform", "Records", "SQLiteStore", "Sealing", "Store", "Talkdesk", "Tokens", "Upstream",
       ],
       path: "Sources/Microbench", swiftSettings: strict),
   ]

@@ -60,6 +60,7 @@ callgate_meaning() {
     upstream_refused) echo show "We cannot call you at the moment." ;;
     upstream_failed) echo look "Something went wrong on our side." ;;
     upstream_unavailable) echo later "We cannot call you at the moment. Please try again shortly." ;;
+    audit_unavailable) echo later "We cannot call you at the moment. Please try again shortly." ;;
     store_unavailable) echo later "We cannot call you at the moment. Please try again shortly." ;;
     attestation_unavailable) echo later "We cannot call you at the moment. Please try again shortly." ;;
     overloaded) echo later "We have many requests at the moment. Please try again shortly." ;;

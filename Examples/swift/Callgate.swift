@@ -536,6 +536,7 @@ public struct Problem: Error, Decodable, Sendable {
     "upstream_refused": (.show, "We cannot call you at the moment."),
     "upstream_failed": (.look, "Something went wrong on our side."),
     "upstream_unavailable": (.later, "We cannot call you at the moment. Please try again shortly."),
+    "audit_unavailable": (.later, "We cannot call you at the moment. Please try again shortly."),
     "store_unavailable": (.later, "We cannot call you at the moment. Please try again shortly."),
     "attestation_unavailable": (.later, "We cannot call you at the moment. Please try again shortly."),
     "overloaded": (.later, "We have many requests at the moment. Please try again shortly."),

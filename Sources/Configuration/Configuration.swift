@@ -20,6 +20,8 @@ public struct Configuration: Sendable {
   public package(set) var admin: Admin
   /// The level and format of the log.
   public package(set) var log: LogSettings
+  /// Where audit lines go, and how changes of them show.
+  public package(set) var audit: Audit
   /// The Talkdesk account.
   public var talkdesk: TalkdeskAccount
   /// The authorities to trust when asking others; nil for the system's. They were readable and are certificates.

@@ -90,6 +90,31 @@ extension ConfigurationBuilder {
       format: stated(Settings.logFormat) ?? (sources.writesToTerminal ? .text : .json))
   }
 
+  /// `log.audit`.
+  mutating func audit(_ log: LogSettings) -> Configuration.Audit {
+    let audit = Configuration.Audit(
+      chain: value(Settings.auditChain), file: stated(Settings.auditFile),
+      isRequired: value(Settings.auditRequired))
+    func place(_ setting: Setting) -> DocumentPlace? { partial.entries[setting]?.place }
+    if audit.chain, purpose.opensStoreKey, purpose != .sandbox, self.place(of: Settings.storeKey) == nil,
+      let place = place(Settings.auditChain.setting)
+    {
+      problems.add(place, Settings.auditChain.setting.name, .needsStoreKey)
+    }
+    if audit.chain, audit.file == nil, log.format == .text, let place = place(Settings.auditChain.setting) {
+      problems.add(
+        place, Settings.auditChain.setting.name,
+        Refusal(
+          "needs audit lines in JSON, and log.format is text", "set log.audit.file, or log.format: json"))
+    }
+    if audit.isRequired, audit.file == nil, let place = place(Settings.auditRequired.setting) {
+      problems.add(
+        place, Settings.auditRequired.setting.name,
+        Refusal("needs a file: what is written to stdout may be lost", "set log.audit.file"))
+    }
+    return audit
+  }
+
   /// `limits`.
   mutating func limits() -> Configuration.Limits {
     let limits = Configuration.Limits(

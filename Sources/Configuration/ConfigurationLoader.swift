@@ -95,8 +95,10 @@ extension ConfigurationBuilder {
     judgeDelivery(apps, notices)
     let store = store()
     noteLostState(store)
+    let log = log()
     let configuration = Configuration(
-      purpose: purpose, listen: listen, admin: admin, log: log(), talkdesk: talkdesk(for: apps),
+      purpose: purpose, listen: listen, admin: admin, log: log, audit: audit(log),
+      talkdesk: talkdesk(for: apps),
       authorities: authorities(),
       tokens: tokens(),
       callers: callers, allowAnonymous: allowAnonymous, apps: apps,

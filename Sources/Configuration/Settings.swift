@@ -94,6 +94,22 @@ package enum Settings {
       note: "`json`; `text` on a terminal", example: "json",
       "The format of log and audit lines: `json` or `text`."),
     TextForm<LogSettings.Format>.choice)
+  static let auditChain = TypedSetting(
+    Setting(
+      "log.audit.chain", default: "false", example: "true",
+      "Whether each audit line ends with a code over itself and the line before, which shows changes. Needs the store key."
+    ),
+    .boolean)
+  static let auditFile = TypedSetting(
+    Setting(
+      "log.audit.file", example: "/var/log/callgate/audit.log",
+      "The file of audit lines, instead of stdout. After SIGHUP the server opens it anew."), NameText.path)
+  static let auditRequired = TypedSetting(
+    Setting(
+      "log.audit.required", default: "false", example: "true",
+      "Whether the server refuses requests (503 `audit_unavailable`) whose audit line is not on the disk within a second. Needs `log.audit.file`."
+    ),
+    .boolean)
 
   // talkdesk
 
@@ -344,7 +360,7 @@ package enum Settings {
       username.setting, password.setting, allowAnonymous.setting,
       databaseURL.setting, state.setting, storeURL.setting, storeKey.setting, previousStoreKey.setting,
       adminHost.setting, adminPort.setting, adminToken.setting, runbooks.setting,
-      logLevel.setting, logFormat.setting,
+      logLevel.setting, logFormat.setting, auditChain.setting, auditFile.setting, auditRequired.setting,
       share.setting, minimumRemaining.setting, tokenDeadline.setting,
       phoneNumbers.setting, dedupeWindow.setting, keyRetention.setting, retention.setting,
       callbackTimeout.setting,

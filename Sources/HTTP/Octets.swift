@@ -12,7 +12,7 @@ extension [UInt8] {
   }
 
   /// Appends a number in decimal.
-  mutating func append(decimal number: Int) {
+  package mutating func append(decimal number: Int) {
     if number >= 10 { append(decimal: number / 10) }
     append(UInt8(truncatingIfNeeded: 0x30 + number % 10))
   }

@@ -26,6 +26,9 @@ public struct Exchange: ~Copyable {
     set { framing.route = newValue }
   }
 
+  /// The condition of a success; nil for none. Set it before the response or its deferral.
+  public var gate: ResponseGate?
+
   private let connection: Connection
   private(set) var framing: AnswerFraming
   private(set) var state = State.open
@@ -48,6 +51,7 @@ public struct Exchange: ~Copyable {
   /// Answers now.
   public mutating func respond(_ response: Response) {
     guard state == .open else { return }
+    if holds(response.status) { return gated()?.respond(response) ?? () }
     state = .answered
     connection.answer(response, requestID, framing)
   }
@@ -55,8 +59,20 @@ public struct Exchange: ~Copyable {
   /// Responds now with a serialised response.
   public mutating func respond(_ response: PreparedResponse) {
     guard state == .open else { return }
+    if holds(response.status) { return gated()?.respond(response) ?? () }
     state = .answered
     connection.answer(response, requestID, framing)
+  }
+
+  private func holds(_ status: Status) -> Bool { gate != nil && ResponseGate.holds(status) }
+
+  /// The way to a response that has to wait for the gate; nil after a refusal, where too many wait already.
+  private mutating func gated() -> Responder? {
+    if mayDefer { return deferred() }
+    guard let gate else { return nil }
+    state = .answered
+    connection.answer(gate.refusal(requestID), requestID, framing)
+    return nil
   }
 
   /// Closes the connection without a response, as a server does that breaks down. Unsent responses to earlier requests are lost with it.
@@ -88,7 +104,7 @@ public struct Exchange: ~Copyable {
     let presence = ClientPresence()
     connection.presence = presence
     return Responder(
-      requestID: requestID,
+      requestID: requestID, gate: gate,
       pending: PendingAnswer(
         worker: connection.worker, token: connection.token, requestID: requestID, framing: framing,
         presence: presence))

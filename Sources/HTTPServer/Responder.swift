@@ -8,18 +8,27 @@ import Synchronization
 public struct Responder: Sendable {
   /// The request's id.
   public let requestID: RequestID
+  private let gate: ResponseGate?
   private let pending: PendingAnswer
 
-  init(requestID: RequestID, pending: PendingAnswer) {
+  init(requestID: RequestID, gate: ResponseGate? = nil, pending: PendingAnswer) {
     self.requestID = requestID
+    self.gate = gate
     self.pending = pending
   }
 
   /// Answers. The first answer counts, later ones are dropped, and so is an answer whose client is gone.
-  public func respond(_ response: Response) { pending.respond(.whole(response)) }
+  public func respond(_ response: Response) { respond(.whole(response)) }
 
   /// Responds with a serialised response.
-  public func respond(_ response: PreparedResponse) { pending.respond(.prepared(response)) }
+  public func respond(_ response: PreparedResponse) { respond(.prepared(response)) }
+
+  private func respond(_ answer: DeferredAnswer) {
+    guard let gate, ResponseGate.holds(answer.status) else { return pending.respond(answer) }
+    gate.ask { [requestID, pending] mayLeave in
+      pending.respond(mayLeave ? answer : .whole(gate.refusal(requestID)))
+    }
+  }
 
   /// Answers a part and closes the connection; see `Exchange.respondCutOff`.
   public func respondCutOff(_ response: Response) { pending.respond(.cutOff(response)) }

@@ -35,3 +35,38 @@ extension SystemError {
   /// There is no such file.
   public var isMissingFile: Bool { code == ENOENT || code == ENOTDIR || code == EISDIR }
 }
+
+extension SystemFile {
+  /// Reads a file line by line, each with its line feed and its number from 1.
+  ///
+  /// - Parameter longest: How many bytes of a line are handed on; a longer one arrives in parts of that many bytes.
+  public static func readLines(
+    of path: String, longest: Int, _ body: (_ line: [UInt8], _ number: Int) -> Void
+  ) throws(SystemError) {
+    let number = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+    guard number >= 0 else { throw SystemError(operation: "open", code: errno) }
+    let descriptor = Descriptor(owning: number)
+    var buffer = [UInt8](repeating: 0, count: 256 * 1024)
+    var line: [UInt8] = []
+    var lineNumber = 1
+    while true {
+      let count = read(descriptor.number, &buffer, buffer.count)
+      let code = errno
+      if count < 0, code == EINTR { continue }
+      guard count >= 0 else { throw SystemError(operation: "read", code: code) }
+      if count == 0 { break }
+      var start = 0
+      while start < count {
+        let end = buffer[start..<count].firstIndex(of: 0x0A).map { $0 + 1 } ?? count
+        line += buffer[start..<end]
+        start = end
+        let isWhole = line.last == 0x0A
+        guard isWhole || line.count >= longest else { continue }
+        body(line, lineNumber)
+        line.removeAll(keepingCapacity: true)
+        if isWhole { lineNumber += 1 }
+      }
+    }
+    if !line.isEmpty { body(line, lineNumber) }
+  }
+}

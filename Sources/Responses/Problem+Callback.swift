@@ -28,6 +28,7 @@ extension Problem {
       self.init(
         .storeUnavailable, "The server could not save this request, so no call was requested. Try again.",
         retryAfter: 1)
+    case .unaudited: self = .noAudit
     case .inProgress:
       self.init(
         .inProgress, "Wait for the first response, or retry a little later with the same key.", retryAfter: 1)

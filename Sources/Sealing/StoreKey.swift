@@ -75,6 +75,8 @@ public enum Purpose: CaseIterable, Sendable {
   case device
   /// The names of callbacks for GMS clients, and the hashes of their numbers.
   case gms
+  /// The chain of audit lines.
+  case audit
 
   fileprivate var label: String {
     switch self {
@@ -85,6 +87,7 @@ public enum Purpose: CaseIterable, Sendable {
     case .notice: "notice"
     case .device: "device"
     case .gms: "gms"
+    case .audit: "audit"
     }
   }
 }

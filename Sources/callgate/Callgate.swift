@@ -13,7 +13,7 @@ struct Callgate: ParsableCommand {
     version: BuildInformation.line,
     subcommands: [
       InitCommand.self, ServeCommand.self, CheckCommand.self, DoctorCommand.self, DrillCommand.self,
-      ExplainCommand.self, RulesCommand.self,
+      ExplainCommand.self, RulesCommand.self, AuditCommand.self,
       StatusCommand.self, StopCommand.self, ResumeCommand.self, ReloadCommand.self, InstallationsCommand.self,
       TalkdeskCommand.self, ProbeCommand.self,
       TokenCommand.self, KeyCommand.self, SandboxCommand.self, MigrateCommand.self,

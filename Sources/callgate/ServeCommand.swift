@@ -143,6 +143,7 @@ struct ServeCommand: ParsableCommand {
       signals.onHangUp {
         Task {
           supervisor.tell(.reloading)
+          service.reopenAuditFile()
           await service.reload(because: "SIGHUP")
           supervisor.tell(.ready)
         }

@@ -149,6 +149,11 @@ extension StoreDecorator {
   package func triggers() async throws(StoreError) -> [StoredTrigger] { try await base.triggers() }
   package func save(_ trigger: StoredTrigger) async throws(StoreError) { try await base.save(trigger) }
   package func forgetTrigger(_ name: String) async throws(StoreError) { try await base.forgetTrigger(name) }
+  package func anchors() async throws(StoreError) -> [StoredAnchor] { try await base.anchors() }
+  package func save(_ anchor: StoredAnchor) async throws(StoreError) {
+    try check()
+    try await base.save(anchor)
+  }
   package func postpone(_ id: CallbackID, until due: Instant, code: String?) async throws(StoreError) -> Bool
   {
     try check()

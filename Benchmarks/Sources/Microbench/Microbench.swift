@@ -27,6 +27,7 @@ struct Microbench {
   private typealias Family = @Sendable (Double) throws -> [Figure]
   private static let families: [String: [Family]] = [
     "assertion": [SigningFigures.assertion],
+    "audit": [AuditFigures.measure],
     "brakes": [BrakeFigures.measure],
     "all": [
       HTTPFigures.measure, JSONFigures.measure, MetricsFigures.measure, SigningFigures.signature,

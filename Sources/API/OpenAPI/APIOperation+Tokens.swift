@@ -13,9 +13,9 @@ extension APIParameter {
 }
 
 extension [Problem.Code] {
-  /// The refusals of rules and the kill switch.
+  /// The refusals of rules, the kill switch and strict audit.
   static let ofRules: [Problem.Code] = [
-    .closed, .denied, .stopped, .rateLimited, .quotaExhausted, .storeUnavailable,
+    .closed, .denied, .stopped, .rateLimited, .quotaExhausted, .storeUnavailable, .auditUnavailable,
   ]
   /// The problems of an exchange with Talkdesk ID that gave no token.
   static let ofTokens: [Problem.Code] = [

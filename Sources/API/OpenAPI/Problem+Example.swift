@@ -118,6 +118,7 @@ extension Problem.Code {
       return Problem(
         self, "The server cannot check the limits right now. Retry after the time in Retry-After.",
         retryAfter: 1)
+    case .auditUnavailable: return .noAudit
     case .upstreamTimeout: return Problem(self, "Talkdesk ID did not respond in time.")
     case .outcomeUnknown:
       return Problem(

@@ -49,6 +49,7 @@ public struct Problem: Error, Sendable {
     case upstreamUnavailable = "upstream_unavailable"
     case storeUnavailable = "store_unavailable"
     case attestationUnavailable = "attestation_unavailable"
+    case auditUnavailable = "audit_unavailable"
     case overloaded
     case upstreamTimeout = "upstream_timeout"
     case outcomeUnknown = "outcome_unknown"
@@ -155,6 +156,15 @@ public struct Problem: Error, Sendable {
   }
 }
 
+extension Problem {
+  /// The audit log cannot be written, so nothing was done.
+  package static var noAudit: Problem {
+    Problem(
+      .auditUnavailable, "The server cannot write its audit log, so it did nothing. Try again.", retryAfter: 1
+    )
+  }
+}
+
 extension Problem.Code {
   /// The status each code answers with.
   package var status: Status {
@@ -175,7 +185,8 @@ extension Problem.Code {
     case .fieldsTooLarge: .requestHeaderFieldsTooLarge
     case .internal: .internalServerError
     case .upstreamRefused, .upstreamFailed: .badGateway
-    case .upstreamUnavailable, .storeUnavailable, .attestationUnavailable, .overloaded: .serviceUnavailable
+    case .upstreamUnavailable, .storeUnavailable, .attestationUnavailable, .auditUnavailable, .overloaded:
+      .serviceUnavailable
     case .upstreamTimeout, .outcomeUnknown: .gatewayTimeout
     }
   }
@@ -224,6 +235,7 @@ extension Problem.Code {
     case .upstreamUnavailable: "A service that this server needs is unavailable"
     case .storeUnavailable: "The store is unavailable"
     case .attestationUnavailable: "The attestation cannot be checked now"
+    case .auditUnavailable: "The audit log is unavailable"
     case .overloaded: "The server is too busy"
     case .upstreamTimeout: "A service that this server needs did not respond in time"
     case .outcomeUnknown: "The outcome of the call request is unknown"

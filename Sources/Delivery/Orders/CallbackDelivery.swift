@@ -136,6 +136,13 @@ package final class CallbackDelivery: Sendable {
     }
     // From here on the server finishes the callback, also if its client leaves.
     if Task.isCancelled { return .stop(DeliveryResult(.clientLeft, cache: cache)) }
+    let audited = AuditIntent(
+      callOf: order.context, callback: order.intent.id.description,
+      callerID: order.grant.callerID,
+      app: order.intent.appID)
+    guard await parts.audit?.intends(audited) != false else {
+      return .stop(DeliveryResult(.unaudited, cache: cache))
+    }
     let createdAt = Instant(parts.clock.unixTime)
     let startBy = order.appointment.map { appointment in
       let rest = appointment.lastTry - Instant(parts.scheduler.unixTime)

@@ -102,6 +102,8 @@ package enum Undelivered: Sendable {
   case clientLeft
   /// The store failed before anything was sent.
   case notSaved
+  /// The audit log could not be written before anything was sent.
+  case unaudited
   /// The first request with its key is still running.
   case inProgress
   /// Its key belongs to another request.

@@ -21,10 +21,13 @@ package struct CallbackParts: Sendable {
   let metrics: ServiceMetrics
   /// The use of the brakes.
   package let brakes: BrakeWatch
+  /// Where intents are written first in strict mode; nil without an audit file or chain.
+  package let audit: AuditTrail?
 
   package init(
     store: RetryingStore, queue: CallbackQueue, inHand: CallbacksInHand, clock: any TimeSource,
-    log: CallbackLog, metrics: ServiceMetrics, brakes: BrakeWatch, scheduler: (any TimeSource)? = nil
+    log: CallbackLog, metrics: ServiceMetrics, brakes: BrakeWatch, scheduler: (any TimeSource)? = nil,
+    audit: AuditTrail? = nil
   ) {
     self.store = store
     self.queue = queue
@@ -34,6 +37,7 @@ package struct CallbackParts: Sendable {
     self.log = log
     self.metrics = metrics
     self.brakes = brakes
+    self.audit = audit
   }
 
   /// Gives back the allowances of an appointment that certainly has no call.

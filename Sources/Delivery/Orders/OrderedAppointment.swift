@@ -64,7 +64,7 @@ extension Undelivered {
     case .noTurn(.paused(let rest)), .noTurn(.overloaded(let rest)): .waits(rest, isTry: true)
     case .noTurn(.late), .noTurn(.ended), .clientLeft: .waits(nil, isTry: false)
     case .noToken(.cancelled), .noToken(.shutDown), .noToken(.upstreamChanged): .waits(nil, isTry: false)
-    case .noToken, .unchecked, .notSaved, .notAccepted(.unreachable): .waits(nil, isTry: true)
+    case .noToken, .unchecked, .notSaved, .unaudited, .notAccepted(.unreachable): .waits(nil, isTry: true)
     case .notAccepted(.rateLimited(let wait)): .waits(wait ?? CallbackQueue.usualPause, isTry: true)
     case .notAccepted(.unavailable(let wait)): .waits(wait, isTry: true)
     case .stopped, .revoked, .notAccepted(.rejected), .notAccepted(.tokenRefused), .notAccepted(.forbidden),

@@ -21,11 +21,26 @@ public final class Gateway: RequestHandler {
   private let handlers: Handlers
   private let health: Health
   private let administration: Administration
+  /// In strict mode: no success leaves before its audit line is on the disk. Callbacks and tickets wait before they are requested.
+  private let strict: AuditTrail?
 
   init(_ handlers: Handlers, health: Health, administration: Administration) {
     self.handlers = handlers
     self.health = health
     self.administration = administration
+    strict = handlers.audit.trail.flatMap { $0.isRequired ? $0 : nil }
+  }
+
+  /// For each endpoint, whether its successes may hold a token or a secret.
+  private static let givesSecrets = ServedEndpoint.table.map { served in
+    served.endpoint.actions.contains { $0 == .access || $0 == .enrol }
+  }
+
+  /// Lets a success leave once its audit line is on the disk.
+  private static func gate(_ trail: AuditTrail) -> ResponseGate {
+    let lost = trail.lostLines
+    return ResponseGate(
+      ask: { trail.whenRecorded(since: lost, $0) }, refusal: { Problem.noAudit.response(requestID: $0) })
   }
 
   var generations: Generations { handlers.generations }
@@ -39,6 +54,7 @@ public final class Gateway: RequestHandler {
     switch route.destination {
     case .endpoint(let index):
       let served = ServedEndpoint.table[index]
+      if let strict, Self.givesSecrets[index] { exchange.gate = Self.gate(strict) }
       switch served.handler(for: request.method) {
       case .clients(let answer): answer(handlers, request, route.parameters, &exchange)
       case .health(let answer): exchange.respond(answer(health))

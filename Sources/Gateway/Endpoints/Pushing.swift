@@ -86,6 +86,13 @@ extension Handlers {
         await push.book.giveBack(grant.receipts)
         throw .clientLeft
       }
+      // The notice lets its device fetch the token.
+      let intent = AuditIntent(
+        .access, vending.record.requestID, callerID: vending.record.caller?.id, app: vending.record.app)
+      guard await audit.trail?.intends(intent) != false else {
+        await push.book.giveBack(grant.receipts)
+        throw .noAudit
+      }
       try await push.send(grant, to: device)
       return statuses
     }

@@ -26,11 +26,14 @@ struct Jobs: Sendable {
   /// Matches events of calls.
   private let outcomes: Task<Void, Never>
 
+  /// Writes an anchor of the audit chain each minute.
+  private let anchors: Task<Void, Never>
+
   /// Begins all of it.
   init(
     _ work: Upkeep, _ runtime: Runtime, _ generations: Generations, _ activity: RecentActivity,
     _ attention: AttentionList, _ keeper: AppointmentKeeper?, _ noticeKeeper: NoticeKeeper?,
-    _ outcomes: OutcomeDesk, clock: any TimeSource
+    _ outcomes: OutcomeDesk, _ anchors: AnchorKeeper?, clock: any TimeSource
   ) {
     upkeep = Task { [keys = runtime.keys] in
       async let renewal: Void = keys.keepFresh(generations, clock: clock)
@@ -56,6 +59,7 @@ struct Jobs: Sendable {
     }
     notices = Task { await noticeKeeper?.run() }
     self.outcomes = Task { await outcomes.run() }
+    self.anchors = Task { await anchors?.run(clock) }
     lapses = Task { [book = runtime.push?.book, health = runtime.storeHealth] in
       await book?.keepLapsing(while: { health.isClockRight })
     }
@@ -63,7 +67,7 @@ struct Jobs: Sendable {
 
   /// Ends all of it but notices, and waits until the last uses of installations are saved.
   func end() async {
-    for job in [upkeep, counting, appointments, lapses, outcomes] { job.cancel() }
+    for job in [upkeep, counting, appointments, lapses, outcomes, anchors] { job.cancel() }
     await counting.value
   }
 }

@@ -73,6 +73,7 @@ extension CallbackParts {
         store, inHand: inHand, clock: clock, log: log, isClockRight: { store.health.isClockRight }),
       queue: CallbackQueue(concurrency: configuration.callbacks.concurrency, time: clock),
       inHand: inHand, clock: clock, log: log, metrics: surroundings.metrics,
-      brakes: BrakeWatch(log: surroundings.log, clock: clock), scheduler: scheduler)
+      brakes: BrakeWatch(log: surroundings.log, clock: clock), scheduler: scheduler,
+      audit: surroundings.trail)
   }
 }

@@ -10,6 +10,8 @@ extension Service {
     case listen(host: String, port: UInt16, SystemError)
     /// The upstream client cannot be made.
     case upstream(String)
+    /// The file of audit lines cannot be opened.
+    case audit(path: String, SystemError)
     /// The store cannot be opened or brought up to date.
     case store(kind: String, StoreFailure)
 
@@ -18,7 +20,7 @@ extension Service {
       switch self {
       case .listen: true
       case .store(_, let failure): failure.isTemporary
-      case .upstream: false
+      case .upstream, .audit: false
       }
     }
 
@@ -26,6 +28,7 @@ extension Service {
     public var configurationProblems: [String] {
       switch self {
       case .store(let kind, let failure) where !failure.isTemporary: ["store: \(kind): \(failure)"]
+      case .audit(let path, let error): ["log.audit.file: \(path) cannot be opened: \(error)"]
       case .listen, .store, .upstream: []
       }
     }
@@ -33,6 +36,7 @@ extension Service {
     public var description: String {
       switch self {
       case .listen(let host, let port, let error): "cannot listen on \(host) port \(port): \(error)"
+      case .audit(let path, let error): "the audit file \(path) cannot be opened: \(error)"
       case .store(let kind, let failure): "the store (\(kind)) cannot be used: \(failure)"
       case .upstream(let reason): "the HTTP client cannot be created: \(reason)"
       }

@@ -41,6 +41,7 @@ public final class Service: Sendable {
   private let reloader: Reloader
   /// Carries appointments out; nil without a store key.
   private let keeper: AppointmentKeeper?
+  private let anchors: AnchorKeeper?
   /// Sends notices of callbacks; nil without a store key.
   private let noticeKeeper: NoticeKeeper?
   /// Takes events of calls.
@@ -79,14 +80,15 @@ public final class Service: Sendable {
   ) throws(StartError) {
     self.configuration = configuration
     self.clock = clock
-    surroundings = Surroundings(
-      configuration, loops: loops.loops.count, clock: clock, isColoured: isColoured, write: write)
+    storeKeys = configuration.storeKeys ?? (configuration.purpose == .sandbox ? .sandbox : nil)
+    surroundings = try Surroundings(
+      configuration, loops: loops.loops.count, clock: clock, isColoured: isColoured, storeKeys: storeKeys,
+      write: write)
     let (sink, log, metrics) = (surroundings.sink, surroundings.log, surroundings.metrics)
     upstreams = try Upstreams(configuration, surroundings)
     let (transport, tokens) = (upstreams.transport, upstreams.tokens)
 
     store = configuration.store.open()
-    storeKeys = configuration.storeKeys ?? (configuration.purpose == .sandbox ? .sandbox : nil)
     runtime = Runtime(
       configuration, upstreams, store, kind: configuration.store.kind, storeKeys, surroundings,
       scheduler: scheduler)
@@ -100,7 +102,7 @@ public final class Service: Sendable {
       upstream: { try TalkdeskID($0, transport: transport, clock: clock) },
       listener: tls, watch: watch, log: log, clock: clock)
 
-    let audit = AuditLog(sink: sink, clock: clock, metrics: metrics, log: log)
+    let audit = AuditLog(sink: sink, clock: clock, metrics: metrics, log: log, trail: surroundings.trail)
     keeper = storeKeys.map { [runtime, generations] keys in
       AppointmentKeeper(runtime, generations, keys, audit, log)
     }
@@ -109,14 +111,16 @@ public final class Service: Sendable {
       store: store, clock: clock, audit: audit, log: log,
       settings: { [generations] in generations.current.configuration.outcomes },
       onOutcome: { [watch = runtime.appointments.watch] in watch.changed($0) })
+    anchors = surroundings.trail.map { [store] in AnchorKeeper($0, in: store) }
     activity = RecentActivity(metrics: metrics, clock: clock)
 
     attention = AttentionList(
       runtime, generations, unknown: UnknownRecords(store: store, clock: clock), tls: tls,
       lastReload: { [reloader] in reloader.last }, lostLines: { sink.droppedLines },
-      overdue: { [keeper] in keeper?.counts?.overdue ?? 0 }, clock: clock)
+      overdue: { [keeper] in keeper?.counts?.overdue ?? 0 }, audit: surroundings.trail, clock: clock)
     health = Health(
-      tokens: tokens, store: store.health, generations: generations, attention: attention)
+      tokens: tokens, store: store.health, generations: generations, attention: attention,
+      audit: surroundings.trail)
 
     var limits = ServerLimits(configuration.limits)
     let fitting = ServerLimits.connections(fitting: descriptorLimit)
@@ -164,6 +168,7 @@ public final class Service: Sendable {
 
     metrics.show(runtime.desks)
     if let tls { metrics.show(tls) }
+    if let trail = surroundings.trail { metrics.show(trail) }
     metrics.show(server)
     if let installations = runtime.installations { metrics.show(installations, generations) }
     metrics.showNotices(generations)
@@ -258,8 +263,11 @@ public final class Service: Sendable {
       ended: { [log] stops in for stop in stops { log.write(stop, "a stop has ended") } },
       saved: { [log] in log.write($0, "the store has saved a stop that it could not save before") },
       unused: { [generations] in generations.current.unused(at: $0) })
-    jobs.withLock { [runtime, generations, activity, attention, keeper, noticeKeeper, outcomes] in
-      $0 = Jobs(work, runtime, generations, activity, attention, keeper, noticeKeeper, outcomes, clock: clock)
+    jobs.withLock {
+      [runtime, generations, activity, attention, keeper, noticeKeeper, outcomes, anchors] in
+      $0 = Jobs(
+        work, runtime, generations, activity, attention, keeper, noticeKeeper, outcomes, anchors, clock: clock
+      )
     }
     watch.start { [reloader] in
       Task { await reloader.reload(because: "a changed file") }
@@ -285,11 +293,15 @@ public final class Service: Sendable {
     await reloader.reload(because: reason).isSuccess
   }
 
+  /// Opens the file of audit lines anew, after it was renamed.
+  public func reopenAuditFile() { surroundings.trail?.reopen() }
+
   /// Begins to write the log. Separate from `start`, so that the line with the public address comes first.
   public func startLog() {
     surroundings.sink.start { [log] lost in
       log.line(.warning, "log lines were lost because the reader was too slow", ["lost": String(lost)])
     }
+    surroundings.trail?.start()
     log.write(startOf: configuration, cappedConnections: cappedConnections)
   }
 
@@ -328,6 +340,7 @@ public final class Service: Sendable {
     await upstreams.transport.shutdown()
     await jobs?.end()
     runtime.callbacks.store.end()
+    await anchors?.end()
     await store.close()
     log.write(.info, "stopped")
     // A reader that does not read must not keep the process from ending.

@@ -24,6 +24,17 @@ extension ServiceMetrics {
     addPart { [tls] in tls.appendExpiry(to: &$0) }
   }
 
+  /// Shows what strict audit refused.
+  func show(_ trail: AuditTrail) {
+    guard trail.isRequired else { return }
+    addPart { [weak trail] text in
+      text.family(
+        "callgate_audit_unavailable_total", .counter,
+        "Requests that got 503 audit_unavailable, because their audit line could not be written in time.")
+      text.sample(trail?.unavailableResponses ?? 0)
+    }
+  }
+
   /// Shows the requests that wait.
   func show(_ server: Server) {
     addPart { [weak server] text in

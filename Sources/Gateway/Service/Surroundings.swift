@@ -2,8 +2,10 @@
 
 import Configuration
 import HTTP
+import JOSE
 import Platform
 import Records
+import Sealing
 import Upstream
 
 /// What all parts of a server write to, are counted in and tell the time by.
@@ -12,13 +14,15 @@ struct Surroundings: Sendable {
   let log: Log
   let metrics: ServiceMetrics
   let clock: any TimeSource
+  /// The audit's own way out; nil where its lines go with the log's.
+  let trail: AuditTrail?
   /// How many event loops serve requests.
   let loops: Int
 
   init(
     _ configuration: Configuration, loops: Int, clock: any TimeSource, isColoured: Bool,
-    write: @escaping @Sendable ([UInt8]) -> Bool
-  ) {
+    storeKeys: StoreKeys?, write: @escaping @Sendable ([UInt8]) -> Bool
+  ) throws(Service.StartError) {
     // One lane for each loop's audit, one for everything else.
     sink = LogSink(lanes: loops + 1, write: write)
     log = Log(
@@ -27,6 +31,25 @@ struct Surroundings: Sendable {
     metrics = ServiceMetrics(loops: loops)
     self.clock = clock
     self.loops = loops
+    let audit = configuration.audit
+    do throws(SystemError) {
+      guard audit.chain || audit.file != nil else {
+        trail = nil
+        return
+      }
+      trail = try AuditTrail(
+        to: audit.file.map { .file($0) } ?? .output(write), key: audit.chain ? storeKeys?.current : nil,
+        boot: Self.bootName(), isRequired: audit.isRequired, lanes: loops + 1, clock: clock, log: log)
+    } catch {
+      throw .audit(path: audit.file ?? "", error)
+    }
+  }
+
+  /// A name that no other start has.
+  private static func bootName() -> String {
+    do throws(OpenSSLError) { return Hex.encode(try RandomBytes.make(8)) } catch {
+      preconditionFailure("OpenSSL makes no random bytes: \(error)")
+    }
   }
 
   /// A transport whose requests count as that upstream's.

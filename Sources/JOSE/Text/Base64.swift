@@ -22,7 +22,7 @@ public enum Base64URL {
   }
 
   /// Appends the text without padding.
-  static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
+  public static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
     Base64Codec.append(bytes, alphabet: Base64Codec.urlAlphabet, padding: false, to: &text)
   }
 

@@ -8,6 +8,8 @@ package struct Attention: Sendable {
   package enum Code: String, CaseIterable, Sendable {
     /// The store cannot be read or written.
     case store
+    /// Audit lines cannot be written.
+    case audit
     /// This machine's clock differs from the store's.
     case clock
     /// Talkdesk ID refuses the credential.
@@ -57,6 +59,7 @@ package struct Attention: Sendable {
     package var section: String {
       switch self {
       case .store: "callgatestoredown"
+      case .audit: "audit-lines-cannot-be-written"
       case .clock: "callgateclock"
       case .credential, .nextKey: "callgatecredentialrefused"
       case .talkdeskID, .callbackAPI, .desk: "callgatetalkdeskunavailable"

@@ -1,4 +1,4 @@
-// Writes audit records to stdout, one line each, at every log level.
+// Writes audit records, one line each, at every log level: to stdout, or to a file of their own.
 
 package import Platform
 
@@ -9,11 +9,16 @@ package struct AuditLog: Sendable {
   let metrics: ServiceMetrics
   /// Whose format the lines have.
   let log: Log
+  /// The audit's own way out; nil where its lines go with the log's.
+  package let trail: AuditTrail?
   /// The last decisions.
   package let recent: RecentDecisions
 
-  package init(sink: LogSink, clock: any TimeSource, metrics: ServiceMetrics, log: Log) {
-    self.sink = sink
+  package init(
+    sink: LogSink, clock: any TimeSource, metrics: ServiceMetrics, log: Log, trail: AuditTrail? = nil
+  ) {
+    self.sink = trail?.sink ?? sink
+    self.trail = trail
     self.clock = clock
     self.metrics = metrics
     self.log = log
@@ -32,7 +37,7 @@ package struct AuditLog: Sendable {
     let duration = clock.now - start
     metrics.decided(record, lane: lane)
     if record.code != nil { metrics.troubles.met(by: record, at: time) }
-    if log.isText {
+    if trail == nil, log.isText {
       sink.append(lane: lane) {
         record.appendText(to: &$0, time: time, duration: duration, colour: log.colour)
       }

@@ -31,7 +31,7 @@ public final class LogSink: Sendable {
   /// A lane this full is written at once rather than after `delay`.
   private static let eager = 64 * 1024
   /// How long the first line of a batch waits for others.
-  private static let delay = Duration.milliseconds(20)
+  static let delay = Duration.milliseconds(20)
 
   private let lanes: [LaneBox]
   private let dropped = Atomic<Int>(0)
@@ -41,7 +41,9 @@ public final class LogSink: Sendable {
   private let work = DispatchSemaphore(value: 0)
   private let full = TimedSignal()
   private let finished = TimedSignal()
+  private let delay: Duration
   private let write: @Sendable ([UInt8]) -> Bool
+  private let batchEnd: (@Sendable (_ number: UInt64) -> Void)?
 
   private final class LaneBox: Sendable {
     let lane = Mutex(Lane())
@@ -52,8 +54,22 @@ public final class LogSink: Sendable {
   /// - Parameters:
   ///   - lanes: How many writers append at the same time, one lane each.
   ///   - write: Writes all bytes, and may block; false if they could not be written.
-  public init(lanes: Int, write: @escaping @Sendable ([UInt8]) -> Bool) {
+  public convenience init(lanes: Int, write: @escaping @Sendable ([UInt8]) -> Bool) {
+    self.init(lanes: lanes, delay: Self.delay, write: write, batchEnd: nil)
+  }
+
+  /// The same for lines whose way is followed.
+  ///
+  /// - Parameters:
+  ///   - delay: How long the first line of a batch waits for others.
+  ///   - batchEnd: Called after a batch, with the number of its last line.
+  init(
+    lanes: Int, delay: Duration, write: @escaping @Sendable ([UInt8]) -> Bool,
+    batchEnd: (@Sendable (_ number: UInt64) -> Void)?
+  ) {
     precondition(lanes > 0)
+    self.delay = delay
+    self.batchEnd = batchEnd
     self.lanes = (0..<lanes).map { _ in LaneBox() }
     laneCapacity = max(2 << 20, min(8 << 20, (64 << 20) / lanes))
     self.write = write
@@ -68,6 +84,9 @@ public final class LogSink: Sendable {
 
   /// How many lines were dropped because the reader was too slow.
   public var droppedLines: Int { dropped.load(ordering: .relaxed) }
+
+  /// The number of the last line that was appended.
+  var lastLine: UInt64 { lastNumber.load(ordering: .sequentiallyConsistent) }
 
   /// Appends one line, which must end in a newline. Returns at once.
   public func append(_ line: [UInt8], lane index: Int) {
@@ -113,7 +132,7 @@ public final class LogSink: Sendable {
     while true {
       work.wait()
       if !stopping.load(ordering: .sequentiallyConsistent) {
-        _ = full.wait(for: Self.delay)
+        if delay > .zero { _ = full.wait(for: delay) }
       }
       waiting.store(false, ordering: .sequentiallyConsistent)
       drain(&batches)
@@ -130,6 +149,10 @@ public final class LogSink: Sendable {
   /// Writes the waiting lines of all lanes, in the order of their numbers, and keeps the empty batches.
   private func drain(_ batches: inout [Lane]) {
     take(&batches, from: 0)
+    let last = batchEnd == nil ? nil : batches.lazy.compactMap { $0.marks.last?.number }.max()
+    defer {
+      if let last { batchEnd?(last) }
+    }
     var rest = batches.indices.filter { !batches[$0].marks.isEmpty }
     // Nearly always nothing has to be put in order.
     if rest.count == 1 {

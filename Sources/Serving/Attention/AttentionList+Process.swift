@@ -24,6 +24,19 @@ extension AttentionList {
     ]
   }
 
+  /// Audit lines that their file does not take. In strict mode it refuses requests.
+  func auditFile(_ now: UnixTime) -> [Attention] {
+    guard let audit, let trouble = troubles.note(.audit, isThere: audit.isFailing, at: now) else { return [] }
+    return [
+      Attention(
+        .audit, since: trouble.since, count: audit.hitRequests,
+        audit.isRequired
+          ? "Audit lines cannot be written, so the server gives no token and requests no call."
+          : "Audit lines cannot be written. They wait in memory, up to 16 MiB.",
+        action: "Make room on the disk of log.audit.file, or repair it. The server recovers by itself.")
+    ]
+  }
+
   /// The difference to the store's clock.
   func machineClock(_ now: UnixTime) -> [Attention] {
     let standing = runtime.storeHealth.clockStanding

@@ -36,6 +36,8 @@ package final class AttentionList: Sendable {
   let lostLines: @Sendable () -> Int
   /// How many appointments are overdue.
   let overdue: @Sendable () -> Int
+  /// The audit's own way out; nil where its lines go with the log's.
+  let audit: AuditTrail?
   let clock: any TimeSource
   /// The lost lines at the last look, and when some were lost last.
   let losses = Mutex<(count: Int, at: UnixTime?)>((0, nil))
@@ -44,7 +46,7 @@ package final class AttentionList: Sendable {
   package init(
     _ runtime: Runtime, _ generations: Generations, unknown: UnknownRecords, tls: TLSListener?,
     lastReload: @escaping @Sendable () -> Reloader.Outcome?, lostLines: @escaping @Sendable () -> Int,
-    overdue: @escaping @Sendable () -> Int, clock: any TimeSource
+    overdue: @escaping @Sendable () -> Int, audit: AuditTrail?, clock: any TimeSource
   ) {
     self.runtime = runtime
     self.generations = generations
@@ -53,6 +55,7 @@ package final class AttentionList: Sendable {
     self.lastReload = lastReload
     self.lostLines = lostLines
     self.overdue = overdue
+    self.audit = audit
     self.clock = clock
   }
 
@@ -63,7 +66,7 @@ package final class AttentionList: Sendable {
     let generation = generations.current
     let now = clock.unixTime
     let found: [Attention] =
-      store(now) + machineClock(now)
+      store(now) + auditFile(now) + machineClock(now)
       + talkdeskID(generation, now) + callbackAPI(generation, now)
       + stops(now) + limits(generation, now)
       + desks(generation, now) + providers(generation, now) + issuers(generation, now)
@@ -77,7 +80,7 @@ package final class AttentionList: Sendable {
     let generation = generations.current
     let codes = Set(entries.map(\.code))
     guard codes.isDisjoint(with: [.store, .credential, .talkdeskID, .callbackAPI]),
-      runtime.storeHealth.isClockRight
+      runtime.storeHealth.isClockRight, audit?.isRequired != true || !codes.contains(.audit)
     else { return .failing }
     if codes.contains(.brake) || holdsCallbacks(generation, clock.unixTime) { return .held }
     return isOpen && generation.configuration.talkdesk.upstream != nil ? .open : .closed

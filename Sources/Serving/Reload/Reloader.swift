@@ -224,6 +224,7 @@ package final class Reloader: Sendable {
     compare("listen.tls") { $0.listen.tls == nil }
     compare("admin.host, admin.port", \.admin.listener)
     compare("outbound.ca_file", \.authorities)
+    compare("log.audit", \.audit)
     compare("store", \.store.name)
     compare("store.key_file, store.previous_key_file") { $0.storeKeys?.all.map(\.mark) }
     // The drain reads its times from the current configuration when it begins.

@@ -9,7 +9,7 @@ package import JSON
 import Notices
 import Platform
 import PushDelivery
-import Records
+package import Records
 package import Store
 import Synchronization
 package import Tokens
@@ -26,16 +26,19 @@ package final class Health: Sendable {
   private let store: StoreHealth
   private let generations: Generations
   private let attention: AttentionList
+  private let audit: AuditTrail?
   private let draining = Atomic<Bool>(false)
 
   /// Health by the state of these parts.
   package init(
-    tokens: TokenSource, store: StoreHealth, generations: Generations, attention: AttentionList
+    tokens: TokenSource, store: StoreHealth, generations: Generations, attention: AttentionList,
+    audit: AuditTrail? = nil
   ) {
     self.attention = attention
     self.tokens = tokens
     self.store = store
     self.generations = generations
+    self.audit = audit
   }
 
   /// From now on `/readyz` says that this instance is going away.
@@ -59,6 +62,7 @@ package final class Health: Sendable {
         "status": status.isWell ? "pass" : "warn", "scopes": .array(status.scopes.map(Self.check)),
       ]
     }
+    if let audit { checks["audit"] = ["status": audit.isFailing ? "warn" : "pass"] }
     for (name, desk) in generations.current.desks {
       checks["desk:\(name)"] = .object(Self.check(desk.source.status))
       if let tickets = desk.tickets?.source {
@@ -109,6 +113,7 @@ package final class Health: Sendable {
     }
     let isWell =
       isTalkdeskWell && hasIssuers && hasDesks && clocks == .agrees && sends && problems.isEmpty
+      && audit?.isFailing != true
     return isWell ? "pass" : "warn"
   }
 

@@ -3,17 +3,17 @@
 extension QueuedStore {
   package func triggers() async throws(StoreError) -> [StoredTrigger] {
     let prefix = StoredTrigger.prefix
-    return try await rows(TriggerStatements.triggers, .text(prefix), .text(prefix + "~")).compactMap(\.self)
+    return try await rows(MetaStatements.triggers, .text(prefix), .text(prefix + "~")).compactMap(\.self)
   }
 
   package func save(_ trigger: StoredTrigger) async throws(StoreError) {
     let call = ChangeCall(
-      TriggerStatements.save, .text(StoredTrigger.storedName(trigger.name)), .text(trigger.stored))
+      MetaStatements.save, .text(StoredTrigger.storedName(trigger.name)), .text(trigger.stored))
     _ = try await sessions.call(.writes) { session throws(StoreError) in try session.change([call]) }
   }
 
   package func forgetTrigger(_ name: String) async throws(StoreError) {
-    let call = ChangeCall(TriggerStatements.forget, .text(StoredTrigger.storedName(name)))
+    let call = ChangeCall(MetaStatements.forget, .text(StoredTrigger.storedName(name)))
     _ = try await sessions.call(.updates) { session throws(StoreError) in try session.change([call]) }
   }
 }

@@ -40,7 +40,7 @@ import Upstream
       forwarded_hops: 2
       share_port: true
     admin: { host: 127.0.0.1, port: 9091, token_file: /token, runbooks: https://docs.example.org/callgate/ }
-    log: { level: debug, format: text }
+    log: { level: debug, format: text, audit: { chain: true, file: /audit.log, required: true } }
     talkdesk:
       account: acme
       region: eu
@@ -140,6 +140,7 @@ import Upstream
         == Configuration.Admin.Listener(host: "127.0.0.1", port: 9091, isLoopback: true))
     #expect(configuration.admin.token?.exposedString() == "0123456789abcdef0123")
     #expect(configuration.admin.runbooks == "https://docs.example.org/callgate")
+    #expect(configuration.audit == .init(chain: true, file: "/audit.log", isRequired: true))
     #expect(configuration.log == LogSettings(level: .debug, format: .text))
     #expect(configuration.talkdesk.region == .eu)
     #expect(configuration.talkdesk.scope == "callback:write visual-sessions:execute")

@@ -130,6 +130,7 @@ public final class Problem extends Exception {
     means("upstream_refused", Action.SHOW, "We cannot call you at the moment.");
     means("upstream_failed", Action.LOOK, "Something went wrong on our side.");
     means("upstream_unavailable", Action.LATER, "We cannot call you at the moment. Please try again shortly.");
+    means("audit_unavailable", Action.LATER, "We cannot call you at the moment. Please try again shortly.");
     means("store_unavailable", Action.LATER, "We cannot call you at the moment. Please try again shortly.");
     means("attestation_unavailable", Action.LATER, "We cannot call you at the moment. Please try again shortly.");
     means("overloaded", Action.LATER, "We have many requests at the moment. Please try again shortly.");

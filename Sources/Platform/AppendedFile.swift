@@ -1,0 +1,53 @@
+// A file that grows at its end, and whose lines are known to be on the disk.
+
+import Glibc
+
+/// A file opened for appending.
+public struct AppendedFile: ~Copyable, Sendable {
+  private let descriptor: Descriptor
+
+  /// Opens a file, and makes it with mode 600 if there is none.
+  public init(path: String) throws(SystemError) {
+    // O_NONBLOCK: a pipe without a reader would make the process wait. Regular files ignore it.
+    let number = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0o600)
+    guard number >= 0 else { throw SystemError(operation: "open", code: errno) }
+    descriptor = Descriptor(owning: number)
+  }
+
+  /// The last bytes of the file, at most `limit`.
+  public func tail(limit: Int) throws(SystemError) -> [UInt8] {
+    let size = lseek(descriptor.number, 0, SEEK_END)
+    guard size > 0 else { return [] }
+    var bytes = [UInt8](repeating: 0, count: min(limit, Int(size)))
+    let count = pread(descriptor.number, &bytes, bytes.count, size - off_t(bytes.count))
+    guard count >= 0 else { throw SystemError(operation: "pread", code: errno) }
+    return Array(bytes.prefix(count))
+  }
+
+  /// Appends bytes from an index on.
+  /// - Returns: How many were written: all, or fewer with an error.
+  public func append(_ bytes: [UInt8], from start: Int) -> (written: Int, error: SystemError?) {
+    var index = start
+    while index < bytes.count {
+      let count = bytes.withUnsafeBytes {
+        write(descriptor.number, $0.baseAddress! + index, bytes.count - index)
+      }
+      let code = errno
+      if count > 0 {
+        index += count
+      } else if code != EINTR {
+        return (index - start, SystemError(operation: "write", code: code))
+      }
+    }
+    return (index - start, nil)
+  }
+
+  /// Waits until the written bytes are on the disk. A device without a disk needs no wait.
+  public func sync() throws(SystemError) {
+    while fdatasync(descriptor.number) != 0 {
+      let code = errno
+      if code == EINVAL || code == EROFS { return }
+      guard code == EINTR else { throw SystemError(operation: "fdatasync", code: code) }
+    }
+  }
+}

@@ -1,0 +1,193 @@
+// The chain of audit lines: each line ends with a code over itself and the line before.
+
+import HTTP
+import JOSE
+import JSON
+import Platform
+package import Sealing
+
+/// Ends each line with its number in the chain and a code that ties it to the line before.
+///
+/// `chain` is the first 16 bytes of HMAC-SHA-256 over the previous line's 16 bytes (zeros before the first) and the line up to `,"chain"`,
+/// as Base64url. The key of a boot comes from the store key and the boot's name. After each anchor line it becomes
+/// SHA-256("callgate audit" ‖ key). So a line that is changed, removed, added or moved does not fit.
+package struct AuditChain: ~Copyable {
+  /// Bytes of a code.
+  package static let byteCount = 16
+
+  /// Lines after which an anchor comes, whether a minute has passed or not.
+  package static let longestEpoch = 4096
+
+  /// The name of the process's run, 16 hexadecimal digits.
+  package let boot: String
+  /// How often the key has changed.
+  package private(set) var epoch = 0
+  /// The number of the last line; the first is 1.
+  package private(set) var sequence: Int64 = 0
+  /// The code of the last line.
+  package private(set) var last = [UInt8](repeating: 0, count: byteCount)
+  /// Lines since the last anchor.
+  package private(set) var linesInEpoch = 0
+  private var key: Secret
+  private var context: MACContext
+
+  /// The chain of a new boot.
+  package init(_ key: StoreKey, boot: String) {
+    self.boot = boot
+    self.key = Self.firstKey(key, boot)
+    context = MACContext(key: self.key)
+  }
+
+  /// A chain in its middle, to check lines with: before the line after `last`.
+  package init(_ key: StoreKey, boot: String, epoch: Int, sequence: Int64, last: [UInt8]) {
+    self.init(key, boot: boot)
+    for _ in 0..<epoch { self.key = Self.key(after: self.key) }
+    context = MACContext(key: self.key)
+    self.epoch = epoch
+    self.sequence = sequence
+    self.last = last
+  }
+
+  /// Ends a line, a JSON object without its last brace, and appends the rest of it to `output`, which holds the line from `start` on.
+  package mutating func end(_ output: inout [UInt8], from start: Int) {
+    sequence += 1
+    linesInEpoch += 1
+    output.append(contentsOf: AuditLineForm.sequenceName)
+    output.append(decimal: Int(sequence))
+    last = context.code(last, output.span.extracting(start..<output.count))
+    output.append(contentsOf: AuditLineForm.chainName)
+    Base64URL.append(last, to: &output)
+    output.append(contentsOf: AuditLineForm.ending)
+  }
+
+  /// Whether a line, up to `,"chain"`, has this code after the last one. If so, it is the last one from now on.
+  package mutating func accepts(_ content: Span<UInt8>, number: Int64, code: [UInt8]) -> Bool {
+    guard context.code(last, content) == code else { return false }
+    sequence = number
+    last = code
+    linesInEpoch += 1
+    return true
+  }
+
+  /// Takes the next key. To be called after each anchor.
+  package mutating func evolve() {
+    key = Self.key(after: key)
+    context = MACContext(key: key)
+    epoch += 1
+    linesInEpoch = 0
+  }
+
+  private static func firstKey(_ key: StoreKey, _ boot: String) -> Secret {
+    key.derived(.audit, info: Array(boot.utf8), count: 32)
+  }
+
+  private static func key(after key: Secret) -> Secret {
+    var exposed = key.exposedBytes()
+    var bytes = Array("callgate audit".utf8) + exposed
+    var next = SHA256.digest(bytes)
+    for index in exposed.indices { exposed[index] = 0 }
+    _ = Secret(wiping: &bytes)
+    return Secret(wiping: &next)
+  }
+}
+
+/// The form of a chained line.
+package enum AuditLineForm {
+  static let sequenceName = Array(#","seq":"#.utf8)
+  static let chainName = Array(#","chain":""#.utf8)
+  static let ending = Array("\"}\n".utf8)
+  /// From the last comma of a line to its line feed.
+  static let tailCount = chainName.count + 22 + ending.count
+  /// More octets than a line has.
+  static let longest = 1 << 20
+
+  /// A line taken apart.
+  package struct Parts {
+    /// Bytes up to `,"chain"`, which the code covers.
+    package let contentCount: Int
+    package let number: Int64
+    package let code: [UInt8]
+  }
+
+  /// Takes a line with its line feed apart; nil if it does not end as chained lines do, octet for octet.
+  package static func parts(of line: Span<UInt8>) -> Parts? {
+    let contentCount = line.count - tailCount
+    guard contentCount > sequenceName.count + 1, line[0] == UInt8(ascii: "{"),
+      isEqual(line, contentCount, chainName), isEqual(line, line.count - ending.count, ending)
+    else { return nil }
+    let textStart = contentCount + chainName.count
+    let text = line.extracting(textStart..<textStart + 22)
+    guard let code = Base64URL.decode(text), code.count == AuditChain.byteCount else { return nil }
+    var start = contentCount
+    while start > 0, line[start - 1] &- UInt8(ascii: "0") < 10, contentCount - start < 19 { start -= 1 }
+    guard start < contentCount, line[start] != UInt8(ascii: "0"), start >= sequenceName.count,
+      isEqual(line, start - sequenceName.count, sequenceName)
+    else { return nil }
+    var number: Int64 = 0
+    for index in start..<contentCount {
+      let (tens, isTooLarge) = number.multipliedReportingOverflow(by: 10)
+      let (sum, overflows) = tens.addingReportingOverflow(Int64(line[index] - UInt8(ascii: "0")))
+      guard !isTooLarge, !overflows else { return nil }
+      number = sum
+    }
+    return Parts(contentCount: contentCount, number: number, code: code)
+  }
+
+  private static func isEqual(_ line: Span<UInt8>, _ start: Int, _ bytes: [UInt8]) -> Bool {
+    guard start >= 0, start + bytes.count <= line.count else { return false }
+    for index in bytes.indices where line[start + index] != bytes[index] { return false }
+    return true
+  }
+}
+
+/// A line about the chain itself: at its start, each minute, after 4,096 lines, where the file changes, and at its end.
+package struct AuditAnchor: Hashable, Sendable {
+  package enum Event: String, Sendable { case start, minute, lines, lost, reopen, end }
+
+  package let event: Event
+  package let boot: String
+  package let epoch: Int
+  /// How many lines were lost since the last anchor, because the file could not take them in time.
+  package var lost = 0
+  /// The code of the line before in this chain; empty in the first.
+  package var after: [UInt8] = []
+  /// In the first line of a chain in a file: the code of the last whole line that the file held already; empty if it held none.
+  package var follows: [UInt8]?
+  /// In the first line of a chain: whether the file ended within a line.
+  package var isAfterTornLine = false
+
+  package init(_ event: Event, boot: String, epoch: Int) {
+    self.event = event
+    self.boot = boot
+    self.epoch = epoch
+  }
+
+  /// Appends the line without its last brace.
+  func append(to output: inout [UInt8], time: UnixTime) {
+    output.append(contentsOf: #"{"log":"anchor","time":""#.utf8)
+    time.appendRFC3339(to: &output)
+    output.append(contentsOf: #"","event":"\#(event.rawValue)","boot":"\#(boot)","epoch":\#(epoch)"#.utf8)
+    if lost > 0 { output.append(contentsOf: #","lost":\#(lost)"#.utf8) }
+    for case (let name, let code?) in [("after", after.isEmpty ? nil : after), ("follows", follows)] {
+      output.append(contentsOf: #","\#(name)":""#.utf8)
+      Base64URL.append(code, to: &output)
+      output.append(UInt8(ascii: "\""))
+    }
+    if isAfterTornLine { output.append(contentsOf: #","torn":true"#.utf8) }
+  }
+
+  /// Reads an anchor from a whole line; nil for every other line.
+  package init?(reading line: [UInt8]) {
+    guard line.starts(with: #"{"log":"anchor","#.utf8) else { return nil }
+    let value: JSONValue
+    do throws(JSONError) { value = try JSONValue(parsing: line) } catch { return nil }
+    guard let event = value["event"]?.string.flatMap(Event.init), let boot = value["boot"]?.string,
+      let epoch = value["epoch"]?.int(in: 0...Int64(Int32.max))
+    else { return nil }
+    self.init(event, boot: boot, epoch: Int(epoch))
+    lost = value["lost"]?.int(in: 0...Int64.max).map { Int($0) } ?? 0
+    after = value["after"]?.string.flatMap(Base64URL.decode) ?? []
+    follows = value["follows"]?.string.flatMap(Base64URL.decode)
+    isAfterTornLine = value["torn"] == .bool(true)
+  }
+}

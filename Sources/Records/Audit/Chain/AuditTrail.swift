@@ -1,0 +1,395 @@
+// Writes audit lines as a chain, to a file of their own or to stdout, and knows which lines are on the disk.
+
+import Dispatch
+import HTTP
+package import Platform
+package import Sealing
+import Synchronization
+
+/// The audit's own way out: a sink whose thread ends each line with its code and writes it.
+package final class AuditTrail: Sendable {
+  /// How many bytes may wait for a file that takes none, before lines are lost and counted.
+  static let capacity = 16 << 20
+  /// How long a response waits for its line in strict mode.
+  package static let patience = Duration.milliseconds(800)
+
+  /// Where the lines go.
+  package enum Destination: Sendable {
+    case file(String)
+    case output(@Sendable ([UInt8]) -> Bool)
+  }
+
+  /// What the writing thread works with.
+  private struct Writer: ~Copyable {
+    var chain: AuditChain?
+    var file: AppendedFile?
+    /// Whole lines; those up to `written` are out.
+    var bytes: [UInt8] = []
+    var written = 0
+    /// Lost lines that no anchor has counted yet.
+    var lost = 0
+    var isSynced = true
+    /// The last anchor in `bytes` or the file; nil once it is known to be on the disk.
+    var anchor: RecordedAnchor?
+  }
+
+  /// An anchor that is on the disk.
+  package struct RecordedAnchor: Hashable, Sendable {
+    package let boot: String
+    package let sequence: Int64
+    package let code: [UInt8]
+  }
+
+  /// Requests that wait until their lines are on the disk.
+  private struct Waiting: Sendable {
+    var lastID: UInt64 = 0
+    /// All lines up to this one are on the disk, but those that were lost.
+    var recorded: UInt64 = 0
+    /// Lines up to this one may be missing on the disk, because it failed.
+    var doubtful: UInt64 = 0
+    var entries: [UInt64: Entry] = [:]
+
+    struct Entry: Sendable {
+      let number: UInt64
+      /// The lost lines when the request began.
+      let lost: Int
+      let body: @Sendable (Bool) -> Void
+    }
+  }
+
+  private let path: String?
+  private let output: (@Sendable ([UInt8]) -> Bool)?
+  /// Whether responses wait until their lines are on the disk.
+  package let isRequired: Bool
+  let clock: any TimeSource
+  private let log: Log
+  private let writer: Mutex<Writer>
+  private let waiting = Mutex(Waiting())
+  private let timer = DispatchQueue(label: "callgate.audit.patience")
+  private let reopens = Atomic<Bool>(false)
+  private let failing = Atomic<Bool>(false)
+  private let unavailable = Atomic<Int>(0)
+  private let hits = Atomic<Int>(0)
+  private let anchored = Mutex<RecordedAnchor?>(nil)
+  private let box = Mutex<LogSink?>(nil)
+
+  /// Opens the file and begins the chain.
+  ///
+  /// - Parameters:
+  ///   - key: For the chain; nil for lines without one.
+  ///   - isRequired: Whether responses wait until their lines are on the disk.
+  ///   - lanes: As `LogSink` has them.
+  package init(
+    to destination: Destination, key: StoreKey?, boot: String, isRequired: Bool, lanes: Int,
+    clock: any TimeSource, log: Log
+  ) throws(SystemError) {
+    var writer = Writer()
+    writer.chain = key.map { AuditChain($0, boot: boot) }
+    var end: FileEnd?
+    switch destination {
+    case .file(let path):
+      (self.path, output) = (path, nil)
+      let file = try AppendedFile(path: path)
+      end = FileEnd(try file.tail(limit: 2 * AuditLineForm.longest))
+      writer.file = consume file
+    case .output(let write): (path, output) = (nil, write)
+    }
+    if end?.isTorn == true { writer.bytes.append(UInt8(ascii: "\n")) }
+    if key != nil {
+      var anchor = AuditAnchor(.start, boot: boot, epoch: 0)
+      (anchor.follows, anchor.isAfterTornLine) = (end?.code, end?.isTorn == true)
+      Self.append(anchor, to: &writer, at: clock.unixTime)
+    }
+    self.isRequired = isRequired
+    self.clock = clock
+    self.log = log
+    self.writer = Mutex(writer)
+    let sink = LogSink(
+      lanes: lanes, delay: isRequired ? .zero : LogSink.delay,
+      write: { [weak self] in self?.take($0) ?? false },
+      batchEnd: { [weak self] in self?.ended($0) })
+    box.withLock { $0 = sink }
+  }
+
+  /// Where audit records go.
+  package var sink: LogSink {
+    guard let sink = box.withLock({ $0 }) else { preconditionFailure("a trail without its sink") }
+    return sink
+  }
+
+  /// Whether the last lines could not be written, or were not in time.
+  package var isFailing: Bool { failing.load(ordering: .relaxed) }
+
+  /// How many responses were 503 `audit_unavailable`.
+  package var unavailableResponses: Int { unavailable.load(ordering: .relaxed) }
+
+  /// How many of them since lines could not be written.
+  package var hitRequests: Int { hits.load(ordering: .relaxed) }
+
+  /// How many lines found no room. A request reads it at its beginning; if it grows, the request's own line may be lost.
+  package var lostLines: Int { sink.droppedLines }
+
+  /// The last anchor that is on the disk.
+  package var lastAnchor: RecordedAnchor? { anchored.withLock(\.self) }
+
+  // MARK: From any thread
+
+  /// Asks for an anchor after the lines so far.
+  package func anchor(_ event: AuditAnchor.Event) { sink.append(AuditMark.anchor(event), lane: 0) }
+
+  /// Opens the file anew: somebody has renamed it.
+  package func reopen() {
+    guard path != nil else { return }
+    if !sink.append(lane: 0, { $0 += AuditMark.anchor(.reopen) }) {
+      reopens.store(true, ordering: .releasing)
+    }
+  }
+
+  /// Begins to write, with the first anchor.
+  package func start() {
+    sink.append(AuditMark.begin, lane: 0)
+    sink.start { AuditMark.loss($0) }
+  }
+
+  /// Ends the chain and the thread.
+  package func close(within timeout: Duration) -> Bool {
+    anchor(.end)
+    return sink.close(within: timeout)
+  }
+
+  /// Calls a function once: with true as soon as all lines so far are on the disk, with false if they are not in time or one of them
+  /// may be lost.
+  /// - Parameter lost: `lostLines` before the request's own line.
+  package func whenRecorded(since lost: Int, _ body: @escaping @Sendable (Bool) -> Void) {
+    let number = sink.lastLine
+    let (id, isDoubtful) = waiting.withLock { waiting -> (UInt64?, Bool) in
+      guard waiting.recorded < number else { return (nil, number <= waiting.doubtful) }
+      waiting.lastID += 1
+      waiting.entries[waiting.lastID] = .init(number: number, lost: lost, body: body)
+      return (waiting.lastID, false)
+    }
+    guard let id else { return body(!isDoubtful && lostLines == lost || refused()) }
+    let (seconds, attoseconds) = Self.patience.components
+    let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+    timer.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { [self] in
+      guard let late = waiting.withLock({ $0.entries.removeValue(forKey: id) }) else { return }
+      fails("not within \(Self.patience)")
+      late.body(refused())
+    }
+  }
+
+  /// Counts a request that gets 503; false.
+  func refused() -> Bool {
+    unavailable.wrappingAdd(1, ordering: .relaxed)
+    hits.wrappingAdd(1, ordering: .relaxed)
+    return false
+  }
+
+  /// The same for a task.
+  package func isRecorded(since lost: Int) async -> Bool {
+    await withCheckedContinuation { continuation in
+      whenRecorded(since: lost) { continuation.resume(returning: $0) }
+    }
+  }
+
+  // MARK: On the writing thread
+
+  /// Takes whole lines, and writes as much as the file takes. False if the lines are lost.
+  private func take(_ lines: [UInt8]) -> Bool {
+    writer.withLock { writer in
+      // Another file may have the room that this one lacks.
+      guard
+        writer.bytes.count - writer.written < Self.capacity || flush(&writer)
+          || isAsked(toReopen: lines) && reopen(&writer)
+      else { return false }
+      let span = lines.span
+      var start = 0
+      while start < span.count {
+        var end = start
+        while span[end] != UInt8(ascii: "\n") { end += 1 }
+        take(span.extracting(start..<end), &writer)
+        start = end + 1
+      }
+      _ = flush(&writer)
+      return true
+    }
+  }
+
+  private func take(_ line: Span<UInt8>, _ writer: inout Writer) {
+    switch AuditMark(line) {
+    case .wake: break
+    case .anchor(.reopen):
+      _ = flush(&writer)
+      _ = reopen(&writer)
+      anchor(.reopen, &writer)
+    case .anchor(let event): anchor(event, &writer)
+    case .loss(let count):
+      writer.lost += count
+      anchor(.lost, &writer)
+    case nil:
+      guard writer.chain != nil else {
+        writer.bytes.append(contentsOf: line)
+        return writer.bytes.append(UInt8(ascii: "\n"))
+      }
+      let start = writer.bytes.count
+      // Without the last brace.
+      writer.bytes.append(contentsOf: line.extracting(..<(line.count - 1)))
+      writer.chain?.end(&writer.bytes, from: start)
+      if writer.chain?.linesInEpoch ?? 0 >= AuditChain.longestEpoch { anchor(.lines, &writer) }
+    }
+  }
+
+  private func anchor(_ event: AuditAnchor.Event, _ writer: inout Writer) {
+    guard let boot = writer.chain?.boot, let epoch = writer.chain?.epoch, let last = writer.chain?.last else {
+      return
+    }
+    var anchor = AuditAnchor(event, boot: boot, epoch: epoch)
+    (anchor.after, anchor.lost) = (last, writer.lost)
+    writer.lost = 0
+    Self.append(anchor, to: &writer, at: clock.unixTime)
+  }
+
+  private static func append(_ anchor: AuditAnchor, to writer: inout Writer, at time: UnixTime) {
+    let start = writer.bytes.count
+    anchor.append(to: &writer.bytes, time: time)
+    writer.chain?.end(&writer.bytes, from: start)
+    if let sequence = writer.chain?.sequence, let code = writer.chain?.last {
+      writer.anchor = RecordedAnchor(boot: anchor.boot, sequence: sequence, code: code)
+    }
+    writer.chain?.evolve()
+  }
+
+  /// Writes what waits. False if a part is left.
+  private func flush(_ writer: inout Writer) -> Bool {
+    guard writer.written < writer.bytes.count else { return true }
+    writer.isSynced = false
+    if let output {
+      guard output(writer.bytes) else {
+        fails("standard output takes nothing")
+        return false
+      }
+    } else {
+      let (count, error) = writer.file?.append(writer.bytes, from: writer.written) ?? (0, nil)
+      writer.written += count
+      if let error {
+        fails("\(error)")
+        return false
+      }
+    }
+    writer.bytes.removeAll(keepingCapacity: writer.bytes.count <= 1 << 20)
+    writer.written = 0
+    return true
+  }
+
+  /// The end of a batch: in strict mode its lines go to the disk, and the responses that wait for them leave. An anchor goes to the disk
+  /// before the store may know it.
+  private func ended(_ number: UInt64) {
+    let result = writer.withLock { writer -> Bool? in
+      guard flush(&writer) else { return nil }
+      guard !writer.isSynced, isRequired || writer.anchor != nil else { return true }
+      do throws(SystemError) { try writer.file?.sync() } catch {
+        fails("\(error)")
+        return false
+      }
+      writer.isSynced = true
+      if let anchor = writer.anchor { anchored.withLock { $0 = anchor } }
+      writer.anchor = nil
+      return true
+    }
+    guard let isRecorded = result else { return }
+    if isRecorded, failing.exchange(false, ordering: .relaxed) {
+      log.write(.info, "audit lines are written again")
+    }
+    let ready = waiting.withLock { waiting in
+      // After a failure the kernel may say once that all is well, though it has dropped what it could not write.
+      if !isRecorded { waiting.doubtful = max(waiting.doubtful, number) }
+      waiting.recorded = max(waiting.recorded, number)
+      let ready = waiting.entries.filter { $0.value.number <= number }
+      for id in ready.keys { waiting.entries[id] = nil }
+      return ready.values
+    }
+    let lost = lostLines
+    for entry in ready { entry.body(isRecorded && entry.lost == lost || refused()) }
+  }
+
+  private func fails(_ cause: String) {
+    guard !failing.exchange(true, ordering: .relaxed) else { return }
+    hits.store(0, ordering: .relaxed)
+    log.write(
+      .error,
+      isRequired
+        ? "audit lines cannot be written; requests that need one get 503"
+        : "audit lines cannot be written; they wait",
+      ["cause": cause, "file": path ?? "stdout"])
+  }
+
+  /// Whether lines that find no room have the mark to open the file anew, or one before them had.
+  private func isAsked(toReopen lines: [UInt8]) -> Bool {
+    reopens.exchange(false, ordering: .acquiring) || lines.firstRange(of: AuditMark.anchor(.reopen)) != nil
+  }
+
+  /// Ends the old file and begins the new one. False if there is no new one, or no room in it.
+  private func reopen(_ writer: inout Writer) -> Bool {
+    guard let path else { return false }
+    do throws(SystemError) {
+      let file = try AppendedFile(path: path)
+      let end = FileEnd(try file.tail(limit: 1))
+      if !flush(&writer) {
+        // The old file has no room. The new one gets the whole line.
+        let cut = writer.bytes[..<writer.written].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        writer.written = cut
+      }
+      try writer.file?.sync()
+      writer.file = consume file
+      if end.isTorn { writer.bytes.insert(UInt8(ascii: "\n"), at: writer.written) }
+      return flush(&writer)
+    } catch {
+      log.write(
+        .error, "the audit file cannot be opened anew; the old one is in use", ["error.message": "\(error)"])
+      return false
+    }
+  }
+}
+
+/// The end of a file that grows.
+private struct FileEnd {
+  /// The code of the last whole line; empty if there is none.
+  var code: [UInt8] = []
+  var isTorn = false
+
+  init(_ tail: [UInt8]) {
+    guard let last = tail.lastIndex(of: UInt8(ascii: "\n")) else {
+      isTorn = !tail.isEmpty
+      return
+    }
+    isTorn = last != tail.count - 1
+    let start = tail[..<last].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    code = AuditLineForm.parts(of: tail.span.extracting(start..<last + 1))?.code ?? []
+  }
+}
+
+/// A line in the sink that is for the writing thread only. No audit line begins like one.
+private enum AuditMark {
+  /// Writes what waits already.
+  case wake
+  case anchor(AuditAnchor.Event)
+  case loss(Int)
+
+  static let begin = Array("#begin\n".utf8)
+  static func anchor(_ event: AuditAnchor.Event) -> [UInt8] { Array("#\(event.rawValue)\n".utf8) }
+  static func loss(_ count: Int) -> [UInt8] { Array("-\(count)\n".utf8) }
+
+  init?(_ line: Span<UInt8>) {
+    guard line.count > 1, line[0] != UInt8(ascii: "{") else { return nil }
+    let text = unsafe line.withUnsafeBufferPointer { unsafe String(decoding: $0.dropFirst(), as: UTF8.self) }
+    if text == "begin" {
+      self = .wake
+    } else if line[0] == UInt8(ascii: "#"), let event = AuditAnchor.Event(rawValue: text) {
+      self = .anchor(event)
+    } else if line[0] == UInt8(ascii: "-"), let count = Int(text) {
+      self = .loss(count)
+    } else {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,377 @@
+// Checks audit files line by line: which line is the first that does not fit its chain.
+
+import JOSE
+package import Sealing
+
+/// Reads the lines of audit files in order, and says whether any was changed, removed, added or moved.
+///
+/// It goes on after the first line that does not fit: later lines tell whether that one is missing, moved, or of a foreign key.
+package final class AuditVerifier {
+  /// A line of a file.
+  package struct Place: Hashable, Sendable, CustomStringConvertible {
+    package let file: String
+    /// From 1.
+    package let line: Int
+
+    package init(file: String, line: Int) {
+      self.file = file
+      self.line = line
+    }
+
+    package var description: String { "\(file):\(line)" }
+  }
+
+  /// What is wrong with the first line that does not fit.
+  package enum Fault: Hashable, Sendable {
+    case altered, foreign
+    /// This line or the next one was altered: they begin a file, and no line before them tells which.
+    case alteredAtHead
+    case missing(from: Int64, through: Int64)
+    case doubled, reordered
+    /// Lines between two runs of the server, before this one.
+    case missingBeforeStart
+    /// The store knows later lines of a boot than the files have.
+    case cutTail(boot: String, through: Int64)
+    /// The store knows another line with this number.
+    case contradicted
+  }
+
+  /// The first line that does not fit.
+  package struct Finding: Hashable, Sendable {
+    package let place: Place
+    package internal(set) var fault: Fault
+  }
+
+  /// What is no tampering, but worth knowing.
+  package enum Note: Hashable, Sendable {
+    case cutHead(Place, isChecked: Bool)
+    case tornEnd(Place)
+    case lost(Place, Int)
+    case unclosed(boot: String, last: Place)
+    /// The store knows starts of which the files have no line.
+    case absent(count: Int, boot: String)
+    /// Lines of the log stand between the chained ones.
+    case logLines(Int)
+  }
+
+  /// How far a boot had written its chain, by the store.
+  package struct Known: Sendable {
+    let sequence: Int64
+    let code: [UInt8]
+
+    package init(sequence: Int64, code: [UInt8]) {
+      self.sequence = sequence
+      self.code = code
+    }
+  }
+
+  /// The result.
+  package enum Verdict: Hashable, Sendable {
+    case sound
+    case tampered(Finding)
+    /// No line was made with one of the keys.
+    case unknownKey
+  }
+
+  /// One boot's chain, as far as it was read.
+  private final class Run {
+    let boot: String
+    var chain: AuditChain
+    var isClosed = false
+    /// False for one that begins with an anchor that does not fit itself.
+    var isTrusted = true
+    var last: Place
+
+    init(_ boot: String, _ chain: consuming AuditChain, _ last: Place) {
+      self.boot = boot
+      self.chain = chain
+      self.last = last
+    }
+  }
+
+  private struct HeadLine {
+    let place: Place
+    let bytes: [UInt8]
+    let parts: AuditLineForm.Parts
+  }
+
+  /// The longest line that is read; a longer one is foreign.
+  package static let longestLine = AuditLineForm.longest
+  /// Codes that are remembered, to know lines that come twice.
+  private static let memory = 2 * AuditChain.longestEpoch
+
+  private let keys: [StoreKey]
+  private let known: [String: Known]
+  private var logLines = 0
+  private var runs: [Run] = []
+  /// The run of the last line that fitted.
+  private var current: Run?
+  /// Lines before the first anchor of a file, whose chain is not known yet.
+  private var head: [HeadLine] = []
+  private var fitsInFile = false
+  /// A line that is none of the chain: torn, if the server started right after it.
+  private var odd: Place?
+  private var codes: [[UInt8]] = []
+  private var recent: Set<[UInt8]> = []
+  /// Lines that fit.
+  package private(set) var fitting = 0
+  package private(set) var notes: [Note] = []
+  private var finding: Finding?
+  private var expecting: Run?
+
+  /// Checks with these keys.
+  /// - Parameter known: Each boot's last anchor in the store, read before the files, which may grow meanwhile.
+  package init(keys: [StoreKey], known: [String: Known] = [:]) {
+    self.keys = keys
+    self.known = known
+  }
+
+  /// How many boots have lines.
+  package var boots: Int { runs.count }
+
+  /// Begins a file. Files of one chain come in its order.
+  package func begin() {
+    head = []
+    fitsInFile = false
+  }
+
+  /// Takes a line, with its line feed if it has one.
+  package func read(_ line: [UInt8], at place: Place) {
+    if line.starts(with: Self.logLine) || line.starts(with: Self.greeting) {
+      logLines += 1
+      return
+    }
+    guard line.last == UInt8(ascii: "\n") else {
+      settleOdd()
+      notes.append(.tornEnd(place))
+      return
+    }
+    guard let parts = AuditLineForm.parts(of: line.span) else {
+      settleOdd()
+      odd = place
+      return
+    }
+    let anchor = line.starts(with: Self.anchorLine) ? AuditAnchor(reading: line) : nil
+    if let anchor, anchor.event == .start, parts.number == 1 {
+      begin(anchor, line, parts, place)
+    } else {
+      settleOdd()
+      follow(anchor, line, parts, place)
+    }
+    remember(parts.code)
+  }
+
+  /// Ends a file.
+  package func end() {
+    settleOdd()
+    settleHead(before: nil)
+  }
+
+  /// The verdict on all files.
+  package func verdict() -> Verdict {
+    if fitting == 0 { return .unknownKey }
+    if let finding { return .tampered(finding) }
+    for run in runs {
+      guard let known = known[run.boot], run.chain.sequence < known.sequence else { continue }
+      return .tampered(Finding(place: run.last, fault: .cutTail(boot: run.boot, through: known.sequence)))
+    }
+    for run in runs where !run.isClosed { notes.append(.unclosed(boot: run.boot, last: run.last)) }
+    let absent = Set(known.keys).subtracting(runs.map(\.boot)).sorted()
+    if let boot = absent.first { notes.append(.absent(count: absent.count, boot: boot)) }
+    if logLines > 0 { notes.append(.logLines(logLines)) }
+    return .sound
+  }
+
+  private static let logLine = Array(#"{"log":"log","#.utf8)
+  private static let anchorLine = Array(#"{"log":"anchor","#.utf8)
+  private static let greeting = Array("callgate: ".utf8)
+
+  // MARK: Runs
+
+  /// A new boot begins.
+  private func begin(_ anchor: AuditAnchor, _ line: [UInt8], _ parts: AuditLineForm.Parts, _ place: Place) {
+    if anchor.isAfterTornLine, let torn = odd {
+      notes.append(.tornEnd(torn))
+      odd = nil
+    }
+    settleOdd()
+    // A boot starts once: this is a copy.
+    guard !isKnown(anchor.boot) else { return fail(place, .doubled) }
+    guard let run = run(anchor, line, parts, place, after: [UInt8](repeating: 0, count: AuditChain.byteCount))
+    else {
+      return distrust(anchor, parts, place)
+    }
+    if let code = anchor.follows, fitsInFile || !code.isEmpty, !recent.contains(code) {
+      if fitsInFile {
+        fail(place, .missingBeforeStart)
+      } else {
+        notes.append(.cutHead(place, isChecked: true))
+      }
+    }
+    settleHead(before: nil)
+    accepted(run, anchor, place)
+  }
+
+  /// A line that is no start.
+  private func follow(_ anchor: AuditAnchor?, _ line: [UInt8], _ parts: AuditLineForm.Parts, _ place: Place) {
+    for run in [current].compactMap(\.self) + runs.reversed()
+    where run.chain.sequence + 1 == parts.number
+      && run.chain.accepts(
+        line.span.extracting(..<parts.contentCount), number: parts.number, code: parts.code)
+    {
+      // The first line that did not fit stood before one that does: that one is moved, not missing.
+      if run === expecting, case .missing = finding?.fault { finding?.fault = .reordered }
+      if run === expecting, case .altered = finding?.fault { finding?.fault = .foreign }
+      settleHead(before: nil)
+      return accepted(run, anchor, place)
+    }
+    if let anchor, !isKnown(anchor.boot) {
+      guard let run = run(anchor, line, parts, place, after: anchor.after) else {
+        return distrust(anchor, parts, place)
+      }
+      if head.isEmpty {
+        if !fitsInFile, finding == nil { notes.append(.cutHead(place, isChecked: true)) }
+      } else {
+        settleHead(before: (anchor, run, parts))
+      }
+      return accepted(run, anchor, place)
+    }
+    if !fitsInFile, head.count <= AuditChain.longestEpoch {
+      return head.append(HeadLine(place: place, bytes: line, parts: parts))
+    }
+    misfit(parts, place)
+  }
+
+  private func accepted(_ run: Run, _ anchor: AuditAnchor?, _ place: Place) {
+    fitting += 1
+    fitsInFile = true
+    current = run
+    run.isTrusted = true
+    run.last = place
+    if let known = known[run.boot], known.sequence == run.chain.sequence, known.code != run.chain.last {
+      fail(place, .contradicted)
+    }
+    guard let anchor else { return }
+    if anchor.lost > 0 { notes.append(.lost(place, anchor.lost)) }
+    run.isClosed = anchor.event == .end
+    run.chain.evolve()
+  }
+
+  /// A run from an anchor on, by the key that made it; nil if none did.
+  private func run(
+    _ anchor: AuditAnchor, _ line: [UInt8], _ parts: AuditLineForm.Parts, _ place: Place, after code: [UInt8]
+  ) -> Run? {
+    for key in keys {
+      var chain = AuditChain(
+        key, boot: anchor.boot, epoch: anchor.epoch, sequence: parts.number - 1, last: code)
+      guard chain.accepts(line.span.extracting(..<parts.contentCount), number: parts.number, code: parts.code)
+      else {
+        continue
+      }
+      let run = Run(anchor.boot, chain, place)
+      runs.append(run)
+      return run
+    }
+    return nil
+  }
+
+  /// An anchor that no key made. If lines after it fit, it is altered; otherwise its key is unknown.
+  private func distrust(_ anchor: AuditAnchor, _ parts: AuditLineForm.Parts, _ place: Place) {
+    settleHead(before: nil)
+    fail(place, .foreign)
+    for key in keys {
+      var chain = AuditChain(
+        key, boot: anchor.boot, epoch: anchor.epoch, sequence: parts.number, last: parts.code)
+      chain.evolve()
+      let run = Run(anchor.boot, chain, place)
+      run.isTrusted = false
+      runs.append(run)
+    }
+  }
+
+  private func isKnown(_ boot: String) -> Bool { runs.contains { $0.boot == boot && $0.isTrusted } }
+
+  // MARK: What does not fit
+
+  /// The lines before the first anchor of a file: they are of its chain, and the first of them cannot be checked itself.
+  private func settleHead(before anchor: (AuditAnchor, Run, AuditLineForm.Parts)?) {
+    guard let first = head.first else { return }
+    defer { head = [] }
+    guard let (anchor, run, parts) = anchor else {
+      // They go on with a chain of the file before, behind lines that are not there.
+      guard let current, !current.isClosed, first.parts.number > current.chain.sequence + 1 else {
+        return fail(first.place, .foreign)
+      }
+      return fail(
+        first.place, .missing(from: current.chain.sequence + 1, through: first.parts.number - 1))
+    }
+    // Number 1 is a start.
+    guard first.parts.number > 1 else { return fail(first.place, .altered) }
+    var fits = 0
+    for key in keys {
+      let (count, isWhole) = fit(from: 0, key, run, anchor)
+      fits = max(fits, count)
+      if isWhole {
+        // The number that does not follow is the first one's, which no code covers here.
+        let next = head.count > 1 ? head[1].parts.number : parts.number
+        guard first.parts.number + 1 == next else { return fail(first.place, .altered) }
+        fitting += count
+        return notes.append(.cutHead(first.place, isChecked: false))
+      }
+      if head.count > 1, fit(from: 1, key, run, anchor).isWhole {
+        return fail(first.place, .alteredAtHead)
+      }
+    }
+    fail(head.count > fits + 1 ? head[fits + 1].place : first.place, .altered)
+  }
+
+  /// How many lines after one of the head fit it, and whether all do up to the anchor.
+  private func fit(
+    from index: Int, _ key: StoreKey, _ run: Run, _ anchor: AuditAnchor
+  ) -> (count: Int, isWhole: Bool) {
+    var chain = AuditChain(
+      key, boot: run.boot, epoch: anchor.epoch, sequence: head[index].parts.number,
+      last: head[index].parts.code)
+    for (count, line) in head[(index + 1)...].enumerated() {
+      let fits = chain.accepts(
+        line.bytes.span.extracting(..<line.parts.contentCount), number: line.parts.number,
+        code: line.parts.code)
+      guard fits else { return (count, false) }
+    }
+    return (head.count - index - 1, chain.last == anchor.after)
+  }
+
+  /// A line that is none of the chain was not torn by an end of the server.
+  private func settleOdd() {
+    guard let place = odd else { return }
+    odd = nil
+    fail(place, head.isEmpty && current != nil ? .altered : .foreign)
+  }
+
+  private func misfit(_ parts: AuditLineForm.Parts, _ place: Place) {
+    guard let current, finding == nil else { return fail(place, .foreign) }
+    let expected = current.chain.sequence + 1
+    expecting = current
+    if parts.number == expected {
+      fail(place, .altered)
+    } else if recent.contains(parts.code) {
+      fail(place, .doubled)
+    } else if parts.number > expected {
+      fail(place, .missing(from: expected, through: parts.number - 1))
+    } else {
+      fail(place, .foreign)
+    }
+  }
+
+  private func fail(_ place: Place, _ fault: Fault) {
+    if finding == nil { finding = Finding(place: place, fault: fault) }
+  }
+
+  private func remember(_ code: [UInt8]) {
+    recent.insert(code)
+    codes.append(code)
+    guard codes.count == 2 * Self.memory else { return }
+    codes.removeFirst(Self.memory)
+    recent = Set(codes)
+  }
+}

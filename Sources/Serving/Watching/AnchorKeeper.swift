@@ -1,0 +1,48 @@
+// Writes an anchor of the audit chain each minute, and saves the last one in the store.
+
+import JOSE
+package import Platform
+package import Records
+package import Store
+
+/// The job that anchors the audit chain. A file whose last lines were removed then has less than the store knows.
+package struct AnchorKeeper: Sendable {
+  private let trail: AuditTrail
+  private let store: any Store
+
+  /// Anchors that trail in that store.
+  package init(_ trail: AuditTrail, in store: any Store) {
+    self.trail = trail
+    self.store = store
+  }
+
+  /// Works until its task is cancelled. The store gets only anchors that are on the disk: after a crash it never knows more than the file.
+  package func run(_ clock: any TimeSource) async {
+    var saved: AuditTrail.RecordedAnchor?
+    var next = clock.now + .seconds(60)
+    while await clock.hasSlept(until: clock.now + .seconds(1)) {
+      if clock.now >= next {
+        trail.anchor(.minute)
+        next = clock.now + .seconds(60)
+      }
+      if let last = trail.lastAnchor, last != saved, await save(last) { saved = last }
+    }
+  }
+
+  /// Ends the chain, and saves its end.
+  package func end() async {
+    _ = trail.close(within: .seconds(1))
+    if let last = trail.lastAnchor { _ = await save(last) }
+  }
+
+  /// False if the store failed; the next second tries again.
+  private func save(_ anchor: AuditTrail.RecordedAnchor) async -> Bool {
+    do {
+      try await store.save(
+        StoredAnchor(boot: anchor.boot, sequence: anchor.sequence, code: Base64URL.encode(anchor.code)))
+      return true
+    } catch {
+      return false
+    }
+  }
+}

@@ -1,0 +1,459 @@
+// Tests of the audit chain: how it is written, and that no line can be altered, removed, added or moved unseen.
+
+import Foundation
+import JOSE
+import Platform
+import Sealing
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Records
+
+/// A server's audit lines, as its trail writes them.
+private final class Written: Sendable {
+  let bytes = Mutex<[UInt8]>([])
+  let isFull = Mutex(false)
+  let trail: AuditTrail
+
+  init(_ key: StoreKey?, boot: String = "0011223344556677", isRequired: Bool = false) throws {
+    let box = Mutex<Written?>(nil)
+    let holder = Holder()
+    trail = try AuditTrail(
+      to: .output { lines in holder.take(lines) }, key: key, boot: boot, isRequired: isRequired, lanes: 1,
+      clock: SystemClock(), log: .silent)
+    box.withLock { $0 = nil }
+    holder.target.withLock { $0 = self }
+    trail.start()
+  }
+
+  final class Holder: Sendable {
+    let target = Mutex<Written?>(nil)
+    func take(_ lines: [UInt8]) -> Bool {
+      target.withLock { written in
+        guard let written, !written.isFull.withLock({ $0 }) else { return false }
+        written.bytes.withLock { $0 += lines }
+        return true
+      }
+    }
+  }
+
+  func audit(_ numbers: Range<Int>) {
+    for number in numbers {
+      trail.sink.append(
+        Array(#"{"log":"audit","action":"access","n":\#(number),"decision":"allow"}"#.utf8) + [0x0A], lane: 0)
+    }
+  }
+
+  /// Ends the trail. Each line has its line feed.
+  func lines() -> [[UInt8]] {
+    #expect(trail.close(within: .seconds(10)))
+    return bytes.withLock { $0.lines }
+  }
+}
+
+extension Log {
+  fileprivate static let silent = Log(
+    sink: LogSink(lanes: 1) { _ in true }, lane: 0, level: .error, format: .json, clock: SystemClock())
+}
+
+extension [UInt8] {
+  /// The lines, each with its line feed if it has one.
+  fileprivate var lines: [[UInt8]] {
+    var lines: [[UInt8]] = []
+    var line: [UInt8] = []
+    for byte in self {
+      line.append(byte)
+      if byte == 0x0A {
+        lines.append(line)
+        line = []
+      }
+    }
+    return line.isEmpty ? lines : lines + [line]
+  }
+}
+
+extension AuditVerifier {
+  /// The verdict on files, and what was noted.
+  fileprivate static func verdict(on files: [[UInt8]]..., keys: [StoreKey]) -> (
+    verdict: Verdict, notes: [Note]
+  ) {
+    let verifier = AuditVerifier(keys: keys)
+    for (index, file) in files.enumerated() {
+      verifier.begin()
+      for (number, line) in file.joined().lines(whole: file).enumerated() {
+        verifier.read(line, at: Place(file: "\(index)", line: number + 1))
+      }
+      verifier.end()
+    }
+    return (verifier.verdict(), verifier.notes)
+  }
+}
+
+extension Sequence<UInt8> {
+  /// The lines of a file; the very ones that were given where none was changed within.
+  fileprivate func lines(whole: [[UInt8]]) -> [[UInt8]] { Array(self).lines }
+}
+
+extension AuditLineForm {
+  fileprivate static func parts(ofLine line: [UInt8]) -> Parts? { parts(of: line.span) }
+}
+
+private func place(_ line: Int, file: Int = 0) -> AuditVerifier.Place { .init(file: "\(file)", line: line) }
+
+private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier.Verdict {
+  .tampered(.init(place: place(line), fault: fault))
+}
+
+@Suite struct AuditChainTests {
+  private let key = StoreKey(Secret([UInt8](repeating: 7, count: 32)))
+  private let other = StoreKey(Secret([UInt8](repeating: 8, count: 32)))
+
+  /// A start, three lines, a minute's anchor, three lines, the end.
+  private func sample(_ key: StoreKey? = nil, boot: String = "0011223344556677") throws -> [[UInt8]] {
+    let written = try Written(key ?? self.key, boot: boot)
+    written.audit(0..<3)
+    written.trail.anchor(.minute)
+    written.audit(3..<6)
+    return written.lines()
+  }
+
+  @Test
+  func `each line ends with its number and a code, anchors stand at the start, each minute and the end`()
+    throws
+  {
+    let lines = try sample()
+    #expect(lines.count == 9)
+    for (index, line) in lines.enumerated() {
+      let text = String(decoding: line, as: UTF8.self)
+      #expect(
+        text.wholeMatch(
+          of: try Regex(#"\{"log":"(audit|anchor)".*,"seq":\#(index + 1),"chain":"[A-Za-z0-9_-]{22}"\}\n"#))
+          != nil, "\(text)")
+    }
+    let events = lines.compactMap { AuditAnchor(reading: $0)?.event }
+    #expect(events == [.start, .minute, .end])
+    #expect(AuditAnchor(reading: lines[4])?.epoch == 1)
+    #expect(AuditVerifier.verdict(on: lines, keys: [key]) == (.sound, []))
+    #expect(AuditVerifier.verdict(on: lines, keys: [other, key]).verdict == .sound)
+    #expect(AuditVerifier.verdict(on: lines, keys: [other]).verdict == .unknownKey)
+  }
+
+  @Test func `without a key the lines are as they were`() throws {
+    let written = try Written(nil)
+    written.audit(0..<2)
+    #expect(
+      written.lines().map { String(decoding: $0, as: UTF8.self) }
+        == (0..<2).map { #"{"log":"audit","action":"access","n":\#($0),"decision":"allow"}"# + "\n" })
+  }
+
+  @Test func `an anchor is known once it is written`() async throws {
+    let written = try Written(key)
+    #expect(await written.trail.isRecorded(since: 0))
+    #expect(written.trail.lastAnchor?.sequence == 1, "the start's, before any line")
+    written.isFull.withLock { $0 = true }
+    written.audit(0..<2)
+    written.trail.anchor(.minute)
+    while !written.trail.isFailing { usleep(1000) }
+    #expect(written.trail.lastAnchor?.sequence == 1)
+    written.isFull.withLock { $0 = false }
+    written.audit(2..<3)
+    let lines = written.lines()
+    let last = AuditLineForm.parts(ofLine: lines[lines.count - 1])
+    #expect(
+      written.trail.lastAnchor?.sequence == last?.number && written.trail.lastAnchor?.code == last?.code)
+  }
+
+  @Test func `the key changes after 4,096 lines`() throws {
+    let written = try Written(key)
+    written.audit(0..<5000)
+    let lines = written.lines()
+    #expect(lines.compactMap { AuditAnchor(reading: $0)?.event } == [.start, .lines, .end])
+    #expect(AuditVerifier.verdict(on: lines, keys: [key]) == (.sound, []))
+  }
+
+  // MARK: Changes
+
+  @Test func `every kind of change is named`() throws {
+    let lines = try sample()
+    var changed = lines
+    changed[5][20] ^= 1
+    #expect(AuditVerifier.verdict(on: changed, keys: [key]).verdict == finding(6, .altered))
+    changed = lines
+    changed.remove(at: 5)
+    #expect(
+      AuditVerifier.verdict(on: changed, keys: [key]).verdict == finding(6, .missing(from: 6, through: 6)))
+    changed = lines
+    changed.insert(lines[5], at: 6)
+    #expect(AuditVerifier.verdict(on: changed, keys: [key]).verdict == finding(7, .doubled))
+    changed = lines
+    changed.swapAt(5, 6)
+    #expect(AuditVerifier.verdict(on: changed, keys: [key]).verdict == finding(6, .reordered))
+    changed = lines
+    let foreign = try sample(other)
+    changed.insert(foreign[5], at: 5)
+    #expect(AuditVerifier.verdict(on: changed, keys: [key]).verdict == finding(6, .foreign))
+    // Of the same key, and another start.
+    changed = lines
+    changed.insert(try sample(boot: "8899aabbccddeeff")[5], at: 5)
+    #expect(AuditVerifier.verdict(on: changed, keys: [key]).verdict == finding(6, .foreign))
+    changed = lines
+    changed.insert(Array("{\"log\":\"audit\"}\n".utf8), at: 5)
+    #expect(AuditVerifier.verdict(on: changed, keys: [key]).verdict == finding(6, .altered))
+    // The whole once more.
+    #expect(AuditVerifier.verdict(on: lines + lines, keys: [key]).verdict == finding(10, .doubled))
+    // The first line.
+    changed = lines
+    changed[0][30] ^= 1
+    #expect(AuditVerifier.verdict(on: changed, keys: [key]).verdict == finding(1, .foreign))
+  }
+
+  /// CALLGATE_ALTERATIONS says how many, where there is time for more.
+  @Test func `thousands of random alterations are found, and the first line is named`() throws {
+    let rounds = ProcessInfo.processInfo.environment["CALLGATE_ALTERATIONS"].flatMap { Int($0) } ?? 3000
+    let lines = try sample()
+    let others = [try sample(other), try sample(boot: "8899aabbccddeeff")]
+    var random = SeededGenerator(2026)
+    var missed: [String] = []
+    for round in 0..<rounds {
+      var changed = lines
+      let at = Int.random(in: 0..<lines.count, using: &random)
+      // The first line that is not what it was, from 1.
+      var first = at + 1
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0:
+        let octet = Int.random(in: 0..<lines[at].count, using: &random)
+        let new = UInt8.random(in: 0...255, using: &random)
+        guard new != changed[at][octet] else { continue }
+        changed[at][octet] = new
+      case 1:
+        changed[at].remove(at: Int.random(in: 0..<lines[at].count, using: &random))
+      case 2:
+        let octet = UInt8.random(in: 0...255, using: &random)
+        let index = Int.random(in: 0..<lines[at].count, using: &random)
+        changed[at].insert(octet, at: index)
+        // Before the same octet it is the same as after it.
+        if octet == 0x0A, index == 0 { first = at + 1 }
+      case 3:
+        changed.remove(at: at)
+      case 4:
+        // A start of the same key is no line of this chain, and whole.
+        changed.insert(at.isMultiple(of: 2) ? lines[at] : others[at == 0 ? 0 : round % 2][at], at: at)
+        if at.isMultiple(of: 2) { first = at + 2 }
+      default:
+        let with = Int.random(in: 0..<lines.count, using: &random)
+        guard with != at else { continue }
+        changed.swapAt(at, with)
+        first = min(at, with) + 1
+        // An anchor fits by itself, so at the head of a file the line after it is the first that does not.
+        if min(at, with) == 0, [4, 8].contains(max(at, with)) { first = 2 }
+      }
+      let (verdict, notes) = AuditVerifier.verdict(on: changed, keys: [key])
+      switch verdict {
+      case .tampered(let finding) where finding.place.line == first: continue
+      // Without its first lines a file looks as after a rotation, without its last ones as after a kill: both are told.
+      case .sound where first >= lines.count && !notes.isEmpty: continue
+      case .sound where first == 1 && notes.contains { if case .cutHead = $0 { true } else { false } }:
+        continue
+      default: missed.append("round \(round): line \(first): \(verdict) \(notes)")
+      }
+    }
+    #expect(missed.isEmpty, "\(missed.count): \(missed.prefix(5))")
+  }
+
+  // MARK: What is no tampering
+
+  @Test func `a cut head is told, and the line that cannot be checked is named`() throws {
+    let lines = try sample()
+    for cut in 1..<lines.count {
+      let (verdict, notes) = AuditVerifier.verdict(on: Array(lines[cut...]), keys: [key])
+      #expect(verdict == .sound, "\(cut)")
+      let isAnchor = cut == 4 || cut == 8
+      #expect(notes == [.cutHead(place(1), isChecked: isAnchor)], "\(cut)")
+    }
+    var changed = Array(lines[2...])
+    changed[1][20] ^= 1
+    #expect(AuditVerifier.verdict(on: changed, keys: [key]).verdict == finding(1, .alteredAtHead))
+  }
+
+  @Test func `a file that is cut at any octet of its end is told from tampering`() throws {
+    let all = Array(try sample().joined())
+    for end in 1..<all.count {
+      let lines = Array(all[..<end]).lines
+      let (verdict, notes) = AuditVerifier.verdict(on: lines, keys: [key])
+      // Nothing is known of the chain before its first line is whole.
+      guard lines[0].last == 0x0A else { continue }
+      #expect(verdict == .sound, "\(end)")
+      #expect(notes.contains { if case .unclosed = $0 { true } else { false } }, "\(end)")
+      let isTorn = all[end - 1] != 0x0A
+      #expect(notes.contains { if case .tornEnd = $0 { true } else { false } } == isTorn, "\(end)")
+    }
+  }
+
+  @Test func `the store's anchors show a cut tail, a chain that was written anew, and absent starts`() throws
+  {
+    let lines = try sample()
+    let last = try #require(AuditLineForm.parts(ofLine: lines[8]))
+    func verdict(_ lines: [[UInt8]], _ boot: String, _ known: AuditVerifier.Known) -> (
+      AuditVerifier.Verdict, [AuditVerifier.Note]
+    ) {
+      let verifier = AuditVerifier(keys: [key], known: [boot: known])
+      verifier.begin()
+      for (number, line) in lines.enumerated() { verifier.read(line, at: place(number + 1)) }
+      verifier.end()
+      return (verifier.verdict(), verifier.notes)
+    }
+    let boot = "0011223344556677"
+    let known = AuditVerifier.Known(sequence: last.number, code: last.code)
+    #expect(verdict(lines, boot, known) == (.sound, []))
+    for end in 1..<9 {
+      #expect(verdict(Array(lines[..<end]), boot, known).0 == finding(end, .cutTail(boot: boot, through: 9)))
+    }
+    // Who has the key can write the chain anew, but not the store's anchor of before.
+    let other = AuditVerifier.Known(sequence: last.number, code: [UInt8](repeating: 1, count: 16))
+    #expect(verdict(lines, boot, other).0 == finding(9, .contradicted))
+    let absent = verdict(lines, "8899aabbccddeeff", known)
+    #expect(absent == (.sound, [.absent(count: 1, boot: "8899aabbccddeeff")]))
+  }
+
+  @Test func `lines of the log between chained ones are told, and a file without a chain is not whole`()
+    throws
+  {
+    let lines = try sample()
+    let log = Array("{\"log\":\"log\",\"message\":\"ready\"}\n".utf8)
+    #expect(
+      AuditVerifier.verdict(on: [lines[0], log] + lines[1...] + [log], keys: [key])
+        == (.sound, [.logLines(2)]))
+    #expect(AuditVerifier.verdict(on: [log], keys: [key]).verdict == .unknownKey)
+    #expect(AuditVerifier.verdict(on: [], keys: [key]).verdict == .unknownKey)
+  }
+
+  // MARK: Writing
+
+  @Test func `lines wait for an output that takes none, and the chain stays whole`() throws {
+    let written = try Written(key)
+    written.audit(0..<3)
+    written.isFull.withLock { $0 = true }
+    written.audit(3..<200)
+    while !written.trail.isFailing { usleep(1000) }
+    written.isFull.withLock { $0 = false }
+    written.audit(200..<210)
+    let lines = written.lines()
+    #expect(lines.count == 212 && !written.trail.isFailing)
+    #expect(AuditVerifier.verdict(on: lines, keys: [key]) == (.sound, []))
+  }
+
+  @Test func `lost lines are counted in the chain`() throws {
+    let written = try Written(key)
+    written.isFull.withLock { $0 = true }
+    let line =
+      Array(#"{"log":"audit","x":""#.utf8) + [UInt8](repeating: 0x61, count: 60_000) + Array("\"}\n".utf8)
+    // More than waits.
+    for _ in 0..<600 {
+      written.trail.sink.append(line, lane: 0)
+      usleep(200)
+    }
+    written.isFull.withLock { $0 = false }
+    written.audit(0..<1)
+    usleep(100_000)
+    written.audit(1..<2)
+    let (verdict, notes) = AuditVerifier.verdict(on: written.lines(), keys: [key])
+    #expect(verdict == .sound)
+    #expect(notes.contains { if case .lost(_, let count) = $0 { count > 0 } else { false } })
+  }
+
+  @Test func `a response waits until its line is written, and is refused when it is not in time`()
+    async throws
+  {
+    let written = try Written(key, isRequired: true)
+    written.audit(0..<1)
+    #expect(await written.trail.isRecorded(since: written.trail.lostLines))
+    // Its own line may be among the lost ones.
+    #expect(await !written.trail.isRecorded(since: written.trail.lostLines - 1))
+    #expect(written.trail.unavailableResponses == 1 && !written.trail.isFailing)
+    written.isFull.withLock { $0 = true }
+    written.audit(1..<2)
+    #expect(await !written.trail.isRecorded(since: written.trail.lostLines))
+    #expect(written.trail.isFailing)
+    #expect(written.trail.unavailableResponses == 2 && written.trail.hitRequests == 1)
+    written.isFull.withLock { $0 = false }
+    written.audit(2..<3)
+    #expect(await written.trail.isRecorded(since: written.trail.lostLines))
+    #expect(!written.trail.isFailing)
+    #expect(AuditVerifier.verdict(on: written.lines(), keys: [key]) == (.sound, []))
+  }
+}
+
+@Suite struct AuditFileTests {
+  private let key = StoreKey(Secret([UInt8](repeating: 7, count: 32)))
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "audit-\(UUID().uuidString)")
+
+  init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
+
+  private var path: String { folder.appending(path: "audit.log").path }
+
+  private func trail(_ boot: String) throws -> AuditTrail {
+    let trail = try AuditTrail(
+      to: .file(path), key: key, boot: boot, isRequired: true, lanes: 1, clock: SystemClock(), log: .silent)
+    trail.start()
+    return trail
+  }
+
+  private func write(_ trail: AuditTrail, _ count: Int) async {
+    for number in 0..<count {
+      trail.sink.append(Array(#"{"log":"audit","n":\#(number)}"#.utf8) + [0x0A], lane: 0)
+    }
+    #expect(await trail.isRecorded(since: trail.lostLines))
+  }
+
+  private func content(_ path: String) throws -> [[UInt8]] {
+    try [UInt8](Data(contentsOf: URL(filePath: path))).lines
+  }
+
+  @Test func `two starts in one file are whole, and nothing between them can go`() async throws {
+    for boot in ["00000000000000aa", "00000000000000bb"] {
+      let trail = try trail(boot)
+      await write(trail, 3)
+      #expect(trail.close(within: .seconds(10)))
+    }
+    let lines = try content(path)
+    #expect(AuditVerifier.verdict(on: lines, keys: [key]) == (.sound, []))
+    var cut = lines
+    cut.remove(at: 4)
+    #expect(AuditVerifier.verdict(on: cut, keys: [key]).verdict == finding(5, .missingBeforeStart))
+  }
+
+  @Test func `a start closes a torn line, and says so in its chain`() async throws {
+    let first = try trail("00000000000000aa")
+    await write(first, 3)
+    #expect(first.close(within: .seconds(10)))
+    let whole = try content(path)
+    for torn in [whole[0].count + 1, Array(whole.joined()).count - 5, Array(whole.joined()).count - 1] {
+      try Data(whole.joined().prefix(torn)).write(to: URL(filePath: path))
+      let second = try trail("00000000000000bb")
+      await write(second, 1)
+      #expect(second.close(within: .seconds(10)))
+      let (verdict, notes) = AuditVerifier.verdict(on: try content(path), keys: [key])
+      #expect(verdict == .sound, "\(torn)")
+      #expect(!notes.isEmpty || torn == Array(whole.joined()).count - 1, "\(torn)")
+    }
+  }
+
+  @Test func `a chain goes on over a rotation by rename`() async throws {
+    let trail = try trail("00000000000000aa")
+    await write(trail, 3)
+    try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
+    await write(trail, 2)
+    trail.reopen()
+    await write(trail, 2)
+    #expect(trail.close(within: .seconds(10)))
+    let (old, new) = (try content(path + ".1"), try content(path))
+    #expect(old.count == 6 && new.count == 4)
+    #expect(AuditVerifier.verdict(on: old, new, keys: [key]) == (.sound, []))
+    let (verdict, notes) = AuditVerifier.verdict(on: new, keys: [key])
+    #expect(verdict == .sound && notes == [.cutHead(place(1), isChecked: true)])
+    #expect(
+      AuditVerifier.verdict(on: Array(old.dropLast()), new, keys: [key]).verdict
+        == .tampered(.init(place: place(1, file: 1), fault: .missing(from: 6, through: 6))))
+  }
+}

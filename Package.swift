@@ -250,7 +250,8 @@ let package = Package(
       ],
       swiftSettings: memorySafe),
     .target(
-      name: "Sandbox", dependencies: ["HTTP", "Platform", "JSON", "Pages", "JOSE", "HTTPServer", "Texts"],
+      name: "Sandbox",
+      dependencies: ["HTTP", "Platform", "JSON", "Pages", "JOSE", "HTTPServer", "Texts", "Trust"],
       swiftSettings: memorySafe),
     .executableTarget(
       name: "callgate",

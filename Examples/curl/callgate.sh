@@ -41,6 +41,7 @@ callgate_meaning() {
     request_expired) echo enrol "Your code is no longer valid. Please ask for a new one." ;;
     already_delivered) echo enrol "Your code is no longer valid. Please ask for a new one." ;;
     claim_expired) echo later "This is no longer valid. Please try again." ;;
+    challenge_expired) echo later "This is no longer valid. Please try again." ;;
     duplicate) echo look "You have already asked us to call this number." ;;
     in_progress) echo later "We are still working on your call." ;;
     slot_full) echo choose_time "This time is taken. Please choose another." ;;

@@ -517,6 +517,7 @@ public struct Problem: Error, Decodable, Sendable {
     "request_expired": (.enrol, "Your code is no longer valid. Please ask for a new one."),
     "already_delivered": (.enrol, "Your code is no longer valid. Please ask for a new one."),
     "claim_expired": (.later, "This is no longer valid. Please try again."),
+    "challenge_expired": (.later, "This is no longer valid. Please try again."),
     "duplicate": (.look, "You have already asked us to call this number."),
     "in_progress": (.later, "We are still working on your call."),
     "slot_full": (.chooseTime, "This time is taken. Please choose another."),

@@ -22,29 +22,40 @@ extension ConfigurationBuilder {
   static let attestationSection = "attestation"
   private static let appCheckSection = "attestation.app_check"
 
-  /// `attestation`; nil without App Check.
+  /// `attestation`: each part nil where it is missing and needed by no app, or wrong.
   ///
   /// - Parameter apps: Those whose terms need the section.
-  mutating func attestation(_ apps: [Configuration.App]) -> Configuration.AppCheck? {
+  mutating func attestation(_ apps: [Configuration.App]) -> (
+    appCheck: Configuration.AppCheck?, appAttest: Configuration.AppAttest?
+  ) {
+    let takesAppAttest = apps.contains { $0.attested?.appAttest != nil }
     guard let section = partial.sections[Self.attestationSection] else {
-      if let app = apps.first(where: \.isAttested) { needsAppCheck(app) }
-      return nil
+      if let app = apps.first(where: \.takesAppCheck) { needsAppCheck(app) }
+      return (nil, takesAppAttest ? .usual : nil)
     }
-    guard var members = open(section, path: Self.attestationSection) else { return nil }
+    guard var members = open(section, path: Self.attestationSection) else { return (nil, nil) }
     let node = members.node("app_check")
+    let appAttestNode = members.node("app_attest")
     close(&members, Self.attestationSection + ".")
-    guard let node else {
+    if node == nil, appAttestNode == nil {
       problems.add(
         section.place, Self.attestationSection,
         Refusal("has no way of attestation", "write app_check: { project_number: …, project_id: … }"))
-      return nil
+    } else if node == nil, let app = apps.first(where: \.takesAppCheck) {
+      needsAppCheck(app)
     }
+    let appAttest = appAttestNode.map { self.appAttest($0) } ?? (takesAppAttest ? .usual : nil)
+    return (node.flatMap { self.appCheck($0, apps) }, appAttest)
+  }
+
+  private mutating func appCheck(_ node: DocumentNode, _ apps: [Configuration.App]) -> Configuration.AppCheck?
+  {
     guard var own = open(node, path: Self.appCheckSection) else { return nil }
     let number = own.value(Settings.appCheckNumber.key())
     let id = own.value(Settings.appCheckProject.key())
     let url = own.value(Settings.appCheckKeys.key()) ?? Settings.appCheckKeysURL
     guard close(&own, Self.appCheckSection + "."), let number, let id else { return nil }
-    if !apps.contains(where: \.isAttested) {
+    if !apps.contains(where: \.takesAppCheck) {
       problems.note(
         node.place,
         "no app demands tokens of App Check — give an app app_check: audit and attested: { app_check: [its Firebase app ids] }"
@@ -73,11 +84,17 @@ extension ConfigurationBuilder {
     var ids: [String] = []
     var attestedMode = AttestationMode.off
     var perDay = Settings.usualAttestedPerDay
+    var appAttest: AppAttestTerms?
+    var takesAppAttest = false
     let node = members.node("attested")
     if let node, var attested = open(node, path: members.name(of: "attested")) {
       ids = attested.values(Settings.attestedAppCheck.key()) ?? []
       attestedMode = attested.value(Settings.attestedMode.key()) ?? .off
       perDay = attested.value(Settings.attestedPerDay.key()) ?? perDay
+      if let own = attested.node("app_attest") {
+        takesAppAttest = true
+        appAttest = appAttestTerms(own, path: attested.name(of: "app_attest"))
+      }
       if attestedMode != .off, installations == nil, !members.has("installations") {
         attested.report(
           Refusal(
@@ -93,7 +110,7 @@ extension ConfigurationBuilder {
           "set the mode, or let a user or an operator authorize, too"))
     }
     guard mode != .off || attestedMode != .off else {
-      if !ids.isEmpty, !members.has("app_check"), node?["mode"] == nil, let node {
+      if !ids.isEmpty || takesAppAttest, !members.has("app_check"), node?["mode"] == nil, let node {
         problems.note(
           node.place,
           "\(members.name(of: "attested")) has no effect without a mode in it, or app_check: audit or enforce beside it"
@@ -101,25 +118,30 @@ extension ConfigurationBuilder {
       }
       return (nil, nil)
     }
-    guard !ids.isEmpty else {
+    guard !ids.isEmpty || mode == .off && takesAppAttest else {
       members.report(
-        Refusal(
-          at: mode == .off ? "attested" : "app_check", "needs the Firebase app ids that are this app",
-          "add attested: { app_check: [\(Settings.attestedAppCheck.setting.example)] }"))
+        mode == .off
+          ? Refusal(
+            at: "attested", "takes no attestation",
+            "add app_check: [its Firebase app ids] or app_attest: { app_id: … } to attested")
+          : Refusal(
+            at: "app_check", "needs the Firebase app ids that are this app",
+            "add attested: { app_check: [\(Settings.attestedAppCheck.setting.example)] }"))
       return (nil, nil)
     }
     return (
       mode == .off ? nil : AppCheckTerms(mode: mode, appIDs: ids),
-      attestedMode == .off ? nil : AttestedTerms(mode: attestedMode, perDay: perDay, appIDs: ids)
+      attestedMode == .off
+        ? nil : AttestedTerms(mode: attestedMode, perDay: perDay, appIDs: ids, appAttest: appAttest)
     )
   }
 }
 
 extension Configuration.App {
-  /// Whether attestations of the app are judged.
-  package var isAttested: Bool { appCheck != nil || attested != nil }
-  /// The Firebase app ids that are the app, if attestations are judged.
-  package var firebaseAppIDs: [String] { appCheck?.appIDs ?? attested?.appCheck.appIDs ?? [] }
+  /// Whether tokens of App Check are judged.
+  package var takesAppCheck: Bool { appCheck != nil || attested?.appCheck != nil }
+  /// The Firebase app ids that are the app, if tokens are judged.
+  package var firebaseAppIDs: [String] { appCheck?.appIDs ?? attested?.appCheck?.appIDs ?? [] }
 }
 
 extension Settings {

@@ -6,6 +6,7 @@ package import Notices
 package import Outcomes
 import Platform
 import Texts
+import Trust
 
 extension Configuration {
   /// Whether the sandbox makes an admin token: only this machine reaches the server, and operators have neither a token nor a
@@ -22,6 +23,12 @@ extension Configuration {
   /// Has the sandbox sign tokens of App Check, unless the configuration names the keys of another.
   package mutating func useKeysOfAppCheck(at url: String) {
     if appCheck?.keysURL == Settings.appCheckKeysURL { appCheck?.keysURL = url }
+  }
+
+  /// Has the sandbox's root vouch for phones, unless the configuration names another root than Apple's.
+  package mutating func useRootOfAppAttest(_ root: X509Certificate) {
+    guard appAttest?.hasOwnRoot == false else { return }
+    appAttest?.policy.root = root
   }
 
   /// Whether no caller is configured. The sandbox's own users are none.

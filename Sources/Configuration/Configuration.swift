@@ -45,6 +45,8 @@ public struct Configuration: Sendable {
   public package(set) var appointments: Appointments?
   /// The Firebase project whose tokens of App Check are accepted; nil: none.
   public package(set) var appCheck: AppCheck?
+  /// How attestations of App Attest are verified; nil where no app takes any.
+  package var appAttest: AppAttest?
   /// What GMS clients may ask for; nil: nothing.
   public package(set) var gms: GMS?
   /// How devices get notices; nil: they get none.

@@ -85,7 +85,7 @@ extension ConfigurationBuilder {
     let callers = callers()
     let allowAnonymous = allowAnonymous(beside: callers)
     let apps = apps(callers: callers, allowAnonymous: allowAnonymous)
-    let appCheck = attestation(apps)
+    let attestation = attestation(apps)
     let desks = desks()
     judgeDesks(apps, callers: callers, desks: desks)
     let isWhole = problems.problems.count == before
@@ -104,7 +104,8 @@ extension ConfigurationBuilder {
       callers: callers, allowAnonymous: allowAnonymous, apps: apps,
       enrolmentApp: partial.sections["apps"] == nil ? Self.sampleID : nil, policy: policy,
       callbacks: callbacks(),
-      appointments: appointments(keptIn: store, notices), appCheck: appCheck, gms: gms(apps),
+      appointments: appointments(keptIn: store, notices), appCheck: attestation.appCheck,
+      appAttest: attestation.appAttest, gms: gms(apps),
       notices: notices,
       outcomes: outcomes(),
       desks: desks,

@@ -275,8 +275,9 @@ extension Settings {
     installationVerifiers.setting, appVerificationCode.setting, fieldType.setting, fieldLength.setting,
     fieldIsRequired.setting,
     addition.setting, otherFields.setting, appCheckMode.setting, attestedMode.setting, attestedPerDay.setting,
-    attestedAppCheck.setting,
+    attestedAppCheck.setting, attestedAppID.setting, attestedAtLeast.setting,
     appCheckNumber.setting, appCheckProject.setting, appCheckKeys.setting,
+    appAttestEnvironments.setting, appAttestCategories.setting, appAttestRoot.setting,
   ]
 
   /// Every setting there is.

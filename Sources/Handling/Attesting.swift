@@ -75,7 +75,7 @@ extension Handlers {
     let attestation = AuditedAttestation(type: .appCheck, result: result)
     generation.metrics.attested(attestation, lane: lane)
     record?.attestation = attestation
-    guard terms.mode == .enforce, let problem = Problem(result, of: .appCheck) else { return .passed }
+    guard terms.mode == .enforce, let problem = Problem(result, of: [.appCheck]) else { return .passed }
     return .refused(problem)
   }
 }
@@ -83,18 +83,23 @@ extension Handlers {
 extension Problem {
   /// The response to an attestation that does not hold; nil for one that does. One text for all faults: a forger learns nothing.
   ///
-  /// - Parameter inBody: Whether the attestation is a member of the body, and not a header.
-  package init?(_ result: AttestationResult, of type: AttestationType, inBody: Bool = false) {
+  /// - Parameters:
+  ///   - types: Those that the app takes.
+  ///   - inBody: Whether the attestation is a member of the body, and not a header.
+  package init?(_ result: AttestationResult, of types: [AttestationType], inBody: Bool = false) {
     switch result {
     case .passed: return nil
     case .missing:
       self.init(
         .attestationRequired,
         inBody
-          ? "Send attestation with a token of App Check."
+          ? "Send attestation, of a type in accepts."
           : "Send a token of App Check in the header X-Firebase-AppCheck.")
-      accepts = [type.rawValue]
-      responseFields.append("WWW-Authenticate", #"Attestation types="\#(type.rawValue)""#)
+      accepts = types.map(\.rawValue)
+      responseFields.append("WWW-Authenticate", #"Attestation types="\#(accepts.joined(separator: " "))""#)
+    case .failed(.badChallenge):
+      self.init(
+        .challengeExpired, "Get a challenge, and attest anew. A challenge is good once, for 300 seconds.")
     case .failed:
       self.init(.attestationFailed, "This request does not come from the genuine app.")
     case .keysUnavailable:

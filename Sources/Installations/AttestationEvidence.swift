@@ -1,16 +1,21 @@
 // The member `attestation` of a request for an installation.
 
 import API
+import JOSE
+package import Store
 package import Trust
 
 /// What an app sends to prove that it is genuine.
 package enum AttestationEvidence: Sendable, Equatable {
   /// A token of App Check.
   case appCheck(token: String)
+  /// An attestation of App Attest.
+  case appAttest(AppAttestEvidence)
 
   package var type: AttestationType {
     switch self {
     case .appCheck: .appCheck
+    case .appAttest: .appAttest
     }
   }
 
@@ -18,17 +23,55 @@ package enum AttestationEvidence: Sendable, Equatable {
   init?(_ reader: inout MemberReader) {
     guard var members = reader.members("attestation") else { return nil }
     defer { reader.problems = members.problems }
-    let type = members.value(
-      "type", required: "Give one of \(AttestationType.allCases.map(\.rawValue).joined(separator: ", ")).")
-    let token = members.value("token", required: "Give the token of App Check.")
-    members.refuseOthers()
-    guard let type, let token else { return nil }
-    guard AttestationType(rawValue: type) == .appCheck else {
-      members.problems.add(
-        "attestation.type",
-        "Give one of \(AttestationType.allCases.map(\.rawValue).joined(separator: ", ")).")
-      return nil
+    let remedy = "Give one of \(AttestationType.allCases.map(\.rawValue).joined(separator: ", "))."
+    let name = members.value("type", required: remedy)
+    let type = name.flatMap { AttestationType(rawValue: $0) }
+    if name != nil, type == nil { members.problems.add("attestation.type", remedy) }
+    switch type {
+    case .appAttest:
+      let object = members.base64("object", required: "Give the attestation object, as Base64.")
+      let keyID = members.base64("key_id", required: "Give the key's id, as Base64.")
+      let challenge = members.value(
+        "challenge", required: "Give the challenge of POST /attestation/challenge.")
+      members.refuseOthers()
+      guard let object, let keyID, let challenge else { return nil }
+      self = .appAttest(AppAttestEvidence(object: object, keyID: keyID, challenge: challenge))
+    case .appCheck, nil:
+      let token = members.value("token", required: "Give the token of App Check.")
+      members.refuseOthers()
+      guard type != nil, let token else { return nil }
+      self = .appCheck(token: token)
     }
-    self = .appCheck(token: token)
+  }
+}
+
+/// What an iPhone sends.
+package struct AppAttestEvidence: Sendable, Equatable {
+  /// The attestation object.
+  package let object: [UInt8]
+  /// The id of the key: SHA-256 of its point.
+  package let keyID: [UInt8]
+  /// The challenge that the phone has signed.
+  package let challenge: String
+}
+
+/// What a phone signs when it attests: the request that the attestation is for.
+package enum EnrolmentStatement {
+  /// The text. No part of it has a line feed.
+  ///
+  /// - Parameter thumbprint: The thumbprint of the phone's own key (RFC 7638), if it sends one.
+  package static func text(
+    _ client: InstallationClient, challenge: String, thumbprint: String? = nil
+  ) -> String {
+    [
+      "callgate-enrol-1", client.id.description, client.app, client.detail ?? "", challenge, thumbprint ?? "",
+    ].joined(separator: "\n")
+  }
+
+  /// SHA-256 of the text.
+  package static func digest(
+    _ client: InstallationClient, challenge: String, thumbprint: String? = nil
+  ) -> [UInt8] {
+    SHA256.digest(Array(text(client, challenge: challenge, thumbprint: thumbprint).utf8))
   }
 }

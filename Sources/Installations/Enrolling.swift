@@ -22,6 +22,8 @@ package enum InstallationRefusal: Error, Hashable, Sendable {
   case tooMany
   /// Another user, app or an operator's installation has this id.
   case taken
+  /// Another installation has this key of App Attest.
+  case keyInUse
   /// Too many requests wait.
   case full
   /// No such request or installation.
@@ -58,6 +60,7 @@ package enum Enrolling {
     if let kept = view.enrolment, kept.request == enrolment.request {
       return (InstallationChange(), .success(.opened))
     }
+    guard !view.isAttestedKeyTaken else { return refuse(.keyInUse) }
     guard view.pending < mostPending else { return refuse(.full) }
     guard !view.isUserCodeTaken else { return (InstallationChange(), .success(.userCodeTaken)) }
     return (InstallationChange(enrolment: enrolment), .success(.opened))
@@ -66,16 +69,20 @@ package enum Enrolling {
   /// The result of a poll.
   package enum Poll: Hashable, Sendable {
     case pending(Enrolment)
+    /// The transaction has to lock this key of App Attest, too.
+    case needs(SHA256Digest)
     /// The secret of this poll is now the installation's.
     case delivered(Installation)
   }
 
   /// Answers a poll: the request still waits, or exactly one poll gets the secret.
   ///
-  /// - Parameter secret: SHA-256 of the secret to deliver if it is time.
+  /// - Parameters:
+  ///   - secret: SHA-256 of the secret to deliver if it is time.
+  ///   - locked: The key of App Attest that the transaction has locked.
   package static func poll(
-    _ client: InstallationClient, appID: String, secret: SHA256Digest, _ view: InstallationView,
-    at now: Instant
+    _ client: InstallationClient, appID: String, secret: SHA256Digest, locked: SHA256Digest? = nil,
+    _ view: InstallationView, at now: Instant
   ) -> Step<Poll> {
     guard var enrolment = view.enrolment, enrolment.client == client, enrolment.appID.hasSameBytes(as: appID)
     else {
@@ -99,9 +106,14 @@ package enum Enrolling {
       enrolment.answeredAt = now
       return (InstallationChange(enrolment: enrolment), .success(.pending(enrolment)))
     }
+    if let key = enrolment.attestedKey {
+      guard locked == key else { return (InstallationChange(), .success(.needs(key))) }
+      guard !view.isAttestedKeyTaken else { return refuse(.keyInUse) }
+    }
     enrolment.state = .delivered
     let installation = installation(
-      client, appID: appID, user: nil, address: enrolment.address, secret: secret, after: view, at: now)
+      client, appID: appID, user: nil, address: enrolment.address, secret: secret,
+      attestedKey: enrolment.attestedKey, after: view, at: now)
     return (
       InstallationChange(installation: installation, enrolment: enrolment, endsOthers: true),
       .success(.delivered(installation))
@@ -131,9 +143,10 @@ package enum Enrolling {
   /// Makes the installation of a signed-in user at once.
   package static func install(
     _ client: InstallationClient, appID: String, user: InstallationUser, address: String,
-    secret: SHA256Digest,
+    secret: SHA256Digest, attestedKey: SHA256Digest? = nil,
     _ terms: InstallationTerms, _ view: InstallationView, at now: Instant
   ) -> Step<Installation> {
+    guard !view.isAttestedKeyTaken else { return refuse(.keyInUse) }
     var counts = false
     if let kept = view.installation, kept.revokedAt == nil {
       // Also if it is idle: this app's terms do not decide about another app's installation.
@@ -142,7 +155,8 @@ package enum Enrolling {
     }
     guard counts || view.others < terms.perSubject else { return refuse(.tooMany) }
     let installation = installation(
-      client, appID: appID, user: user, address: address, secret: secret, after: view, at: now)
+      client, appID: appID, user: user, address: address, secret: secret, attestedKey: attestedKey,
+      after: view, at: now)
     return (InstallationChange(installation: installation, endsOthers: true), .success(installation))
   }
 
@@ -155,10 +169,12 @@ package enum Enrolling {
   /// - Parameter old: SHA-256 of the secret that came along.
   package static func install(
     _ client: InstallationClient, appID: String, replacing old: SHA256Digest?, address: String,
-    secret: SHA256Digest, _ terms: InstallationTerms, _ view: InstallationView, at now: Instant
+    secret: SHA256Digest, attestedKey: SHA256Digest? = nil, _ terms: InstallationTerms,
+    _ view: InstallationView, at now: Instant
   ) -> Step<Installation> {
     // The same transaction again, after its answer was lost.
     if let kept = view.installation, kept.secret == secret { return (InstallationChange(), .success(kept)) }
+    guard !view.isAttestedKeyTaken else { return refuse(.keyInUse) }
     if let kept = view.installation, kept.revokedAt == nil {
       // This app's terms do not decide about another app's installation.
       let isLiving = !kept.appID.hasSameBytes(as: appID) || isInstalled(kept, terms, at: now)
@@ -167,13 +183,15 @@ package enum Enrolling {
       }
     }
     let installation = installation(
-      client, appID: appID, user: nil, address: address, secret: secret, after: view, at: now)
+      client, appID: appID, user: nil, address: address, secret: secret, attestedKey: attestedKey,
+      after: view,
+      at: now)
     return (InstallationChange(installation: installation, endsOthers: true), .success(installation))
   }
 
   private static func installation(
     _ client: InstallationClient, appID: String, user: InstallationUser?, address: String,
-    secret: SHA256Digest, after view: InstallationView, at now: Instant
+    secret: SHA256Digest, attestedKey: SHA256Digest?, after view: InstallationView, at now: Instant
   ) -> Installation {
     let before = view.installation
     // One that the store has forgotten counts as one.
@@ -182,7 +200,7 @@ package enum Enrolling {
       client: client, appID: appID, user: user, address: address, secret: secret,
       // Never an earlier generation, not even after the store has deleted it.
       generation: max(now.nanosecondsSinceEpoch, (before?.generation ?? 0) + 1), createdAt: now, usedAt: now,
-      operatorDeliveries: deliveries + (user == nil ? 1 : 0))
+      operatorDeliveries: deliveries + (user == nil ? 1 : 0), attestedKey: attestedKey)
   }
 
   // MARK: Installed ones

@@ -11,6 +11,9 @@ package struct InstallationCodes: Sendable {
 
   package init(keys: StoreKeys) { self.keys = keys }
 
+  /// Challenges with codes of the same store keys.
+  package var challenges: Challenges { Challenges(keys: keys) }
+
   /// The code by time, and the remaining seconds of its step.
   package func code(_ installation: Installation, at seconds: Int64) -> (code: String, expiresIn: Int64) {
     (

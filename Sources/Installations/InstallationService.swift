@@ -93,7 +93,8 @@ package struct InstallationService: Sendable {
 
   /// Saves a request that waits for an operator. It consumes a grant to enrol.
   package func open(
-    _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms, address: IPAddress
+    _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms, address: IPAddress,
+    attestedKey: SHA256Digest? = nil
   ) async throws(Failure) -> OpenedEnrolment {
     let appID = Self.app(of: grant)
     let requestID = try random(24)
@@ -107,9 +108,9 @@ package struct InstallationService: Sendable {
       let enrolment = Enrolment(
         request: request, client: client, appID: appID, userCode: userCode, address: address.description,
         createdAt: now, expiresAt: expiresAt, forgottenAt: expiresAt.advanced(by: terms.pending),
-        answeredAt: now, state: .pending)
+        answeredAt: now, state: .pending, attestedKey: attestedKey)
       let opening = try await change(
-        InstallationScope(client.id, request: request, userCode: userCode)
+        InstallationScope(client.id, request: request, userCode: userCode, attestedKey: attestedKey)
       ) { view, _ in Enrolling.open(enrolment, view) }
       if opening == .opened {
         return OpenedEnrolment(
@@ -130,12 +131,22 @@ package struct InstallationService: Sendable {
   ) async throws(Failure) -> Poll {
     let secret = try random(32)
     let digest = SHA256Digest(of: Array(secret.utf8))
-    let poll = try await change(
-      InstallationScope(client.id, request: SHA256Digest(of: Array(requestID.utf8)))
-    ) { view, now in
-      Enrolling.poll(client, appID: appID, secret: digest, view, at: now)
+    let request = SHA256Digest(of: Array(requestID.utf8))
+    var key: SHA256Digest?
+    while true {
+      let poll = try await change(
+        InstallationScope(client.id, request: request, attestedKey: key)
+      ) { [key] view, now in
+        Enrolling.poll(client, appID: appID, secret: digest, locked: key, view, at: now)
+      }
+      guard case .needs(let needed) = poll else { return Self.answer(poll, secret) }
+      key = needed
     }
+  }
+
+  private static func answer(_ poll: Enrolling.Poll, _ secret: String) -> Poll {
     switch poll {
+    case .needs: preconditionFailure("the transaction has locked the key")
     case .pending(let enrolment):
       return .pending(userCode: UserCode.shown(enrolment.userCode), expiresAt: enrolment.expiresAt)
     case .delivered(let installation):
@@ -147,16 +158,19 @@ package struct InstallationService: Sendable {
   package func install(
     _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms,
     user: InstallationUser,
-    address: IPAddress
+    address: IPAddress, attestedKey: SHA256Digest? = nil
   ) async throws(Failure) -> NewInstallation {
     let appID = Self.app(of: grant)
     let secret = try random(32)
     let digest = SHA256Digest(of: Array(secret.utf8))
     let counted = InstallationScope.CountedUser(
       user, appID: appID, usedSince: now.advanced(by: .zero - terms.idle))
-    let installation = try await change(InstallationScope(client.id, user: counted)) { view, now in
+    let installation = try await change(
+      InstallationScope(client.id, user: counted, attestedKey: attestedKey)
+    ) { view, now in
       Enrolling.install(
-        client, appID: appID, user: user, address: address.description, secret: digest, terms, view, at: now)
+        client, appID: appID, user: user, address: address.description, secret: digest,
+        attestedKey: attestedKey, terms, view, at: now)
     }
     return NewInstallation(installation: installation, secret: secret)
   }
@@ -166,18 +180,26 @@ package struct InstallationService: Sendable {
   /// - Parameter old: The secret of the living installation that it replaces.
   package func install(
     _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms,
-    replacing old: String?, address: IPAddress
+    replacing old: String?, address: IPAddress, attestedKey: SHA256Digest? = nil
   ) async throws(Failure) -> NewInstallation {
     let appID = Self.app(of: grant)
     let secret = try random(32)
     let digest = SHA256Digest(of: Array(secret.utf8))
     let replaced = old.map { SHA256Digest(of: Array($0.utf8)) }
-    let installation = try await change(InstallationScope(client.id)) { view, now in
+    let installation = try await change(InstallationScope(client.id, attestedKey: attestedKey)) { view, now in
       Enrolling.install(
-        client, appID: appID, replacing: replaced, address: address.description, secret: digest, terms, view,
-        at: now)
+        client, appID: appID, replacing: replaced, address: address.description, secret: digest,
+        attestedKey: attestedKey, terms, view, at: now)
     }
     return NewInstallation(installation: installation, secret: secret)
+  }
+
+  /// Whether a key of App Attest is that of another living installation, which the last step checks again.
+  package func isTaken(_ attestedKey: SHA256Digest, besides id: InstallationID) async throws(Failure) -> Bool
+  {
+    try await change(InstallationScope(id, attestedKey: attestedKey), isSeen: false) { view, _ in
+      (InstallationChange(), .success(view.isAttestedKeyTaken))
+    }
   }
 
   private static func app(of grant: borrowing Grant) -> String {

@@ -1,6 +1,7 @@
 // Takes text members from a request's body, and notes what is wrong with them.
 
 package import API
+import JOSE
 package import JSON
 
 /// Takes text members from an object, and notes what is wrong with them.
@@ -67,6 +68,23 @@ package struct MemberReader {
       return nil
     }
     return problems.string(name, in: object, prefix: prefix)
+  }
+
+  /// A member's bytes, which it has as Base64 or base64url, with or without padding; nil where it is absent or has none.
+  mutating func base64(_ name: String, required remedy: String) -> [UInt8]? {
+    guard let text = value(name, required: remedy) else { return nil }
+    var digits = Array(text.utf8)
+    if digits.count.isMultiple(of: 4) {
+      for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }
+    }
+    if digits.contains(UInt8(ascii: "+")) || digits.contains(UInt8(ascii: "/")) {
+      digits += [UInt8](repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)
+      if let bytes = Base64.decode(digits.span) { return bytes }
+    } else if let bytes = Base64URL.decode(digits.span) {
+      return bytes
+    }
+    problems.add(prefix + name, "This is not Base64.")
+    return nil
   }
 
   /// Notes a text that is empty, too long, or has characters that do not show.

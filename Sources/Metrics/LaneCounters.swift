@@ -3,11 +3,11 @@
 /// A few counters, by one label or none, that many loops add to at once.
 public final class LaneCounters: Sendable {
   /// How many series there can be.
-  public static let most = 16
+  public static let most = 24
 
   private let label: String
   private let words: [String]
-  private let lanes: [Cells<16>]
+  private let lanes: [Cells<24>]
 
   /// Makes counters that all start at 0.
   ///
@@ -19,7 +19,7 @@ public final class LaneCounters: Sendable {
     precondition(words.count <= Self.most)
     self.label = label
     self.words = words
-    self.lanes = (0..<lanes + 1).map { _ in Cells<16>() }
+    self.lanes = (0..<lanes + 1).map { _ in Cells<24>() }
   }
 
   /// Adds to one of them.

@@ -52,6 +52,13 @@ extension PostgresStatements {
   static let spentID = PostgresStatement(
     name: "callgate_spent_id", sql: "SELECT FROM callgate_spent_id WHERE id = $1::uuid")
 
+  /// Finds another living installation that has a key of App Attest.
+  static let attestedKey = PostgresStatement(
+    name: "callgate_attested_key",
+    sql: """
+      SELECT FROM callgate_installation WHERE attested_key = $1::bytea AND revoked IS NULL AND id <> $2::uuid LIMIT 1
+      """)
+
   // MARK: Requests
 
   static let enrolment = PostgresStatement(

@@ -25,6 +25,14 @@ package enum InstallationDocument {
     return Response(status: .ok, fields: fields, content: document.serialized())
   }
 
+  /// A challenge, with the seconds that it is good for.
+  package static func challenge(_ challenge: String, expiresIn seconds: Int64) -> Response {
+    let document: JSONObject = [
+      "challenge": .string(challenge), "expires_in": .number(JSONNumber(seconds)),
+    ]
+    return Response(status: .created, fields: fields, content: document.serialized())
+  }
+
   /// A request that waits for an operator.
   package static func pending(requestID: String, userCode: String, until end: Instant, at now: Instant)
     -> Response
@@ -143,6 +151,8 @@ extension Problem {
     case .tooMany:
       self.init(.tooMany, "This user has as many installations as the app allows. Revoke one first.")
     case .taken: self.init(.taken, "Another installation has this client_id. Make a new UUID.")
+    case .keyInUse:
+      self.init(.attestationFailed, "This request does not come from the genuine app.")
     case .full:
       self.init(.overloaded, "Too many requests wait for an operator. Try again later.", retryAfter: 60)
     case .unknown: self.init(.notFound, "There is no such installation or request.")

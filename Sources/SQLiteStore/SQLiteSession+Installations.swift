@@ -12,6 +12,10 @@ extension SQLiteSession {
     WHERE code = ? AND +state IN ('pending', 'approved', 'denied') AND expires > ?
     """
 
+  /// Finds another living installation that has a key of App Attest.
+  static let attestedKey =
+    "SELECT 1 FROM callgate_installation WHERE attested_key = ? AND revoked IS NULL AND id <> ? LIMIT 1"
+
   /// Forgets the oldest revoked installations of a user, but those whose id an operator has approved.
   static let forgetRevoked = """
     DELETE FROM callgate_installation WHERE id IN (
@@ -87,6 +91,13 @@ extension SQLiteSession {
         ).run([time]) { view.pending = Int($0.integer(0)) }
         try SQLiteStatement(open.connection, Self.enrolmentByCode).run([.text(code), time]) { _ in
           view.isUserCodeTaken = true
+        }
+      }
+      if let key = scope.attestedKey {
+        try SQLiteStatement(open.connection, Self.attestedKey).run([
+          .bytes(key.bytes), .bytes(scope.id.bytes),
+        ]) { _ in
+          view.isAttestedKeyTaken = true
         }
       }
       let (change, answer) = body(view)

@@ -17,7 +17,8 @@ import Synchronization
 /// | `GET /oauth/certs` | the keys tokens are signed with, as a JWK set |
 /// | `POST /calls/callback` | the Callback API |
 /// | `POST /fcm/token`, `POST /v1/projects/{project}/messages:send` | Firebase Cloud Messaging: access tokens, and notices |
-/// | `GET /appcheck/v1/jwks`, `POST /_sandbox/attest` | Firebase App Check: its keys, and what an app's phone would send |
+/// | `GET /appcheck/v1/jwks`, `POST /_sandbox/attest` | Firebase App Check's keys, and what an app's phone would send |
+/// | `GET /app-attest/root.pem` | the certificate that vouches for phones |
 /// | `POST /_sandbox/hook` | a receiver of web hooks |
 /// | `/_sandbox/faults`, `/_sandbox/exchanges`, `/_sandbox/callbacks`, `/_sandbox/notices`, `/_sandbox/sessions`, `/_sandbox/tickets` | what to do wrong, and what was seen |
 /// | `/_sandbox/clock`, `/_sandbox/keys` | what its clock says, and which of the client's keys it accepts |
@@ -28,7 +29,7 @@ public final class Emulator: RequestHandler {
   private let tokens: TokenService
   private let callbacks: CallbackService
   private let notices: NoticeService
-  private let appCheck = AppCheckIssuer()
+  private let attesters: Attesters
   private let certificates: [UInt8]
   /// The clock for assertions, tokens and the `Date` field.
   public let clock: SandboxClock
@@ -42,6 +43,7 @@ public final class Emulator: RequestHandler {
   /// - Throws: `KeyError` when OpenSSL cannot make the signing key.
   public init(_ configuration: EmulatorConfiguration, time: any TimeSource) throws(KeyError) {
     let issuer = try EmulatedTokenIssuer()
+    attesters = try Attesters()
     certificates = issuer.certificates
     tokens = TokenService(configuration, issuer: issuer)
     callbacks = CallbackService(
@@ -66,6 +68,9 @@ public final class Emulator: RequestHandler {
     return NoticeProviders(account, hookSecret: notices.hookSecret, at: baseURL)
   }
 
+  /// The certificate that vouches for its phones.
+  public var rootOfPhones: X509Certificate { attesters.phones.root }
+
   /// What it saw up to now.
   var journal: Journal { state.withLock { $0.journal } }
 
@@ -77,6 +82,9 @@ public final class Emulator: RequestHandler {
     case "/oauth/certs", "/oauth/2023-10/certs":
       exchange.respond(
         certificatesReply(request.method).response)
+    case PhoneMaker.rootPath:
+      exchange.respond(
+        Reply(.ok, contentType: "application/x-pem-file", content: attesters.phones.root.pem).response)
     case AppCheckIssuer.keysPath:
       exchange.respond(appCheckKeys(request.method).response)
     case NoticeService.tokenPath, NoticeService.hookPath:
@@ -143,7 +151,7 @@ public final class Emulator: RequestHandler {
       } else {
         reply = try state.withLock { (state) throws(ControlRefusal) in
           try ControlEndpoint.answer(
-            call, path: path, state: &state, clock: clock, gateway: gateway, appCheck: appCheck)
+            call, path: path, state: &state, clock: clock, gateway: gateway, attesters: attesters)
         }
       }
     } catch {
@@ -207,7 +215,7 @@ public final class Emulator: RequestHandler {
 
   private func appCheckKeys(_ method: Method) -> Reply {
     do throws(KeyError) {
-      return keysReply(method, try appCheck.keys())
+      return keysReply(method, try attesters.appCheck.keys())
     } catch {
       let error = TalkdeskError(
         status: .internalServerError, code: "internal", message: "OpenSSL could not make a key")

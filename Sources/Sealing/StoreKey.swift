@@ -77,6 +77,8 @@ public enum Purpose: CaseIterable, Sendable {
   case gms
   /// The chain of audit lines.
   case audit
+  /// The codes that make challenges for attestations this server's.
+  case challenge
 
   fileprivate var label: String {
     switch self {
@@ -88,6 +90,7 @@ public enum Purpose: CaseIterable, Sendable {
     case .device: "device"
     case .gms: "gms"
     case .audit: "audit"
+    case .challenge: "challenge"
     }
   }
 }

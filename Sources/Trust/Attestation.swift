@@ -4,6 +4,8 @@
 public enum AttestationType: String, CaseIterable, Sendable {
   /// A token of Firebase App Check.
   case appCheck = "app_check"
+  /// An attestation of Apple's App Attest.
+  case appAttest = "app_attest"
 }
 
 /// Whether attestations are judged, and what becomes of a request without a good one.
@@ -38,6 +40,33 @@ public enum AttestationFault: String, CaseIterable, Error, Sendable {
   case wrongApp = "wrong_app"
   /// It has authorized an installation before.
   case replayed
+  /// Its challenge is over, was used, or is not this server's.
+  case badChallenge = "bad_challenge"
+  /// It was made for another request.
+  case wrongNonce = "wrong_nonce"
+  /// The key that it attests is not the one that the app has named.
+  case wrongKey = "wrong_key"
+  /// Its key was used before.
+  case wrongCounter = "wrong_counter"
+  /// The app comes from somewhere else: from Xcode and not from the App Store, say.
+  case wrongEnvironment = "wrong_environment"
+  /// Apple has validated the app in another way.
+  case wrongCategory = "wrong_category"
+  /// The app is older than allowed.
+  case oldApp = "old_app"
+  /// Its key belongs to another installation.
+  case keyInUse = "key_in_use"
+
+  /// The types that it is one of.
+  var types: [AttestationType] {
+    switch self {
+    case .malformed, .badSignature, .expired, .wrongTime, .wrongApp: [.appCheck, .appAttest]
+    case .wrongAlgorithm, .unknownKey, .wrongIssuer, .wrongAudience, .replayed: [.appCheck]
+    case .badChallenge, .wrongNonce, .wrongKey, .wrongCounter, .wrongEnvironment, .wrongCategory, .oldApp,
+      .keyInUse:
+      [.appAttest]
+    }
+  }
 }
 
 /// The result of judging the attestation of one request.
@@ -68,7 +97,10 @@ public enum AttestationResult: Hashable, Sendable {
     }
   }
 
-  /// Every result, for counters whose series are there from the start.
-  public static let allCases: [AttestationResult] =
-    [.passed, .missing, .keysUnavailable] + AttestationFault.allCases.map { .failed($0) }
+  /// Every result that a type has, for counters whose series are there from the start.
+  public static func all(of type: AttestationType) -> [AttestationResult] {
+    let unavailable: [AttestationResult] = type == .appCheck ? [.keysUnavailable] : []
+    return [.passed, .missing] + unavailable
+      + AttestationFault.allCases.filter { $0.types.contains(type) }.map { .failed($0) }
+  }
 }

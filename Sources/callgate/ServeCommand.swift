@@ -96,13 +96,14 @@ struct ServeCommand: ParsableCommand {
       let adminToken = sandbox && configuration.takesAdminToken ? try Self.makeAdminToken() : nil
       let users = sandbox ? try SandboxUsers() : nil
       let hook = sandbox ? HookSecret(Secret(try RandomBytes.make(HookSecret.leastBytes))) : nil
-      Self.enter(emulated, providers, adminToken, users, hook, into: &configuration)
+      let root = talkdesk?.server.emulator.rootOfPhones
+      Self.enter(emulated, root, providers, adminToken, users, hook, into: &configuration)
       let clock = SandboxClock()
       let service = try Service(
         configuration: configuration, loops: try EventLoopGroup(), descriptorLimit: descriptors.soft,
         inherited: inherited, clock: sandbox ? clock : SystemClock(),
         scheduler: talkdesk?.server.emulator.clock,
-        reload: reloading(with: emulated, providers, adminToken, users, hook),
+        reload: reloading(with: emulated, root, providers, adminToken, users, hook),
         front: { gateway, controls in
           talkdesk.map {
             SandboxFront(
@@ -114,10 +115,8 @@ struct ServeCommand: ParsableCommand {
                 adminToken: adminToken, users: users,
                 dialing: hook.map { Self.dialing($0, controls, configuration) },
                 attested: {
-                  controls.attestedApps().map {
-                    AttestedApps(
-                      projectNumber: $0.projectNumber, projectID: $0.projectID, appIDs: $0.appIDs)
-                  }
+                  let apps = controls.attestedApps()
+                  return AttestedApps(project: apps.project, firebase: apps.firebase, apple: apps.bundles)
                 }))
           } ?? gateway
         },
@@ -171,24 +170,26 @@ struct ServeCommand: ParsableCommand {
 
   /// Reloads the configuration from the same sources. The sandbox keeps its emulator.
   private func reloading(
-    with emulated: Configuration.Upstream?, _ providers: NoticeProviders?, _ adminToken: Secret?,
-    _ users: SandboxUsers?, _ hook: HookSecret?
+    with emulated: Configuration.Upstream?, _ root: X509Certificate?, _ providers: NoticeProviders?,
+    _ adminToken: Secret?, _ users: SandboxUsers?, _ hook: HookSecret?
   ) -> @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration {
     let sources = source.sources(flags)
     let purpose: ConfigurationPurpose = sandbox ? .sandbox : .serve
     return { () throws(ConfigurationErrors) in
       var loaded = try ConfigurationLoader.load(sources, for: purpose)
-      Self.enter(emulated, providers, adminToken, users, hook, into: &loaded.configuration)
+      Self.enter(emulated, root, providers, adminToken, users, hook, into: &loaded.configuration)
       return loaded
     }
   }
 
   /// Has a server use the sandbox.
   private static func enter(
-    _ emulated: Configuration.Upstream?, _ providers: NoticeProviders?, _ adminToken: Secret?,
-    _ users: SandboxUsers?, _ hook: HookSecret?, into configuration: inout Configuration
+    _ emulated: Configuration.Upstream?, _ root: X509Certificate?, _ providers: NoticeProviders?,
+    _ adminToken: Secret?, _ users: SandboxUsers?, _ hook: HookSecret?,
+    into configuration: inout Configuration
   ) {
     if let emulated { configuration.use(emulated) }
+    if let root { configuration.useRootOfAppAttest(root) }
     if let providers {
       configuration.addProviders(
         externalURL: localURL(of: configuration.listen),

@@ -186,6 +186,43 @@ import Testing
     #expect(refusal(install(kept)) == .taken)
   }
 
+  @Test func `a key of App Attest belongs to one installation`() {
+    let key = SHA256Digest(of: [7])
+    let user = InstallationUser(callerID: "users", subject: "ann")
+    var view = InstallationView()
+    func byAttestation() -> Enrolling.Step<Installation> {
+      Enrolling.install(
+        client, appID: "shop", replacing: nil, address: "192.0.2.1", secret: secret, attestedKey: key,
+        InstallationTerms(), view, at: now)
+    }
+    func byUser() -> Enrolling.Step<Installation> {
+      Enrolling.install(
+        client, appID: "shop", user: user, address: "192.0.2.1", secret: secret, attestedKey: key,
+        InstallationTerms(), view, at: now)
+    }
+    let waiting = Enrolment(
+      request: SHA256Digest(of: [9]), client: client, appID: "shop", userCode: "BCDFGHJK",
+      address: "192.0.2.1",
+      createdAt: now, expiresAt: now.advanced(by: .seconds(600)), forgottenAt: now, answeredAt: now,
+      state: .approved, attestedKey: key)
+    #expect(byAttestation().change.installation?.attestedKey == key)
+    #expect(byUser().change.installation?.attestedKey == key)
+    #expect(Enrolling.open(waiting, view).change.enrolment?.attestedKey == key)
+    view.isAttestedKeyTaken = true
+    #expect(refusal(byAttestation()) == .keyInUse)
+    #expect(refusal(byUser()) == .keyInUse)
+    #expect(refusal(Enrolling.open(waiting, view)) == .keyInUse)
+    // The poll that delivers has to lock the key first.
+    func poll(_ locked: SHA256Digest?) -> Enrolling.Step<Enrolling.Poll> {
+      Enrolling.poll(client, appID: "shop", secret: secret, locked: locked, view, at: now)
+    }
+    view.enrolment = waiting
+    #expect(poll(nil) == (InstallationChange(), .success(.needs(key))))
+    #expect(refusal(poll(key)) == .keyInUse)
+    view.isAttestedKeyTaken = false
+    #expect(poll(key).change.installation?.attestedKey == key)
+  }
+
   @Test func `a revocation ends an installation, requests that are approved, or both`() {
     #expect(refusal(Enrolling.revoke(InstallationView(), at: now)) == .unknown)
     var view = InstallationView()

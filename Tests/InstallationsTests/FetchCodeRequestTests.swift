@@ -51,6 +51,45 @@ import Testing
     #expect(problem.code == .invalidRequest && problem.fields.map(\.name) == names)
   }
 
+  @Test(arguments: ["AQL_", "AQL/", "AQI=", "AQI", "AQ==", "AQ", ""])
+  func `an attestation of App Attest is read from Base64 and base64url`(_ text: String) throws {
+    let request = try Self.request(
+      #","attestation":{"type":"app_attest","object":"\#(text)","key_id":"\#(text)","challenge":"c"}"#
+    ).get()
+    guard case .appAttest(let evidence) = request.attestation else {
+      Issue.record("read \(request)")
+      return
+    }
+    let expected: [UInt8] = Array(
+      [1, 2, 255][..<["AQL": 3, "AQI": 2, "AQ": 1, "": 0][String(text.prefix(3).filter { $0 != "=" })]!])
+    #expect(evidence.object == expected && evidence.keyID == expected && evidence.challenge == "c")
+  }
+
+  @Test(arguments: [
+    (#"{"type":"app_attest"}"#, ["attestation.object", "attestation.key_id", "attestation.challenge"]),
+    (
+      #"{"type":"app_attest","object":"A","key_id":"AQ=","challenge":"c"}"#,
+      ["attestation.object", "attestation.key_id"]
+    ),
+    (
+      #"{"type":"app_attest","object":"AQ===","key_id":"A Q=","challenge":"c"}"#,
+      ["attestation.object", "attestation.key_id"]
+    ),
+    (
+      #"{"type":"app_attest","object":"AQL/_","key_id":"AR","challenge":"c"}"#,
+      ["attestation.object", "attestation.key_id"]
+    ),
+    (#"{"type":"app_attest","object":"","key_id":"","challenge":1}"#, ["attestation.challenge"]),
+    (#"{"type":"app_attest","object":"","key_id":"","challenge":"","token":"x"}"#, ["attestation.token"]),
+  ])
+  func `each mistake in an attestation of App Attest is named`(_ attestation: String, names: [String]) {
+    guard case .failure(let problem) = Self.request(#","attestation":"# + attestation) else {
+      Issue.record("read: \(attestation)")
+      return
+    }
+    #expect(problem.code == .invalidRequest && problem.fields.map(\.name) == names)
+  }
+
   @Test func `a body has at most 32 KiB`() throws {
     func body(_ count: Int) -> String {
       let used = #"{"client_id":"6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44","client_app":"Shop"}"#.utf8.count

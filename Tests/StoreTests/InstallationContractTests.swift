@@ -40,6 +40,69 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
+  func `a key of App Attest is one living installation's`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let key = SHA256Digest(of: [1, 2, 3])
+    func isTaken(_ key: SHA256Digest, for number: Int) async throws -> Bool {
+      try await store.changeInstallation(
+        InstallationScope(Self.client(number).id, attestedKey: key), at: .noon()
+      ) { view in (InstallationChange(), view.isAttestedKeyTaken) }
+    }
+    func made(_ number: Int, _ key: SHA256Digest?, revokedAt: Instant? = nil) -> Installation {
+      Installation(
+        client: Self.client(number), appID: "shop", user: nil, address: "192.0.2.1",
+        secret: SHA256Digest(of: [UInt8(number)]), generation: 5, createdAt: .noon(), usedAt: .noon(),
+        revokedAt: revokedAt, attestedKey: key)
+    }
+    #expect(try await !isTaken(key, for: 2))
+    try await Self.put(made(1, key), store)
+    #expect(try await store.installation(Self.client(1).id) == made(1, key))
+    #expect(try await isTaken(key, for: 2))
+    // Its own is not another's.
+    #expect(try await !isTaken(key, for: 1))
+    #expect(try await !isTaken(SHA256Digest(of: [3]), for: 2))
+    try await Self.put(made(1, key, revokedAt: .noon(5)), store)
+    #expect(try await !isTaken(key, for: 2))
+    try await Self.put(made(2, key), store)
+    #expect(try await isTaken(key, for: 1))
+    // Another generation of the same installation without the key frees it.
+    try await Self.put(made(2, nil), store)
+    #expect(try await !isTaken(key, for: 1))
+    let waiting = Enrolment(
+      request: SHA256Digest(of: [9]), client: Self.client(3), appID: "shop", userCode: "BCDFGHJK",
+      address: "192.0.2.1", createdAt: .noon(), expiresAt: .noon(600), forgottenAt: .noon(1200),
+      answeredAt: .noon(), state: .pending, attestedKey: key)
+    try await Self.put(waiting, store)
+    #expect(try await store.enrolment(userCode: "BCDFGHJK", at: .noon()) == waiting)
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `of many who bring one key at once, one gets it`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let key = SHA256Digest(of: [1, 2, 3])
+    let count = try await withThrowingTaskGroup(of: Bool.self) { group in
+      for number in 1...8 {
+        group.addTask {
+          try await store.changeInstallation(
+            InstallationScope(Self.client(number).id, attestedKey: key), at: .noon()
+          ) { view in
+            guard !view.isAttestedKeyTaken else { return (InstallationChange(), false) }
+            let made = Installation(
+              client: Self.client(number), appID: "shop", user: nil, address: "192.0.2.1",
+              secret: SHA256Digest(of: [UInt8(number)]), generation: 5, createdAt: .noon(), usedAt: .noon(),
+              attestedKey: key)
+            return (InstallationChange(installation: made), true)
+          }
+        }
+      }
+      return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+    #expect(count == 1)
+  }
+
+  @Test(arguments: StoreKind.available)
   func `an installation is kept as it is, and revoked ones are told apart`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }

@@ -87,9 +87,36 @@ extension APIOperation {
     ],
     refusals: [
       .invalidJSON, .unauthenticated, .invalidToken, .invalidClient, .denied, .stopped, .closed, .unknownApp,
-      .tooMany, .taken, .requestExpired, .alreadyDelivered, .unsupportedMediaType, .invalidRequest, .slowDown,
+      .tooMany, .taken, .requestExpired, .alreadyDelivered, .challengeExpired, .unsupportedMediaType,
+      .invalidRequest, .slowDown,
       .rateLimited, .quotaExhausted, .storeUnavailable, .upstreamTimeout,
     ] + .ofAttestations)
+
+  package static let challenge = APIOperation(
+    method: .post, id: "postAttestationChallenge", tag: .installations, access: .everybody,
+    summary: "Get a challenge for an attestation",
+    description: """
+      A phone signs the challenge when it attests with App Attest. The request needs no credential and no body. An address gets 300 \
+      challenges a minute.
+      """,
+    parameters: [
+      APIParameter(
+        name: "app", place: .query,
+        description: "The app. Optional if only one app has installations.", example: "shop")
+    ],
+    answers: [
+      APIAnswer(
+        status: .created, description: "The challenge. It is good once.",
+        contents: [
+          .json(
+            "AttestationChallenge",
+            (
+              "challenge",
+              ["challenge": "AAAAAGkkmYAx0mV7Vd1cKqlmH3jV5l0v0Tz0s8mQkFQ", "expires_in": 300]
+            ))
+        ], fields: [.noStore])
+    ],
+    refusals: [.denied, .unknownApp, .invalidRequest, .rateLimited, .storeUnavailable])
 
   package static let revokeSelf = APIOperation(
     method: .delete, id: "deleteInstallation", tag: .installations, access: .callers,

@@ -21,11 +21,29 @@ extension APISchemas {
                 "description": "A further detail from the app, such as the account. It is part of the credential." },
               "client_secret": { "type": "string", "maxLength": 255, "description": "The secret, to get a code." },
               "request_id": { "type": "string", "maxLength": 255, "description": "The request that waits for an operator, to poll." },
-              "attestation": { "type": "object", "additionalProperties": false, "required": ["type", "token"],
+              "attestation": { "type": "object",
                 "description": "The proof that the app is genuine, with a first request, in JSON only. A `client_secret` beside it lets the request replace the installation that has it.",
-                "properties": {
-                  "type": { "type": "string", "enum": ["app_check"] },
-                  "token": { "type": "string", "description": "A token of Firebase App Check. It is good for one installation." } } } } }
+                "oneOf": [
+                  { "additionalProperties": false, "required": ["type", "token"],
+                    "properties": {
+                      "type": { "type": "string", "enum": ["app_check"] },
+                      "token": { "type": "string", "description": "A token of Firebase App Check. It is good for one installation." } } },
+                  { "additionalProperties": false, "required": ["type", "object", "key_id", "challenge"],
+                    "properties": {
+                      "type": { "type": "string", "enum": ["app_attest"] },
+                      "object": { "type": "string", "description": "The attestation object of Apple's App Attest, as Base64 or base64url." },
+                      "key_id": { "type": "string", "description": "The id of the attested key, as Base64 or base64url." },
+                      "challenge": { "type": "string", "description": "The challenge that the client data has." } } } ] } } }
+          """#)
+    ),
+    (
+      "AttestationChallenge",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["challenge", "expires_in"],
+            "properties": {
+              "challenge": { "type": "string", "pattern": "^[A-Za-z0-9_-]{43}$", "description": "The challenge." },
+              "expires_in": { "type": "integer", "minimum": 1, "description": "The seconds that it is good for." } } }
           """#)
     ),
     (

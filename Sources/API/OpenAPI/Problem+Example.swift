@@ -63,6 +63,8 @@ extension Problem.Code {
     case .alreadyDelivered:
       return Problem(
         self, "The secret of this request was delivered already. Begin again without request_id.")
+    case .challengeExpired:
+      return Problem(self, "Get a challenge, and attest anew. A challenge is good once, for 300 seconds.")
     case .claimExpired:
       return Problem(self, "This claim was used, is over or is unknown. Ask for the token again.")
     case .noDevice:

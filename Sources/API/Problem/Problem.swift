@@ -28,6 +28,7 @@ public struct Problem: Error, Sendable {
     case requestExpired = "request_expired"
     case alreadyDelivered = "already_delivered"
     case claimExpired = "claim_expired"
+    case challengeExpired = "challenge_expired"
     case noDevice = "no_device"
     case duplicate
     case inProgress = "in_progress"
@@ -176,7 +177,7 @@ extension Problem.Code {
     case .methodNotAllowed: .methodNotAllowed
     case .requestTimeout: .requestTimeout
     case .tooMany, .taken, .noDevice, .duplicate, .inProgress, .slotFull, .tooLate: .conflict
-    case .requestExpired, .alreadyDelivered, .claimExpired: .gone
+    case .requestExpired, .alreadyDelivered, .claimExpired, .challengeExpired: .gone
     case .contentTooLarge: .contentTooLarge
     case .targetTooLong: .uriTooLong
     case .unsupportedMediaType: .unsupportedMediaType
@@ -214,6 +215,7 @@ extension Problem.Code {
     case .requestExpired: "The request for an installation is over"
     case .alreadyDelivered: "The secret was delivered already"
     case .claimExpired: "The claim is over"
+    case .challengeExpired: "The challenge is over"
     case .noDevice: "No device is registered"
     case .duplicate: "The same request was made before"
     case .inProgress: "The first request with this key is still running"

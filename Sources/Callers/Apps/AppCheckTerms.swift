@@ -36,13 +36,26 @@ package struct AttestedTerms: Sendable {
   package let mode: AttestationMode
   /// How many installations a day an attestation alone may make.
   package let perDay: Int
-  /// The Firebase app ids that are the app.
-  package let appCheck: AppCheckTerms
+  /// The Firebase app ids that are the app; nil where it takes no tokens of App Check.
+  package let appCheck: AppCheckTerms?
+  /// The app on iOS; nil where it takes no attestations of App Attest.
+  package let appAttest: AppAttestTerms?
 
-  package init(mode: AttestationMode, perDay: Int, appIDs: [String]) {
+  package init(mode: AttestationMode, perDay: Int, appIDs: [String], appAttest: AppAttestTerms? = nil) {
     self.mode = mode
     self.perDay = perDay
-    appCheck = AppCheckTerms(mode: mode, appIDs: appIDs)
+    appCheck = appIDs.isEmpty ? nil : AppCheckTerms(mode: mode, appIDs: appIDs)
+    self.appAttest = appAttest
+  }
+
+  /// The types that the app takes.
+  package var types: [AttestationType] {
+    AttestationType.allCases.filter { type in
+      switch type {
+      case .appCheck: appCheck != nil
+      case .appAttest: appAttest != nil
+      }
+    }
   }
 }
 

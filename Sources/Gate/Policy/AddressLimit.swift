@@ -1,4 +1,4 @@
-// The built-in limits by address: on first requests for an installation, and on ids of notices that are not known.
+// The built-in limits by address: on first requests for an installation, challenges, and ids of notices that are not known.
 
 import Documents
 public import Platform
@@ -9,6 +9,8 @@ public struct AddressLimit: Sendable {
   public static let enrolments = AddressLimit(Rule.enrolments, .enrol, limit: 5)
   /// Requests with an id of a notice that is not known: 60.
   public static let unknownNotices = AddressLimit(Rule.unknownNotices, .access, limit: 60)
+  /// Challenges for attestations: 300. Each may cost the verification of an attestation.
+  public static let challenges = AddressLimit(Rule.challenges, .enrol, limit: 300)
 
   private let rule: AllowanceRule
 

@@ -1,4 +1,4 @@
-// The built-in limits on enrolments by attestation: what an app, an address and one token may make.
+// The built-in limits on enrolments by attestation: what an app, an address, one token and one challenge may make.
 
 import Documents
 public import Platform
@@ -12,6 +12,12 @@ public enum AttestationLimits {
 
   private static let token = rule(Rule.attestationToken) { () throws(Refusal) in
     .rate(try RateLimit(limit: 1, per: tokenLife * 1_000_000_000), key: .caller, onStoreFailure: .deny)
+  }
+  /// How long the digest of a challenge is stored: as long as one lives by a clock that is slow by as much.
+  static let challengeLife: Int64 = 600
+  private static let challenge = rule(Rule.attestationChallenge) { () throws(Refusal) in
+    .rate(
+      try RateLimit(limit: 1, per: challengeLife * 1_000_000_000), key: .caller, onStoreFailure: .deny)
   }
   private static let address = rule(Rule.attestedAddress) { () throws(Refusal) in
     .quota(try Quota(limit: perAddress, period: .day), key: .address, onStoreFailure: .deny)
@@ -35,6 +41,13 @@ public enum AttestationLimits {
   /// - Parameter digest: SHA-256 of the token, in hex.
   public static func charge(token digest: String) -> AllowanceCharge {
     AllowanceCharge(rule: token, party: .caller(digest))
+  }
+
+  /// The one use of a challenge.
+  ///
+  /// - Parameter digest: SHA-256 of the challenge, in hex.
+  public static func charge(challenge digest: String) -> AllowanceCharge {
+    AllowanceCharge(rule: challenge, party: .caller(digest))
   }
 
   /// Whether a charge or a receipt is the one use of a token.

@@ -70,6 +70,9 @@ public struct Rule: Sendable {
   static let attestedApp = "built-in.attested-app"
   static let attestedAddress = "built-in.attested-address"
   static let attestationToken = "built-in.attestation-token"
+  static let attestationChallenge = "built-in.attestation-challenge"
+  /// The name of the limit on challenges.
+  static let challenges = "built-in.challenges"
   /// The same for the rule that limits unknown ids of notices.
   static let unknownNotices = "built-in.unknown-notices"
 
@@ -117,6 +120,7 @@ public struct Rule: Sendable {
   /// A built-in limit by address.
   private static let ownNames = [
     defaultNumbers, enrolments, unknownNotices, attestedApp, attestedAddress, attestationToken,
+    attestationChallenge, challenges,
   ]
 
   init(builtIn name: String, _ action: Action, _ kind: Kind) {

@@ -27,10 +27,12 @@ struct FetchingCode: Sendable {
   /// Whether the answer may be put off; false where too many requests wait already.
   let mayWait: Bool
   var record: AuditRecord
+  /// The one use of the attestation's challenge, if it was taken. A response of 503 gives it back.
+  var challenge: AllowanceReceipt?
 }
 
 /// The checked content of a request for a code.
-private struct RequestedCode: Sendable {
+struct RequestedCode: Sendable {
   let request: FetchCodeRequest
   let service: InstallationService
   let app: App
@@ -38,8 +40,8 @@ private struct RequestedCode: Sendable {
   /// The user by whose fresh JWT the request came.
   let user: Caller?
   let facts: Facts
-  /// SHA-256 of the token of App Check that holds; nil where none does, or none is judged.
-  var attested: SHA256Digest?
+  /// The attestation that holds; nil where none does, or none is judged.
+  var proof: AttestationProof?
 
   /// Whether the attestation alone authorizes the installation.
   var isByAttestation: Bool { terms.isByAttestation && user == nil }
@@ -172,45 +174,6 @@ extension Handlers {
     return RequestedCode(request: asked, service: service, app: app, terms: terms, user: user, facts: facts)
   }
 
-  /// Judges the attestation of a first request by the terms of its app.
-  ///
-  /// - Returns: The keys to fetch before it can be judged.
-  private func judge(
-    _ requested: inout RequestedCode, _ work: inout FetchingCode, _ circumstances: Authenticator.Circumstances
-  ) throws(Problem) -> KeySource? {
-    guard requested.request.form == .first, let terms = requested.app.attested,
-      let verifier = work.generation.appCheck
-    else { return nil }
-    var result = AttestationResult.missing
-    if case .appCheck(let token) = requested.request.attestation {
-      let octets = Array(token.utf8)
-      switch verifier.judge(
-        octets.span, for: terms.appCheck, fetched: circumstances.hasFetchedAppCheckKeys,
-        time: circumstances.time, now: circumstances.now)
-      {
-      case .fetchFirst(let keys): return keys
-      case .judged(let judged): result = judged
-      }
-      // It is counted when the store has seen whether it was used.
-      guard result != .passed else {
-        requested.attested = SHA256Digest(of: octets)
-        return nil
-      }
-    }
-    note(result, &work)
-    guard terms.mode == .enforce, let problem = Problem(result, of: .appCheck, inBody: true) else {
-      return nil
-    }
-    throw problem
-  }
-
-  /// Counts the result for an attestation, and notes it for the audit line.
-  private func note(_ result: AttestationResult, _ work: inout FetchingCode) {
-    let attestation = AuditedAttestation(type: .appCheck, result: result)
-    work.generation.metrics.attested(attestation, lane: work.lane)
-    work.record.attestation = attestation
-  }
-
   /// The caller of a request whose content, which names it, is not read yet: no caller has this id.
   private static let unread = ""
 
@@ -232,6 +195,9 @@ extension Handlers {
       case .code(let secret): return try await code(&work, requested, secret)
       }
     } catch {
+      if error.code.status == .serviceUnavailable, let challenge = work.challenge {
+        await work.generation.decider.ledger.giveBack([challenge], at: Instant(clock.unixTime))
+      }
       return refuse(&work, error)
     }
   }
@@ -241,7 +207,8 @@ extension Handlers {
     -> PreparedResponse
   {
     let decider = work.generation.decider
-    let spent = try await spend(&work, requested)
+    var requested = requested
+    let spent = try await spend(&work, &requested)
     var receipts = spent
     if requested.user == nil, !requested.isByAttestation {
       do throws(Problem) { receipts += try await takeFirstRequest(of: work.address, decider.ledger) } catch {
@@ -270,62 +237,33 @@ extension Handlers {
       do throws(InstallationService.Failure) {
         if let user = requested.user {
           let new = try await requested.service.install(
-            grant, requested.request.client, requested.terms, user: user.owner, address: work.address)
+            grant, requested.request.client, requested.terms, user: user.owner, address: work.address,
+            attestedKey: requested.proof?.key)
           // Its line names the user who authorized it.
           return installed(&work, new, requested.service, by: work.record.caller)
         }
         if requested.isByAttestation {
-          precondition(requested.attested != nil, "only an attestation that holds gets here")
+          precondition(requested.proof != nil, "only an attestation that holds gets here")
           let new = try await requested.service.install(
             grant, requested.request.client, requested.terms, replacing: requested.request.replacing,
-            address: work.address)
+            address: work.address, attestedKey: requested.proof?.key)
           return installed(&work, new, requested.service, by: Caller.audited(new.installation))
         }
         let opened = try await requested.service.open(
-          grant, requested.request.client, requested.terms, address: work.address)
+          grant, requested.request.client, requested.terms, address: work.address,
+          attestedKey: requested.proof?.key)
         audit.append(work.record, since: work.start, lane: work.lane)
         return PreparedResponse(
           InstallationDocument.pending(
             requestID: opened.requestID, userCode: opened.userCode, until: opened.expiresAt,
             at: Instant(clock.unixTime)))
       } catch {
+        if case .refused(.keyInUse) = error { note(.failed(.keyInUse), of: .appAttest, &work) }
         // What was refused has cost work; what failed is given back.
         if case .refused = error { receipts = receipts.filter { !AddressLimit.enrolments.isReceipt($0) } }
         await decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
         throw problem(error, work)
       }
-    }
-  }
-
-  /// Takes the one use of a token of App Check, and what an installation takes that it alone authorizes.
-  private func spend(
-    _ work: inout FetchingCode, _ requested: RequestedCode
-  ) async throws(Problem) -> [AllowanceReceipt] {
-    guard let token = requested.attested, let terms = requested.app.attested else { return [] }
-    var charges = [AttestationLimits.charge(token: Hex.encode(token.bytes))]
-    if requested.isByAttestation {
-      charges += AttestationLimits.charges(app: requested.app.id, perDay: terms.perDay, work.address)
-    }
-    let now = Instant(clock.unixTime)
-    switch await work.generation.decider.ledger.take(charges, at: now).outcome {
-    case .taken(let receipts):
-      note(.passed, &work)
-      return receipts
-    case .refused(let index, let states):
-      guard AttestationLimits.isToken(charges[index]) else {
-        note(.passed, &work)
-        let denial = AttestationLimits.denial(charges, index: index, states, at: now)
-        throw Problem(
-          .rateLimited,
-          "There were too many installations by attestation today. Retry after the time in Retry-After.",
-          retryAfter: denial.retryAfter.map { Int(clamping: $0) })
-      }
-      let result = AttestationResult.failed(.replayed)
-      note(result, &work)
-      guard terms.mode == .enforce, let problem = Problem(result, of: .appCheck) else { return [] }
-      throw problem
-    case .unavailable:
-      throw Problem(StoreError(.unavailable, "enrol", "no store"))
     }
   }
 

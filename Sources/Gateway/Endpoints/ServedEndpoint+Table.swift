@@ -78,6 +78,9 @@ extension ServedEndpoint {
       "/fetch-code", for: .apps, auditing: .known(.enrol),
       .clients(.fetchCode) { handlers, request, _, exchange in handlers.fetchCode(request, &exchange) }),
     ServedEndpoint(
+      "/attestation/challenge", for: .apps,
+      .clients(.challenge) { handlers, request, _, exchange in handlers.giveChallenge(request, &exchange) }),
+    ServedEndpoint(
       "/installations/self", for: .apps, auditing: .known(.revoke),
       .clients(.revokeSelf) { handlers, request, _, exchange in handlers.revokeSelf(request, &exchange) }),
     ServedEndpoint(

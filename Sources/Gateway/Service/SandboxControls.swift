@@ -1,6 +1,7 @@
 // The controls of the server for the sandbox on its port.
 
 import Admin
+import Callers
 import Configuration
 import Delivery
 public import HTTP
@@ -12,15 +13,24 @@ import Store
 import Tokens
 import Trust
 
+/// The ids by which attestations name the apps of a server.
+public struct AttestedAppIDs: Sendable {
+  /// The Firebase project, if there is one.
+  public let project: (number: String, id: String)?
+  /// The first Firebase app id of each app that has one, by the app's name.
+  public let firebase: [String: String]
+  /// Team and bundle of each app that has them, by the app's name.
+  public let bundles: [String: String]
+}
+
 /// The controls of a running server that only the sandbox uses.
 public struct SandboxControls: Sendable {
   /// Forgets the access tokens that the server keeps.
   public let forgetTokens: @Sendable () -> Void
   /// Adapts the server after its clock was moved by so many seconds; less than zero is back.
   public let clockMoved: @Sendable (Int64) -> Void
-  /// The Firebase project and the first Firebase app id of each app that the server attests at the moment; nil for none.
-  public let attestedApps:
-    @Sendable () -> (projectNumber: String, projectID: String, appIDs: [String: String])?
+  /// The apps that the server attests at the moment.
+  public let attestedApps: @Sendable () -> AttestedAppIDs
   /// For how long the server does not ask an upstream, named as in the sandbox's faults. Upstreams that it asks are left out.
   public let pauses: @Sendable () -> [(of: String, remaining: Duration)]
   /// Ends these pauses: the next request asks again.
@@ -56,9 +66,14 @@ extension SandboxControls {
       },
       attestedApps: {
         let configuration = generations.current.configuration
-        guard let project = configuration.appCheck?.project else { return nil }
-        let apps = configuration.apps.compactMap { app in app.firebaseAppIDs.first.map { (app.id, $0) } }
-        return (project.number, project.id, Dictionary(uniqueKeysWithValues: apps))
+        let apps = configuration.apps
+        return AttestedAppIDs(
+          project: configuration.appCheck.map { ($0.project.number, $0.project.id) },
+          firebase: Dictionary(
+            uniqueKeysWithValues: apps.compactMap { app in app.firebaseAppIDs.first.map { (app.id, $0) } }),
+          bundles: Dictionary(
+            uniqueKeysWithValues: apps.compactMap { app in app.attested?.appAttest.map { (app.id, $0.appID) }
+            }))
       },
       pauses: {
         let senders = generations.current.push?.senders

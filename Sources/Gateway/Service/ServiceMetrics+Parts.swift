@@ -60,7 +60,8 @@ extension ServiceMetrics {
   /// Shows attestations, while an app's are judged.
   func showAttestations(_ generations: Generations) {
     addPart { [generations, weak self] text in
-      guard generations.current.appCheck != nil else { return }
+      let generation = generations.current
+      guard generation.appCheck != nil || generation.appAttest != nil else { return }
       self?.appendAttestations(to: &text)
     }
   }

@@ -12,11 +12,16 @@ package struct AuditedAttestation: Hashable, Sendable {
     self.result = result
   }
 
-  /// Every one, in the order of the counters.
-  package static let allCases = AttestationType.allCases.flatMap { type in
-    AttestationResult.allCases.map { AuditedAttestation(type: type, result: $0) }
+  /// Every one, by type, in the order of the counters.
+  static let all = AttestationType.allCases.map { type in
+    AttestationResult.all(of: type).map { AuditedAttestation(type: type, result: $0) }
   }
 
-  /// Its index among all.
-  var number: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+  /// The index of its type, and its own among those of the type.
+  var number: (type: Int, result: Int) {
+    guard let type = AttestationType.allCases.firstIndex(of: type),
+      let result = Self.all[type].firstIndex(of: self)
+    else { preconditionFailure("a fault of another type of attestation: \(self)") }
+    return (type, result)
+  }
 }

@@ -35,7 +35,8 @@ package final class ServiceMetrics: Sendable {
   let decisions: DecisionCounters
   private let tokenCache: LaneCounters
   private let connections: LaneCounters
-  private let attestations: LaneCounters
+  /// One for each type.
+  private let attestations: [LaneCounters]
 
   // MARK: Beside it
 
@@ -110,8 +111,9 @@ package final class ServiceMetrics: Sendable {
       lanes: loops)
     tokenCache = LaneCounters(
       label: "outcome", words: TokenCacheOutcome.allCases.map(\.rawValue), lanes: loops)
-    attestations = LaneCounters(
-      label: "result", words: AuditedAttestation.allCases.map { "\($0)" }, lanes: loops)
+    attestations = AuditedAttestation.all.map { all in
+      LaneCounters(label: "result", words: all.map { "\($0)" }, lanes: loops)
+    }
     connections = LaneCounters(label: "event", words: ["opened", "closed"], lanes: loops)
     decisions.register([Rule.defaultNumbers] + Brake.allCases.map(\.ruleName))
   }
@@ -143,18 +145,22 @@ package final class ServiceMetrics: Sendable {
 
   /// Counts a judged attestation.
   package func attested(_ attestation: AuditedAttestation, lane: Int) {
-    attestations.add(to: attestation.number, lane: lane)
+    let (type, result) = attestation.number
+    attestations[type].add(to: result, lane: lane)
   }
 
   /// How many attestations had this result.
-  package func count(of attestation: AuditedAttestation) -> Int { attestations.total(attestation.number) }
+  package func count(of attestation: AuditedAttestation) -> Int {
+    let (type, result) = attestation.number
+    return attestations[type].total(result)
+  }
 
   /// Writes the attestations that were judged, for servers whose apps are attested.
   package func appendAttestations(to text: inout MetricsText) {
     text.family(
       "callgate_attestations_total", .counter,
       "Requests whose attestation the server judged, by type, result and reason.")
-    for attestation in AuditedAttestation.allCases {
+    for attestation in AuditedAttestation.all.joined() {
       text.sample(
         [
           ("type", attestation.type.rawValue), ("result", attestation.result.word),

@@ -5,26 +5,6 @@ import JSON
 import Synchronization
 import Texts
 
-/// The project and the apps for which the sandbox attests, as the gateway on its port knows them.
-public struct AttestedApps: Sendable {
-  /// The number of the Firebase project.
-  let projectNumber: String
-  /// Its id.
-  let projectID: String
-  /// The Firebase app id of each app, by its name.
-  let appIDs: [ExactText: String]
-
-  /// - Parameter appIDs: The Firebase app id of each app that has one, by the app's name.
-  public init(projectNumber: String, projectID: String, appIDs: [String: String]) {
-    self.projectNumber = projectNumber
-    self.projectID = projectID
-    self.appIDs = Dictionary(uniqueKeysWithValues: appIDs.map { (ExactText($0.key), $0.value) })
-  }
-
-  /// Without a gateway.
-  static let sample = AttestedApps(projectNumber: "123456789012", projectID: "callgate-sandbox", appIDs: [:])
-}
-
 /// Signs tokens of App Check. Its keys are made when they first sign, and end with the process.
 final class AppCheckIssuer: Sendable {
   /// Where the keys are published.
@@ -68,13 +48,13 @@ final class AppCheckIssuer: Sendable {
   ///   - app: The name of an app, or a Firebase app id.
   ///   - now: Seconds since the epoch.
   func token(_ app: String, of apps: AttestedApps, _ fault: Fault?, now: Int64) throws -> String {
-    let id = apps.appIDs[ExactText(app)] ?? app
+    let id = apps.firebase[ExactText(app)] ?? app
     if fault == .replayed, let token = last.withLock({ $0[ExactText(id)] }) { return token }
     let issuedAt = fault == .old ? now - 7200 : now
     let claims: JSONObject = [
-      "iss": .string("https://firebaseappcheck.googleapis.com/\(apps.projectNumber)"),
-      "aud": [.string("projects/\(apps.projectNumber)"), .string("projects/\(apps.projectID)")],
-      "sub": .string(fault == .wrongApp ? "1:\(apps.projectNumber):web:another" : id),
+      "iss": .string("https://firebaseappcheck.googleapis.com/\(apps.project.number)"),
+      "aud": [.string("projects/\(apps.project.number)"), .string("projects/\(apps.project.id)")],
+      "sub": .string(fault == .wrongApp ? "1:\(apps.project.number):web:another" : id),
       "iat": .number(JSONNumber(issuedAt)), "exp": .number(JSONNumber(issuedAt + 3600)),
       "jti": .string(Identifier.random()),
     ]

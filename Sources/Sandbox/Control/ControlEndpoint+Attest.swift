@@ -1,32 +1,67 @@
 // `POST /_sandbox/attest`: what the phone of an app would send to prove that it is genuine.
 
 import HTTP
+import JOSE
 import JSON
 import Platform
+import Trust
+
+/// Whoever attests for apps in the sandbox.
+struct Attesters: Sendable {
+  let appCheck = AppCheckIssuer()
+  let phones: PhoneMaker
+
+  init() throws(KeyError) { phones = try PhoneMaker() }
+}
 
 extension ControlEndpoint {
   /// `POST /_sandbox/attest`: the member `attestation` that a phone would send. Of App Check, `challenge` and `client_data` count for
-  /// nothing.
+  /// nothing. Of App Attest, the challenge is the fifth line of `client_data` unless it is named.
   static func attest(
-    _ call: Call, _ issuer: AppCheckIssuer, _ clock: SandboxClock, _ gateway: GatewayLink?
+    _ call: Call, _ attesters: Attesters, _ clock: SandboxClock, _ gateway: GatewayLink?
   ) throws(ControlRefusal) -> JSONValue {
     let body = try ControlBody(
-      call, members: ["type", "app"], optional: ["challenge", "client_data", "fault"])
-    let type = try body.text("type", among: ["app_check"])
+      call, members: ["type", "app"], optional: ["challenge", "client_data", "fault", "ios", "phone"])
+    let type = AttestationType(
+      rawValue: try body.text("type", among: AttestationType.allCases.map(\.rawValue)))
     let app = try body.text("app")
     guard (1...255).contains(app.utf8.count) else { throw body.refusal("app", "has 1 to 255 bytes") }
-    var fault: AppCheckIssuer.Fault?
-    if body.has("fault") {
-      fault = AppCheckIssuer.Fault(
-        rawValue: try body.text("fault", among: AppCheckIssuer.Fault.allCases.map(\.rawValue)))
+    let now = (gateway?.clock ?? clock).unixTime.seconds
+    let apps = gateway?.attested() ?? .sample
+    switch type {
+    case .appAttest:
+      let clientData = try body.text("client_data")
+      let lines = clientData.split(separator: "\n", omittingEmptySubsequences: false)
+      let challenge =
+        body.has("challenge") ? try body.text("challenge") : lines.count > 4 ? String(lines[4]) : ""
+      let system = body.has("ios") ? try body.integer("ios", within: 14...27) : 27
+      let phone = body.has("phone") ? try body.text("phone") : nil
+      let fault: PhoneMaker.Fault? = try fault(body)
+      return try made {
+        try attesters.phones.attestation(
+          app, of: apps, on: phone, clientData: clientData, challenge: challenge, system: system, fault,
+          now: now)
+      }
+    case .appCheck, nil:
+      let fault: AppCheckIssuer.Fault? = try fault(body)
+      return try made {
+        let token = try attesters.appCheck.token(app, of: apps, fault, now: now)
+        return ["type": "app_check", "token": .string(token)]
+      }
     }
-    do {
-      let token = try issuer.token(
-        app, of: gateway?.attested() ?? .sample, fault, now: (gateway?.clock ?? clock).unixTime.seconds)
-      return ["type": .string(type), "token": .string(token)]
-    } catch {
+  }
+
+  private static func fault<Fault: RawRepresentable<String> & CaseIterable>(
+    _ body: ControlBody
+  ) throws(ControlRefusal) -> Fault? {
+    guard body.has("fault") else { return nil }
+    return Fault(rawValue: try body.text("fault", among: Fault.allCases.map(\.rawValue)))
+  }
+
+  private static func made(_ make: () throws -> JSONValue) throws(ControlRefusal) -> JSONValue {
+    do { return try make() } catch {
       throw ControlRefusal(
-        status: .internalServerError, code: "internal", detail: "OpenSSL could not sign the token.")
+        status: .internalServerError, code: "internal", detail: "OpenSSL could not make the attestation.")
     }
   }
 }

@@ -17,7 +17,7 @@ enum ControlEndpoint {
   /// - Parameter gateway: The gateway on the same port, where there is one.
   static func answer(
     _ call: Call, path: String, state: inout EmulatorState, clock: SandboxClock, gateway: GatewayLink? = nil,
-    appCheck: AppCheckIssuer
+    attesters: Attesters
   ) throws(ControlRefusal) -> Reply {
     try requireThisMachine(call)
     switch path.dropFirst(prefix.count) {
@@ -65,7 +65,7 @@ enum ControlEndpoint {
       return json(["admin_token": gateway?.adminToken.map { .string($0.exposedString()) } ?? .null])
     case "attest":
       _ = try method(of: call, among: [.post])
-      return json(try attest(call, appCheck, clock, gateway))
+      return json(try attest(call, attesters, clock, gateway))
     case "jwt":
       _ = try method(of: call, among: [.post])
       return try jwt(call, gateway)

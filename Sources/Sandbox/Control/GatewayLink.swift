@@ -24,8 +24,8 @@ public struct GatewayLink: Sendable {
   let users: SandboxUsers?
   /// Its hook for events of calls, if it has the sandbox's.
   let dialing: Dialing?
-  /// The apps that it attests at the moment; nil where it attests none.
-  let attested: @Sendable () -> AttestedApps?
+  /// The apps that it attests at the moment.
+  let attested: @Sendable () -> AttestedApps
 
   /// Links a gateway.
   ///
@@ -39,7 +39,7 @@ public struct GatewayLink: Sendable {
   ///   - adminToken: The admin token that the sandbox made for the gateway. The demo page opens the operator's page with it.
   ///   - users: The identity provider whose users the gateway takes.
   ///   - dialing: The gateway's hook for events of calls.
-  ///   - attested: The apps that the gateway attests at the moment; nil where it attests none.
+  ///   - attested: The apps that the gateway attests at the moment.
   public init(
     clock: SandboxClock, forgetTokens: @escaping @Sendable () -> Void,
     clockMoved: @escaping @Sendable (Int64) -> Void,
@@ -47,7 +47,7 @@ public struct GatewayLink: Sendable {
     endPauses: @escaping @Sendable () -> Void,
     approve: @escaping @Sendable (borrowing Request, inout Exchange) -> Void, adminToken: Secret? = nil,
     users: SandboxUsers? = nil, dialing: Dialing? = nil,
-    attested: @escaping @Sendable () -> AttestedApps? = { nil }
+    attested: @escaping @Sendable () -> AttestedApps = { .sample }
   ) {
     self.clock = clock
     self.forgetTokens = forgetTokens

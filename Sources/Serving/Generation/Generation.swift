@@ -17,6 +17,7 @@ package import Store
 import Synchronization
 import Talkdesk
 package import Tokens
+package import Trust
 
 /// One configuration, ready to serve. A request keeps the one it began with.
 package final class Generation: Sendable {
@@ -36,6 +37,8 @@ package final class Generation: Sendable {
   package let authenticator: Authenticator
   /// Judges tokens of App Check; nil where no app demands any.
   package let appCheck: AppCheckVerifier?
+  /// How attestations of App Attest are verified; nil where no app takes any.
+  package let appAttest: AppAttestPolicy?
   /// What is counted.
   package let metrics: ServiceMetrics
   /// Tells where a request comes from.
@@ -87,11 +90,15 @@ package final class Generation: Sendable {
       ? nil : runtime.push?.tokenPush(configuration.notices)
     authenticator = Authenticator(
       configuration, throttle: runtime.throttle, keys: runtime.keys, installations: installations)
-    let isAttested = configuration.apps.contains(where: \.isAttested)
+    let takesAppCheck = configuration.apps.contains(where: \.takesAppCheck)
     precondition(
-      !isAttested || configuration.appCheck != nil, "attested apps without a project would be open")
+      !takesAppCheck || configuration.appCheck != nil, "attested apps without a project would be open")
+    let takesAppAttest = configuration.apps.contains { $0.attested?.appAttest != nil }
+    precondition(
+      !takesAppAttest || configuration.appAttest != nil, "attested apps without a root would be open")
+    appAttest = takesAppAttest ? configuration.appAttest?.policy : nil
     appCheck = configuration.appCheck.flatMap { setting in
-      guard isAttested else { return nil }
+      guard takesAppCheck else { return nil }
       return AppCheckVerifier(
         setting.project, keys: runtime.keys.source(setting.keysURL, terms: .appCheck))
     }

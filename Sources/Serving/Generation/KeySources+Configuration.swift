@@ -44,7 +44,7 @@ extension Configuration {
           )
         }
       }
-      if let setting = appCheck, apps.contains(where: \.isAttested) {
+      if let setting = appCheck, apps.contains(where: \.takesAppCheck) {
         let source = sources.source(setting.keysURL, terms: .appCheck)
         group.addTask { [index = callers.count] in
           guard case .failure(let failure) = await source.fetch() else { return (index, nil) }

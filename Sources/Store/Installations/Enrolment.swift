@@ -40,11 +40,14 @@ public struct Enrolment: Hashable, Sendable {
   public var answeredAt: Instant
   /// Its state.
   public var state: State
+  /// The name of the App Attest key that the installation will have; nil where it has none.
+  public let attestedKey: SHA256Digest?
 
   /// A record.
   public init(
     request: SHA256Digest, client: InstallationClient, appID: String, userCode: String, address: String,
-    createdAt: Instant, expiresAt: Instant, forgottenAt: Instant, answeredAt: Instant, state: State
+    createdAt: Instant, expiresAt: Instant, forgottenAt: Instant, answeredAt: Instant, state: State,
+    attestedKey: SHA256Digest? = nil
   ) {
     self.request = request
     self.client = client
@@ -56,6 +59,7 @@ public struct Enrolment: Hashable, Sendable {
     self.forgottenAt = forgottenAt
     self.answeredAt = answeredAt
     self.state = state
+    self.attestedKey = attestedKey
   }
 
   /// Whether it can still be approved, denied or delivered.

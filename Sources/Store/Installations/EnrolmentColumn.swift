@@ -6,7 +6,7 @@ import JOSE
 /// The columns of a request. It is found by the digest of its id.
 package enum EnrolmentColumn: Int, TableColumn {
   case id, installation, clientApp, clientDetail, app, code, address, created, expires, forgotten, answered,
-    state
+    state, attestedKey
 
   package static let table = Table<EnrolmentColumn>("callgate_enrolment")
 
@@ -24,6 +24,7 @@ package enum EnrolmentColumn: Int, TableColumn {
     case .forgotten: .time { $0.forgottenAt }
     case .answered: .time(.changes) { $0.answeredAt }
     case .state: .text(.changes) { $0.state.rawValue }
+    case .attestedKey: .bytes { $0.attestedKey?.bytes }
     }
   }
 }
@@ -38,6 +39,6 @@ extension Enrolment: TableEntry {
       appID: try row.text(.app), userCode: try row.text(.code), address: try row.text(.address),
       createdAt: try row.time(.created), expiresAt: try row.time(.expires),
       forgottenAt: try row.time(.forgotten), answeredAt: try row.time(.answered),
-      state: try row.word(.state))
+      state: try row.word(.state), attestedKey: try row.optionalDigest(.attestedKey))
   }
 }

@@ -46,6 +46,8 @@ public struct Installation: Hashable, Sendable {
   /// How often a secret for this id was delivered on an operator's word, this one included. 1 for a row of a release that did not
   /// count: it may have been.
   public let operatorDeliveries: Int64
+  /// The name of the App Attest key that belongs to it; nil where it has none.
+  public let attestedKey: SHA256Digest?
 
   /// A record.
   ///
@@ -53,7 +55,7 @@ public struct Installation: Hashable, Sendable {
   public init(
     client: InstallationClient, appID: String, user: InstallationUser?, address: String, secret: SHA256Digest,
     generation: Int64, createdAt: Instant, usedAt: Instant, revokedAt: Instant? = nil,
-    codes: CodeState = CodeState(), operatorDeliveries: Int64? = nil
+    codes: CodeState = CodeState(), operatorDeliveries: Int64? = nil, attestedKey: SHA256Digest? = nil
   ) {
     self.client = client
     self.appID = appID
@@ -66,6 +68,7 @@ public struct Installation: Hashable, Sendable {
     self.revokedAt = revokedAt
     self.codes = codes
     self.operatorDeliveries = operatorDeliveries ?? (user == nil ? 1 : 0)
+    self.attestedKey = attestedKey
   }
 
   /// The last verified one-time password of an installation, and the failed verifications since.

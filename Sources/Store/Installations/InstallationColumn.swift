@@ -8,6 +8,7 @@ package enum InstallationColumn: Int, TableColumn {
   case id, clientApp, clientDetail, app, caller, subject, address, secret, generation, created, used, revoked
   case lastStep, counter, failures, locked
   case operatorDeliveries
+  case attestedKey
 
   package static let table = Table<InstallationColumn>("callgate_installation")
 
@@ -30,6 +31,7 @@ package enum InstallationColumn: Int, TableColumn {
     case .failures: .integer(.changes) { $0.codes.failures }
     case .locked: .time(.changes) { $0.codes.lockedUntil }
     case .operatorDeliveries: .integer(.changes) { $0.operatorDeliveries }
+    case .attestedKey: .bytes(.changes) { $0.attestedKey?.bytes }
     }
   }
 }
@@ -50,6 +52,7 @@ extension Installation: TableEntry {
       codes: CodeState(
         lastStep: try row.integer(.lastStep), counter: try row.integer(.counter),
         failures: try row.integer(.failures), lockedUntil: try row.optionalTime(.locked)),
-      operatorDeliveries: try row.optionalInteger(.operatorDeliveries) ?? 1)
+      operatorDeliveries: try row.optionalInteger(.operatorDeliveries) ?? 1,
+      attestedKey: try row.optionalDigest(.attestedKey))
   }
 }

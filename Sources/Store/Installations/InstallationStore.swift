@@ -16,17 +16,20 @@ public struct InstallationScope: Hashable, Sendable {
   public var userCode: String?
   /// Whether the live requests of the installation are counted.
   public var countsLive = false
+  /// The name of an App Attest key that another living installation may have. Transactions about the same key run one after the other.
+  public var attestedKey: SHA256Digest?
 
   /// A scope.
   public init(
     _ id: InstallationID, request: SHA256Digest? = nil, user: CountedUser? = nil, userCode: String? = nil,
-    countsLive: Bool = false
+    countsLive: Bool = false, attestedKey: SHA256Digest? = nil
   ) {
     self.id = id
     self.request = request
     self.user = user
     self.userCode = userCode
     self.countsLive = countsLive
+    self.attestedKey = attestedKey
   }
 
   /// The installations that count toward a user's limit: those of an app that were used since a time.
@@ -63,6 +66,8 @@ public struct InstallationView: Sendable {
   public var pending = 0
   /// Whether the scope's user code is another live request's.
   public var isUserCodeTaken = false
+  /// Whether the scope's App Attest key is that of another installation that is not revoked.
+  public var isAttestedKeyTaken = false
 
   /// A view.
   public init(installation: Installation? = nil, enrolment: Enrolment? = nil) {

@@ -476,6 +476,24 @@ package struct Migration: Sendable {
           WHERE device_key IS NOT NULL
         """,
       ]),
+    // Keys of App Attest. Both columns are NULL for installations without one.
+    Migration(
+      sqlite: [
+        "ALTER TABLE callgate_installation ADD COLUMN attested_key BLOB",
+        "ALTER TABLE callgate_enrolment ADD COLUMN attested_key BLOB",
+        """
+        CREATE INDEX callgate_installation_attested_key ON callgate_installation (attested_key)
+          WHERE attested_key IS NOT NULL
+        """,
+      ],
+      postgres: [
+        "ALTER TABLE callgate_installation ADD COLUMN attested_key bytea",
+        "ALTER TABLE callgate_enrolment ADD COLUMN attested_key bytea",
+        """
+        CREATE INDEX callgate_installation_attested_key ON callgate_installation (attested_key)
+          WHERE attested_key IS NOT NULL
+        """,
+      ]),
   ]
 
   /// Extends stops of both access and callbacks: before tickets and installations, these were stops of all actions.

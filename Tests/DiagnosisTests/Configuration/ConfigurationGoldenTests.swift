@@ -76,10 +76,12 @@ import Upstream
         installations: { authorize: [user], pending: 5m, idle: 30d, per_subject: 3, verifiers: [partner] }
         callbacks: { verification_code: true }
         app_check: audit
-        attested: { mode: enforce, per_day: 5, app_check: ["1:1:ios:a", "1:1:android:b"] }
+        attested: { mode: enforce, per_day: 5, app_check: ["1:1:ios:a", "1:1:android:b"], app_attest: { app_id: ABCDE12345.com.example.shop, at_least: "2.3.0" } }
       open: {}
       chat-app: { callers: [by-url], desk: chat }
-    attestation: { app_check: { project_number: "123456789012", project_id: shop-prod, keys_url: "https://keys.example/jwks" } }
+    attestation:
+      app_check: { project_number: "123456789012", project_id: shop-prod, keys_url: "https://keys.example/jwks" }
+      app_attest: { environments: [development], categories: [development, enterprise], root_file: /tls.pem }
     gms: { services: { support: { app: open, query_by_number: false } } }
     desks:
       chat:
@@ -253,7 +255,7 @@ import Upstream
     #expect(apps[1].installations == nil)
     #expect(apps[0].appCheck?.mode == .audit && apps[0].appCheck?.appIDs == ["1:1:ios:a", "1:1:android:b"])
     #expect(apps[0].attested?.mode == .enforce && apps[0].attested?.perDay == 5)
-    #expect(apps[0].attested?.appCheck.appIDs == ["1:1:ios:a", "1:1:android:b"])
+    #expect(apps[0].attested?.appCheck?.appIDs == ["1:1:ios:a", "1:1:android:b"])
     #expect(apps[1].appCheck == nil && apps[1].attested == nil)
     let outcomes = try #require(try load().outcomes)
     #expect(outcomes.externalURL == "https://hooks.example.com" && outcomes.hooks.count == 2)
@@ -263,6 +265,11 @@ import Upstream
     let appCheck = try load().appCheck
     #expect(appCheck?.project == AppCheckProject(number: "123456789012", id: "shop-prod"))
     #expect(appCheck?.keysURL == "https://keys.example/jwks")
+    #expect(apps[0].attested?.appAttest?.appID == "ABCDE12345.com.example.shop")
+    #expect(apps[0].attested?.appAttest?.atLeast == BuildNumber("2.3"))
+    let appAttest = try load().appAttest
+    #expect(appAttest?.hasOwnRoot == true && appAttest?.policy.environments == [.development])
+    #expect(appAttest?.policy.categories == [3, 5])
   }
 
   @Test func `the declared keys are exactly those of the file`() throws {

@@ -111,6 +111,7 @@ public final class Problem extends Exception {
     means("request_expired", Action.ENROL, "Your code is no longer valid. Please ask for a new one.");
     means("already_delivered", Action.ENROL, "Your code is no longer valid. Please ask for a new one.");
     means("claim_expired", Action.LATER, "This is no longer valid. Please try again.");
+    means("challenge_expired", Action.LATER, "This is no longer valid. Please try again.");
     means("duplicate", Action.LOOK, "You have already asked us to call this number.");
     means("in_progress", Action.LATER, "We are still working on your call.");
     means("slot_full", Action.CHOOSE_TIME, "This time is taken. Please choose another.");

@@ -1,0 +1,135 @@
+// Reads the settings of Apple's App Attest: `attestation.app_attest`, and each app's `attested.app_attest`.
+
+import Documents
+import JOSE
+package import Trust
+
+extension Configuration {
+  /// How attestations of App Attest are verified.
+  package struct AppAttest: Sendable {
+    /// Environments, categories and root.
+    package var policy: AppAttestPolicy
+    /// Whether the root is another one than Apple's.
+    package let hasOwnRoot: Bool
+
+    package init(policy: AppAttestPolicy, hasOwnRoot: Bool) {
+      self.policy = policy
+      self.hasOwnRoot = hasOwnRoot
+    }
+
+    /// Apps of the App Store and of TestFlight.
+    static let usual = AppAttest(
+      policy: AppAttestPolicy(
+        environments: [.production], categories: numbers([.appStore, .testflight]),
+        root: AppAttestPolicy.appleRoot), hasOwnRoot: false)
+
+    static func numbers(_ categories: [AppAttestPolicy.Category]) -> Set<UInt32> {
+      Set(categories.map(\.number))
+    }
+  }
+}
+
+extension ConfigurationBuilder {
+  private static let appAttestSection = "attestation.app_attest"
+
+  /// `attestation.app_attest`; nil where it has a mistake.
+  mutating func appAttest(_ node: DocumentNode) -> Configuration.AppAttest? {
+    guard var members = open(node, path: Self.appAttestSection) else { return nil }
+    let environments = members.values(Settings.appAttestEnvironments.key()) ?? [.production]
+    let categories = members.values(Settings.appAttestCategories.key()) ?? [.appStore, .testflight]
+    if environments.isEmpty {
+      members.report(
+        Refusal(
+          at: "environments", "is empty, so no phone could attest", "list production or remove the line"))
+    }
+    if categories.isEmpty {
+      members.report(
+        Refusal(at: "categories", "is empty, so no phone could attest", "list app_store or remove the line"))
+    }
+    let placed = source(Settings.appAttestRoot, in: &members)
+    let isKnown = close(&members, Self.appAttestSection + ".")
+    var root: X509Certificate? = AppAttestPolicy.appleRoot
+    if let placed {
+      root = certificate(placed)
+      problems.note(
+        placed.place,
+        "phones are genuine that this root vouches for, and not Apple's — remove it where customers' phones enrol"
+      )
+    }
+    guard isKnown, let root else { return nil }
+    return Configuration.AppAttest(
+      policy: AppAttestPolicy(
+        environments: Set(environments), categories: Configuration.AppAttest.numbers(categories), root: root),
+      hasOwnRoot: placed != nil)
+  }
+
+  private mutating func certificate(_ placed: PlacedSource) -> X509Certificate? {
+    guard
+      let bytes = content(
+        of: placed.source, at: placed.place, name: placed.name, limit: Self.maximumDocumentBytes)
+    else { return nil }
+    guard let certificate = X509Certificate(pem: bytes) else {
+      problems.add(
+        placed.place, placed.name,
+        Refusal("names a \(placed.source.noun) without exactly one certificate", "give one as PEM"))
+      return nil
+    }
+    return certificate
+  }
+
+  /// `attested.app_attest` of an app.
+  mutating func appAttestTerms(_ node: DocumentNode, path: String) -> AppAttestTerms? {
+    guard var members = open(node, path: path) else { return nil }
+    let id = members.value(Settings.attestedAppID.key())
+    let least = members.value(Settings.attestedAtLeast.key())
+    guard close(&members, "apps.*.attested.app_attest."), let id else { return nil }
+    return AppAttestTerms(appID: id, atLeast: least)
+  }
+}
+
+extension Settings {
+  static let appAttestEnvironments = TypedSetting(
+    Setting(
+      "attestation.app_attest.environments[]", note: "`production`", example: "production",
+      "Where apps come from: `production`, the App Store and TestFlight, or `development`, Xcode."),
+    TextForm<AppAttestPolicy.Environment>.choice)
+  static let appAttestCategories = TypedSetting(
+    Setting(
+      "attestation.app_attest.categories[]", note: "`app_store`, `testflight`", example: "app_store",
+      "How Apple validated the app, as iOS 27 and later tell: `app_store`, `testflight`, `development`, `enterprise`. Phones that do "
+        + "not tell pass."), TextForm<AppAttestPolicy.Category>.choice)
+  static let appAttestRoot = TypedSetting(
+    Setting(
+      "attestation.app_attest.root_file", .file, note: "Apple's", example: "/etc/callgate/root.pem",
+      "Another root certificate than Apple's, as PEM, for tests."), NameText.path)
+  static let attestedAppID = TypedSetting(
+    Setting(
+      "apps.*.attested.app_attest.app_id", required: "give the team's id and the bundle id, as in Xcode",
+      example: "ABCDE12345.com.example.shop", "The app on iOS: the team's id and the bundle id."), appID)
+  static let attestedAtLeast = TypedSetting(
+    Setting(
+      "apps.*.attested.app_attest.at_least", note: "every build", example: "\"2.3.0\"",
+      "The least build (CFBundleVersion) of the app. Phones that do not tell theirs (iOS 26 and earlier) pass."
+    ),
+    buildNumber)
+
+  private static let appID: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    let team = text.utf8.prefix { $0 != UInt8(ascii: ".") }
+    guard team.count == 10, team.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }),
+      (12...255).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+    else {
+      throw Refusal(
+        "\(quoted(text)) is not an app on iOS",
+        "write the ten characters of the team's id, a full stop and the bundle id")
+    }
+    return text
+  }
+  private static let buildNumber: @Sendable (String) throws(Refusal) -> BuildNumber = {
+    text throws(Refusal) in
+    guard let number = BuildNumber(text) else {
+      throw Refusal(
+        "\(quoted(text)) is not a build", "write one to four numbers with full stops between them, in quotes")
+    }
+    return number
+  }
+}

@@ -1,0 +1,169 @@
+// Judges the attestation of a first request for an installation, and takes what it may be used for.
+
+import API
+import Callers
+import Deciding
+import Gate
+import Handling
+import Installations
+import JOSE
+import Platform
+import Records
+import Responses
+import Serving
+import Store
+import Trust
+
+/// An attestation that holds.
+enum AttestationProof: Sendable {
+  /// A token of App Check, by its SHA-256.
+  case appCheck(SHA256Digest)
+  /// An attestation of App Attest, by the name of its key.
+  case appAttest(SHA256Digest)
+
+  /// The key that the installation is bound to.
+  var key: SHA256Digest? { if case .appAttest(let key) = self { key } else { nil } }
+}
+
+extension Handlers {
+  /// Judges what can be judged on the loop: tokens of App Check, and whether there is an attestation at all.
+  ///
+  /// - Returns: The keys to fetch before it can be judged.
+  func judge(
+    _ requested: inout RequestedCode, _ work: inout FetchingCode, _ circumstances: Authenticator.Circumstances
+  ) throws(Problem) -> KeySource? {
+    guard requested.request.form == .first, let terms = requested.app.attested else { return nil }
+    var result = AttestationResult.missing
+    switch requested.request.attestation {
+    case .appCheck(let token):
+      guard let own = terms.appCheck, let verifier = work.generation.appCheck else { break }
+      let octets = Array(token.utf8)
+      switch verifier.judge(
+        octets.span, for: own, fetched: circumstances.hasFetchedAppCheckKeys, time: circumstances.time,
+        now: circumstances.now)
+      {
+      case .fetchFirst(let keys): return keys
+      case .judged(let judged): result = judged
+      }
+      // It is counted when the store has seen whether it was used.
+      guard result != .passed else {
+        requested.proof = .appCheck(SHA256Digest(of: octets))
+        return nil
+      }
+    case .appAttest:
+      // It is verified beside the loop, once its challenge is taken.
+      if terms.appAttest != nil { return nil }
+    case nil: break
+    }
+    try conclude(result, requested, &work)
+    return nil
+  }
+
+  /// Takes the one use of an attestation, and what an installation takes that it alone authorizes.
+  ///
+  /// - Returns: What a refusal gives back. A challenge stays spent.
+  func spend(
+    _ work: inout FetchingCode, _ requested: inout RequestedCode
+  ) async throws(Problem) -> [AllowanceReceipt] {
+    guard let terms = requested.app.attested else { return [] }
+    if case .appAttest(let evidence) = requested.request.attestation, let own = terms.appAttest {
+      let result = try await judge(evidence, own, requested, &work)
+      guard result == .passed, let key = SHA256Digest(evidence.keyID) else {
+        try conclude(result, requested, &work)
+        return []
+      }
+      requested.proof = .appAttest(key)
+    }
+    var charges: [AllowanceCharge] = []
+    switch requested.proof {
+    case .appCheck(let token): charges.append(AttestationLimits.charge(token: Hex.encode(token.bytes)))
+    case .appAttest: break
+    case nil: return []
+    }
+    if requested.isByAttestation {
+      charges += AttestationLimits.charges(app: requested.app.id, perDay: terms.perDay, work.address)
+    }
+    let now = Instant(clock.unixTime)
+    let outcome =
+      charges.isEmpty ? .taken([]) : await work.generation.decider.ledger.take(charges, at: now).outcome
+    switch outcome {
+    case .taken(let receipts):
+      try conclude(.passed, requested, &work)
+      return receipts
+    case .refused(let index, let states):
+      guard AttestationLimits.isToken(charges[index]) else {
+        try conclude(.passed, requested, &work)
+        let denial = AttestationLimits.denial(charges, index: index, states, at: now)
+        throw Problem(
+          .rateLimited,
+          "There were too many installations by attestation today. Retry after the time in Retry-After.",
+          retryAfter: denial.retryAfter.map { Int(clamping: $0) })
+      }
+      try conclude(.failed(.replayed), requested, &work)
+      return []
+    case .unavailable:
+      throw Problem(StoreError(.unavailable, "enrol", "no store"))
+    }
+  }
+
+  /// Verifies an attestation of App Attest. Each costs a challenge, so that nobody makes the server verify for nothing.
+  private func judge(
+    _ evidence: AppAttestEvidence, _ terms: AppAttestTerms, _ requested: RequestedCode,
+    _ work: inout FetchingCode
+  ) async throws(Problem) -> AttestationResult {
+    guard let policy = work.generation.appAttest else {
+      preconditionFailure("an attested app without a root")
+    }
+    guard try await takeChallenge(evidence.challenge, requested, &work) else { return .failed(.badChallenge) }
+    let client = requested.request.client
+    do throws(AttestationFault) {
+      try AppAttestation(parsing: evidence.object).verify(
+        keyID: evidence.keyID,
+        clientDataHash: EnrolmentStatement.digest(client, challenge: evidence.challenge), terms, policy,
+        now: clock.unixTime.seconds)
+    } catch {
+      return .failed(error)
+    }
+    guard let key = SHA256Digest(evidence.keyID) else { return .failed(.wrongKey) }
+    do throws(InstallationService.Failure) {
+      return try await requested.service.isTaken(key, besides: client.id) ? .failed(.keyInUse) : .passed
+    } catch {
+      throw Problem(error)
+    }
+  }
+
+  /// Takes the one use of a challenge; false where it has none left, or is not this server's.
+  private func takeChallenge(
+    _ challenge: String, _ requested: RequestedCode, _ work: inout FetchingCode
+  ) async throws(Problem) -> Bool {
+    let now = clock.unixTime
+    let challenges = requested.service.codes.challenges
+    guard challenges.isValid(challenge, for: requested.app.id, at: now.seconds) else { return false }
+    let digest = Hex.encode(SHA256.digest(Array(challenge.utf8)))
+    let charge = AttestationLimits.charge(challenge: digest)
+    switch await work.generation.decider.ledger.take([charge], at: Instant(now)).outcome {
+    case .taken(let receipts):
+      work.challenge = receipts.first
+      return true
+    case .refused: return false
+    case .unavailable: throw Problem(StoreError(.unavailable, "enrol", "no store"))
+    }
+  }
+
+  /// Counts a result, notes it for the audit line, and refuses where the app's terms do.
+  private func conclude(
+    _ result: AttestationResult, _ requested: RequestedCode, _ work: inout FetchingCode
+  ) throws(Problem) {
+    guard let terms = requested.app.attested else { return }
+    note(result, of: requested.request.attestation?.type ?? terms.types.first ?? .appCheck, &work)
+    guard terms.mode == .enforce, let problem = Problem(result, of: terms.types, inBody: true) else { return }
+    throw problem
+  }
+
+  /// Counts the result for an attestation, and notes it for the audit line.
+  func note(_ result: AttestationResult, of type: AttestationType, _ work: inout FetchingCode) {
+    let attestation = AuditedAttestation(type: type, result: result)
+    work.generation.metrics.attested(attestation, lane: work.lane)
+    work.record.attestation = attestation
+  }
+}

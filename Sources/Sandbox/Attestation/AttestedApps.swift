@@ -1,0 +1,26 @@
+// The apps for which the sandbox attests.
+
+import Texts
+
+/// The apps for which the sandbox attests, as the gateway on its port knows them.
+public struct AttestedApps: Sendable {
+  /// The Firebase project.
+  let project: (number: String, id: String)
+  /// The Firebase app id of each app, by its name.
+  let firebase: [ExactText: String]
+  /// Team and bundle of each app, by its name.
+  let apple: [ExactText: String]
+
+  /// - Parameters:
+  ///   - project: The Firebase project; nil for one of the sandbox.
+  ///   - firebase: The Firebase app id of each app that has one, by the app's name.
+  ///   - apple: Team and bundle of each app that has them, by the app's name.
+  public init(project: (number: String, id: String)?, firebase: [String: String], apple: [String: String]) {
+    self.project = project ?? ("123456789012", "callgate-sandbox")
+    self.firebase = Dictionary(uniqueKeysWithValues: firebase.map { (ExactText($0.key), $0.value) })
+    self.apple = Dictionary(uniqueKeysWithValues: apple.map { (ExactText($0.key), $0.value) })
+  }
+
+  /// Without a gateway.
+  public static let sample = AttestedApps(project: nil, firebase: [:], apple: [:])
+}

@@ -1,0 +1,137 @@
+// The emulated Apple and its phones: attestations of App Attest, right and wrong ones.
+
+import JOSE
+import JSON
+import Synchronization
+import Texts
+import Trust
+
+/// Makes phones whose keys a root attests. Root and keys end with the process.
+final class PhoneMaker: Sendable {
+  /// What can be wrong with an attestation.
+  enum Fault: String, CaseIterable {
+    /// Another root vouches for the phone.
+    case badSignature = "bad_signature"
+    /// It is another app's.
+    case wrongApp = "wrong_app"
+    /// Its certificate has expired, and its app is build 0.
+    case old
+    /// It is the last attestation of the app once more.
+    case replayed
+    /// The app comes from Xcode.
+    case development
+  }
+
+  /// A root and the authority below it.
+  private struct Authority {
+    static let name = "Callgate Sandbox App Attestation CA 1"
+    /// As long as Apple's.
+    static let validity: ClosedRange<Int64> = 1_584_556_373...2_373_148_800
+    let root: X509Certificate
+    let intermediate: X509Certificate
+    let key: PrivateKey
+
+    init() throws(KeyError) {
+      let name = "Callgate Sandbox App Attestation Root CA"
+      let rootKey = try PrivateKey.generate(for: .ES384)
+      key = try PrivateKey.generate(for: .ES384)
+      root = try X509Certificate.issue(
+        .init(name: name, key: rootKey.publicKey, validity: Self.validity, constraints: "CA:TRUE"), by: name,
+        with: rootKey)
+      intermediate = try X509Certificate.issue(
+        .init(
+          name: Self.name, key: key.publicKey, validity: Self.validity, constraints: "CA:TRUE,pathlen:0"),
+        by: name, with: rootKey)
+    }
+  }
+
+  private let authority: Authority
+  private let last = Mutex<[ExactText: JSONValue]>([:])
+  private let keys = Mutex<[ExactText: PublicKey]>([:])
+  /// How many apps have a last attestation, and how many phones have a name.
+  private static let most = 256
+  /// Where the root is published.
+  static let rootPath = "/app-attest/root.pem"
+  private static let day: Int64 = 86_400
+
+  init() throws(KeyError) { authority = try Authority() }
+
+  /// The certificate that vouches for its phones.
+  var root: X509Certificate { authority.root }
+
+  /// The key of a phone: of one with a name it is always the same.
+  private func key(of phone: String?) throws(KeyError) -> PublicKey {
+    guard let phone else { return try PrivateKey.generate(for: .ES256).publicKey }
+    return try keys.withLock { (keys) throws(KeyError) in
+      if let key = keys[ExactText(phone)] { return key }
+      if keys.count >= Self.most { keys = [:] }
+      let key = try PrivateKey.generate(for: .ES256).publicKey
+      keys[ExactText(phone)] = key
+      return key
+    }
+  }
+
+  /// The member `attestation` of a phone.
+  ///
+  /// - Parameters:
+  ///   - app: The name of an app, or team and bundle.
+  ///   - phone: The name of the phone; nil for a new one.
+  ///   - clientData: What the phone signs.
+  ///   - challenge: The challenge in it.
+  ///   - system: The version of iOS: 27 tells build and category.
+  ///   - now: Seconds since the epoch.
+  func attestation(
+    _ app: String, of apps: AttestedApps, on phone: String?, clientData: String, challenge: String,
+    system: Int64,
+    _ fault: Fault?,
+    now: Int64
+  ) throws(KeyError) -> JSONValue {
+    let id = apps.apple[ExactText(app)] ?? app
+    if fault == .replayed, let attestation = last.withLock({ $0[ExactText(id)] }) { return attestation }
+    let authority = fault == .badSignature ? try Authority() : authority
+    let key = try key(of: phone)
+    let point = Array(key.subjectPublicKeyInfo.suffix(65))
+    let keyID = SHA256.digest(point)
+    let identifier = fault == .development ? "appattestdevelop" : "appattest\0\0\0\0\0\0\0"
+    let coseKey = CBOR.map([
+      .init(.unsigned(1), .unsigned(2)), .init(.unsigned(3), .negative(6)), .init(.negative(0), .unsigned(1)),
+      .init(.negative(1), .bytes(Array(point[1..<33]))), .init(.negative(2), .bytes(Array(point[33...]))),
+    ])
+    var data = SHA256.digest(Array((fault == .wrongApp ? id + ".another" : id).utf8))
+    data += [0x40, 0, 0, 0, 0] + Array(identifier.utf8) + [0, 32] + keyID + coseKey.encoded
+    if system >= 27 {
+      data +=
+        CBOR.map([
+          .init(.text("apple_bundle_version_01"), .text(fault == .old ? "0" : "999999")),
+          .init(.text("apple_validation_category_01"), .bytes([4, 0, 0, 0])),
+        ]).encoded
+    }
+    let nonce = SHA256.digest(data + SHA256.digest(Array(clientData.utf8)))
+    let start = fault == .old ? now - 4 * Self.day : now - Self.day
+    var content = X509Certificate.Content(
+      name: Hex.encode(keyID), key: key, validity: start...start + 3 * Self.day, constraints: "CA:FALSE")
+    content.extensions = [("1.2.840.113635.100.8.2", [0x30, 0x24, 0xA1, 0x22, 0x04, 0x20] + nonce)]
+    let leaf = try X509Certificate.issue(content, by: Authority.name, with: authority.key)
+    let object = CBOR.map([
+      .init(.text("fmt"), .text("apple-appattest")),
+      .init(
+        .text("attStmt"),
+        .map([
+          .init(.text("x5c"), .array([.bytes(leaf.der), .bytes(authority.intermediate.der)])),
+          .init(.text("receipt"), .bytes([])),
+        ])),
+      .init(.text("authData"), .bytes(data)),
+    ])
+    let attestation: JSONValue = [
+      "type": "app_attest", "object": .string(Base64.encode(object.encoded)),
+      "key_id": .string(Base64.encode(keyID)), "challenge": .string(challenge),
+    ]
+    if fault == nil {
+      last.withLock { last in
+        if last.count >= Self.most { last = [:] }
+        last[ExactText(id)] = attestation
+      }
+    }
+    return attestation
+  }
+}

@@ -1,0 +1,61 @@
+// Tests of challenges, and of what a phone signs.
+
+import JOSE
+import Sealing
+import Store
+import Testing
+
+@testable import Installations
+
+@Suite struct ChallengesTests {
+  private let key = StoreKey(Secret([UInt8](repeating: 1, count: 32)))
+  private let other = StoreKey(Secret([UInt8](repeating: 2, count: 32)))
+  private let now: Int64 = 1_800_000_000
+
+  @Test func `a challenge is good for five minutes`() throws {
+    let challenges = Challenges(keys: StoreKeys(current: key))
+    let challenge = try challenges.make(for: "shop", at: now)
+    #expect(challenge.utf8.count == 43 && Base64URL.decode(challenge)?.count == 32)
+    #expect(challenges.isValid(challenge, for: "shop", at: now))
+    #expect(challenges.isValid(challenge, for: "shop", at: now + 299))
+    #expect(!challenges.isValid(challenge, for: "shop", at: now + 300))
+    // Another instance's clock may be ahead.
+    #expect(challenges.isValid(challenge, for: "shop", at: now - 60))
+    #expect(!challenges.isValid(challenge, for: "shop", at: now - 61))
+    #expect(try challenges.make(for: "shop", at: now) != challenge)
+  }
+
+  @Test func `a challenge of another app, another server or nobody is none`() throws {
+    let challenges = Challenges(keys: StoreKeys(current: key))
+    let challenge = try challenges.make(for: "shop", at: now)
+    #expect(!challenges.isValid(challenge, for: "other", at: now))
+    #expect(!Challenges(keys: StoreKeys(current: other)).isValid(challenge, for: "shop", at: now))
+    // During a rotation, both keys are good.
+    #expect(
+      Challenges(keys: StoreKeys(current: other, previous: key)).isValid(challenge, for: "shop", at: now))
+    let bytes = try #require(Base64URL.decode(challenge))
+    for index in bytes.indices {
+      var changed = bytes
+      changed[index] ^= 1
+      #expect(!challenges.isValid(Base64URL.encode(changed), for: "shop", at: now))
+    }
+    for text in ["", "x", challenge + "A", String(challenge.dropLast()), String(repeating: "é", count: 43)] {
+      #expect(!challenges.isValid(text, for: "shop", at: now))
+    }
+  }
+
+  @Test func `a phone signs the request that its attestation is for`() throws {
+    let client = InstallationClient(
+      id: try #require(InstallationID("6F1C3D52-9A4B-4B7E-8C1D-0E5F7A9B2C44")), app: "Shop é", detail: "ann")
+    #expect(
+      EnrolmentStatement.text(client, challenge: "c", thumbprint: "t")
+        == "callgate-enrol-1\n6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44\nShop é\nann\nc\nt")
+    let bare = InstallationClient(id: client.id, app: "Shop", detail: nil)
+    #expect(
+      EnrolmentStatement.text(bare, challenge: "c")
+        == "callgate-enrol-1\n6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44\nShop\n\nc\n")
+    #expect(
+      Hex.encode(EnrolmentStatement.digest(bare, challenge: "c"))
+        == "5f18fdf5264e34347ac1f4c2c56ae421bf20d2a68d3a317cebd5cf0b7870b737")
+  }
+}

@@ -32,6 +32,11 @@ import Testing
     add("subject", record.caller?.subject)
     add("installation", record.caller?.installation ?? record.installation)
     add("app", record.app)
+    if let attestation = record.attestation {
+      let reason = attestation.result.reason.map { #","reason":"\#($0)""# } ?? ""
+      members.append(
+        #""attestation":{"type":"\#(attestation.type.rawValue)","result":"\#(attestation.result.word)"\#(reason)}"#)
+    }
     add("address", record.address?.description)
     add("decision", record.outcome?.rawValue)
     add("code", record.code?.rawValue)
@@ -111,6 +116,7 @@ import Testing
         ? AuditedCaller(id: random.one(of: texts), subject: random.one(of: texts), installation: text()) : nil
       record.installation = text()
       record.app = text()
+      record.attestation = random.chance(30) ? random.one(of: AuditedAttestation.all.flatMap { $0 }) : nil
       record.outcome = random.one(of: [.allow, .deny, .error, nil])
       record.code = random.chance(50) ? random.one(of: Problem.Code.allCases) : nil
       record.rule = text()

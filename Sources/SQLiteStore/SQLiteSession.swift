@@ -238,7 +238,7 @@ package final class SQLiteSession: DatabaseSession {
     if let file, SQLiteFile.Identity(path) != file { isReplaced = true }
     guard !isReplaced else {
       throw StoreError(
-        .unavailable, "file",
+        .unavailable, StoreError.replacedFile,
         "\(path) was replaced or removed while this server used it: start the server anew")
     }
   }

@@ -127,7 +127,7 @@ def callback_api(driver):
     named(driver, "callback API down", "Callback API is unavailable", "failing")
     item = driver.find_element(By.CSS_SELECTOR, "#attention-list li").text
     check("it says since when, how many, what to do and where to read", "" if all(
-        word in item for word in ("since ", "3 requests", "callgate doctor", "Runbook")) else item)
+        word in item for word in ("since ", "3 requests hit", "callgate doctor", "Runbook")) else item)
     call()
     over(driver, "callback API down", "Callback API")
 
@@ -158,7 +158,7 @@ def brake(driver):
     time.sleep(2)
     while call() == 201:
         pass
-    named(driver, "brake used up", "brake-burst is used up", "held")
+    named(driver, "brake used up", "The brake brake-burst", "held")
     configure("callbacks: { brakes: { per_5m: 0 } }\n")
     over(driver, "brake used up", "brake-burst")
 
@@ -166,7 +166,7 @@ def brake(driver):
 def stop(driver):
     send("POST", "/admin/stop", {"scope": "all", "action": "callback", "reason": "agents have no phones <b>", "for": "30m"})
     call()
-    named(driver, "stop", "Callbacks of everyone are stopped by an operator: agents have no phones <b>", "held")
+    named(driver, "stop", "Callbacks of everyone are stopped by an operator: “agents have no phones <b>”", "held")
     driver.find_element(By.XPATH, "//ul[@id='attention-list']//button[normalize-space()='Resume']").click()
     driver.find_element(By.ID, "confirm-act").click()
     over(driver, "stop", "stopped by an operator")
@@ -215,9 +215,9 @@ def push(driver):
     check("a device is registered", "" if send("PUT", "/installations/self/push", {"platform": "http", "token": "device"}, basic) == 204 else "no")
     fault("hook", status=410, times=1)
     send("GET", "/access", None, basic)
-    named(driver, "push provider stopped", "The provider http refuses", "open")
+    named(driver, "push provider stopped", "The push provider “http” refuses", "open")
     configure("callbacks: { brakes: { per_5m: 0, per_hour: 0 } }\n")
-    over(driver, "push provider stopped", "provider http")
+    over(driver, "push provider stopped", "push provider")
 
 
 def token_changed(driver):

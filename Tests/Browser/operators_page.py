@@ -164,7 +164,7 @@ def kill_switch():
         button = driver.find_element(By.ID, "stop-act")
         check("the button is named after the act", "" if button.text == "Stop tokens for everyone" else button.text)
         button.click()
-        waits_for(driver, "the stop is told", shows(driver, "act-status", "200: stopped tokens for everyone"))
+        waits_for(driver, "the stop is told", shows(driver, "act-status", "Stopped tokens for everyone"))
         check("requests are refused", "" if send("GET", "/access")[0] == 403 else "they are not")
         waits_for(driver, "the stop stands at the top, its reason as text", shows(driver, "attention-list", NASTY))
         screenshot(driver, "operators-page-stopped")
@@ -241,7 +241,7 @@ def keyboard():
         waits_for(driver, "the dialog has the focus", lambda d: d.execute_script("return document.getElementById('stop-dialog').contains(document.activeElement)"))
         tab_to("the act", lambda element: element.get_attribute("id") == "stop-act")
         driver.switch_to.active_element.send_keys(Keys.ENTER)
-        waits_for(driver, "callbacks are stopped by the keyboard", shows(driver, "act-status", "200: stopped callbacks"))
+        waits_for(driver, "callbacks are stopped by the keyboard", shows(driver, "act-status", "Stopped callbacks"))
         send("POST", "/admin/resume", {"scope": "all", "action": "all"}, TOKEN)
         check("no other complaint", faults(driver))
 

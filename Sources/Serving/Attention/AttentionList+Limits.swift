@@ -27,8 +27,8 @@ extension AttentionList {
       return Attention(
         .stop, since: UnixTime(seconds: stop.since), until: stop.until.map { UnixTime(seconds: $0) },
         count: trouble?.hits ?? 0,
-        "\(what) of \(whom) are stopped by an operator\(stop.reason.map { ": \($0)" } ?? "").",
-        action: "Resume on the operator's page or with callgate resume.")
+        "\(what) of \(whom) are stopped by an operator\(stop.reason.map { ": “\($0)”" } ?? "").",
+        action: "To end the stop, use the operator's page or callgate resume.")
     }
   }
 
@@ -74,22 +74,28 @@ extension AttentionList {
   /// The brakes, and the quotas and rates of everybody, a caller or an app.
   func limits(_ generation: Generation, _ now: UnixTime) -> [Attention] {
     refusing(generation, now).map { limit in
-      let (kind, action) =
+      let (text, action) =
         switch limit.code {
         case .brake:
           (
-            "brake",
+            "The brake \(limit.name), a limit on all callbacks, is used up and refuses callbacks.",
             "Find out whether these are customers or abuse: look at caller and address of the decisions. "
               + "Stop a caller, or set callbacks.brakes and reload."
           )
         case .rate:
-          ("rate", "Look at the decisions of this rule. Raise its limit and reload, or stop the caller.")
+          (
+            "The rate \(limit.name) is used up and refuses requests.",
+            "Look at the decisions of this rule. Raise its limit and reload, or stop the caller."
+          )
         default:
-          ("quota", "Look at the decisions of this rule. Raise its limit and reload, or stop the caller.")
+          (
+            "The quota \(limit.name) is used up and refuses requests.",
+            "Look at the decisions of this rule. Raise its limit and reload, or stop the caller."
+          )
         }
       return Attention(
         limit.code, since: limit.trouble.since, until: limit.trouble.passesAt, count: limit.trouble.hits,
-        "The \(kind) \(limit.name) is used up and refuses requests.", action: action)
+        text, action: action)
     }
   }
 

@@ -19,8 +19,8 @@ extension AttentionList {
     return [
       Attention(
         .store, since: trouble.since, count: trouble.hits,
-        "The store (\(runtime.storeKind)) \(failure.kind.words). Callbacks and limits are refused. (\(failure))",
-        action: failure.kind.repair)
+        "The store (\(runtime.storeKind)) \(failure.words), so callbacks and limits are refused.",
+        action: failure.repair)
     ]
   }
 
@@ -141,11 +141,11 @@ extension TLSIdentity {
   var end: Int64 { chain.map(\.notAfter).min() ?? certificate.notAfter }
 }
 
-extension StoreError.Kind {
+extension StoreError {
   /// What a store does that fails so.
   fileprivate var words: String {
-    switch self {
-    case .unavailable: "does not answer"
+    switch kind {
+    case .unavailable: operation == Self.replacedFile ? "has lost its file" : "does not answer"
     case .damaged: "is damaged"
     case .readOnly: "is read-only"
     case .full: "is full"
@@ -158,9 +158,11 @@ extension StoreError.Kind {
 
   /// What an operator does.
   fileprivate var repair: String {
-    switch self {
+    switch kind {
     case .unavailable:
-      "Check that the database runs, can be reached and is not overloaded. The server recovers by itself."
+      operation == Self.replacedFile
+        ? "The file was removed or replaced. Put the right one in its place and start the server again."
+        : "Check that the database runs, can be reached and is not overloaded. The server recovers by itself."
     case .damaged: "Restore the file from a backup."
     case .readOnly:
       "Look for a failover to a standby, or a file or database made read-only. The server recovers by itself."

@@ -20,7 +20,7 @@ extension AttentionList {
       let cause = status.latest?.failure?.cause.words(for: "Sendbird") ?? "Sendbird does not take tickets"
       return Attention(
         .desk, since: trouble.since, until: after(status.coolDown, now), count: trouble.hits,
-        "The chat desk \(name) fails: \(cause).",
+        "The chat desk “\(name)” fails, so its users get no chat tokens: \(cause).",
         action: "Check Sendbird's status page and the desk's token; run callgate doctor.")
     }
   }
@@ -37,10 +37,10 @@ extension AttentionList {
       else { return nil }
       let text =
         isStopped
-        ? "The provider \(name) refuses this server's settings, so its notices are stopped."
+        ? "The push provider “\(name)” refuses this server's settings, so phones get no notices by it."
         : rest != nil
-          ? "The provider \(name) wants no notices until the pause ends."
-          : "The provider \(name) does not take notices: \(cause)."
+          ? "The push provider “\(name)” wants no notices until the pause ends."
+          : "The push provider “\(name)” does not take notices: \(cause)."
       return Attention(
         .push, since: trouble.since, until: after(rest, now), count: trouble.hits, text,
         action: isStopped

@@ -2,6 +2,9 @@
 
 /// A store operation that failed. It changed nothing, unless the error says that this is in doubt.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The step that fails for good, since the store's file was removed or replaced.
+  package static let replacedFile = "file"
+
   /// The kind of failure, for decisions.
   public enum Kind: String, CaseIterable, Sendable {
     /// It cannot be reached, is busy or shutting down. It is tried again by itself, with a back-off.

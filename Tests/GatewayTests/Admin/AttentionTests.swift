@@ -93,7 +93,7 @@ import Testing
     _ = try await fixture.send(.post, "/admin/stop", stop, fields: CallingFixture.operators)
     #expect(try await fixture.call().code == "stopped")
     let entry = try #require(try await status(fixture)["attention"]?.array?.first)
-    #expect(entry["text"] == "Callbacks of everyone are stopped by an operator: drill.")
+    #expect(entry["text"] == "Callbacks of everyone are stopped by an operator: “drill”.")
     #expect(entry["count"] == 1 && entry["until"]?.string != nil)
     #expect(try await summary(fixture) == "held stop")
     _ = try await fixture.send(
@@ -121,7 +121,7 @@ import Testing
     #expect(try await fixture.look("/access").status == 429)
     #expect(try await summary(fixture) == "held brake quota")
     let entries = try await status(fixture)["attention"]?.array ?? []
-    #expect(entries.first?["text"] == "The brake brake-burst is used up and refuses requests.")
+    #expect(entries.first?["text"] == "The brake brake-burst, a limit on all callbacks, is used up and refuses callbacks.")
     #expect(entries.last?["text"] == "The quota hourly is used up and refuses requests.")
     _ = try await fixture.end()
   }

@@ -32,6 +32,8 @@ async function attempt(id, work) {
   try {
     const [words, good] = await work();
     say(id, words, good);
+    // It is no state: another problem may be at hand later.
+    if (good) setTimeout(() => { if ($(id).textContent === words) say(id, ""); }, 30000);
   } catch {
     say(id, "No response. The server may have done it.", false);
   }

@@ -56,7 +56,7 @@ function fillAttention(item, entry) {
   const [since, hit, until] = line.children;
   put(text.firstChild, entry.text);
   put(since, `since ${moment(entry.since)}`);
-  put(hit, entry.count > 0 && !entry.code.startsWith("unknown_") ? several(entry.count, "request", "requests") : "");
+  put(hit, entry.count > 0 && !entry.code.startsWith("unknown_") ? several(entry.count, "request hit", "requests hit") : "");
   put(action.firstChild, entry.action);
   if (entry.until) {
     until.dataset.until = entry.until;

@@ -49,7 +49,7 @@ async function stopClosed() {
   const order = chosenStop();
   await attempt("act-status", async () => {
     const answer = await ask("POST", "/admin/stop", order);
-    return answer.ok ? [`200: stopped ${actionText(order)} for ${targetText(order)}`, true] : [problem(answer), false];
+    return answer.ok ? [`Stopped ${actionText(order)} for ${targetText(order)}`, true] : [problem(answer), false];
   });
 }
 
@@ -58,7 +58,7 @@ async function resumeStop({ scope, id, action }) {
   if (!await confirmed(`Resume ${what}?`, "The server decides these requests by its rules again.", "Resume")) return;
   await attempt("act-status", async () => {
     const answer = await ask("POST", "/admin/resume", { scope, id, action });
-    return answer.ok ? [`200: resumed ${what}`, true] : [problem(answer), false];
+    return answer.ok ? [`Resumed ${what}`, true] : [problem(answer), false];
   });
 }
 

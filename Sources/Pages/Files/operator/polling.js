@@ -71,7 +71,7 @@ async function poll() {
 
 // The server is lost: what the page shows is old.
 function trouble(words) {
-  put($("connection"), heardAt === null ? `${words} Trying again …` : `${words} What you see is old, of ${moment(heardAt)}. Trying again …`);
+  put($("connection"), heardAt === null ? `${words} Trying again …` : `${words} What you see is old, of ${moment(heardAt)}. Run callgate status on its machine. Trying again …`);
   $("connection").hidden = false;
   document.body.classList.add("stale");
   document.title = "(!) Callgate operator";
@@ -100,7 +100,7 @@ $("zone").addEventListener("click", () => {
 $("pause").addEventListener("click", () => {
   paused = !paused;
   $("pause").setAttribute("aria-pressed", String(paused));
-  put($("pause"), paused ? "Resume updates" : "Pause");
+  put($("pause"), paused ? "Resume updates" : "Pause updates");
   if (heardAt !== null) showHeard();
   poll();
 });

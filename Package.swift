@@ -377,7 +377,11 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "CallersTests",
-      dependencies: ["API", "Callers", "Gate", "HTTP", "JOSE", "JSON", "Platform", "TestSupport", "Trust"],
+      dependencies: [
+        "API", "Callers", "Gate", "HTTP", "Installations", "JOSE", "JSON", "Platform", "Store",
+        "StoreSupport",
+        "TestSupport", "Trust",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "OutcomesTests",

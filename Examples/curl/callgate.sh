@@ -26,6 +26,7 @@ callgate_meaning() {
     unauthenticated) echo authorize "Please sign in again." ;;
     invalid_token) echo authorize "Please sign in again." ;;
     invalid_client) echo authorize "This phone is no longer registered. Please register it again." ;;
+    invalid_proof) echo report "Please update this app." ;;
     attestation_required) echo report "Please update this app." ;;
     attestation_failed) echo show "Please install this app from its store." ;;
     closed) echo choose_time "We are closed at this time. Please choose another." ;;

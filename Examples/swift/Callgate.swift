@@ -502,6 +502,7 @@ public struct Problem: Error, Decodable, Sendable {
     "unauthenticated": (.authorize, "Please sign in again."),
     "invalid_token": (.authorize, "Please sign in again."),
     "invalid_client": (.authorize, "This phone is no longer registered. Please register it again."),
+    "invalid_proof": (.report, "Please update this app."),
     "attestation_required": (.report, "Please update this app."),
     "attestation_failed": (.show, "Please install this app from its store."),
     "closed": (.chooseTime, "We are closed at this time. Please choose another."),

@@ -3,6 +3,7 @@
 package import API
 package import Gate
 package import Installations
+import JOSE
 package import Store
 
 /// An authenticated caller. A class, because every request passes it on several times.
@@ -28,12 +29,17 @@ package final class Caller: Sendable {
   package let proof: Proof
   /// The installation, of callers that are one.
   package let installation: KnownInstallation?
+  /// The thumbprint of the key that each request has to prove (RFC 7638): of an installation's, or `cnf.jkt` of a JWT. Nil without one.
+  let key: SHA256Digest?
   /// The caller as an audit line names it. Some identity providers name people by their telephone number.
   package let audited: AuditedCaller
 
   /// Only the authenticators of this module make a caller.
-  init(authenticated id: String, by proof: Proof = .basic, subject: String? = nil, claims: [FactMember] = [])
-  {
+  init(
+    authenticated id: String, by proof: Proof = .basic, subject: String? = nil, claims: [FactMember] = [],
+    key: SHA256Digest? = nil
+  ) {
+    self.key = key
     self.id = id
     self.subject = subject ?? id
     audited = AuditedCaller(id: id, subject: subject?.hidingPhoneNumbers ?? id)
@@ -49,6 +55,7 @@ package final class Caller: Sendable {
     audited = installation.audited
     claims = installation.claims
     proof = .installation
+    key = installation.installation.key
     self.installation = installation
   }
 

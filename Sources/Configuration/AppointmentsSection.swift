@@ -84,11 +84,11 @@ extension ConfigurationBuilder {
           node.place, path,
           Refusal("needs a provider of notices", "add \(PushPlatform.names) to notices, or remove confirm"))
       }
-      if partial.entries[Settings.externalURL.setting] == nil {
+      if partial.entries[Settings.externalURL.setting] == nil, !hasItems(Settings.externalURLs) {
         problems.add(
           node.place, path,
           Refusal(
-            "needs notices.external_url, with which the links in dialogs begin",
+            "needs external_urls or notices.external_url, with which the links in dialogs begin",
             "set it to the URL under which apps reach this server"))
       }
     }

@@ -69,7 +69,7 @@ extension Configuration {
     externalURL: String, serviceAccount: ServiceAccount, fcmURL: String, hookURL: String, hookSecret: Secret
   ) {
     var notices = notices ?? Notices()
-    if notices.externalURL == nil { notices.externalURL = externalURL }
+    if notices.externalURL == nil { notices.externalURL = externalURLs.first ?? externalURL }
     do throws(NoticeSettingError) {
       if notices.fcm == nil { notices.fcm = FCMSettings(serviceAccount, url: fcmURL) }
       if notices.http == nil {

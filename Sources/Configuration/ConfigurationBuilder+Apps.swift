@@ -14,7 +14,7 @@ extension ConfigurationBuilder {
   /// installations, whose codes every caller may verify, and the scope of Talkdesk's Mobile SDK, like its twin for Android. Another
   /// app has its tokens by push, and one has a chat desk.
   private func sampleApps(callers: [String]) -> [Configuration.App] {
-    let terms = purpose == .sandbox ? InstallationTerms(verifiers: Set(callers)) : nil
+    let terms = purpose == .sandbox ? InstallationTerms(verifiers: Set(callers), key: .optional) : nil
     func app(
       _ id: String, scope: String? = nil, _ delivery: Configuration.App.Delivery = .response,
       desk: String? = nil
@@ -184,6 +184,7 @@ extension ConfigurationBuilder {
     if let pending = members.value(Settings.installationPending.key()) { terms.pending = pending }
     if let idle = members.value(Settings.installationIdle.key()) { terms.idle = idle }
     if let most = members.value(Settings.installationsPerSubject.key()) { terms.perSubject = most }
+    if let key = members.value(Settings.installationKey.key()) { terms.key = key }
     terms.verifiers = Set(members.values(Settings.installationVerifiers.key(caller)) ?? [])
     close(&members, "apps.*.installations.")
     return terms

@@ -59,10 +59,12 @@ extension Configuration {
 
 extension ConfigurationBuilder {
   /// `notices`; nil where nothing of it is set, and where the purpose opens no secrets.
-  mutating func notices() -> Configuration.Notices? {
+  ///
+  /// - Parameter url: The first of `external_urls`.
+  mutating func notices(_ url: String?) -> Configuration.Notices? {
     let isStated = Settings.notices.contains { partial.entries[$0] != nil }
     var notices = Configuration.Notices()
-    notices.externalURL = stated(Settings.externalURL)
+    notices.externalURL = stated(Settings.externalURL) ?? url
     notices.texts.access = value(Settings.accessText)
     notices.texts.confirm = value(Settings.confirmText)
     notices.texts.changed = value(Settings.changedText)

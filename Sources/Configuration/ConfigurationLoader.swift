@@ -80,6 +80,7 @@ extension ConfigurationBuilder {
     judgePlatform()
     judgeProxy()
     let listen = listen()
+    let externalURLs = list(Settings.externalURLs)
     let admin = admin(beside: listen)
     let before = problems.problems.count
     let callers = callers()
@@ -91,13 +92,13 @@ extension ConfigurationBuilder {
     let isWhole = problems.problems.count == before
     let policy = policy(callers: callers, apps: apps, desks: isWhole ? desks : nil)
     judgeInstallations(apps)
-    let notices = notices()
+    let notices = notices(externalURLs.first)
     judgeDelivery(apps, notices)
     let store = store()
     noteLostState(store)
     let log = log()
     let configuration = Configuration(
-      purpose: purpose, listen: listen, admin: admin, log: log, audit: audit(log),
+      purpose: purpose, listen: listen, externalURLs: externalURLs, admin: admin, log: log, audit: audit(log),
       talkdesk: talkdesk(for: apps),
       authorities: authorities(),
       tokens: tokens(),
@@ -107,7 +108,7 @@ extension ConfigurationBuilder {
       appointments: appointments(keptIn: store, notices), appCheck: attestation.appCheck,
       appAttest: attestation.appAttest, gms: gms(apps),
       notices: notices,
-      outcomes: outcomes(),
+      outcomes: outcomes(externalURLs.first),
       desks: desks,
       allowedOrigins: allowedOrigins(), store: store,
       storeKeys: storeKeys(), limits: limits(),

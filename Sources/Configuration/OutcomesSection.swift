@@ -7,7 +7,9 @@ import Store
 
 extension ConfigurationBuilder {
   /// `outcomes`; nil where nothing of it is set, and where the purpose opens no secrets.
-  mutating func outcomes() -> OutcomeSettings? {
+  ///
+  /// - Parameter url: The first of `external_urls`.
+  mutating func outcomes(_ url: String?) -> OutcomeSettings? {
     let places = Settings.outcomes.compactMap { partial.entries[$0]?.place }
     let triggers = list(Settings.outcomeTriggers)
     let events = list(Settings.reachedEvents)
@@ -25,7 +27,7 @@ extension ConfigurationBuilder {
       hooks: [hookSecret(Settings.outcomeSecret), hookSecret(Settings.previousOutcomeSecret)].compactMap(
         \.self),
       window: window, reachedOver: over)
-    settings.externalURL = stated(Settings.outcomesURL)
+    settings.externalURL = stated(Settings.outcomesURL) ?? url
     if !triggers.isEmpty { settings.triggers = triggers }
     if !events.isEmpty { settings.reachedEvents = events }
     guard partial.entries[Settings.outcomeSecret.setting] != nil else {

@@ -6,7 +6,7 @@ import Notices
 extension Settings {
   static let externalURL = TypedSetting(
     Setting(
-      "notices.external_url", example: "https://calls.example.com",
+      "notices.external_url", note: "the first of `external_urls`", example: "https://calls.example.com",
       "The URL under which apps reach this server. Links in dialogs begin with it."), URLText.base)
   static let fcmAccount = TypedSetting(
     Setting(

@@ -6,7 +6,7 @@ import Outcomes
 extension Settings {
   static let outcomesURL = TypedSetting(
     Setting(
-      "outcomes.external_url", example: "https://calls.example.com",
+      "outcomes.external_url", note: "the first of `external_urls`", example: "https://calls.example.com",
       "The URL under which Talkdesk reaches this server: `callgate talkdesk triggers add` registers the hook below it."
     ),
     URLText.base)

@@ -222,6 +222,12 @@ extension Settings {
       "apps.*.installations.per_subject", default: "10", example: "10",
       "How many installations of this app one user may have: 1 to 1,000."),
     .number(1...1000, of: "a number of installations"))
+  static let installationKey = TypedSetting(
+    Setting(
+      "apps.*.installations.key", default: "off", example: "optional",
+      "Whether each phone has a key of its own and proves it with each request (DPoP): `off`, `optional` for phones that bring a key, "
+        + "`required` for all. With `required` a phone needs no other credential."),
+    TextForm<InstallationTerms.KeyDemand>.choice)
   static let installationVerifiers = TypedSetting(
     Setting(
       "apps.*.installations.verifiers[]", note: "no caller", example: "studio",
@@ -272,7 +278,8 @@ extension Settings {
     appScope.setting, appDelivery.setting, appDesk.setting, appNumbers.setting,
     installationAuthorizers.setting,
     installationPending.setting, installationIdle.setting, installationsPerSubject.setting,
-    installationVerifiers.setting, appVerificationCode.setting, fieldType.setting, fieldLength.setting,
+    installationKey.setting, installationVerifiers.setting, appVerificationCode.setting, fieldType.setting,
+    fieldLength.setting,
     fieldIsRequired.setting,
     addition.setting, otherFields.setting, appCheckMode.setting, attestedMode.setting, attestedPerDay.setting,
     attestedAppCheck.setting, attestedAppID.setting, attestedAtLeast.setting,

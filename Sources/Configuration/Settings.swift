@@ -57,6 +57,12 @@ package enum Settings {
     ),
     .boolean)
 
+  static let externalURLs = TypedSetting(
+    Setting(
+      "external_urls", .list, example: "https://calls.example.com",
+      "The URLs under which clients reach this server, each with the path that a proxy removes. Proofs of phones' keys name one of "
+        + "them. Links in notices and the hook of outcomes begin with the first."), URLText.base)
+
   // admin
 
   package static let adminHost = TypedSetting(
@@ -351,7 +357,7 @@ package enum Settings {
     [
       config.setting, configText.setting,
       host.setting, port.setting, certificateFile.setting, tlsKeyFile.setting, trustedProxies.setting,
-      forwardedHops.setting, sharePort.setting,
+      forwardedHops.setting, sharePort.setting, externalURLs.setting,
       account.setting, region.setting, clientID.setting, clientSecret.setting, keyID.setting,
       privateKey.setting,
       keyAlgorithm.setting, scope.setting, tokenURL.setting, apiURL.setting, audience.setting,

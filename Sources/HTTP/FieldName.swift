@@ -32,6 +32,7 @@ extension FieldName {
   public static let authorization = FieldName("Authorization")
   public static let contentEncoding = FieldName("Content-Encoding")
   public static let contentType = FieldName("Content-Type")
+  public static let dpop = FieldName("DPoP")
   public static let host = FieldName("Host")
   public static let idempotencyKey = FieldName("Idempotency-Key")
   public static let ifNoneMatch = FieldName("If-None-Match")
@@ -41,5 +42,6 @@ extension FieldName {
   public static let xAPIKey = FieldName("X-API-Key")
   public static let xFirebaseAppCheck = FieldName("X-Firebase-AppCheck")
   public static let xForwardedFor = FieldName("X-Forwarded-For")
+  public static let xForwardedProto = FieldName("X-Forwarded-Proto")
   public static let xRequestID = FieldName("X-Request-Id")
 }

@@ -20,7 +20,7 @@ extension Handlers {
     _ request: borrowing Request, app name: Request.QueryItem, in generation: Generation,
     _ circumstances: Authenticator.Circumstances, lane: Int, _ record: inout AuditRecord?
   ) -> Authenticator.Outcome {
-    let outcome = generation.authenticator.authenticate(request, circumstances)
+    let outcome = authenticate(request, in: generation, circumstances, lane: lane, &record)
     guard let verifier = generation.appCheck, case .caller(let caller) = outcome,
       let (app, terms) = generation.appCheckTerms(named: name, by: caller)
     else { return outcome }
@@ -32,6 +32,21 @@ extension Handlers {
       record?.app = app?.id
       return .refused(problem)
     }
+  }
+
+  /// The caller of a request. Counts the result of judging its proof, and notes it in the record.
+  package func authenticate(
+    _ request: borrowing Request, in generation: Generation, _ circumstances: Authenticator.Circumstances,
+    lane: Int, _ record: inout AuditRecord?
+  ) -> Authenticator.Outcome {
+    var proof: ProofResult?
+    let outcome = generation.authenticator.authenticate(request, circumstances, &proof)
+    if let proof {
+      record?.proof = proof
+      // What waits for something else is judged again.
+      if case .first = outcome {} else { generation.metrics.proved(proof, lane: lane) }
+    }
+    return outcome
   }
 
   /// The same for work that always has a record.

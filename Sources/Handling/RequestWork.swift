@@ -8,7 +8,9 @@ package import HTTPServer
 import Installations
 package import Platform
 package import Records
+import Serving
 import Store
+import Trust
 
 /// The work for one request at an endpoint that needs a caller.
 package protocol RequestWork: Sendable {
@@ -44,7 +46,7 @@ extension Handlers {
     _ work: consuming some RequestWork, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     let circumstances = Authenticator.Circumstances(
-      address: work.address, time: clock.unixTime, now: exchange.now)
+      address: work.address, time: clock.unixTime, now: exchange.now, peer: exchange.peer.address)
     switch work.begin(request, circumstances, at: self) {
     case .respond(let response): exchange.respond(response)
     case .later(let rest):
@@ -55,27 +57,36 @@ extension Handlers {
       guard exchange.mayDefer, callbacks.inHand.hold(bytes) else {
         return exchange.respond(work.refuse(.tooManyWaiting, because: nil, at: self))
       }
+      let peer = exchange.peer.address
       let responder = exchange.deferred()
       let request = work.needsContent ? copy request : request.withoutContent()
       work.context.task(answering: responder) { [self, work] in
         var work = work
         var next = NextStep.first(prerequisite)
         var hasFetchedAppCheckKeys = false
-        // For the caller; for the keys of App Check, which a known caller's token needs; then for the caller again, who may have been
-        // revoked meanwhile.
-        for _ in 1...3 {
+        var prepared: Authenticator.Prepared?
+        var proof: Authenticator.KnownProof?
+        // For the caller; for the one use of its proof; for the keys of App Check, which a known caller's token needs; then for the
+        // caller again, who may have been revoked meanwhile.
+        for _ in 1...4 {
           guard case .first(let prerequisite) = next else { break }
-          var prepared: Authenticator.Prepared?
-          if case .appCheckKeys(let source) = prerequisite {
+          switch prerequisite {
+          case .appCheckKeys(let source):
             await source.fetchForUnknownKey()
             hasFetchedAppCheckKeys = true
-          } else {
+            prepared = nil
+          case .proof(let verified):
+            proof = .init(verified, await generations.current.spend(verified, at: clock.unixTime))
+          case .keyholder(let verified, _, _):
+            proof = .init(verified, proof?.spending)
+            prepared = await prepare(prerequisite, from: work.address)
+          case .keys, .installation:
             prepared = await prepare(prerequisite, from: work.address)
           }
           if Task.isCancelled { break }
           let circumstances = Authenticator.Circumstances(
             address: work.address, time: clock.unixTime, now: clock.now, prepared: prepared,
-            hasFetchedAppCheckKeys: hasFetchedAppCheckKeys)
+            hasFetchedAppCheckKeys: hasFetchedAppCheckKeys, proof: proof, peer: peer)
           next = work.begin(request, circumstances, at: self)
         }
         callbacks.inHand.release(bytes: bytes)
@@ -99,16 +110,30 @@ extension Handlers {
       await source.fetchForUnknownKey()
       return .keys
     case .installation(let id, let directory, let isGuarded):
-      if isGuarded {
-        guard await directory.waitForGuardedTurn(address, deadline: clock.now + .seconds(5)) else {
-          return .noTurn
-        }
+      return await look(directory, isGuarded: isGuarded, from: address) { () async throws(StoreError) in
+        try await directory.look(id)
       }
-      do throws(StoreError) {
-        return .installation(try await directory.look(id))
-      } catch {
-        return .storeFailed(error)
+    case .keyholder(let proof, let directory, let isGuarded):
+      return await look(directory, isGuarded: isGuarded, from: address) { () async throws(StoreError) in
+        try await directory.look(key: proof.key)
       }
+    case .proof: preconditionFailure("the one use of a proof prepares no caller")
+    }
+  }
+
+  private func look(
+    _ directory: InstallationDirectory, isGuarded: Bool, from address: IPAddress,
+    _ body: () async throws(StoreError) -> KnownInstallation?
+  ) async -> Authenticator.Prepared {
+    if isGuarded {
+      guard await directory.waitForGuardedTurn(address, deadline: clock.now + .seconds(5)) else {
+        return .noTurn
+      }
+    }
+    do throws(StoreError) {
+      return .installation(try await body())
+    } catch {
+      return .storeFailed(error)
     }
   }
 }

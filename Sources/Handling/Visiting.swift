@@ -102,7 +102,7 @@ private struct Visiting: RequestWork {
     if let app {
       outcome = handlers.identify(request, app: app, in: generation, circumstances, lane: lane, &record)
     } else {
-      outcome = generation.authenticator.authenticate(request, circumstances)
+      outcome = handlers.authenticate(request, in: generation, circumstances, lane: lane, &record)
     }
     switch outcome {
     case .first(let prerequisite): return .first(prerequisite)

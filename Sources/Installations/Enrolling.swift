@@ -24,6 +24,10 @@ package enum InstallationRefusal: Error, Hashable, Sendable {
   case taken
   /// Another installation has this key of App Attest.
   case keyInUse
+  /// Another installation has this key.
+  case keyTaken
+  /// The request has a key, and the poll no proof of it.
+  case noProof
   /// Too many requests wait.
   case full
   /// No such request or installation.
@@ -61,6 +65,7 @@ package enum Enrolling {
       return (InstallationChange(), .success(.opened))
     }
     guard !view.isAttestedKeyTaken else { return refuse(.keyInUse) }
+    guard !view.isKeyTaken else { return refuse(.keyTaken) }
     guard view.pending < mostPending else { return refuse(.full) }
     guard !view.isUserCodeTaken else { return (InstallationChange(), .success(.userCodeTaken)) }
     return (InstallationChange(enrolment: enrolment), .success(.opened))
@@ -80,14 +85,17 @@ package enum Enrolling {
   /// - Parameters:
   ///   - secret: SHA-256 of the secret to deliver if it is time.
   ///   - locked: The key of App Attest that the transaction has locked.
+  ///   - proven: The key that the poll has proved; nil for none.
   package static func poll(
     _ client: InstallationClient, appID: String, secret: SHA256Digest, locked: SHA256Digest? = nil,
+    proven: SHA256Digest?,
     _ view: InstallationView, at now: Instant
   ) -> Step<Poll> {
     guard var enrolment = view.enrolment, enrolment.client == client, enrolment.appID.hasSameBytes(as: appID)
     else {
       return refuse(.invalidClient)
     }
+    guard enrolment.key == nil || enrolment.key == proven else { return refuse(.noProof) }
     switch enrolment.state {
     case .denied: return refuse(.denied)
     case .delivered:
@@ -106,13 +114,15 @@ package enum Enrolling {
       enrolment.answeredAt = now
       return (InstallationChange(enrolment: enrolment), .success(.pending(enrolment)))
     }
+    // Enrolled by another request since this one was opened.
+    guard enrolment.key == nil || !view.isKeyTaken else { return refuse(.keyTaken) }
     if let key = enrolment.attestedKey {
       guard locked == key else { return (InstallationChange(), .success(.needs(key))) }
       guard !view.isAttestedKeyTaken else { return refuse(.keyInUse) }
     }
     enrolment.state = .delivered
     let installation = installation(
-      client, appID: appID, user: nil, address: enrolment.address, secret: secret,
+      client, appID: appID, user: nil, address: enrolment.address, secret: secret, key: enrolment.key,
       attestedKey: enrolment.attestedKey, after: view, at: now)
     return (
       InstallationChange(installation: installation, enrolment: enrolment, endsOthers: true),
@@ -143,7 +153,7 @@ package enum Enrolling {
   /// Makes the installation of a signed-in user at once.
   package static func install(
     _ client: InstallationClient, appID: String, user: InstallationUser, address: String,
-    secret: SHA256Digest, attestedKey: SHA256Digest? = nil,
+    secret: SHA256Digest, key: SHA256Digest?, attestedKey: SHA256Digest? = nil,
     _ terms: InstallationTerms, _ view: InstallationView, at now: Instant
   ) -> Step<Installation> {
     guard !view.isAttestedKeyTaken else { return refuse(.keyInUse) }
@@ -154,8 +164,9 @@ package enum Enrolling {
       counts = isInstalled(kept, terms, at: now)
     }
     guard counts || view.others < terms.perSubject else { return refuse(.tooMany) }
+    guard !view.isKeyTaken else { return refuse(.keyTaken) }
     let installation = installation(
-      client, appID: appID, user: user, address: address, secret: secret, attestedKey: attestedKey,
+      client, appID: appID, user: user, address: address, secret: secret, key: key, attestedKey: attestedKey,
       after: view, at: now)
     return (InstallationChange(installation: installation, endsOthers: true), .success(installation))
   }
@@ -166,10 +177,14 @@ package enum Enrolling {
   ///
   /// An attestation proves the app, not the phone that has a living installation: replacing that one needs its secret.
   ///
-  /// - Parameter old: SHA-256 of the secret that came along.
+  /// If that one has a key, the secret alone could be a thief's: the same key has to be proved.
+  ///
+  /// - Parameters:
+  ///   - old: SHA-256 of the secret that came along.
+  ///   - key: The thumbprint of the key that was proved; nil for none.
   package static func install(
     _ client: InstallationClient, appID: String, replacing old: SHA256Digest?, address: String,
-    secret: SHA256Digest, attestedKey: SHA256Digest? = nil, _ terms: InstallationTerms,
+    secret: SHA256Digest, key: SHA256Digest?, attestedKey: SHA256Digest? = nil, _ terms: InstallationTerms,
     _ view: InstallationView, at now: Instant
   ) -> Step<Installation> {
     // The same transaction again, after its answer was lost.
@@ -178,20 +193,20 @@ package enum Enrolling {
     if let kept = view.installation, kept.revokedAt == nil {
       // This app's terms do not decide about another app's installation.
       let isLiving = !kept.appID.hasSameBytes(as: appID) || isInstalled(kept, terms, at: now)
-      guard !isLiving || kept.secret == old && kept.appID.hasSameBytes(as: appID) else {
-        return refuse(.taken)
-      }
+      let isProved = kept.secret == old && (kept.key == nil || kept.key == key)
+      guard !isLiving || isProved && kept.appID.hasSameBytes(as: appID) else { return refuse(.taken) }
     }
+    guard !view.isKeyTaken else { return refuse(.keyTaken) }
     let installation = installation(
-      client, appID: appID, user: nil, address: address, secret: secret, attestedKey: attestedKey,
-      after: view,
-      at: now)
+      client, appID: appID, user: nil, address: address, secret: secret, key: key, attestedKey: attestedKey,
+      after: view, at: now)
     return (InstallationChange(installation: installation, endsOthers: true), .success(installation))
   }
 
   private static func installation(
     _ client: InstallationClient, appID: String, user: InstallationUser?, address: String,
-    secret: SHA256Digest, attestedKey: SHA256Digest?, after view: InstallationView, at now: Instant
+    secret: SHA256Digest, key: SHA256Digest?, attestedKey: SHA256Digest?, after view: InstallationView,
+    at now: Instant
   ) -> Installation {
     let before = view.installation
     // One that the store has forgotten counts as one.
@@ -200,7 +215,7 @@ package enum Enrolling {
       client: client, appID: appID, user: user, address: address, secret: secret,
       // Never an earlier generation, not even after the store has deleted it.
       generation: max(now.nanosecondsSinceEpoch, (before?.generation ?? 0) + 1), createdAt: now, usedAt: now,
-      operatorDeliveries: deliveries + (user == nil ? 1 : 0), attestedKey: attestedKey)
+      operatorDeliveries: deliveries + (user == nil ? 1 : 0), attestedKey: attestedKey, key: key)
   }
 
   // MARK: Installed ones

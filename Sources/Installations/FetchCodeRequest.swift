@@ -2,6 +2,7 @@
 
 package import API
 import HTTP
+package import JOSE
 import JSON
 package import Store
 
@@ -22,6 +23,8 @@ package struct FetchCodeRequest: Sendable, Equatable {
   package let form: Form
   /// The attestation of the app, with a first request.
   package let attestation: AttestationEvidence?
+  /// The thumbprint of the phone's key (RFC 7638). Only that of a first request counts; polls repeat it.
+  package let key: SHA256Digest?
   /// The secret of the installation that a first request with an attestation may replace.
   package let replacing: String?
 
@@ -30,9 +33,13 @@ package struct FetchCodeRequest: Sendable, Equatable {
 
   /// Reads a request's body, JSON or a form, and checks all of it.
   ///
-  /// - Parameter isForm: Whether it is `application/x-www-form-urlencoded`.
+  /// - Parameters:
+  ///   - isForm: Whether it is `application/x-www-form-urlencoded`.
+  ///   - demand: Whether phones of the app have keys; nil where the app is not known.
   /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with every mistake.
-  package init(parsing content: [UInt8], isForm: Bool, query: [String]) throws(Problem) {
+  package init(
+    parsing content: [UInt8], isForm: Bool, query: [String], _ demand: InstallationTerms.KeyDemand?
+  ) throws(Problem) {
     try MemberReader.checkLength(content, atMost: Self.contentBytes)
     var problems = FieldProblems()
     for name in query where name != "app" {
@@ -63,6 +70,8 @@ package struct FetchCodeRequest: Sendable, Equatable {
     if secret != nil, requestID != nil {
       reader.problems.add("request_id", "Send either client_secret or request_id.")
     }
+    let isFirst = requestID == nil && (secret == nil || attestation != nil)
+    key = Self.key(&reader, demand, isFirst: isFirst)
     reader.refuseOthers()
     try reader.problems.throwIfAny()
     guard let clientID, let app else {
@@ -77,6 +86,23 @@ package struct FetchCodeRequest: Sendable, Equatable {
       } else {
         .first
       }
+  }
+
+  /// Takes `jkt`; nil where it is absent or has mistakes, which the reader notes.
+  private static func key(
+    _ reader: inout MemberReader, _ demand: InstallationTerms.KeyDemand?, isFirst: Bool
+  ) -> SHA256Digest? {
+    let name = "jkt"
+    let remedy = "Give the thumbprint of the phone's key (RFC 7638)."
+    guard let text = reader.value(name, required: demand == .required && isFirst ? remedy : nil) else {
+      return nil
+    }
+    if demand == .off { reader.problems.add(name, "Leave this out: phones of this app have no keys.") }
+    guard let key = Base64URL.decode(text).flatMap({ SHA256Digest($0) }) else {
+      reader.problems.add(name, "This is no thumbprint. Give 43 characters of base64url.")
+      return nil
+    }
+    return key
   }
 
   private static func form(_ content: [UInt8]) throws(Problem) -> JSONObject {

@@ -1,6 +1,7 @@
 // Looks installations up for authentication: from a bounded cache for a second, otherwise from the store.
 
 package import Gate
+package import JOSE
 package import Platform
 package import Store
 import Synchronization
@@ -56,6 +57,21 @@ package final class InstallationDirectory: Sendable {
   package func look(_ id: InstallationID) async throws(StoreError) -> KnownInstallation? {
     let readAt = clock.now
     let known = try await store.installation(id).map { KnownInstallation($0) }
+    save(known, of: id, readAt)
+    return known
+  }
+
+  /// Asks the store for the installation that has a key and is not revoked.
+  package func look(key: SHA256Digest) async throws(StoreError) -> KnownInstallation? {
+    let readAt = clock.now
+    guard let known = try await store.installation(key: key).map({ KnownInstallation($0) }) else {
+      return nil
+    }
+    save(known, of: known.installation.client.id, readAt)
+    return known
+  }
+
+  private func save(_ known: KnownInstallation?, of id: InstallationID, _ readAt: MonotonicTime) {
     state.withLock { state in
       if let kept = state.entries[id], kept.readAt > readAt { return }
       if state.entries.count >= Self.capacity, state.entries[id] == nil {
@@ -65,7 +81,6 @@ package final class InstallationDirectory: Sendable {
       // Unknown ids are strangers' guesses. They must not push the records of phones out of the cache.
       state.entries[id] = known.map { Entry(known: $0, readAt: readAt) }
     }
-    return known
   }
 
   /// Whether an installation that has proved its secret still has it, by a record that is less than a second old.

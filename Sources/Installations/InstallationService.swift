@@ -93,8 +93,8 @@ package struct InstallationService: Sendable {
 
   /// Saves a request that waits for an operator. It consumes a grant to enrol.
   package func open(
-    _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms, address: IPAddress,
-    attestedKey: SHA256Digest? = nil
+    _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms, key: SHA256Digest?,
+    address: IPAddress, attestedKey: SHA256Digest? = nil
   ) async throws(Failure) -> OpenedEnrolment {
     let appID = Self.app(of: grant)
     let requestID = try random(24)
@@ -108,9 +108,10 @@ package struct InstallationService: Sendable {
       let enrolment = Enrolment(
         request: request, client: client, appID: appID, userCode: userCode, address: address.description,
         createdAt: now, expiresAt: expiresAt, forgottenAt: expiresAt.advanced(by: terms.pending),
-        answeredAt: now, state: .pending, attestedKey: attestedKey)
+        answeredAt: now, state: .pending, attestedKey: attestedKey, key: key)
       let opening = try await change(
-        InstallationScope(client.id, request: request, userCode: userCode, attestedKey: attestedKey)
+        InstallationScope(
+          client.id, request: request, userCode: userCode, attestedKey: attestedKey, key: key)
       ) { view, _ in Enrolling.open(enrolment, view) }
       if opening == .opened {
         return OpenedEnrolment(
@@ -125,22 +126,38 @@ package struct InstallationService: Sendable {
     case delivered(NewInstallation)
   }
 
+  /// The thumbprint of the key of a request for an installation; nil without one. Nothing changes.
+  package func key(
+    ofRequest requestID: String, _ client: InstallationClient, appID: String
+  ) async throws(Failure) -> SHA256Digest? {
+    let request = SHA256Digest(of: Array(requestID.utf8))
+    return try await change(InstallationScope(client.id, request: request), isSeen: false) { view, _ in
+      guard let kept = view.enrolment, kept.client == client, kept.appID.hasSameBytes(as: appID) else {
+        return (InstallationChange(), .failure(.invalidClient))
+      }
+      return (InstallationChange(), .success(kept.key))
+    }
+  }
+
   /// Answers a poll.
+  ///
+  /// - Parameter key: The thumbprint of the key that the poll has proved; nil for none.
   package func poll(
-    _ client: InstallationClient, appID: String, requestID: String
+    _ client: InstallationClient, appID: String, requestID: String, key: SHA256Digest?
   ) async throws(Failure) -> Poll {
     let secret = try random(32)
     let digest = SHA256Digest(of: Array(secret.utf8))
     let request = SHA256Digest(of: Array(requestID.utf8))
-    var key: SHA256Digest?
+    var attestedKey: SHA256Digest?
     while true {
       let poll = try await change(
-        InstallationScope(client.id, request: request, attestedKey: key)
-      ) { [key] view, now in
-        Enrolling.poll(client, appID: appID, secret: digest, locked: key, view, at: now)
+        InstallationScope(client.id, request: request, attestedKey: attestedKey, key: key)
+      ) { [attestedKey] view, now in
+        Enrolling.poll(
+          client, appID: appID, secret: digest, locked: attestedKey, proven: key, view, at: now)
       }
       guard case .needs(let needed) = poll else { return Self.answer(poll, secret) }
-      key = needed
+      attestedKey = needed
     }
   }
 
@@ -157,7 +174,7 @@ package struct InstallationService: Sendable {
   /// Makes a signed-in user's installation. It consumes a grant to enrol.
   package func install(
     _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms,
-    user: InstallationUser,
+    user: InstallationUser, key: SHA256Digest?,
     address: IPAddress, attestedKey: SHA256Digest? = nil
   ) async throws(Failure) -> NewInstallation {
     let appID = Self.app(of: grant)
@@ -166,10 +183,10 @@ package struct InstallationService: Sendable {
     let counted = InstallationScope.CountedUser(
       user, appID: appID, usedSince: now.advanced(by: .zero - terms.idle))
     let installation = try await change(
-      InstallationScope(client.id, user: counted, attestedKey: attestedKey)
+      InstallationScope(client.id, user: counted, attestedKey: attestedKey, key: key)
     ) { view, now in
       Enrolling.install(
-        client, appID: appID, user: user, address: address.description, secret: digest,
+        client, appID: appID, user: user, address: address.description, secret: digest, key: key,
         attestedKey: attestedKey, terms, view, at: now)
     }
     return NewInstallation(installation: installation, secret: secret)
@@ -177,18 +194,22 @@ package struct InstallationService: Sendable {
 
   /// Makes the installation of a phone whose app is genuine. It consumes a grant to enrol.
   ///
-  /// - Parameter old: The secret of the living installation that it replaces.
+  /// - Parameters:
+  ///   - old: The secret of the living installation that it replaces.
+  ///   - key: The thumbprint of the key that was proved; nil for none.
   package func install(
     _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms,
-    replacing old: String?, address: IPAddress, attestedKey: SHA256Digest? = nil
+    replacing old: String?, key: SHA256Digest?, address: IPAddress, attestedKey: SHA256Digest? = nil
   ) async throws(Failure) -> NewInstallation {
     let appID = Self.app(of: grant)
     let secret = try random(32)
     let digest = SHA256Digest(of: Array(secret.utf8))
     let replaced = old.map { SHA256Digest(of: Array($0.utf8)) }
-    let installation = try await change(InstallationScope(client.id, attestedKey: attestedKey)) { view, now in
+    let installation = try await change(
+      InstallationScope(client.id, attestedKey: attestedKey, key: key)
+    ) { view, now in
       Enrolling.install(
-        client, appID: appID, replacing: replaced, address: address.description, secret: digest,
+        client, appID: appID, replacing: replaced, address: address.description, secret: digest, key: key,
         attestedKey: attestedKey, terms, view, at: now)
     }
     return NewInstallation(installation: installation, secret: secret)

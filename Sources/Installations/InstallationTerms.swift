@@ -17,6 +17,18 @@ package struct InstallationTerms: Hashable, Sendable {
   /// Whether installations have no user, and are users themselves.
   package var makesUsers: Bool { authorize.contains(.operator) || isByAttestation }
 
+  /// Whether phones have keys of their own, which they prove with each request.
+  package enum KeyDemand: String, CaseIterable, Hashable, Sendable {
+    /// New installations have none.
+    case off
+    /// Those that bring one have one.
+    case optional
+    /// Each has one.
+    case required
+  }
+
+  /// Whether phones have keys.
+  package var key: KeyDemand
   /// Who may authorize one.
   package var authorize: Set<Authorizer>
   /// How long a request waits for an operator.
@@ -30,8 +42,10 @@ package struct InstallationTerms: Hashable, Sendable {
 
   package init(
     authorize: Set<Authorizer> = [.user, .operator], pending: Duration = .seconds(600),
-    idle: Duration = .seconds(180 * 86_400), perSubject: Int = 10, verifiers: Set<String> = []
+    idle: Duration = .seconds(180 * 86_400), perSubject: Int = 10, verifiers: Set<String> = [],
+    key: KeyDemand = .off
   ) {
+    self.key = key
     self.authorize = authorize
     self.pending = pending
     self.idle = idle

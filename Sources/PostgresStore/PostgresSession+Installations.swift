@@ -13,7 +13,8 @@ extension PostgresSession {
     }
   }
 
-  /// Four kinds of locks, always in this order: of the list of requests, of a user, of an installation, of an App Attest key. Then, where an installation
+  /// Five kinds of locks, always in this order: of the list of requests, of a user, of an installation, of an App Attest key, of a phone's
+  /// key. Then, where an installation
   /// is over, its row and its appointments. Each is the transaction's own. Two names with the same hash wait for each other and nothing else.
   package func changeInstallation<Result>(
     _ scope: InstallationScope, at now: Instant, _ body: (InstallationView) -> (InstallationChange, Result)
@@ -50,6 +51,7 @@ extension PostgresSession {
     if let user = scope.user?.user { lock(2, Array("\(user.callerID)\0\(user.subject)".utf8)) }
     lock(3, scope.id.bytes)
     if let key = scope.attestedKey { lock(4, key.bytes) }
+    if let key = scope.key { lock(5, key.bytes) }
     commands.append(PostgresCommand(InstallationStatements.installation, [.id(scope.id.id)]))
     let installation = commands.count - 1
     func read(_ statement: PostgresStatement, _ parameters: [String?]) -> Int {
@@ -71,8 +73,13 @@ extension PostgresSession {
     let live = scope.countsLive ? read(PostgresStatements.liveEnrolments, [scope.id.id.hex, time]) : nil
     let pending = scope.userCode.map { _ in read(PostgresStatements.pendingEnrolments, [time]) }
     let sameCode = scope.userCode.map { read(PostgresStatements.enrolmentOfCode, [$0, time]) }
-    let sameKey = scope.attestedKey.map {
+    let sameAttestedKey = scope.attestedKey.map {
       read(PostgresStatements.attestedKey, [PostgresText.bytea($0.bytes), scope.id.id.hex])
+    }
+    let sameKey = scope.key.map { key in
+      commands.append(
+        PostgresCommand(InstallationStatements.otherWithKey, [.bytes(key.bytes), .id(scope.id.id)]))
+      return commands.count - 1
     }
     let found = try connection.run(commands, within: Self.span)
     var view = InstallationView(
@@ -88,7 +95,8 @@ extension PostgresSession {
     view.live = try count(live)
     view.pending = try count(pending)
     view.isUserCodeTaken = sameCode.map { !found[$0].rows.isEmpty } ?? false
-    view.isAttestedKeyTaken = sameKey.map { !found[$0].rows.isEmpty } ?? false
+    view.isAttestedKeyTaken = sameAttestedKey.map { !found[$0].rows.isEmpty } ?? false
+    view.isKeyTaken = sameKey.map { !found[$0].rows.isEmpty } ?? false
     let (change, result) = body(view)
     var writes: [PostgresCommand] = []
     if let installation = change.installation {

@@ -153,6 +153,8 @@ extension Problem {
     case .taken: self.init(.taken, "Another installation has this client_id. Make a new UUID.")
     case .keyInUse:
       self.init(.attestationFailed, "This request does not come from the genuine app.")
+    case .keyTaken: self.init(.taken, "Another installation has this key. Make a new one.")
+    case .noProof: self.init(.invalidProof, "Send a proof by the key of this request with each poll.")
     case .full:
       self.init(.overloaded, "Too many requests wait for an operator. Try again later.", retryAfter: 60)
     case .unknown: self.init(.notFound, "There is no such installation or request.")

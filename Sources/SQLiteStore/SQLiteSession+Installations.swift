@@ -100,6 +100,11 @@ extension SQLiteSession {
           view.isAttestedKeyTaken = true
         }
       }
+      if let key = scope.key {
+        view.isKeyTaken = try !open.rows(
+          InstallationStatements.otherWithKey, [.bytes(key.bytes), .bytes(scope.id.bytes)]
+        ).isEmpty
+      }
       let (change, answer) = body(view)
       result = answer
       if let installation = change.installation {

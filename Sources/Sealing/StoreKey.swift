@@ -79,6 +79,8 @@ public enum Purpose: CaseIterable, Sendable {
   case audit
   /// The codes that make challenges for attestations this server's.
   case challenge
+  /// The nonces of proofs.
+  case proofNonce
 
   fileprivate var label: String {
     switch self {
@@ -91,6 +93,7 @@ public enum Purpose: CaseIterable, Sendable {
     case .gms: "gms"
     case .audit: "audit"
     case .challenge: "challenge"
+    case .proofNonce: "proof nonce"
     }
   }
 }

@@ -6,6 +6,7 @@ import JSON
 import Platform
 import TestSupport
 import Testing
+import Trust
 
 @testable import API
 @testable import Callers
@@ -27,8 +28,13 @@ import Testing
         .init(id: "android", username: "other", passwordDigest: SHA256Digest(of: Array("right".utf8))),
       ],
       keyCallers: [.init(id: "partner", keyDigest: SHA256Digest(of: Array("the.partner's.key".utf8)))],
-      jwt: Self.users(.set(try JWKSet(parsing: KeyProvider.set(["k1": key.publicKey])))))
+      jwt: Self.users(.set(try JWKSet(parsing: KeyProvider.set(["k1": key.publicKey])))), proofs: Self.proofs)
   }
+
+  /// No caller here has a key.
+  private static let proofs = ProofVerifier(
+    nonces: ProofNonces(keys: [Secret([1])]), externalURLs: [], isTLS: false,
+    proxies: ClientAddress(trusted: [], hops: 0))
 
   /// The issuer of the users' tokens, whose keys are there.
   private static func users(_ keys: JWTAuthenticator.Keys, id: String = "users") -> JWTAuthenticator {
@@ -64,7 +70,9 @@ import Testing
     guard case .complete = parser.parse(octets.span, from: &offset, into: &request) else { throw NoRequest() }
     let circumstances = Authenticator.Circumstances(
       address: try #require(IPAddress(address)), time: Self.now, now: now)
-    return switch (other ?? authenticator).authenticate(request, circumstances) {
+    var proof: ProofResult?
+    defer { #expect(proof == nil) }
+    return switch (other ?? authenticator).authenticate(request, circumstances, &proof) {
     case .caller(let caller): caller.id == caller.subject ? caller.id : "\(caller.id) \(caller.subject)"
     case .refused(let problem): problem.code.rawValue
     case .first: "fetch first"
@@ -103,7 +111,7 @@ import Testing
   @Test func `beside the sandbox's own users no credential counts where no caller is configured`() throws {
     let keys = JWTAuthenticator.Keys.set(try JWKSet(parsing: KeyProvider.set(["k1": key.publicKey])))
     let users = Self.users(keys, id: Caller.sandboxUsersID)
-    let open = Authenticator(jwt: users, allowsAnonymous: true)
+    let open = Authenticator(jwt: users, allowsAnonymous: true, proofs: Self.proofs)
     #expect(try outcome("Authorization: Bearer \(try token("ann"))", by: open) == "sandbox-users ann")
     for field in [
       "Authorization: Bearer a.b.c", "Authorization: Bearer <your token here>", "Authorization: Bearer x",
@@ -112,7 +120,7 @@ import Testing
     ] {
       #expect(try outcome(field, by: open) == "anonymous", "\(field)")
     }
-    let closed = Authenticator(jwt: users)
+    let closed = Authenticator(jwt: users, proofs: Self.proofs)
     #expect(try outcome("Authorization: Bearer x", by: closed) == "invalid_token")
   }
 
@@ -159,7 +167,7 @@ import Testing
     ])
     let source = KeySource(url: "https://id.example/jwks", transport: provider, time: ManualTime()) { _ in }
     await source.fetch()
-    let authenticator = Authenticator(jwt: Self.users(.source(source)))
+    let authenticator = Authenticator(jwt: Self.users(.source(source)), proofs: Self.proofs)
     let ann = "Authorization: Bearer \(try token("ann"))"
     let bob = "Authorization: Bearer \(try token("bob"))"
     // Verified at home, and only seen again at the address that is shared with whoever guesses.
@@ -171,7 +179,8 @@ import Testing
     #expect(try outcome(bob, by: authenticator) == "users bob")
     #expect(try outcome(ann, by: authenticator) == "users ann")
     // A reload of the configuration forgets verified tokens and keeps the failures.
-    let reloaded = Authenticator(jwt: Self.users(.source(source)), throttle: authenticator.throttle)
+    let reloaded = Authenticator(
+      jwt: Self.users(.source(source)), throttle: authenticator.throttle, proofs: Self.proofs)
     #expect(try outcome(bob, by: reloaded) == "users bob")
     #expect(try outcome(ann, by: reloaded) == "users ann")
 
@@ -233,7 +242,8 @@ import Testing
     // With a key for P-521 each one takes ten times as long.
     let own = try PrivateKey.generate(for: .ES512)
     let keys = try JWKSet(parsing: KeyProvider.set(["k1": own.publicKey]))
-    let other = Authenticator(basicCallers: [], keyCallers: [], jwt: Self.users(.set(keys)))
+    let other = Authenticator(
+      basicCallers: [], keyCallers: [], jwt: Self.users(.set(keys)), proofs: Self.proofs)
     for _ in 0..<100 { _ = try outcome(forged, by: other) }
     let new = try JWS.sign(
       header: ["alg": "ES512", "kid": "k1"], payload: claims.serialized(),

@@ -29,10 +29,11 @@ import Testing
       createdAt: now, usedAt: now)
   }
 
-  private func poll(_ view: InstallationView, _ client: InstallationClient? = nil, app: String = "shop")
-    -> Enrolling.Step<Enrolling.Poll>
-  {
-    Enrolling.poll(client ?? self.client, appID: app, secret: secret, view, at: now)
+  private func poll(
+    _ view: InstallationView, _ client: InstallationClient? = nil, app: String = "shop",
+    proven: SHA256Digest? = nil
+  ) -> Enrolling.Step<Enrolling.Poll> {
+    Enrolling.poll(client ?? self.client, appID: app, secret: secret, proven: proven, view, at: now)
   }
 
   private func refusal<Success>(_ step: Enrolling.Step<Success>) -> InstallationRefusal? {
@@ -84,7 +85,7 @@ import Testing
     #expect(
       refusal(
         Enrolling.poll(
-          client, appID: "shop", secret: SHA256Digest(of: [3]),
+          client, appID: "shop", secret: SHA256Digest(of: [3]), proven: nil,
           InstallationView(installation: new, enrolment: step.change.enrolment), at: now)) == .delivered)
   }
 
@@ -98,7 +99,8 @@ import Testing
     #expect(
       refusal(
         Enrolling.poll(
-          client, appID: "shop", secret: secret, late, at: now.advanced(by: .seconds(540)))) == .expired)
+          client, appID: "shop", secret: secret, proven: nil, late, at: now.advanced(by: .seconds(540))))
+        == .expired)
   }
 
   @Test(arguments: [
@@ -111,11 +113,63 @@ import Testing
     #expect(refusal(poll(InstallationView(enrolment: enrolment(.approved)), app: "other")) == .invalidClient)
   }
 
+  @Test func `a poll has to prove the key of its request, whose installation then has it`() {
+    let key = SHA256Digest(of: [5])
+    func keyed(_ state: Enrolment.State) -> Enrolment {
+      let plain = enrolment(state)
+      return Enrolment(
+        request: plain.request, client: client, appID: "shop", userCode: plain.userCode,
+        address: plain.address, createdAt: plain.createdAt, expiresAt: plain.expiresAt,
+        forgottenAt: plain.forgottenAt, answeredAt: plain.answeredAt, state: state, key: key)
+    }
+    for state in Enrolment.State.allCases {
+      let view = InstallationView(enrolment: keyed(state))
+      #expect(refusal(poll(view)) == .noProof)
+      #expect(refusal(poll(view, proven: SHA256Digest(of: [6]))) == .noProof)
+    }
+    var view = InstallationView(enrolment: keyed(.approved))
+    #expect(poll(view, proven: key).change.installation?.key == key)
+    // Another phone's request with the same key was delivered meanwhile.
+    view.isKeyTaken = true
+    #expect(refusal(poll(view, proven: key)) == .keyTaken)
+    view.enrolment = keyed(.pending)
+    #expect(refusal(Enrolling.open(keyed(.pending), view)) == nil)
+    view.enrolment = nil
+    #expect(refusal(Enrolling.open(keyed(.pending), view)) == .keyTaken)
+    // A request without a key has none, whatever its polls prove.
+    view = InstallationView(enrolment: enrolment(.approved))
+    view.isKeyTaken = true
+    #expect(poll(view, proven: key).change.installation.map { $0.key == nil } == true)
+  }
+
+  @Test func `a key of another installation is taken, whoever authorizes`() {
+    var view = InstallationView()
+    view.isKeyTaken = true
+    let ann = InstallationUser(callerID: "users", subject: "ann")
+    let key = SHA256Digest(of: [5])
+    #expect(
+      refusal(
+        Enrolling.install(
+          client, appID: "shop", user: ann, address: "192.0.2.1", secret: secret, key: key,
+          InstallationTerms(), view, at: now)) == .keyTaken)
+    #expect(
+      refusal(
+        Enrolling.install(
+          client, appID: "shop", replacing: nil, address: "192.0.2.1", secret: secret, key: key,
+          InstallationTerms(), view, at: now)) == .keyTaken)
+    view.isKeyTaken = false
+    #expect(
+      Enrolling.install(
+        client, appID: "shop", user: ann, address: "192.0.2.1", secret: secret, key: key,
+        InstallationTerms(), view, at: now
+      ).change.installation?.key == key)
+  }
+
   @Test func `a user replaces only the user's own installation of the app`() {
     let ann = InstallationUser(callerID: "users", subject: "ann")
     func install(_ view: InstallationView) -> Enrolling.Step<Installation> {
       Enrolling.install(
-        client, appID: "shop", user: ann, address: "192.0.2.1", secret: secret,
+        client, appID: "shop", user: ann, address: "192.0.2.1", secret: secret, key: nil,
         InstallationTerms(perSubject: 2),
         view, at: now)
     }
@@ -153,11 +207,12 @@ import Testing
 
   @Test func `an attestation replaces a living installation only with its secret`() {
     let old = installation().secret
-    func install(_ kept: Installation?, replacing: SHA256Digest? = nil, app: String = "shop")
-      -> Enrolling.Step<Installation>
-    {
+    func install(
+      _ kept: Installation?, replacing: SHA256Digest? = nil, app: String = "shop", key: SHA256Digest? = nil
+    ) -> Enrolling.Step<Installation> {
       Enrolling.install(
-        client, appID: app, replacing: replacing, address: "192.0.2.1", secret: secret, InstallationTerms(),
+        client, appID: app, replacing: replacing, address: "192.0.2.1", secret: secret, key: key,
+        InstallationTerms(),
         InstallationView(installation: kept), at: now)
     }
     #expect(old != secret)
@@ -171,6 +226,14 @@ import Testing
     }
     #expect(new.user == nil && new.secret == secret && new.generation > kept.generation)
     #expect(new.operatorDeliveries == kept.operatorDeliveries + 1)
+    // Where it has a key, the secret could be a thief's.
+    let keyed = Installation(
+      client: client, appID: "shop", user: nil, address: "192.0.2.1", secret: old, generation: 7,
+      createdAt: now, usedAt: now, key: SHA256Digest(of: [5]))
+    #expect(refusal(install(keyed, replacing: old)) == .taken)
+    #expect(refusal(install(keyed, replacing: old, key: SHA256Digest(of: [6]))) == .taken)
+    #expect(refusal(install(keyed, replacing: secret, key: keyed.key)) == .taken)
+    #expect(install(keyed, replacing: old, key: keyed.key).change.installation?.key == keyed.key)
     // The answer of this transaction was lost.
     #expect(install(new, replacing: old) == (InstallationChange(), .success(new)))
     #expect(install(nil).change.endsOthers)
@@ -192,12 +255,14 @@ import Testing
     var view = InstallationView()
     func byAttestation() -> Enrolling.Step<Installation> {
       Enrolling.install(
-        client, appID: "shop", replacing: nil, address: "192.0.2.1", secret: secret, attestedKey: key,
+        client, appID: "shop", replacing: nil, address: "192.0.2.1", secret: secret, key: nil,
+        attestedKey: key,
         InstallationTerms(), view, at: now)
     }
     func byUser() -> Enrolling.Step<Installation> {
       Enrolling.install(
-        client, appID: "shop", user: user, address: "192.0.2.1", secret: secret, attestedKey: key,
+        client, appID: "shop", user: user, address: "192.0.2.1", secret: secret, key: nil,
+        attestedKey: key,
         InstallationTerms(), view, at: now)
     }
     let waiting = Enrolment(
@@ -214,7 +279,7 @@ import Testing
     #expect(refusal(Enrolling.open(waiting, view)) == .keyInUse)
     // The poll that delivers has to lock the key first.
     func poll(_ locked: SHA256Digest?) -> Enrolling.Step<Enrolling.Poll> {
-      Enrolling.poll(client, appID: "shop", secret: secret, locked: locked, view, at: now)
+      Enrolling.poll(client, appID: "shop", secret: secret, locked: locked, proven: nil, view, at: now)
     }
     view.enrolment = waiting
     #expect(poll(nil) == (InstallationChange(), .success(.needs(key))))

@@ -1,6 +1,7 @@
 // Tests of what is named when the form of a request to `POST /fetch-code` does not decode.
 
 import API
+import JOSE
 import Testing
 
 @testable import Installations
@@ -8,7 +9,7 @@ import Testing
 @Suite struct FetchCodeRequestTests {
   private static func names(_ form: String) -> [String]? {
     do throws(Problem) {
-      _ = try FetchCodeRequest(parsing: Array(form.utf8), isForm: true, query: [])
+      _ = try FetchCodeRequest(parsing: Array(form.utf8), isForm: true, query: [], nil)
       return nil
     } catch {
       #expect(error.code == .invalidRequest)
@@ -16,10 +17,12 @@ import Testing
     }
   }
 
-  private static func request(_ more: String) -> Result<FetchCodeRequest, Problem> {
+  private static func request(_ more: String, _ demand: InstallationTerms.KeyDemand? = nil) -> Result<
+    FetchCodeRequest, Problem
+  > {
     let body = #"{"client_id":"6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44","client_app":"Shop""# + more + "}"
     return Result { () throws(Problem) in
-      try FetchCodeRequest(parsing: Array(body.utf8), isForm: false, query: [])
+      try FetchCodeRequest(parsing: Array(body.utf8), isForm: false, query: [], demand)
     }
   }
 
@@ -88,6 +91,34 @@ import Testing
       return
     }
     #expect(problem.code == .invalidRequest && problem.fields.map(\.name) == names)
+  }
+
+  private static let jkt = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"
+
+  @Test func `the key of a phone comes with the first request, as the app's terms say`() throws {
+    let member = #","jkt":"\#(Self.jkt)""#
+    let key = try Self.request(member, .optional).get().key
+    #expect(key.map { Base64URL.encode($0.bytes) } == Self.jkt)
+    #expect(try Self.request(member, .required).get().key == key)
+    #expect(try Self.request("", .optional).get().key == nil)
+    #expect(try Self.request(#","request_id":"x""#, .required).get().key == nil)
+    #expect(try Self.request(#","client_secret":"x""#, .required).get().key == nil)
+    #expect(try Self.request(member + #","request_id":"x""#, .required).get().form == .poll(requestID: "x"))
+    let evidence = #","attestation":{"type":"app_check","token":"a.b.c"},"client_secret":"s""#
+    #expect(try Self.request(evidence + member, .required).get().key == key)
+  }
+
+  @Test(arguments: [
+    (InstallationTerms.KeyDemand.off, #","jkt":"\#(jkt)""#), (.required, ""), (.required, #","jkt":null"#),
+    (.optional, #","jkt":5"#), (.optional, #","jkt":"""#), (.optional, #","jkt":"\#(jkt)=""#),
+    (.optional, #","jkt":"\#(jkt)A""#), (.optional, #","jkt":"\#(jkt.dropLast())J""#),
+  ])
+  func `each mistake in it is named`(_ demand: InstallationTerms.KeyDemand, _ more: String) {
+    guard case .failure(let problem) = Self.request(more, demand) else {
+      Issue.record("read: \(more)")
+      return
+    }
+    #expect(problem.code == .invalidRequest && problem.fields.map(\.name) == ["jkt"])
   }
 
   @Test func `a body has at most 32 KiB`() throws {

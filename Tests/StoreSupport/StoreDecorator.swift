@@ -227,6 +227,14 @@ extension StoreDecorator {
     try check()
     return try await base.installation(id)
   }
+  package func installation(key: SHA256Digest) async throws(StoreError) -> Installation? {
+    try check()
+    return try await base.installation(key: key)
+  }
+  package func sharedSecret(_ name: String, or new: [UInt8]) async throws(StoreError) -> [UInt8] {
+    try check()
+    return try await base.sharedSecret(name, or: new)
+  }
   package func enrolment(userCode: String, at now: Instant) async throws(StoreError) -> Enrolment? {
     try check()
     return try await base.enrolment(userCode: userCode, at: now)

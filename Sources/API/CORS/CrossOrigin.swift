@@ -17,12 +17,14 @@ package struct CrossOrigin: Sendable {
 
   /// The headers that a page may send beyond those that every page may send.
   static let requestFields = [
-    "Authorization", "Content-Type", "Idempotency-Key", "X-API-Key", "X-Firebase-AppCheck", "X-Request-Id",
+    "Authorization", "Content-Type", "DPoP", "Idempotency-Key", "X-API-Key", "X-Firebase-AppCheck",
+    "X-Request-Id",
     "traceparent", "tracestate",
   ]
   /// The headers of a response that a page may read.
   static let responseFields = [
-    "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate", "X-Request-Id",
+    "DPoP-Nonce", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate",
+    "X-Request-Id",
   ]
   /// For how many seconds a browser may remember a preflight's answer. Short, so that a reload is soon felt.
   static let maxAge = 600

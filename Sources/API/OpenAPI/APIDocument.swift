@@ -45,7 +45,8 @@ package struct APIDocument: Sendable {
     It issues short-lived Talkdesk ID access tokens, and requests callbacks for clients that have no token.
 
     Credentials: HTTP Basic, an API key (`Authorization: Bearer KEY` or `X-API-Key: KEY`), or a JWT of a configured issuer \
-    (`Authorization: Bearer JWT`). The server authenticates each request first. Then the kill switch, the app and the rules decide, \
+    (`Authorization: Bearer JWT`). A caller with a key sends a proof by it with each request, in the header `DPoP` (RFC 9449). The \
+    server authenticates each request first. Then the kill switch, the app and the rules decide, \
     before the server reads any stored record.
 
     Later versions may add members to responses, problem codes and other values. Ignore unknown members. Treat an unknown code by \

@@ -46,6 +46,9 @@ extension APIOperation {
       Some apps need `attestation` with the first request: 401 `attestation_required` says so. Some take it in place of an operator's \
       approval, and the response has the secret at once.
 
+      Some apps take or need `jkt`, a key of the phone: then each request carries a proof by that key in the header `DPoP` (RFC 9449), \
+      and 401 `invalid_proof` has the nonce for it in `DPoP-Nonce`.
+
       Every wrong value gives the same 401 `invalid_client`. The body is JSON or a form.
       """,
     parameters: [
@@ -86,9 +89,10 @@ extension APIOperation {
         ], fields: [.noStore, .retryAfter]),
     ],
     refusals: [
-      .invalidJSON, .unauthenticated, .invalidToken, .invalidClient, .denied, .stopped, .closed, .unknownApp,
-      .tooMany, .taken, .requestExpired, .alreadyDelivered, .challengeExpired, .unsupportedMediaType,
-      .invalidRequest, .slowDown,
+      .invalidJSON, .unauthenticated, .invalidToken, .invalidClient, .invalidProof, .denied, .stopped,
+      .closed,
+      .unknownApp, .tooMany, .taken, .requestExpired, .alreadyDelivered, .challengeExpired,
+      .unsupportedMediaType, .invalidRequest, .slowDown,
       .rateLimited, .quotaExhausted, .storeUnavailable, .upstreamTimeout,
     ] + .ofAttestations)
 

@@ -57,7 +57,8 @@ package struct APIOperation: Sendable {
     let credentials: [Problem.Code] =
       switch access {
       case .everybody: []
-      case .callers: [.unauthenticated, .invalidToken, .rateLimited] + (isAttested ? .ofAttestations : [])
+      case .callers:
+        [.unauthenticated, .invalidToken, .invalidProof, .rateLimited] + (isAttested ? .ofAttestations : [])
       case .operators: [.unauthenticated, .invalidToken, .notFound, .denied, .rateLimited]
       }
     let named = Set(refusals + credentials + Self.always)

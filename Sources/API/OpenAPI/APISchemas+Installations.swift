@@ -21,6 +21,8 @@ extension APISchemas {
                 "description": "A further detail from the app, such as the account. It is part of the credential." },
               "client_secret": { "type": "string", "maxLength": 255, "description": "The secret, to get a code." },
               "request_id": { "type": "string", "maxLength": 255, "description": "The request that waits for an operator, to poll." },
+              "jkt": { "type": "string", "pattern": "^[A-Za-z0-9_-]{43}$",
+                "description": "The thumbprint of the phone's key (RFC 7638), which counts with a first request. That request needs a proof by that key in the header `DPoP` (RFC 9449), and so does each later one." },
               "attestation": { "type": "object",
                 "description": "The proof that the app is genuine, with a first request, in JSON only. A `client_secret` beside it lets the request replace the installation that has it.",
                 "oneOf": [

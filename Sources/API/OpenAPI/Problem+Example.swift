@@ -48,6 +48,9 @@ extension Problem.Code {
     case .invalidClient:
       return Problem(
         self, "No installation has these values with this secret or request_id. Enrol again.")
+    case .invalidProof:
+      return Problem(
+        self, "Send a proof by your key in the header DPoP, with the nonce of the header DPoP-Nonce.")
     case .attestationRequired:
       var problem = Problem(self, "Send a token of App Check in the header X-Firebase-AppCheck.")
       problem.accepts = ["app_check"]

@@ -13,6 +13,7 @@ public struct Problem: Error, Sendable {
     case unauthenticated
     case invalidToken = "invalid_token"
     case invalidClient = "invalid_client"
+    case invalidProof = "invalid_proof"
     case attestationRequired = "attestation_required"
     case attestationFailed = "attestation_failed"
     case closed
@@ -171,7 +172,7 @@ extension Problem.Code {
   package var status: Status {
     switch self {
     case .malformedRequest, .invalidJSON: .badRequest
-    case .unauthenticated, .invalidToken, .invalidClient, .attestationRequired: .unauthorized
+    case .unauthenticated, .invalidToken, .invalidClient, .invalidProof, .attestationRequired: .unauthorized
     case .closed, .denied, .numberNotAllowed, .stopped, .attestationFailed: .forbidden
     case .notFound, .unknownApp: .notFound
     case .methodNotAllowed: .methodNotAllowed
@@ -200,6 +201,7 @@ extension Problem.Code {
     case .unauthenticated: "Credentials are missing or wrong"
     case .invalidToken: "The token or key is not valid"
     case .invalidClient: "The installation cannot be authenticated"
+    case .invalidProof: "The proof of the key is missing or does not hold"
     case .attestationRequired: "An attestation of the app is missing"
     case .attestationFailed: "The attestation of the app does not hold"
     case .closed: "Closed at this time"

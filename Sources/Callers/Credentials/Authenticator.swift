@@ -8,6 +8,7 @@ package import JOSE
 package import Platform
 package import Store
 import Texts
+package import Trust
 
 /// Identifies the caller of a request: HTTP Basic (RFC 7617), API keys, JWTs, or anonymous if that is
 /// allowed.
@@ -68,6 +69,10 @@ package final class Authenticator: Sendable {
     case keys(KeySource)
     /// An installation in the store. From an address that guesses, the look-up waits for a turn.
     case installation(InstallationID, InstallationDirectory, isGuarded: Bool)
+    /// The installation that has the key of a proof, in the store. From an address that guesses, the look-up waits for a turn.
+    case keyholder(VerifiedProof, InstallationDirectory, isGuarded: Bool)
+    /// The one use of a proof. The caller is known.
+    case proof(VerifiedProof)
     /// The keys of App Check, for a token that names a key that is not known yet. The caller is known.
     case appCheckKeys(KeySource)
   }
@@ -93,13 +98,19 @@ package final class Authenticator: Sendable {
 
     /// The fetched value, if this request has waited for one.
     package let prepared: Prepared?
+    /// The proof of this request that was verified before a wait.
+    package let proof: KnownProof?
+    /// Where the connection comes from; nil where it is not known, and then no proxy is believed.
+    package let peer: IPAddress?
     /// Whether this request has waited for the keys of App Check.
     package let hasFetchedAppCheckKeys: Bool
 
     package init(
       address: IPAddress, time: UnixTime, now: MonotonicTime, prepared: Prepared? = nil,
-      hasFetchedAppCheckKeys: Bool = false
+      hasFetchedAppCheckKeys: Bool = false, proof: KnownProof? = nil, peer: IPAddress? = nil
     ) {
+      self.proof = proof
+      self.peer = peer
       self.prepared = prepared
       self.hasFetchedAppCheckKeys = hasFetchedAppCheckKeys
       self.address = address
@@ -108,6 +119,17 @@ package final class Authenticator: Sendable {
     }
 
     var hasFetchedKeys: Bool { if case .keys = prepared { true } else { false } }
+  }
+
+  /// A verified proof, and what came of its one use, if that was asked for.
+  package struct KnownProof: Sendable {
+    let proof: VerifiedProof
+    package let spending: ProofSpending?
+
+    package init(_ proof: VerifiedProof, _ spending: ProofSpending?) {
+      self.proof = proof
+      self.spending = spending
+    }
   }
 
   /// By a seeded hash of the user name.
@@ -121,14 +143,24 @@ package final class Authenticator: Sendable {
   package let throttle: LoginThrottle
   /// The installations that may call, of each app that has some.
   private let installations: InstallationCallers?
+  /// Whether a proof alone identifies an installation of some app.
+  private let takesProofAlone: Bool
+  /// Judges the proofs of callers that have a key.
+  package let proofs: ProofVerifier
+  /// Whether some caller may have a key: an installation, or a user whose JWT is bound to one.
+  package var mayProve: Bool {
+    !jwt.issuers.isEmpty || installations?.terms.values.contains { $0.key != .off } == true
+  }
   private let anonymous = Caller(authenticated: Caller.anonymousID, by: .none)
 
   package init(
     basicCallers: [BasicCaller] = [], keyCallers: [KeyCaller] = [],
     jwt: JWTAuthenticator = JWTAuthenticator(issuers: []),
     installations: InstallationCallers? = nil, allowsAnonymous: Bool = false,
-    throttle: LoginThrottle = LoginThrottle()
+    throttle: LoginThrottle = LoginThrottle(), proofs: ProofVerifier
   ) {
+    self.proofs = proofs
+    takesProofAlone = installations?.terms.values.contains { $0.key == .required } ?? false
     self.installations = installations
     self.basicCallers = Dictionary(grouping: basicCallers) { $0.nameHash }
     self.keyCallers = Dictionary(
@@ -141,11 +173,70 @@ package final class Authenticator: Sendable {
     self.throttle = throttle
   }
 
-  /// The authenticated caller, or the refusal.
+  /// The authenticated caller, or the refusal. Who has a key has to prove it, whatever the endpoint.
+  ///
+  /// - Parameter proof: Gets the result of judging the proof, where one was judged or a key is missing.
+  package func authenticate(
+    _ request: borrowing Request, _ circumstances: Circumstances, _ proof: inout ProofResult?
+  ) -> Outcome {
+    let outcome = identify(request, circumstances, &proof)
+    guard case .caller(let caller) = outcome else { return outcome }
+    if let key = caller.key { return prove(key, of: caller, request, circumstances, &proof) }
+    if let app = caller.installedFor, let terms = installations?.terms[app], terms.key != .off {
+      proof = .keyless
+      if terms.key == .required { return refused(.failed(.noKey), circumstances, &proof) }
+    }
+    return outcome
+  }
+
+  /// Judges the proof of a caller's key, which is good once.
+  private func prove(
+    _ key: SHA256Digest, of caller: Caller, _ request: borrowing Request, _ circumstances: Circumstances,
+    _ result: inout ProofResult?
+  ) -> Outcome {
+    let proof: VerifiedProof
+    switch proofs.judge(request, circumstances) {
+    case .absent: return refused(.missing, circumstances, &result)
+    case .failed(let fault): return refused(.failed(fault), circumstances, &result)
+    case .verified(let verified): proof = verified
+    }
+    if caller.proof == .jwt, proof.accessToken == nil || proof.accessToken != tokenDigest(request) {
+      return refused(.failed(.wrongToken), circumstances, &result)
+    }
+    guard proof.key == key else { return refused(.failed(.otherKey), circumstances, &result) }
+    guard let spending = circumstances.proof?.spending else { return .first(.proof(proof)) }
+    guard case .spent = spending else { return refused(spending.result, circumstances, &result) }
+    result = .passed
+    return .caller(caller)
+  }
+
+  private func refused(
+    _ result: ProofResult, _ circumstances: Circumstances, _ noted: inout ProofResult?
+  ) -> Outcome {
+    noted = result
+    guard let problem = proofs.problem(result, at: circumstances.time) else {
+      preconditionFailure("a proof that holds is refused")
+    }
+    return .refused(problem)
+  }
+
+  /// SHA-256 of the token in `Authorization`.
+  private func tokenDigest(_ request: borrowing Request) -> SHA256Digest? {
+    guard let range = request.value(of: .authorization) else { return nil }
+    let value = request.head.span.extracting(range)
+    switch Credentials(value) {
+    case .bearer(let token), .dpop(let token): return SHA256Digest(of: value.extracting(token))
+    case .basic, nil: return nil
+    }
+  }
+
+  /// The caller by its credentials.
   ///
   /// Credentials must be right even if anonymous callers are allowed: a wrong password never counts as no
   /// password. Only without configured callers are they ignored, because stock clients always send some.
-  package func authenticate(_ request: borrowing Request, _ circumstances: Circumstances) -> Outcome {
+  private func identify(
+    _ request: borrowing Request, _ circumstances: Circumstances, _ proof: inout ProofResult?
+  ) -> Outcome {
     if isOpen, installations == nil, jwt.issuers.isEmpty { return .caller(anonymous) }
     if let range = request.value(of: .authorization) {
       let value = request.head.span.extracting(range)
@@ -154,6 +245,7 @@ package final class Authenticator: Sendable {
       switch credentials {
       case .basic(let pair): return basic(pair, circumstances)
       case .bearer(let token): return bearer(value.extracting(token), circumstances)
+      case .dpop(let token): return bound(value.extracting(token), circumstances)
       case nil:
         return .refused(
           unauthenticated(
@@ -161,6 +253,11 @@ package final class Authenticator: Sendable {
               ? "What follows Basic is not Base64 of NAME:PASSWORD."
               : "The Authorization header is neither Basic nor Bearer."))
       }
+    }
+    if takesProofAlone, let installations, request.value(of: .xAPIKey) == nil, gmsKey(request) == nil,
+      request.value(of: .dpop) != nil
+    {
+      return keyholder(request, installations, circumstances, &proof)
     }
     if isOpen { return .caller(anonymous) }
     let own = request.value(of: .xAPIKey).map { SHA256Digest(of: request.head.span.extracting($0)) }
@@ -189,7 +286,7 @@ package final class Authenticator: Sendable {
   private func isOwn(_ credentials: Credentials?) -> Bool {
     switch credentials {
     case .basic(let pair): installations != nil && pair.installation != nil
-    case .bearer: !jwt.issuers.isEmpty
+    case .bearer, .dpop: !jwt.issuers.isEmpty
     case nil: false
     }
   }
@@ -260,6 +357,46 @@ package final class Authenticator: Sendable {
     }
     throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
     return .caller(Caller(authenticated: found))
+  }
+
+  /// The installation whose key made the proof, where its app lets phones prove themselves by their key alone.
+  private func keyholder(
+    _ request: borrowing Request, _ installations: InstallationCallers, _ circumstances: Circumstances,
+    _ result: inout ProofResult?
+  ) -> Outcome {
+    let proof: VerifiedProof
+    switch proofs.judge(request, circumstances) {
+    case .absent: return refused(.missing, circumstances, &result)
+    case .failed(let fault): return refused(.failed(fault), circumstances, &result)
+    case .verified(let verified): proof = verified
+    }
+    let credential = LoginThrottle.Credential(digest: proof.key)
+    let refusal = tooOften(nil, credential, circumstances)
+    let found: KnownInstallation?
+    switch circumstances.prepared {
+    case .installation(let looked): found = looked
+    case .noTurn: return .refused(.tooManyWaiting)
+    case .storeFailed: return .refused(.noInstallations)
+    case .keys, nil: return .first(.keyholder(proof, installations.directory, isGuarded: refusal != nil))
+    }
+    guard let found, found.installation.key == proof.key,
+      installations.use(found.installation, at: Instant(circumstances.time))
+    else {
+      throttle.failed(address: circumstances.address, identity: nil, now: circumstances.now)
+      return refusal.map { .refused($0) } ?? refused(.failed(.otherKey), circumstances, &result)
+    }
+    guard installations.terms[found.installation.appID]?.key == .required else {
+      return .refused(unauthenticated("Send client_id and client_secret beside the proof."))
+    }
+    throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
+    return .caller(Caller(authenticated: found))
+  }
+
+  /// A token that is bound to a key (RFC 9449 §7.1).
+  private func bound(_ token: Span<UInt8>, _ circumstances: Circumstances) -> Outcome {
+    let outcome = bearer(token, circumstances)
+    guard case .caller(let caller) = outcome, caller.key == nil else { return outcome }
+    return .refused(invalidToken("This token is bound to no key. Send it by the scheme Bearer."))
   }
 
   /// A JWT of a configured issuer, otherwise an API key.
@@ -354,6 +491,8 @@ enum Credentials {
   case basic(UserPass)
   /// The range of the token in the field's value.
   case bearer(Range<Int>)
+  /// The same of a token that is bound to a key (RFC 9449 §7.1).
+  case dpop(Range<Int>)
 
   /// A user name and a password (RFC 7617 §2), in one piece as they were sent.
   struct UserPass {
@@ -393,6 +532,8 @@ enum Credentials {
       self = .basic(pair)
     } else if value.equals(0..<space, lowercase: "bearer") {
       self = .bearer(start..<value.count)
+    } else if value.equals(0..<space, lowercase: "dpop") {
+      self = .dpop(start..<value.count)
     } else {
       return nil
     }

@@ -42,6 +42,15 @@ package struct ClientAddress: Sendable {
     return peer
   }
 
+  /// The scheme by which the client reached trusted proxies, as the outermost of them wrote it in `X-Forwarded-Proto`; nil without
+  /// any.
+  func scheme(_ request: borrowing Request, peer: IPAddress) -> String? {
+    guard hops > 0, trusted.contains(where: { $0.contains(peer) }) else { return nil }
+    let entries = request.values(of: .xForwardedProto).flatMap { request.head[$0].elements() }
+    guard let entry = entries.suffix(hops).first else { return nil }
+    return entry.equals(lowercase: "https") ? "https" : entry.equals(lowercase: "http") ? "http" : nil
+  }
+
   /// An entry's address: alone, or with the port that some proxies write, `192.0.2.1:4711` or `[2001:db8::1]:4711`.
   private static func address(_ entry: ArraySlice<UInt8>) -> IPAddress? {
     if let address = IPAddress(octets: entry) { return address }

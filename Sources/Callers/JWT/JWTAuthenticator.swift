@@ -134,7 +134,7 @@ package struct JWTAuthenticator: Sendable {
         try jws.validate(
           claims, JWTExpectations(issuer: issuer.issuer, audience: issuer.audience, leeway: Self.leeway),
           now: seconds)
-        guard let caller = Self.caller(issuer, claims) else {
+        guard let caller = try Self.caller(issuer, claims) else {
           refusal = "The token does not name a subject."
           continue
         }
@@ -163,13 +163,14 @@ package struct JWTAuthenticator: Sendable {
     }
   }
 
-  private static func caller(_ issuer: Issuer, _ claims: JWTClaims) -> Caller? {
+  private static func caller(_ issuer: Issuer, _ claims: JWTClaims) throws(JWTError) -> Caller? {
+    let key = try claims.confirmationKey()
     guard let subject = claims[issuer.subjectClaim]?.string, (1...255).contains(subject.utf8.count),
       !subject.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
     else { return nil }
     return Caller(
       authenticated: issuer.id, by: .jwt, subject: subject,
-      claims: claims.members.members.map { FactMember($0.name, FactValue($0.value)) })
+      claims: claims.members.members.map { FactMember($0.name, FactValue($0.value)) }, key: key)
   }
 
   /// The mistake in a token, for its sender: claims' names, never their values.
@@ -183,6 +184,21 @@ package struct JWTAuthenticator: Sendable {
     case .missing(let claim): "The token lacks the claim \(claim)."
     case .malformed(let claim): "The token's claim \(claim) is malformed."
     }
+  }
+}
+
+extension JWTClaims {
+  /// The thumbprint of the key that a token is bound to (`cnf.jkt`, RFC 9449 §6.1); nil for a token that any holder may use.
+  ///
+  /// - Throws: `malformed` for a binding that cannot be read. It must not count as none.
+  fileprivate func confirmationKey() throws(JWTError) -> SHA256Digest? {
+    guard let confirmation = self["cnf"] else { return nil }
+    guard let members = confirmation.object else { throw .malformed(claim: "cnf") }
+    guard let thumbprint = members["jkt"] else { return nil }
+    guard let key = thumbprint.string.flatMap({ Base64URL.decode($0) }).flatMap({ SHA256Digest($0) }) else {
+      throw .malformed(claim: "cnf")
+    }
+    return key
   }
 }
 

@@ -23,7 +23,7 @@ public struct FieldRule: Sendable {
 
   /// Fields that hold credentials: no rule looks at them, and so no remote policy is sent them.
   private static let credentials: Set = [
-    "apikey", "authorization", "cookie", "proxy-authorization", "x-api-key", "x-firebase-appcheck",
+    "apikey", "authorization", "cookie", "dpop", "proxy-authorization", "x-api-key", "x-firebase-appcheck",
   ]
 
   /// A rule for a field. Throws for a name that no field can have, the name of a field with a credential, no values, or a

@@ -73,6 +73,8 @@ public struct Rule: Sendable {
   static let attestationChallenge = "built-in.attestation-challenge"
   /// The name of the limit on challenges.
   static let challenges = "built-in.challenges"
+  /// The name of the limit on proofs of keys, each of which is good once.
+  static let proof = "built-in.proof"
   /// The same for the rule that limits unknown ids of notices.
   static let unknownNotices = "built-in.unknown-notices"
 
@@ -120,7 +122,7 @@ public struct Rule: Sendable {
   /// A built-in limit by address.
   private static let ownNames = [
     defaultNumbers, enrolments, unknownNotices, attestedApp, attestedAddress, attestationToken,
-    attestationChallenge, challenges,
+    attestationChallenge, challenges, proof,
   ]
 
   init(builtIn name: String, _ action: Action, _ kind: Kind) {

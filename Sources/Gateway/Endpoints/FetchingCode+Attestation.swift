@@ -119,8 +119,10 @@ extension Handlers {
     do throws(AttestationFault) {
       try AppAttestation(parsing: evidence.object).verify(
         keyID: evidence.keyID,
-        clientDataHash: EnrolmentStatement.digest(client, challenge: evidence.challenge), terms, policy,
-        now: clock.unixTime.seconds)
+        clientDataHash: EnrolmentStatement.digest(
+          client, challenge: evidence.challenge,
+          thumbprint: requested.request.key.map { Base64URL.encode($0.bytes) }),
+        terms, policy, now: clock.unixTime.seconds)
     } catch {
       return .failed(error)
     }

@@ -42,6 +42,10 @@ struct RequestedCode: Sendable {
   let facts: Facts
   /// The attestation that holds; nil where none does, or none is judged.
   var proof: AttestationProof?
+  /// The proof of a key in the header, if the request may need one.
+  var keyProof = ProofVerifier.Judgement.absent
+  /// Whether the user's JWT has taken the one use of that proof.
+  var isKeyProofSpent = false
 
   /// Whether the attestation alone authorizes the installation.
   var isByAttestation: Bool { terms.isByAttestation && user == nil }
@@ -78,7 +82,7 @@ extension Handlers {
     var caller: Caller?
     // No credential is needed. A wrong one never counts as none.
     if request.value(of: .authorization) != nil || request.value(of: .xAPIKey) != nil {
-      switch work.generation.authenticator.authenticate(request, circumstances) {
+      switch authenticate(request, &work, circumstances) {
       case .first(let prerequisite): return .first(prerequisite)
       case .refused(let problem): return .respond(refuse(&work, problem))
       case .caller(let known): if known.proof == .jwt { caller = known }
@@ -91,12 +95,21 @@ extension Handlers {
     }
     do throws(Problem) {
       var requested = try requested(request, &work, caller, circumstances)
+      try judgeProof(request, &requested, &work, circumstances)
       if let keys = try judge(&requested, &work, circumstances) { return .first(.appCheckKeys(keys)) }
       guard work.mayWait else { throw .tooManyWaiting }
       return .later { [self, work, requested] in $0.respond(await answer(work, requested)) }
     } catch {
       return .respond(refuse(&work, error))
     }
+  }
+
+  private func authenticate(
+    _ request: borrowing Request, _ work: inout FetchingCode, _ circumstances: Authenticator.Circumstances
+  ) -> Authenticator.Outcome {
+    var record: AuditRecord? = work.record
+    defer { if let record { work.record = record } }
+    return authenticate(request, in: work.generation, circumstances, lane: work.lane, &record)
   }
 
   /// Judges the token of App Check of a request for an app that demands one.
@@ -135,7 +148,8 @@ extension Handlers {
       encodings: request.values(of: .contentEncoding).map { [head = request.head] in head[$0] })
     let asked: FetchCodeRequest
     do throws(Problem) {
-      asked = try FetchCodeRequest(parsing: request.content, isForm: isForm, query: request.queryNames)
+      asked = try FetchCodeRequest(
+        parsing: request.content, isForm: isForm, query: request.queryNames, terms?.key)
     } catch {
       var problem = error
       if app == nil, problem.code == .invalidRequest { problem.fields += Problem.appNeeded.fields }
@@ -174,6 +188,44 @@ extension Handlers {
     return RequestedCode(request: asked, service: service, app: app, terms: terms, user: user, facts: facts)
   }
 
+  /// Judges the proof of a key: of a first request's here, of others' when the store has said which key they need.
+  private func judgeProof(
+    _ request: borrowing Request, _ requested: inout RequestedCode, _ work: inout FetchingCode,
+    _ circumstances: Authenticator.Circumstances
+  ) throws(Problem) {
+    guard requested.request.form != .first || requested.request.key != nil else { return }
+    requested.keyProof = work.generation.authenticator.proofs.judge(request, circumstances)
+    requested.isKeyProofSpent = circumstances.proof?.spending != nil
+    if requested.request.form == .first, let key = requested.request.key {
+      _ = try verified(requested.keyProof, by: key, &work)
+    }
+  }
+
+  /// The proof in the header, if the key made it.
+  private func verified(
+    _ judgement: ProofVerifier.Judgement, by key: SHA256Digest, _ work: inout FetchingCode
+  ) throws(Problem) -> VerifiedProof {
+    switch judgement {
+    case .absent: try noteProof(.missing, &work)
+    case .failed(let fault): try noteProof(.failed(fault), &work)
+    case .verified(let proof):
+      if proof.key == key { return proof }
+      try noteProof(.failed(.otherKey), &work)
+    }
+    preconditionFailure("a proof that does not hold is refused")
+  }
+
+  /// Counts the result for a proof, and notes it for the audit line.
+  ///
+  /// - Throws: The response to a proof that does not hold.
+  private func noteProof(_ result: ProofResult, _ work: inout FetchingCode) throws(Problem) {
+    work.record.proof = result
+    work.generation.metrics.proved(result, lane: work.lane)
+    if let problem = work.generation.authenticator.proofs.problem(result, at: clock.unixTime) {
+      throw problem
+    }
+  }
+
   /// The caller of a request whose content, which names it, is not read yet: no caller has this id.
   private static let unread = ""
 
@@ -202,11 +254,23 @@ extension Handlers {
     }
   }
 
+  /// Takes the one use of a proof, which the key must have made.
+  private func prove(
+    _ key: SHA256Digest, _ work: inout FetchingCode, _ requested: RequestedCode
+  ) async throws(Problem) {
+    let proof = try verified(requested.keyProof, by: key, &work)
+    if !requested.isKeyProofSpent {
+      try noteProof(await work.generation.spend(proof, at: clock.unixTime).result, &work)
+    }
+  }
+
   /// The first request: the rules, and then the user's installation or a request that waits for an operator.
   private func enrol(_ work: inout FetchingCode, _ requested: RequestedCode) async throws(Problem)
     -> PreparedResponse
   {
     let decider = work.generation.decider
+    let key = requested.request.key
+    if let key { try await prove(key, &work, requested) }
     var requested = requested
     let spent = try await spend(&work, &requested)
     var receipts = spent
@@ -237,8 +301,8 @@ extension Handlers {
       do throws(InstallationService.Failure) {
         if let user = requested.user {
           let new = try await requested.service.install(
-            grant, requested.request.client, requested.terms, user: user.owner, address: work.address,
-            attestedKey: requested.proof?.key)
+            grant, requested.request.client, requested.terms, user: user.owner, key: key,
+            address: work.address, attestedKey: requested.proof?.key)
           // Its line names the user who authorized it.
           return installed(&work, new, requested.service, by: work.record.caller)
         }
@@ -246,11 +310,11 @@ extension Handlers {
           precondition(requested.proof != nil, "only an attestation that holds gets here")
           let new = try await requested.service.install(
             grant, requested.request.client, requested.terms, replacing: requested.request.replacing,
-            address: work.address, attestedKey: requested.proof?.key)
+            key: key, address: work.address, attestedKey: requested.proof?.key)
           return installed(&work, new, requested.service, by: Caller.audited(new.installation))
         }
         let opened = try await requested.service.open(
-          grant, requested.request.client, requested.terms, address: work.address,
+          grant, requested.request.client, requested.terms, key: key, address: work.address,
           attestedKey: requested.proof?.key)
         audit.append(work.record, since: work.start, lane: work.lane)
         return PreparedResponse(
@@ -316,10 +380,19 @@ extension Handlers {
   private func poll(
     _ work: inout FetchingCode, _ requested: RequestedCode, _ requestID: String
   ) async throws(Problem) -> PreparedResponse {
-    let poll = try await guarded(work, requested.request.client, secret: requestID) {
+    let (client, appID) = (requested.request.client, requested.app.id)
+    var key: SHA256Digest?
+    if requested.terms.key != .off {
+      key = try await guarded(work, client, secret: requestID) {
+        () async throws(InstallationService.Failure) in
+        try await requested.service.key(ofRequest: requestID, client, appID: appID)
+      }
+      if let key { try await prove(key, &work, requested) }
+    }
+    let poll = try await guarded(work, client, secret: requestID) {
+      [key]
       () async throws(InstallationService.Failure) in
-      try await requested.service.poll(
-        requested.request.client, appID: requested.app.id, requestID: requestID)
+      try await requested.service.poll(client, appID: appID, requestID: requestID, key: key)
     }
     switch poll {
     // A poll that has to wait decides nothing, and has no audit line.
@@ -341,6 +414,11 @@ extension Handlers {
         requested.request.client, appID: requested.app.id, secret: secret, requested.terms)
     }
     work.record.caller = Caller.audited(installation)
+    if let key = installation.key {
+      try await prove(key, &work, requested)
+    } else if requested.terms.key != .off {
+      try noteProof(requested.terms.key == .required ? .failed(.noKey) : .keyless, &work)
+    }
     audit.append(work.record, since: work.start, lane: work.lane)
     let code = requested.service.codes.code(installation, at: clock.unixTime.seconds)
     return PreparedResponse(InstallationDocument.code(code, secret: nil))
@@ -360,6 +438,11 @@ extension Handlers {
   private func problem(_ failure: InstallationService.Failure, _ work: FetchingCode) -> Problem {
     if case .store(let error) = failure {
       callbacks.log.storeFailed(error, doing: "enrol", work.context)
+    }
+    if case .refused(.noProof) = failure,
+      let problem = work.generation.authenticator.proofs.problem(.missing, at: clock.unixTime)
+    {
+      return problem
     }
     return Problem(failure)
   }

@@ -13,12 +13,13 @@ import Records
 import Sealing
 import Serving
 import Store
+import Trust
 
 extension Runtime {
   /// The parts of a server that outlive a configuration, from the one that it starts with.
   init(
     _ configuration: Configuration, _ upstreams: Upstreams, _ store: any Store, kind: String,
-    _ keys: StoreKeys?, _ surroundings: Surroundings, scheduler: (any TimeSource)?
+    _ keys: StoreKeys?, _ nonces: ProofNonces, _ surroundings: Surroundings, scheduler: (any TimeSource)?
   ) {
     let (log, metrics, clock) = (surroundings.log, surroundings.metrics, surroundings.clock)
     let ledger = AllowanceLedger(store: store)
@@ -44,7 +45,7 @@ extension Runtime {
       throttle: LoginThrottle(),
       keys: KeySources(
         transport: surroundings.metered(upstreams.transport, .jwks), time: clock, log: log),
-      metrics: metrics,
+      nonces: nonces, metrics: metrics,
       callbacks: callbacks,
       appointments: AppointmentParts(
         keys: keepsAppointments ? keys : nil, watch: watch),

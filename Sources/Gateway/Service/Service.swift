@@ -9,6 +9,7 @@ import Gate
 import HTTP
 public import HTTPServer
 import Handling
+import JOSE
 import Outcomes
 public import Platform
 import PushDelivery
@@ -21,6 +22,7 @@ import Synchronization
 import TLS
 import Talkdesk
 import Tokens
+import Trust
 import Upstream
 
 /// The running server: made from a configuration, started, drained and ended.
@@ -90,8 +92,8 @@ public final class Service: Sendable {
 
     store = configuration.store.open()
     runtime = Runtime(
-      configuration, upstreams, store, kind: configuration.store.kind, storeKeys, surroundings,
-      scheduler: scheduler)
+      configuration, upstreams, store, kind: configuration.store.kind, storeKeys, Self.nonces(storeKeys),
+      surroundings, scheduler: scheduler)
     tls = Self.listener(configuration, clock)
 
     generations = Generations(Generation(configuration, number: 1, runtime))
@@ -173,6 +175,7 @@ public final class Service: Sendable {
     if let installations = runtime.installations { metrics.show(installations, generations) }
     metrics.showNotices(generations)
     metrics.showAttestations(generations)
+    metrics.showProofs(generations)
     if let keeper { metrics.show(keeper) }
     metrics.show(outcomes, generations)
   }
@@ -194,6 +197,14 @@ public final class Service: Sendable {
     return address
   }
 
+  /// The nonces of proofs: by the store keys, or until `prepare` by a random key.
+  private static func nonces(_ keys: StoreKeys?) -> ProofNonces {
+    if let keys { return ProofNonces(keys: keys.all.map { $0.derived(.proofNonce, count: 32) }) }
+    do throws(OpenSSLError) { return try ProofNonces() } catch {
+      preconditionFailure("OpenSSL has no randomness: \(error)")
+    }
+  }
+
   /// Opens the store and updates it, and fetches the keys for callers' tokens. Call it before `start`.
   public func prepare() async throws(StartError) {
     try await useStoreKeys()
@@ -201,6 +212,11 @@ public final class Service: Sendable {
       // Before the first request: records that an ended process left `pending` become `unknown`.
       if store.health.isClockRight {
         runtime.recovered(try await store.recoverCallbacks(at: Instant(clock.unixTime)))
+      }
+      // Without a store key instances recognise each other's nonces by a key that the first of them has made.
+      if storeKeys == nil {
+        let key = try await store.sharedSecret("proof-nonce", or: runtime.nonces.exposedKey())
+        runtime.nonces.use(Secret(key))
       }
       // Stops survive a restart.
       try await runtime.stops.refresh()

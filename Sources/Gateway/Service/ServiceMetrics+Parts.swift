@@ -1,6 +1,7 @@
 // Shows the parts of a server on the page of metrics. The page keeps none of them alive.
 
 import Appointments
+import Callers
 import Configuration
 import HTTPServer
 import Installations
@@ -63,6 +64,13 @@ extension ServiceMetrics {
       let generation = generations.current
       guard generation.appCheck != nil || generation.appAttest != nil else { return }
       self?.appendAttestations(to: &text)
+    }
+  }
+
+  /// Shows proofs, while a caller can have a key.
+  func showProofs(_ generations: Generations) {
+    addPart { [generations, weak self] text in
+      if generations.current.authenticator.mayProve { self?.appendProofs(to: &text) }
     }
   }
 

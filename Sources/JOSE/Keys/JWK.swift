@@ -56,6 +56,9 @@ extension PublicKey {
     return bytes
   }
 
+  /// The thumbprint (RFC 7638 §3): SHA-256 of the JWK with the required members alone.
+  public var thumbprint: SHA256Digest { SHA256Digest(of: jwk().serialized()) }
+
   /// The public JWK with the required members alone, in the order RFC 7638 §3.2 sorts them.
   public func jwk() -> JSONObject {
     let bits = Array(SubjectPublicKeyInfo.keyBits(of: subjectPublicKeyInfo) ?? [])

@@ -36,6 +36,9 @@ extension AuditRecord {
         member: attestation.type.rawValue, result.reason.map { "\(result.word):\($0)" } ?? result.word,
         to: &line)
     }
+    if let proof, proof != .passed {
+      Self.append(member: "proof", proof.reason.map { "\(proof.word):\($0)" } ?? proof.word, to: &line)
+    }
     let objections = verdicts.filter { $0.verdict == .wouldDeny }.map(\.rule)
     if !objections.isEmpty { Self.append(member: "would_deny", objections.joined(separator: ","), to: &line) }
     if let caller, !caller.subject.hasSameBytes(as: caller.id) {

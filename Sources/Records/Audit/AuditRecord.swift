@@ -7,7 +7,7 @@ package import HTTPServer
 import JSON
 package import Platform
 import Texts
-import Trust
+package import Trust
 
 /// The audit record of one decision. It never holds a token, a credential or a full phone number.
 package struct AuditRecord: Sendable {
@@ -32,6 +32,8 @@ package struct AuditRecord: Sendable {
   package var app: String?
   /// Nil where no attestation was judged.
   package var attestation: AuditedAttestation?
+  /// Nil where the caller has no key, and could have none.
+  package var proof: ProofResult?
   /// Nil for a request that needs no decision and gets no token.
   package var outcome: Outcome? = .allow
   package var code: Problem.Code?
@@ -74,7 +76,7 @@ package struct AuditRecord: Sendable {
   }
 
   /// The names of members, words, numbers and punctuation of a line together have fewer octets.
-  private static let fixedOctets = 640
+  private static let fixedOctets = 704
 
   /// The most octets of the line. Texts may have to be escaped.
   private var mostOctets: Int {
@@ -119,6 +121,11 @@ package struct AuditRecord: Sendable {
       Self.append(word: attestation.type.rawValue, #","attestation":{"type":""#, to: &output)
       Self.append(word: attestation.result.word, #","result":""#, to: &output)
       if let reason = attestation.result.reason { Self.append(word: reason, #","reason":""#, to: &output) }
+      output.append(literal: "}")
+    }
+    if let proof {
+      Self.append(word: proof.word, #","proof":{"result":""#, to: &output)
+      if let reason = proof.reason { Self.append(word: reason, #","reason":""#, to: &output) }
       output.append(literal: "}")
     }
     if let address {

@@ -9,7 +9,7 @@ import Notices
 package import Platform
 import Synchronization
 package import Tokens
-import Trust
+package import Trust
 
 /// Counts for all metrics, one for the life of a process. A reload keeps it.
 ///
@@ -37,6 +37,7 @@ package final class ServiceMetrics: Sendable {
   private let connections: LaneCounters
   /// One for each type.
   private let attestations: [LaneCounters]
+  private let proofs, proofFaults: LaneCounters
 
   // MARK: Beside it
 
@@ -114,6 +115,8 @@ package final class ServiceMetrics: Sendable {
     attestations = AuditedAttestation.all.map { all in
       LaneCounters(label: "result", words: all.map { "\($0)" }, lanes: loops)
     }
+    proofs = LaneCounters(label: "result", words: ProofResult.others.map(\.word), lanes: loops)
+    proofFaults = LaneCounters(label: "reason", words: ProofFault.allCases.map(\.rawValue), lanes: loops)
     connections = LaneCounters(label: "event", words: ["opened", "closed"], lanes: loops)
     decisions.register([Rule.defaultNumbers] + Brake.allCases.map(\.ruleName))
   }
@@ -166,6 +169,29 @@ package final class ServiceMetrics: Sendable {
           ("type", attestation.type.rawValue), ("result", attestation.result.word),
           ("reason", attestation.result.reason ?? "none"),
         ], count(of: attestation))
+    }
+  }
+
+  /// Counts the result for a caller with a key, or for an installation that could have one.
+  package func proved(_ result: ProofResult, lane: Int) {
+    if case .failed(let fault) = result {
+      proofFaults.add(to: ProofFault.allCases.firstIndex(of: fault) ?? 0, lane: lane)
+    } else {
+      proofs.add(to: ProofResult.others.firstIndex(of: result) ?? 0, lane: lane)
+    }
+  }
+
+  /// Writes the results for proofs, for servers whose callers may have keys.
+  package func appendProofs(to text: inout MetricsText) {
+    text.family(
+      "callgate_proofs_total", .counter,
+      "Requests of callers with a key and of installations that could have one, by result and reason.")
+    for (index, result) in ProofResult.others.enumerated() {
+      text.sample([("result", result.word), ("reason", "none")], proofs.total(index))
+    }
+    for (index, fault) in ProofFault.allCases.enumerated() {
+      text.sample(
+        [("result", ProofResult.failed(fault).word), ("reason", fault.rawValue)], proofFaults.total(index))
     }
   }
 

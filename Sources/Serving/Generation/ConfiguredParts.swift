@@ -29,7 +29,7 @@ extension Authenticator {
   /// The authenticator of the configured callers.
   convenience init(
     _ configuration: Configuration, throttle: LoginThrottle, keys sources: KeySources,
-    installations: InstallationCallers?
+    installations: InstallationCallers?, proofs: ProofVerifier
   ) {
     var basic: [BasicCaller] = []
     var keys: [KeyCaller] = []
@@ -50,7 +50,8 @@ extension Authenticator {
     }
     self.init(
       basicCallers: basic, keyCallers: keys, jwt: JWTAuthenticator(issuers: issuers),
-      installations: installations, allowsAnonymous: configuration.allowAnonymous, throttle: throttle)
+      installations: installations, allowsAnonymous: configuration.allowAnonymous, throttle: throttle,
+      proofs: proofs)
   }
 }
 

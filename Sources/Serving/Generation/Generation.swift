@@ -88,8 +88,13 @@ package final class Generation: Sendable {
     push =
       installationService == nil && configuration.gms == nil
       ? nil : runtime.push?.tokenPush(configuration.notices)
+    clientAddress = ClientAddress(
+      trusted: configuration.listen.trustedProxies, hops: configuration.listen.forwardedHops)
     authenticator = Authenticator(
-      configuration, throttle: runtime.throttle, keys: runtime.keys, installations: installations)
+      configuration, throttle: runtime.throttle, keys: runtime.keys, installations: installations,
+      proofs: ProofVerifier(
+        nonces: runtime.nonces, externalURLs: configuration.externalURLs,
+        isTLS: configuration.listen.tls != nil, proxies: clientAddress))
     let takesAppCheck = configuration.apps.contains(where: \.takesAppCheck)
     precondition(
       !takesAppCheck || configuration.appCheck != nil, "attested apps without a project would be open")
@@ -103,8 +108,6 @@ package final class Generation: Sendable {
         setting.project, keys: runtime.keys.source(setting.keysURL, terms: .appCheck))
     }
     metrics = runtime.metrics
-    clientAddress = ClientAddress(
-      trusted: configuration.listen.trustedProxies, hops: configuration.listen.forwardedHops)
     decider = Decider(
       apps: AppRegistry(apps), policy: configuration.policy, stops: runtime.stops, ledger: runtime.ledger,
       remotes: runtime.remotes, hasTalkdesk: upstream != nil)
@@ -173,6 +176,8 @@ package struct Runtime: Sendable {
   package let throttle: LoginThrottle
   /// The keys of callers' issuers.
   package let keys: KeySources
+  /// The nonces of proofs.
+  package let nonces: ProofNonces
   /// What is counted.
   package let metrics: ServiceMetrics
   /// The queue of callbacks and what belongs to it.
@@ -187,7 +192,8 @@ package struct Runtime: Sendable {
   package init(
     tokens: TokenSource, desks: ChatDesks, storeKind: String, storeHealth: StoreHealth,
     ledger: AllowanceLedger, installations: InstallationService?, stops: StopBoard, remotes: RemotePolicies,
-    throttle: LoginThrottle, keys: KeySources, metrics: ServiceMetrics, callbacks: CallbackParts,
+    throttle: LoginThrottle, keys: KeySources, nonces: ProofNonces, metrics: ServiceMetrics,
+    callbacks: CallbackParts,
     appointments: AppointmentParts, push: PushParts? = nil, callbackTransport: any HTTPTransport
   ) {
     self.tokens = tokens
@@ -200,6 +206,7 @@ package struct Runtime: Sendable {
     self.remotes = remotes
     self.throttle = throttle
     self.keys = keys
+    self.nonces = nonces
     self.metrics = metrics
     self.callbacks = callbacks
     self.appointments = appointments

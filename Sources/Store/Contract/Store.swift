@@ -5,7 +5,7 @@ public import Gate
 /// Where state is kept. Every function may be called from anywhere, fails within seconds where it fails, and works
 /// again by itself when what it needs is back.
 public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStore, InstallationStore,
-  NoticeStore, CallbackNoticeStore, OutcomeStore, TriggerStore, AuditAnchorStore, KeyStore
+  NoticeStore, CallbackNoticeStore, OutcomeStore, TriggerStore, AuditAnchorStore, KeyStore, SharedSecretStore
 {
   /// Who else may write to it.
   var sharing: StoreSharing { get }

@@ -26,6 +26,8 @@ public struct Enrolment: Hashable, Sendable {
   public let client: InstallationClient
   /// The id of the configured app.
   @Exact public private(set) var appID: String
+  /// The thumbprint of the phone's key (RFC 7638), which each poll has to prove; nil without a key.
+  public let key: SHA256Digest?
   /// The code that the customer reads to the operator: eight letters.
   public let userCode: String
   /// The address that the request came from, as text.
@@ -47,8 +49,9 @@ public struct Enrolment: Hashable, Sendable {
   public init(
     request: SHA256Digest, client: InstallationClient, appID: String, userCode: String, address: String,
     createdAt: Instant, expiresAt: Instant, forgottenAt: Instant, answeredAt: Instant, state: State,
-    attestedKey: SHA256Digest? = nil
+    attestedKey: SHA256Digest? = nil, key: SHA256Digest? = nil
   ) {
+    self.key = key
     self.request = request
     self.client = client
     self.appID = appID

@@ -7,6 +7,8 @@ import JOSE
 package enum EnrolmentColumn: Int, TableColumn {
   case id, installation, clientApp, clientDetail, app, code, address, created, expires, forgotten, answered,
     state, attestedKey
+  /// The thumbprint of the phone's key (RFC 7638).
+  case jkt
 
   package static let table = Table<EnrolmentColumn>("callgate_enrolment")
 
@@ -25,6 +27,7 @@ package enum EnrolmentColumn: Int, TableColumn {
     case .answered: .time(.changes) { $0.answeredAt }
     case .state: .text(.changes) { $0.state.rawValue }
     case .attestedKey: .bytes { $0.attestedKey?.bytes }
+    case .jkt: .bytes { $0.key?.bytes }
     }
   }
 }
@@ -39,6 +42,7 @@ extension Enrolment: TableEntry {
       appID: try row.text(.app), userCode: try row.text(.code), address: try row.text(.address),
       createdAt: try row.time(.created), expiresAt: try row.time(.expires),
       forgottenAt: try row.time(.forgotten), answeredAt: try row.time(.answered),
-      state: try row.word(.state), attestedKey: try row.optionalDigest(.attestedKey))
+      state: try row.word(.state), attestedKey: try row.optionalDigest(.attestedKey),
+      key: try row.optionalDigest(.jkt))
   }
 }

@@ -48,6 +48,8 @@ public struct Installation: Hashable, Sendable {
   public let operatorDeliveries: Int64
   /// The name of the App Attest key that belongs to it; nil where it has none.
   public let attestedKey: SHA256Digest?
+  /// The thumbprint of the phone's key (RFC 7638), which each request has to prove; nil without a key.
+  public let key: SHA256Digest?
 
   /// A record.
   ///
@@ -55,7 +57,8 @@ public struct Installation: Hashable, Sendable {
   public init(
     client: InstallationClient, appID: String, user: InstallationUser?, address: String, secret: SHA256Digest,
     generation: Int64, createdAt: Instant, usedAt: Instant, revokedAt: Instant? = nil,
-    codes: CodeState = CodeState(), operatorDeliveries: Int64? = nil, attestedKey: SHA256Digest? = nil
+    codes: CodeState = CodeState(), operatorDeliveries: Int64? = nil, attestedKey: SHA256Digest? = nil,
+    key: SHA256Digest? = nil
   ) {
     self.client = client
     self.appID = appID
@@ -69,6 +72,7 @@ public struct Installation: Hashable, Sendable {
     self.codes = codes
     self.operatorDeliveries = operatorDeliveries ?? (user == nil ? 1 : 0)
     self.attestedKey = attestedKey
+    self.key = key
   }
 
   /// The last verified one-time password of an installation, and the failed verifications since.

@@ -9,6 +9,8 @@ package enum InstallationColumn: Int, TableColumn {
   case lastStep, counter, failures, locked
   case operatorDeliveries
   case attestedKey
+  /// The thumbprint of the phone's key (RFC 7638).
+  case jkt
 
   package static let table = Table<InstallationColumn>("callgate_installation")
 
@@ -32,6 +34,7 @@ package enum InstallationColumn: Int, TableColumn {
     case .locked: .time(.changes) { $0.codes.lockedUntil }
     case .operatorDeliveries: .integer(.changes) { $0.operatorDeliveries }
     case .attestedKey: .bytes(.changes) { $0.attestedKey?.bytes }
+    case .jkt: .bytes(.changes) { $0.key?.bytes }
     }
   }
 }
@@ -53,6 +56,6 @@ extension Installation: TableEntry {
         lastStep: try row.integer(.lastStep), counter: try row.integer(.counter),
         failures: try row.integer(.failures), lockedUntil: try row.optionalTime(.locked)),
       operatorDeliveries: try row.optionalInteger(.operatorDeliveries) ?? 1,
-      attestedKey: try row.optionalDigest(.attestedKey))
+      attestedKey: try row.optionalDigest(.attestedKey), key: try row.optionalDigest(.jkt))
   }
 }

@@ -18,12 +18,15 @@ public struct InstallationScope: Hashable, Sendable {
   public var countsLive = false
   /// The name of an App Attest key that another living installation may have. Transactions about the same key run one after the other.
   public var attestedKey: SHA256Digest?
+  /// The key that the installation is to have. Transactions about the same one run one after the other.
+  public var key: SHA256Digest?
 
   /// A scope.
   public init(
     _ id: InstallationID, request: SHA256Digest? = nil, user: CountedUser? = nil, userCode: String? = nil,
-    countsLive: Bool = false, attestedKey: SHA256Digest? = nil
+    countsLive: Bool = false, attestedKey: SHA256Digest? = nil, key: SHA256Digest? = nil
   ) {
+    self.key = key
     self.id = id
     self.request = request
     self.user = user
@@ -68,6 +71,8 @@ public struct InstallationView: Sendable {
   public var isUserCodeTaken = false
   /// Whether the scope's App Attest key is that of another installation that is not revoked.
   public var isAttestedKeyTaken = false
+  /// Whether another installation that is not revoked has the scope's key.
+  public var isKeyTaken = false
 
   /// A view.
   public init(installation: Installation? = nil, enrolment: Enrolment? = nil) {
@@ -185,6 +190,9 @@ public struct InstallationCounts: Hashable, Sendable {
 public protocol InstallationStore: Sendable {
   /// An installation, revoked ones too. Reads without a lock.
   func installation(_ id: InstallationID) async throws(StoreError) -> Installation?
+
+  /// The installation with a key that is not revoked. Reads without a lock.
+  func installation(key: SHA256Digest) async throws(StoreError) -> Installation?
 
   /// The request under a user code that was not delivered and has not expired, denied ones too. Reads without a lock.
   func enrolment(userCode: String, at now: Instant) async throws(StoreError) -> Enrolment?

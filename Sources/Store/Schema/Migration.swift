@@ -494,6 +494,18 @@ package struct Migration: Sendable {
           WHERE attested_key IS NOT NULL
         """,
       ]),
+    // The thumbprints of phones' keys. NULL for phones without one.
+    Migration(
+      sqlite: [
+        "ALTER TABLE callgate_installation ADD COLUMN jkt BLOB",
+        "ALTER TABLE callgate_enrolment ADD COLUMN jkt BLOB",
+        "CREATE INDEX callgate_installation_jkt ON callgate_installation (jkt) WHERE jkt IS NOT NULL",
+      ],
+      postgres: [
+        "ALTER TABLE callgate_installation ADD COLUMN jkt bytea",
+        "ALTER TABLE callgate_enrolment ADD COLUMN jkt bytea",
+        "CREATE INDEX callgate_installation_jkt ON callgate_installation (jkt) WHERE jkt IS NOT NULL",
+      ]),
   ]
 
   /// Extends stops of both access and callbacks: before tickets and installations, these were stops of all actions.

@@ -1,11 +1,15 @@
 // The installation operations of a store over database sessions.
 
 package import Gate
-import JOSE
+package import JOSE
 
 extension QueuedStore {
   package func installation(_ id: InstallationID) async throws(StoreError) -> Installation? {
     try await rows(InstallationStatements.installation, .id(id.id)).first
+  }
+
+  package func installation(key: SHA256Digest) async throws(StoreError) -> Installation? {
+    try await rows(InstallationStatements.withKey, .bytes(key.bytes)).first
   }
 
   package func enrolment(userCode: String, at now: Instant) async throws(StoreError) -> Enrolment? {

@@ -5,6 +5,13 @@ import Gate
 package enum InstallationStatements {
   package static let installation = Query<Installation>("installation", where: "id = $1")
 
+  static let withKey = Query<Installation>("installation_with_key", where: "jkt = $1 AND revoked IS NULL")
+  /// The installation other than this one that has a key.
+  package static let otherWithKey = Query<InstallationID>(
+    "other_installation_with_key",
+    "SELECT id FROM callgate_installation WHERE jkt = $1 AND id <> $2 AND revoked IS NULL", [.id]
+  ) { row throws(UnreadableValue) in InstallationID(try row.id(0)) }
+
   static let ofSubject = Query<InstallationID>(
     "installations_of_subject",
     """

@@ -79,6 +79,7 @@ import Upstream
         attested: { mode: enforce, per_day: 5, app_check: ["1:1:ios:a", "1:1:android:b"], app_attest: { app_id: ABCDE12345.com.example.shop, at_least: "2.3.0" } }
       open: {}
       chat-app: { callers: [by-url], desk: chat }
+    external_urls: ["https://calls.example.com"]
     attestation:
       app_check: { project_number: "123456789012", project_id: shop-prod, keys_url: "https://keys.example/jwks" }
       app_attest: { environments: [development], categories: [development, enterprise], root_file: /tls.pem }

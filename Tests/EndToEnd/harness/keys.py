@@ -44,7 +44,10 @@ class Key:
     def sign(self, header={}, **claims):
         """A JWT with the claims of claims_of; `header` changes its header."""
         header = {"alg": "ES256", "kid": self.kid, "typ": "JWT", **header}
-        text = ".".join(encode(json.dumps(part).encode()) for part in (header, claims_of(**claims)))
+        return self.signed(".".join(encode(json.dumps(part).encode()) for part in (header, claims_of(**claims))))
+
+    def signed(self, text):
+        """The signing input and its signature."""
         der = openssl("dgst", "-sha256", "-sign", self.path, content=text.encode())
         numbers, at = [], 2
         for _ in range(2):

@@ -11,6 +11,7 @@ import TLS
 import Talkdesk
 import Testing
 import Tokens
+import Trust
 
 @testable import Callers
 @testable import Configuration
@@ -67,7 +68,8 @@ import Tokens
       installations: nil,
       stops: StopBoard(store: store, clock: clock),
       remotes: RemotePolicies(transport: Nobody(), log: log), throttle: LoginThrottle(),
-      keys: KeySources(transport: Nobody(), time: clock, log: log), metrics: metrics,
+      keys: KeySources(transport: Nobody(), time: clock, log: log), nonces: try ProofNonces(),
+      metrics: metrics,
       callbacks: CallbackParts(
         store: RetryingStore(
           store, inHand: inHand, clock: clock, log: callbackLog, isClockRight: { true }),

@@ -96,6 +96,7 @@ public final class Problem extends Exception {
     means("unauthenticated", Action.AUTHORIZE, "Please sign in again.");
     means("invalid_token", Action.AUTHORIZE, "Please sign in again.");
     means("invalid_client", Action.AUTHORIZE, "This phone is no longer registered. Please register it again.");
+    means("invalid_proof", Action.REPORT, "Please update this app.");
     means("attestation_required", Action.REPORT, "Please update this app.");
     means("attestation_failed", Action.SHOW, "Please install this app from its store.");
     means("closed", Action.CHOOSE_TIME, "We are closed at this time. Please choose another.");

@@ -1,0 +1,96 @@
+// Verifies that a client holds a key and made this request with it: DPoP, RFC 9449.
+
+public import JOSE
+import JSON
+import Texts
+
+/// A proof that was taken apart, and in which nothing is verified but its form.
+public struct DPoPProof: Sendable {
+  /// The longest proof. Those of phones have about 600 bytes.
+  public static let maximumBytes = 4096
+  /// Seconds by which `iat` may differ from this server's clock, in either direction.
+  public static let window: Double = 60
+  /// The one algorithm.
+  public static let algorithm = SignatureAlgorithm.ES256
+
+  private let token: JWS.Compact
+  private let claims: JWTClaims
+  private let id, method, url: String
+  private let issuedAt: Double
+
+  /// Takes a proof apart: a JWT with the claims of RFC 9449 §4.2, the type of a proof, and the algorithm ES256.
+  public init(parsing octets: [UInt8]) throws(ProofFault) {
+    do throws(JWSError) {
+      token = try JWS.Compact(parsing: octets, maximumBytes: Self.maximumBytes)
+    } catch {
+      throw error == .unsecured ? .wrongAlgorithm : .malformed
+    }
+    do throws(JWTError) {
+      claims = try JWTClaims(payload: token.payload)
+    } catch {
+      switch error {
+      case .notJSON, .notObject: throw .malformed
+      default: throw .missingClaim
+      }
+    }
+    guard let id = claims.jwtID, !id.utf8.isEmpty, let method = claims["htm"]?.string,
+      let url = claims["htu"]?.string, let issuedAt = claims.issuedAt
+    else { throw .missingClaim }
+    (self.id, self.method, self.url, self.issuedAt) = (id, method, url, issuedAt)
+    guard token.header["typ"] == "dpop+jwt" else { throw .wrongType }
+    guard token.algorithmName == Self.algorithm.rawValue else { throw .wrongAlgorithm }
+  }
+
+  /// Verifies everything that needs neither the caller nor the store, in the order of RFC 9449 §4.3.
+  ///
+  /// - Parameters:
+  ///   - method: Of the request.
+  ///   - urls: The URLs of the request, without a query: one of them has to be the proof's.
+  ///   - nonces: Those of this server.
+  ///   - now: Seconds since 1970.
+  /// - Throws: The first check that fails.
+  public func verify(method: String, urls: [ComparableURL], nonces: ProofNonces, now: Double)
+    throws(ProofFault)
+    -> VerifiedProof
+  {
+    let key = try key()
+    guard token.verify(with: key, algorithm: Self.algorithm) else { throw .badSignature }
+    guard !hasPrivateKey else { throw .wrongKey }
+    guard self.method.hasSameBytes(as: method) else { throw .wrongMethod }
+    guard let url = ComparableURL(self.url), urls.contains(url) else { throw .wrongURL }
+    guard let nonce = claims["nonce"]?.string else { throw .noNonce }
+    guard nonces.isValid(nonce, now: now) else { throw .wrongNonce }
+    guard abs(issuedAt - now) <= Self.window else { throw .wrongTime }
+    return VerifiedProof(
+      key: key.thumbprint, id: id,
+      accessToken: claims["ath"]?.string.flatMap { Base64URL.decode($0) }.flatMap { SHA256Digest($0) })
+  }
+
+  /// The key in the header. It proves nothing about who the client is: `thumbprint` does.
+  private func key() throws(ProofFault) -> PublicKey {
+    guard let jwk = token.header["jwk"], jwk["kty"] == "EC", jwk["crv"] == "P-256" else { throw .wrongKey }
+    do throws(KeyError) { return try PublicKey(jwk: jwk) } catch { throw .wrongKey }
+  }
+
+  /// Whether `jwk` has a member of a private key (RFC 7518 §6.2.2, §6.3.2, §6.4.1).
+  private var hasPrivateKey: Bool {
+    ["d", "k", "p", "q", "dp", "dq", "qi", "oth"].contains { token.header["jwk"]?[$0] != nil }
+  }
+}
+
+/// A proof that has passed all checks but those of its caller and of its one use.
+public struct VerifiedProof: Hashable, Sendable {
+  /// The thumbprint of the key that made it (RFC 7638).
+  public let key: SHA256Digest
+  /// Identifies the proof among all proofs of all keys.
+  public let id: SHA256Digest
+  /// `ath`: SHA-256 of the access token that it is for.
+  public let accessToken: SHA256Digest?
+
+  init(key: SHA256Digest, id: String, accessToken: SHA256Digest?) {
+    self.key = key
+    // The thumbprint has a fixed length, so no two pairs are the same bytes.
+    self.id = SHA256Digest(of: key.bytes + Array(id.utf8))
+    self.accessToken = accessToken
+  }
+}

@@ -108,6 +108,21 @@ export const bearer = (token) => `Bearer ${token}`;
 export const basic = (user, password) =>
   `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${user}:${password}`)))}`;
 
+/** Makes a key for this device, with which it proves each request (DPoP, RFC 9449). No script can read its private half. Save the pair
+ * in IndexedDB before you enrol. */
+export const makeKey = () => crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign", "verify"]);
+
+const utf8 = (text) => new TextEncoder().encode(text);
+const base64url = (bytes) =>
+  btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+const sha256 = async (text) => base64url(await crypto.subtle.digest("SHA-256", utf8(text)));
+
+// The public half, its members in the order of RFC 7638.
+async function publicKey(pair) {
+  const { crv, kty, x, y } = await crypto.subtle.exportKey("jwk", pair.publicKey);
+  return { crv, kty, x, y };
+}
+
 // The taps that were not sent yet. One from localStorage is not among them: it may have been sent before the page was loaded again.
 const unsent = new WeakSet();
 
@@ -123,14 +138,15 @@ export function tap(number, { context, at } = {}) {
 export const isExpired = ({ created }) => !(Math.abs(Date.now() - created) < 3_600_000);
 
 export class Callgate {
-  #base; #authorization; #fetch;
+  #base; #authorization; #key; #nonce; #fetch;
   #token; #renewal; #pausedUntil = 0; #lastFailure; #claim;
 
   /** `authorization` gives the header's value, or nothing; it is asked before each request, so that a renewed JWT is used at once.
-   * Make a new Callgate when the user changes: this one keeps the user's token. */
-  constructor(base, { authorization = async () => undefined, fetch = globalThis.fetch.bind(globalThis) } = {}) {
+   * Make a new Callgate when the user changes: this one keeps the user's token. `key` is the pair of `makeKey`, if this device has one. */
+  constructor(base, { authorization = async () => undefined, key, fetch = globalThis.fetch.bind(globalThis) } = {}) {
     this.#base = base.replace(/\/$/, "");
     this.#authorization = authorization;
+    this.#key = key;
     this.#fetch = fetch;
   }
 
@@ -242,6 +258,7 @@ export class Callgate {
   async enrol({ clientID = crypto.randomUUID(), app, detail, serverApp, show, signal }) {
     // All values stay the same in each request, byte for byte: the server compares them.
     const body = { client_id: clientID, client_app: app, client_detail: detail };
+    if (this.#key) body.jkt = await sha256(JSON.stringify(await publicKey(this.#key)));
     const path = "/fetch-code" + (serverApp ? `?app=${encodeURIComponent(serverApp)}` : "");
     for (;;) {
       const content = result(await this.#send("POST", path, { body, patience: 60, signal }));
@@ -257,6 +274,18 @@ export class Callgate {
   /** Ends this device's installation. Delete its secret afterwards. */
   async unenrol() { result(await this.#send("DELETE", "/installations/self")); }
 
+  // A proof by this device's key for one request: each is good once.
+  async #proof(method, path, authorization) {
+    const url = new URL(this.#base + path, globalThis.location?.href);
+    const claims = { jti: crypto.randomUUID(), htm: method, htu: url.origin + url.pathname, iat: Math.floor(Date.now() / 1000), nonce: this.#nonce };
+    const token = /^(?:Bearer|DPoP) (.*)$/.exec(authorization ?? "")?.[1];
+    if (token) claims.ath = await sha256(token);
+    const header = { typ: "dpop+jwt", alg: "ES256", jwk: await publicKey(this.#key) };
+    const input = [header, claims].map((part) => base64url(utf8(JSON.stringify(part)))).join(".");
+    const signature = await crypto.subtle.sign({ name: "ECDSA", hash: "SHA-256" }, this.#key.privateKey, utf8(input));
+    return `${input}.${base64url(signature)}`;
+  }
+
   // Sends a request again only where that is safe: without a response, after 409 in_progress, 429 and 503, and after an error of a
   // proxy. It waits as long as the server says, and starts no try that `patience` (seconds) has no room for.
   async #send(method, path, { key, body, patience = 20, signal } = {}) {
@@ -268,15 +297,22 @@ export class Callgate {
     if (body) headers["Content-Type"] = "application/json";
     if (key) headers["Idempotency-Key"] = key;
     let wasLost = false;
+    let hasNewNonce = false;
     for (let pause = 1; ; pause = Math.min(2 * pause, 8)) {
       let problem = Problem.noAnswer();
       const asked = Date.now(); // A token's life is counted from here: after a slow response it is older than it looks.
       const limit = Math.min(25_000, Math.max(5_000, end - asked));
+      if (this.#key) headers.DPoP = await this.#proof(method, path, authorization);
       try {
         const response = await this.#fetch(this.#base + path, {
           method, headers, body: body && JSON.stringify(body), cache: "no-store", signal: AbortSignal.timeout(limit),
         });
         const content = await response.json().catch(() => undefined);
+        this.#nonce = response.headers.get("DPoP-Nonce") ?? this.#nonce;
+        if (content?.code === "invalid_proof" && !hasNewNonce) {
+          hasNewNonce = true;
+          continue; // Nothing was done: the same request with a proof for this nonce.
+        }
         if (response.ok) return { content, status: response.status, asked, wasLost };
         problem = new Problem(response.status, content?.code ? content : { retry_after: response.headers.get("Retry-After") });
       } catch { /* No response: fetch gives no reason that could be relied on. */ }

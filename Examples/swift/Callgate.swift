@@ -4,6 +4,9 @@
 
 import Foundation
 
+#if canImport(CryptoKit)
+  import CryptoKit
+#endif
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
@@ -26,15 +29,18 @@ public actor Callgate {
   private let base: URL
   private let session: URLSession
   private let credential: @Sendable () async -> Credential?
+  private let phoneKey: PhoneKey?
+  private var nonce: String?
 
   /// Asks for the credential before each request, so that a renewed JWT or a new installation is used at once. Make a new `Callgate`
-  /// when the user changes: this one keeps the user's token.
+  /// when the user changes: this one keeps the user's token. `phoneKey` is this phone's, if it has one.
   public init(
-    _ base: URL, session: URLSession = Callgate.session,
+    _ base: URL, session: URLSession = Callgate.session, phoneKey: PhoneKey? = nil,
     credential: @escaping @Sendable () async -> Credential? = { nil }
   ) {
     self.base = base
     self.session = session
+    self.phoneKey = phoneKey
     self.credential = credential
   }
 
@@ -273,14 +279,16 @@ public actor Callgate {
   ) async throws -> Installation {
     struct Body: Encodable {
       var clientId, clientApp: String
-      var clientDetail, requestId: String?
+      var clientDetail, jkt, requestId: String?
     }
     struct Content: Decodable {
       var clientSecret, requestId, userCode: String?
       var interval: Double?
     }
     // All values stay the same in each request, byte for byte: the server compares them.
-    var body = Body(clientId: clientID.uuidString.lowercased(), clientApp: app, clientDetail: detail)
+    var body = Body(
+      clientId: clientID.uuidString.lowercased(), clientApp: app, clientDetail: detail,
+      jkt: phoneKey?.thumbprint)
     let path = "/fetch-code" + (serverApp.map { "?app=\($0)" } ?? "")
     while true {
       let content: Content = try await send("POST", path, body: body, patience: .seconds(60)).decoded()
@@ -365,12 +373,18 @@ public actor Callgate {
     }
     let end = ContinuousClock.now + patience
     // Read once: the server keeps a key for one user.
-    request.setValue(await credential()?.header, forHTTPHeaderField: "Authorization")
+    let credential = await credential()
+    request.setValue(credential?.header, forHTTPHeaderField: "Authorization")
     var wasLost = false
+    var hasNewNonce = false
     var pause = 1.0
     while true {
       let problem: Problem
       let asked = ContinuousClock.now
+      if let phoneKey {
+        request.setValue(
+          try phoneKey.proof(method, url, nonce: nonce, for: credential), forHTTPHeaderField: "DPoP")
+      }
       do {
         let limit = min(.seconds(25), max(.seconds(5), end - asked))
         let (content, response) = try await data(for: request, within: limit)
@@ -379,6 +393,11 @@ public actor Callgate {
           return Answer(status: answer.statusCode, content: content, asked: asked, wasLost: wasLost)
         }
         problem = (try? Self.decoder.decode(Problem.self, from: content)) ?? .unnamed(answer)
+        nonce = answer.value(forHTTPHeaderField: "DPoP-Nonce") ?? nonce
+        if problem.code == "invalid_proof", !hasNewNonce {
+          hasNewNonce = true
+          continue  // Nothing was done: the same request with a proof for this nonce.
+        }
         if problem.code.isEmpty { wasLost = true }
         guard problem.mayBeSentAgain else {
           return Answer(content: content, problem: problem, asked: asked, wasLost: wasLost)
@@ -399,6 +418,62 @@ public actor Callgate {
       }
       try await Task.sleep(for: wait)
       pause = min(2 * pause, 8)
+    }
+  }
+
+  /// This phone's key, with which it proves each request (DPoP, RFC 9449).
+  public struct PhoneKey: Sendable {
+    private let x, y: Data
+    private let sign: @Sendable (Data) throws -> Data
+    private let sha256: @Sendable (Data) -> Data
+
+    /// A key of P-256: `point` is its public half, x and y of 32 bytes each. `sign` gives the two numbers of ECDSA with SHA-256, 64 bytes.
+    public init(
+      point: Data, sign: @escaping @Sendable (Data) throws -> Data, sha256: @escaping @Sendable (Data) -> Data
+    ) {
+      x = point.prefix(32)
+      y = point.suffix(32)
+      self.sign = sign
+      self.sha256 = sha256
+    }
+
+    #if canImport(CryptoKit)
+      /// A key in the Secure Enclave, which never gives it away: `try SecureEnclave.P256.Signing.PrivateKey()`. Keep its
+      /// `dataRepresentation` in the Keychain. It is of use on this phone only.
+      public init(_ key: SecureEnclave.P256.Signing.PrivateKey) {
+        self.init(
+          point: key.publicKey.rawRepresentation, sign: { try key.signature(for: $0).rawRepresentation },
+          sha256: { Data(SHA256.hash(data: $0)) })
+      }
+    #endif
+
+    /// In the order of RFC 7638.
+    private var jwk: String {
+      #"{"crv":"P-256","kty":"EC","x":"\#(Self.base64URL(x))","y":"\#(Self.base64URL(y))"}"#
+    }
+
+    /// The key's name for the server (RFC 7638).
+    var thumbprint: String { Self.base64URL(sha256(Data(jwk.utf8))) }
+
+    /// A proof for one request: each is good once.
+    func proof(_ method: String, _ url: URL, nonce: String?, for credential: Credential?) throws -> String {
+      var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+      parts?.query = nil
+      var claims: [String: Any] = [
+        "jti": UUID().uuidString, "htm": method, "htu": parts?.string ?? url.absoluteString,
+        "iat": Int(Date().timeIntervalSince1970),
+      ]
+      claims["nonce"] = nonce
+      if case .bearer(let token)? = credential { claims["ath"] = Self.base64URL(sha256(Data(token.utf8))) }
+      let header = #"{"typ":"dpop+jwt","alg":"ES256","jwk":\#(jwk)}"#
+      let content = try JSONSerialization.data(withJSONObject: claims)
+      let input = Self.base64URL(Data(header.utf8)) + "." + Self.base64URL(content)
+      return input + "." + Self.base64URL(try sign(Data(input.utf8)))
+    }
+
+    private static func base64URL(_ data: Data) -> String {
+      data.base64EncodedString().replacingOccurrences(of: "+", with: "-")
+        .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
     }
   }
 

@@ -33,6 +33,8 @@ public final class Callgate {
   private final OkHttpClient client;
   private final Supplier<String> authorization;
   private final LongSupplier clock;
+  private final PhoneKey phoneKey;
+  private volatile String nonce;
 
   /**
    * Make a new Callgate when the user changes: this one keeps the user's token.
@@ -44,6 +46,12 @@ public final class Callgate {
    *     and an old token would look young.
    */
   public Callgate(String base, Supplier<String> authorization, LongSupplier clock) {
+    this(base, authorization, clock, null);
+  }
+
+  /** @param phoneKey this phone's key; null for none */
+  public Callgate(String base, Supplier<String> authorization, LongSupplier clock, PhoneKey phoneKey) {
+    this.phoneKey = phoneKey;
     this.base = base.replaceAll("/$", "") + "/";
     this.authorization = authorization;
     this.clock = clock;
@@ -326,6 +334,7 @@ public final class Callgate {
     body.put("client_id", clientId);
     body.put("client_app", app);
     body.put("client_detail", detail);
+    if (phoneKey != null) body.put("jkt", phoneKey.thumbprint());
     while (true) {
       Map<String, Object> content = send("POST", path, body, null, 60).content();
       if (content.containsKey("client_secret")) return new Installation(clientId, content.get("client_secret").toString());
@@ -381,16 +390,24 @@ public final class Callgate {
     // Read once: the server keeps a key for one user.
     String credential = authorization.get();
     if (credential != null) builder.header("Authorization", credential);
+    String token = credential != null && credential.startsWith("Bearer ") ? credential.substring(7) : null;
     boolean wasLost = false;
+    boolean hasNewNonce = false;
     for (double pause = 1; ; pause = Math.min(2 * pause, 8)) {
       Problem problem;
       long asked = clock.getAsLong();
       long limit = (long) Math.min(25_000, Math.max(5_000, end - asked));
       OkHttpClient limited = client.newBuilder().callTimeout(limit, TimeUnit.MILLISECONDS).build();
+      if (phoneKey != null) builder.header("DPoP", phoneKey.proof(method, base + path, nonce, token));
       try (Response response = limited.newCall(builder.build()).execute()) {
         Map<String, Object> content = Json.object(response.body().string());
         if (response.isSuccessful()) return new Answer(response.code(), content, null, asked, wasLost);
         problem = new Problem(response.code(), content, response.header("Retry-After"));
+        nonce = response.header("DPoP-Nonce", nonce);
+        if (problem.code.equals("invalid_proof") && !hasNewNonce) {
+          hasNewNonce = true;
+          continue; // Nothing was done: the same request with a proof for this nonce.
+        }
       } catch (IOException noResponse) {
         if (Thread.interrupted()) throw new InterruptedException();
         problem = Problem.noAnswer();

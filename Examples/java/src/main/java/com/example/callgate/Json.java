@@ -36,6 +36,7 @@ final class Json {
       }
       return "{" + members + "}";
     }
+    if (value instanceof Number) return value.toString();
     StringBuilder out = new StringBuilder("\"");
     for (char character : value.toString().toCharArray()) {
       if (character == '"' || character == '\\') out.append('\\').append(character);

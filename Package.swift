@@ -394,7 +394,7 @@ let package = Package(
       name: "ConfigurationTests",
       dependencies: [
         "Callers", "Certificates", "ChatDesk", "Configuration", "Documents", "Gate", "HTTP", "Installations",
-        "JOSE", "JSON", "Notices", "Platform", "Records", "RoomSupport", "Sealing", "TLS", "Talkdesk",
+        "JOSE", "JSON", "Notices", "Outcomes", "Platform", "Records", "RoomSupport", "Sealing", "TLS", "Talkdesk",
         "TestSupport", "Texts", "Tokens", "Upstream",
       ],
       swiftSettings: strict),

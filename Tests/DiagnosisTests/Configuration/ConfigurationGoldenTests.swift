@@ -73,7 +73,7 @@ import Upstream
           fields: { issue: { data_type: url, max_length: 200, required: true }, note: {} }
           add: { channel: ios }
           other: allow
-        installations: { authorize: [user], pending: 5m, idle: 30d, per_subject: 3, verifiers: [partner] }
+        installations: { authorize: [user], pending: 5m, idle: 30d, per_subject: 3, key: required, verifiers: [partner] }
         callbacks: { verification_code: true }
         app_check: audit
         attested: { mode: enforce, per_day: 5, app_check: ["1:1:ios:a", "1:1:android:b"], app_attest: { app_id: ABCDE12345.com.example.shop, at_least: "2.3.0" } }
@@ -138,6 +138,7 @@ import Upstream
     #expect(listen.trustedProxies.map(\.description) == ["10.0.0.0/8", "2001:db8::/32"])
     #expect(listen.forwardedHops == 2)
     #expect(listen.sharePort)
+    #expect(configuration.externalURLs == ["https://calls.example.com"])
     #expect(
       configuration.admin.listener
         == Configuration.Admin.Listener(host: "127.0.0.1", port: 9091, isLoopback: true))
@@ -252,7 +253,7 @@ import Upstream
       apps[0].installations
         == InstallationTerms(
           authorize: [.user], pending: .seconds(300), idle: .seconds(30 * 86_400), perSubject: 3,
-          verifiers: ["partner"]))
+          verifiers: ["partner"], key: .required))
     #expect(apps[1].installations == nil)
     #expect(apps[0].appCheck?.mode == .audit && apps[0].appCheck?.appIDs == ["1:1:ios:a", "1:1:android:b"])
     #expect(apps[0].attested?.mode == .enforce && apps[0].attested?.perDay == 5)

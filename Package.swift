@@ -81,6 +81,9 @@ let package = Package(
     .target(
       name: "Notices", dependencies: ["HTTP", "JOSE", "JSON", "Platform"], swiftSettings: memorySafe),
     .target(
+      name: "PlayIntegrity", dependencies: ["HTTP", "JOSE", "JSON", "Notices", "Platform", "Trust"],
+      swiftSettings: memorySafe),
+    .target(
       name: "API",
       dependencies: [
         "Documents", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Platform", "Pages", "Texts",
@@ -121,7 +124,7 @@ let package = Package(
       name: "Configuration",
       dependencies: [
         "API", "CYAML", "Callers", "ChatDesk", "DatabaseURL", "Documents", "Gate", "HTTP", "HTTPServer",
-        "Installations", "JOSE", "JSON", "Notices", "Outcomes", "Platform", "Records", "Sealing", "Store",
+        "Installations", "JOSE", "JSON", "Notices", "Outcomes", "Platform", "PlayIntegrity", "Records", "Sealing", "Store",
         "TLS",
         "Talkdesk",
         "Tokens", "Upstream", "Texts", "Trust",
@@ -176,7 +179,7 @@ let package = Package(
       dependencies: [
         "API", "Appointments", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding", "Delivery",
         "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Notices",
-        "Platform", "PushDelivery", "Records", "Responses", "Sealing", "Store", "TLS", "Talkdesk", "Tokens",
+        "Platform", "PlayIntegrity", "PushDelivery", "Records", "Responses", "Sealing", "Store", "TLS", "Talkdesk", "Tokens",
         "Upstream", "Trust",
       ],
       swiftSettings: memorySafe),
@@ -232,7 +235,7 @@ let package = Package(
         "Delivery", "Documents", "GMS", "Gate", "HTTP", "HTTPServer", "Handling", "Installations", "JOSE",
         "JSON",
         "Metrics",
-        "Notices", "Pages", "Outcomes", "Platform", "PushDelivery", "Records", "Responses", "SQLiteStore",
+        "Notices", "Pages", "Outcomes", "Platform", "PlayIntegrity", "PushDelivery", "Records", "Responses", "SQLiteStore",
         "Sealing",
         "Serving",
         "Store", "Stores", "TLS", "Talkdesk", "Texts", "TicketHandlers", "Tokens", "Upstream", "Trust",
@@ -243,7 +246,7 @@ let package = Package(
       dependencies: [
         "API", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding", "Delivery", "Documents",
         "Gate",
-        "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Notices", "Outcomes", "Platform", "Records",
+        "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Notices", "Outcomes", "Platform", "PlayIntegrity", "Records",
         "Sealing",
         "Store", "Stores", "TLS",
         "Talkdesk", "Tokens", "Upstream", "Texts", "Trust",
@@ -337,6 +340,12 @@ let package = Package(
       name: "NoticesTests",
       dependencies: [
         "Notices", "Upstream", "HTTP", "JOSE", "JSON", "Platform", "Certificates", "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "PlayIntegrityTests",
+      dependencies: [
+        "PlayIntegrity", "HTTP", "JOSE", "JSON", "Notices", "Platform", "TestSupport", "Trust",
       ],
       swiftSettings: strict),
     .testTarget(

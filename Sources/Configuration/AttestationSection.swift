@@ -26,18 +26,20 @@ extension ConfigurationBuilder {
   ///
   /// - Parameter apps: Those whose terms need the section.
   mutating func attestation(_ apps: [Configuration.App]) -> (
-    appCheck: Configuration.AppCheck?, appAttest: Configuration.AppAttest?
+    appCheck: Configuration.AppCheck?, appAttest: Configuration.AppAttest?, play: Configuration.PlayIntegrity?
   ) {
     let takesAppAttest = apps.contains { $0.attested?.appAttest != nil }
     guard let section = partial.sections[Self.attestationSection] else {
       if let app = apps.first(where: \.takesAppCheck) { needsAppCheck(app) }
-      return (nil, takesAppAttest ? .usual : nil)
+      if let app = apps.first(where: { $0.attested?.play != nil }) { needsPlayIntegrity(app) }
+      return (nil, takesAppAttest ? .usual : nil, nil)
     }
-    guard var members = open(section, path: Self.attestationSection) else { return (nil, nil) }
+    guard var members = open(section, path: Self.attestationSection) else { return (nil, nil, nil) }
     let node = members.node("app_check")
     let appAttestNode = members.node("app_attest")
+    let playNode = members.node("play_integrity")
     close(&members, Self.attestationSection + ".")
-    if node == nil, appAttestNode == nil {
+    if node == nil, appAttestNode == nil, playNode == nil {
       problems.add(
         section.place, Self.attestationSection,
         Refusal("has no way of attestation", "write app_check: { project_number: …, project_id: … }"))
@@ -45,7 +47,8 @@ extension ConfigurationBuilder {
       needsAppCheck(app)
     }
     let appAttest = appAttestNode.map { self.appAttest($0) } ?? (takesAppAttest ? .usual : nil)
-    return (node.flatMap { self.appCheck($0, apps) }, appAttest)
+    if playNode == nil, let app = apps.first(where: { $0.attested?.play != nil }) { needsPlayIntegrity(app) }
+    return (node.flatMap { self.appCheck($0, apps) }, appAttest, playNode.flatMap { playIntegrity($0) })
   }
 
   private mutating func appCheck(_ node: DocumentNode, _ apps: [Configuration.App]) -> Configuration.AppCheck?
@@ -85,15 +88,20 @@ extension ConfigurationBuilder {
     var attestedMode = AttestationMode.off
     var perDay = Settings.usualAttestedPerDay
     var appAttest: AppAttestTerms?
-    var takesAppAttest = false
+    var play: PlayIntegrityTerms?
+    var takesOthers = false
     let node = members.node("attested")
     if let node, var attested = open(node, path: members.name(of: "attested")) {
       ids = attested.values(Settings.attestedAppCheck.key()) ?? []
       attestedMode = attested.value(Settings.attestedMode.key()) ?? .off
       perDay = attested.value(Settings.attestedPerDay.key()) ?? perDay
       if let own = attested.node("app_attest") {
-        takesAppAttest = true
+        takesOthers = true
         appAttest = appAttestTerms(own, path: attested.name(of: "app_attest"))
+      }
+      if let own = attested.node("play") {
+        takesOthers = true
+        play = playTerms(own, path: attested.name(of: "play"))
       }
       if attestedMode != .off, installations == nil, !members.has("installations") {
         attested.report(
@@ -110,7 +118,7 @@ extension ConfigurationBuilder {
           "set the mode, or let a user or an operator authorize, too"))
     }
     guard mode != .off || attestedMode != .off else {
-      if !ids.isEmpty || takesAppAttest, !members.has("app_check"), node?["mode"] == nil, let node {
+      if !ids.isEmpty || takesOthers, !members.has("app_check"), node?["mode"] == nil, let node {
         problems.note(
           node.place,
           "\(members.name(of: "attested")) has no effect without a mode in it, or app_check: audit or enforce beside it"
@@ -118,12 +126,13 @@ extension ConfigurationBuilder {
       }
       return (nil, nil)
     }
-    guard !ids.isEmpty || mode == .off && takesAppAttest else {
+    guard !ids.isEmpty || mode == .off && takesOthers else {
       members.report(
         mode == .off
           ? Refusal(
             at: "attested", "takes no attestation",
-            "add app_check: [its Firebase app ids] or app_attest: { app_id: … } to attested")
+            "add app_check: [its Firebase app ids], app_attest: { app_id: … } or play: { package: … } to attested"
+          )
           : Refusal(
             at: "app_check", "needs the Firebase app ids that are this app",
             "add attested: { app_check: [\(Settings.attestedAppCheck.setting.example)] }"))
@@ -132,7 +141,8 @@ extension ConfigurationBuilder {
     return (
       mode == .off ? nil : AppCheckTerms(mode: mode, appIDs: ids),
       attestedMode == .off
-        ? nil : AttestedTerms(mode: attestedMode, perDay: perDay, appIDs: ids, appAttest: appAttest)
+        ? nil
+        : AttestedTerms(mode: attestedMode, perDay: perDay, appIDs: ids, appAttest: appAttest, play: play)
     )
   }
 }

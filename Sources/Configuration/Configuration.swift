@@ -49,6 +49,8 @@ public struct Configuration: Sendable {
   public package(set) var appCheck: AppCheck?
   /// How attestations of App Attest are verified; nil where no app takes any.
   package var appAttest: AppAttest?
+  /// How tokens of Play Integrity are decoded; nil where no app takes any.
+  package var play: PlayIntegrity?
   /// What GMS clients may ask for; nil: nothing.
   public package(set) var gms: GMS?
   /// How devices get notices; nil: they get none.

@@ -106,7 +106,7 @@ extension ConfigurationBuilder {
       enrolmentApp: partial.sections["apps"] == nil ? Self.sampleID : nil, policy: policy,
       callbacks: callbacks(),
       appointments: appointments(keptIn: store, notices), appCheck: attestation.appCheck,
-      appAttest: attestation.appAttest, gms: gms(apps),
+      appAttest: attestation.appAttest, play: attestation.play, gms: gms(apps),
       notices: notices,
       outcomes: outcomes(externalURLs.first),
       desks: desks,

@@ -283,8 +283,10 @@ extension Settings {
     fieldIsRequired.setting,
     addition.setting, otherFields.setting, appCheckMode.setting, attestedMode.setting, attestedPerDay.setting,
     attestedAppCheck.setting, attestedAppID.setting, attestedAtLeast.setting,
+    attestedPackage.setting, attestedCertificates.setting, attestedDevice.setting, attestedLicence.setting,
     appCheckNumber.setting, appCheckProject.setting, appCheckKeys.setting,
     appAttestEnvironments.setting, appAttestCategories.setting, appAttestRoot.setting,
+    playAccount.setting, playMaximumAge.setting, playURL.setting, playTokenURL.setting,
   ]
 
   /// Every setting there is.

@@ -117,7 +117,7 @@ extension Problem {
         .challengeExpired, "Get a challenge, and attest anew. A challenge is good once, for 300 seconds.")
     case .failed:
       self.init(.attestationFailed, "This request does not come from the genuine app.")
-    case .keysUnavailable:
+    case .unavailable:
       self.init(
         .attestationUnavailable, "The server cannot check the attestation right now. Try again.",
         retryAfter: 10)

@@ -11,11 +11,14 @@ package enum AttestationEvidence: Sendable, Equatable {
   case appCheck(token: String)
   /// An attestation of App Attest.
   case appAttest(AppAttestEvidence)
+  /// A token of Play Integrity.
+  case playIntegrity(PlayIntegrityEvidence)
 
   package var type: AttestationType {
     switch self {
     case .appCheck: .appCheck
     case .appAttest: .appAttest
+    case .playIntegrity: .playIntegrity
     }
   }
 
@@ -36,6 +39,13 @@ package enum AttestationEvidence: Sendable, Equatable {
       members.refuseOthers()
       guard let object, let keyID, let challenge else { return nil }
       self = .appAttest(AppAttestEvidence(object: object, keyID: keyID, challenge: challenge))
+    case .playIntegrity:
+      let token = members.value("token", required: "Give the token of Play Integrity.")
+      let challenge = members.value(
+        "challenge", required: "Give the challenge of POST /attestation/challenge.")
+      members.refuseOthers()
+      guard let token, let challenge else { return nil }
+      self = .playIntegrity(PlayIntegrityEvidence(token: token, challenge: challenge))
     case .appCheck, nil:
       let token = members.value("token", required: "Give the token of App Check.")
       members.refuseOthers()
@@ -52,6 +62,17 @@ package struct AppAttestEvidence: Sendable, Equatable {
   /// The id of the key: SHA-256 of its point.
   package let keyID: [UInt8]
   /// The challenge that the phone has signed.
+  package let challenge: String
+}
+
+/// What an Android phone sends.
+package struct PlayIntegrityEvidence: Sendable, Equatable {
+  /// The longest token. Those of Google have about 2,000 bytes.
+  package static let longestToken = 16 * 1024
+
+  /// The token, which only Google can read.
+  package let token: String
+  /// The challenge whose request the token is for.
   package let challenge: String
 }
 

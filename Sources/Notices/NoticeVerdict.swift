@@ -85,6 +85,16 @@ extension NoticeVerdict {
     return .restProvider(for: wait, reason: reason)
   }
 
+  /// Why it was not taken; nil where it was.
+  package var reason: String? {
+    switch self {
+    case .taken: nil
+    case .deviceGone(_, let reason), .retry(_, let reason), .restProvider(_, let reason),
+      .restDevice(_, let reason), .stopSender(let reason), .giveUp(let reason):
+      reason
+    }
+  }
+
   /// Whether the provider named a time in which it wants no notice.
   var isRest: Bool {
     switch self {

@@ -18,6 +18,7 @@ import Synchronization
 /// | `POST /calls/callback` | the Callback API |
 /// | `POST /fcm/token`, `POST /v1/projects/{project}/messages:send` | Firebase Cloud Messaging: access tokens, and notices |
 /// | `GET /appcheck/v1/jwks`, `POST /_sandbox/attest` | Firebase App Check's keys, and what an app's phone would send |
+/// | `POST /v1/{package}:decodeIntegrityToken` | Play Integrity: the verdict in a token of a phone |
 /// | `GET /app-attest/root.pem` | the certificate that vouches for phones |
 /// | `POST /_sandbox/hook` | a receiver of web hooks |
 /// | `/_sandbox/faults`, `/_sandbox/exchanges`, `/_sandbox/callbacks`, `/_sandbox/notices`, `/_sandbox/sessions`, `/_sandbox/tickets` | what to do wrong, and what was seen |
@@ -90,7 +91,9 @@ public final class Emulator: RequestHandler {
     case NoticeService.tokenPath, NoticeService.hookPath:
       answer(Call(request), path: path, &exchange)
     default:
-      if NoticeService.project(in: path) != nil {
+      if let package = PlayIntegrityIssuer.package(in: path) {
+        decode(Call(request), package: package, &exchange)
+      } else if NoticeService.project(in: path) != nil {
         answer(Call(request), path: path, &exchange)
       } else if ownsPath(of: request) {
         handleOwnPath(request, &exchange)
@@ -211,6 +214,12 @@ public final class Emulator: RequestHandler {
   private func answer(_ call: Call, path: String, _ exchange: inout Exchange) {
     let baseURL = state.withLock { $0.baseURL } ?? ""
     end(&exchange, notices.act(call, path: path, baseURL: baseURL, now: clock.unixTime, state: state))
+  }
+
+  private func decode(_ call: Call, package: String, _ exchange: inout Exchange) {
+    let baseURL = state.withLock { $0.baseURL } ?? ""
+    let scopes = notices.scopes(of: call, baseURL: baseURL, now: clock.unixTime)
+    exchange.respond(attesters.play.decode(call, package: package, scopes: scopes).response)
   }
 
   private func appCheckKeys(_ method: Method) -> Reply {

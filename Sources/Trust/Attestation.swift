@@ -6,6 +6,8 @@ public enum AttestationType: String, CaseIterable, Sendable {
   case appCheck = "app_check"
   /// An attestation of Apple's App Attest.
   case appAttest = "app_attest"
+  /// A token of Google's Play Integrity.
+  case playIntegrity = "play_integrity"
 }
 
 /// Whether attestations are judged, and what becomes of a request without a good one.
@@ -56,17 +58,42 @@ public enum AttestationFault: String, CaseIterable, Error, Sendable {
   case oldApp = "old_app"
   /// Its key belongs to another installation.
   case keyInUse = "key_in_use"
+  /// Google Play does not know the app as it is installed: it was signed anew, say.
+  case unrecognizedApp = "unrecognized_app"
+  /// Somebody else has signed the app.
+  case wrongCertificate = "wrong_certificate"
+  /// The device meets less than it has to: it is rooted, or an emulator.
+  case weakDevice = "weak_device"
+  /// The verdict was made for tests.
+  case testing
+  /// The user does not have the app from Google Play.
+  case unlicensed
 
   /// The types that it is one of.
   var types: [AttestationType] {
     switch self {
-    case .malformed, .badSignature, .expired, .wrongTime, .wrongApp: [.appCheck, .appAttest]
+    case .malformed, .expired, .wrongTime, .wrongApp: AttestationType.allCases
+    case .badSignature: [.appCheck, .appAttest]
+    case .badChallenge, .wrongNonce: [.appAttest, .playIntegrity]
     case .wrongAlgorithm, .unknownKey, .wrongIssuer, .wrongAudience, .replayed: [.appCheck]
-    case .badChallenge, .wrongNonce, .wrongKey, .wrongCounter, .wrongEnvironment, .wrongCategory, .oldApp,
-      .keyInUse:
-      [.appAttest]
+    case .wrongKey, .wrongCounter, .wrongEnvironment, .wrongCategory, .oldApp, .keyInUse: [.appAttest]
+    case .unrecognizedApp, .wrongCertificate, .weakDevice, .testing, .unlicensed: [.playIntegrity]
     }
   }
+}
+
+/// Why an attestation cannot be judged at the moment. The raw value is the word in metrics and audit lines.
+public enum AttestationOutage: String, CaseIterable, Error, Sendable {
+  /// The issuer's keys are missing, or too old.
+  case keys
+  /// Google does not answer.
+  case unreachable
+  /// Google's quota is used up.
+  case quota
+  /// Google refuses this server's account.
+  case refused
+  /// Google's answer cannot be read.
+  case nonsense
 }
 
 /// The result of judging the attestation of one request.
@@ -75,8 +102,8 @@ public enum AttestationResult: Hashable, Sendable {
   /// The request has none.
   case missing
   case failed(AttestationFault)
-  /// The issuer's keys cannot be had at the moment.
-  case keysUnavailable
+  /// It cannot be judged at the moment.
+  case unavailable(AttestationOutage)
 
   /// The word in metrics and audit lines.
   public var word: String {
@@ -84,7 +111,7 @@ public enum AttestationResult: Hashable, Sendable {
     case .passed: "passed"
     case .missing: "missing"
     case .failed: "failed"
-    case .keysUnavailable: "unavailable"
+    case .unavailable: "unavailable"
     }
   }
 
@@ -93,14 +120,19 @@ public enum AttestationResult: Hashable, Sendable {
     switch self {
     case .passed, .missing: nil
     case .failed(let fault): fault.rawValue
-    case .keysUnavailable: "keys"
+    case .unavailable(let outage): outage.rawValue
     }
   }
 
   /// Every result that a type has, for counters whose series are there from the start.
   public static func all(of type: AttestationType) -> [AttestationResult] {
-    let unavailable: [AttestationResult] = type == .appCheck ? [.keysUnavailable] : []
-    return [.passed, .missing] + unavailable
+    let outages: [AttestationOutage] =
+      switch type {
+      case .appCheck: [.keys]
+      case .appAttest: []
+      case .playIntegrity: AttestationOutage.allCases.filter { $0 != .keys }
+      }
+    return [.passed, .missing] + outages.map { .unavailable($0) }
       + AttestationFault.allCases.filter { $0.types.contains(type) }.map { .failed($0) }
   }
 }

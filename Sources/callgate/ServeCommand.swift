@@ -116,7 +116,9 @@ struct ServeCommand: ParsableCommand {
                 dialing: hook.map { Self.dialing($0, controls, configuration) },
                 attested: {
                   let apps = controls.attestedApps()
-                  return AttestedApps(project: apps.project, firebase: apps.firebase, apple: apps.bundles)
+                  return AttestedApps(
+                    project: apps.project, firebase: apps.firebase, apple: apps.bundles,
+                    android: apps.packages)
                 }))
           } ?? gateway
         },
@@ -191,11 +193,12 @@ struct ServeCommand: ParsableCommand {
     if let emulated { configuration.use(emulated) }
     if let root { configuration.useRootOfAppAttest(root) }
     if let providers {
+      let account = ServiceAccount(
+        projectID: providers.projectID, clientEmail: providers.clientEmail, keyID: providers.keyID,
+        tokenURI: providers.tokenURL, signer: providers.signer)
+      configuration.usePlayIntegrity(of: account, at: providers.fcmURL)
       configuration.addProviders(
-        externalURL: localURL(of: configuration.listen),
-        serviceAccount: ServiceAccount(
-          projectID: providers.projectID, clientEmail: providers.clientEmail, keyID: providers.keyID,
-          tokenURI: providers.tokenURL, signer: providers.signer),
+        externalURL: localURL(of: configuration.listen), serviceAccount: account,
         fcmURL: providers.fcmURL, hookURL: providers.hookURL, hookSecret: providers.hookSecret)
     }
     if let adminToken { configuration.addAdminToken(adminToken) }

@@ -100,7 +100,7 @@ extension APIOperation {
     method: .post, id: "postAttestationChallenge", tag: .installations, access: .everybody,
     summary: "Get a challenge for an attestation",
     description: """
-      A phone signs the challenge when it attests with App Attest. The request needs no credential and no body. An address gets 300 \
+      A phone puts the challenge into what it attests with App Attest or Play Integrity. The request needs no credential and no body. An address gets 300 \
       challenges a minute.
       """,
     parameters: [

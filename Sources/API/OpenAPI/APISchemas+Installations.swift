@@ -35,6 +35,11 @@ extension APISchemas {
                       "type": { "type": "string", "enum": ["app_attest"] },
                       "object": { "type": "string", "description": "The attestation object of Apple's App Attest, as Base64 or base64url." },
                       "key_id": { "type": "string", "description": "The id of the attested key, as Base64 or base64url." },
+                      "challenge": { "type": "string", "description": "The challenge that the client data has." } } },
+                  { "additionalProperties": false, "required": ["type", "token", "challenge"],
+                    "properties": {
+                      "type": { "type": "string", "enum": ["play_integrity"] },
+                      "token": { "type": "string", "description": "A token of Google's Play Integrity." },
                       "challenge": { "type": "string", "description": "The challenge that the client data has." } } } ] } } }
           """#)
     ),

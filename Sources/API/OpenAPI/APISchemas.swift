@@ -66,7 +66,7 @@ enum APISchemas {
               "id": { "type": "string", "description": "The id of the callback." },
               "alternatives": { "type": "array", "maxItems": 10, "items": { "type": "string", "format": "date-time" },
                 "description": "The next times that can be booked." },
-              "accepts": { "type": "array", "minItems": 1, "items": { "type": "string", "enum": ["app_check", "app_attest"] },
+              "accepts": { "type": "array", "minItems": 1, "items": { "type": "string", "enum": ["app_check", "app_attest", "play_integrity"] },
                 "description": "The types of attestation that the app takes." },
               "verification_code": { "$ref": "#/components/schemas/VerificationCode" } } }
           """#

@@ -45,7 +45,7 @@ package final class AppCheckVerifier: Sendable {
       let parsed = try AppCheckToken(parsing: octets)
       switch keys.key(named: parsed.keyID, fetched: fetched, now: now) {
       case .fetchFirst: return .fetchFirst(keys)
-      case .unavailable: return .judged(.keysUnavailable)
+      case .unavailable: return .judged(.unavailable(.keys))
       case .unknown: return .judged(.failed(.unknownKey))
       case .key(let key, let generation):
         let claims = try parsed.verify(with: key, of: project, now: seconds)

@@ -40,12 +40,18 @@ package struct AttestedTerms: Sendable {
   package let appCheck: AppCheckTerms?
   /// The app on iOS; nil where it takes no attestations of App Attest.
   package let appAttest: AppAttestTerms?
+  /// The app on Android; nil where it takes no tokens of Play Integrity.
+  package let play: PlayIntegrityTerms?
 
-  package init(mode: AttestationMode, perDay: Int, appIDs: [String], appAttest: AppAttestTerms? = nil) {
+  package init(
+    mode: AttestationMode, perDay: Int, appIDs: [String], appAttest: AppAttestTerms? = nil,
+    play: PlayIntegrityTerms? = nil
+  ) {
     self.mode = mode
     self.perDay = perDay
     appCheck = appIDs.isEmpty ? nil : AppCheckTerms(mode: mode, appIDs: appIDs)
     self.appAttest = appAttest
+    self.play = play
   }
 
   /// The types that the app takes.
@@ -54,6 +60,7 @@ package struct AttestedTerms: Sendable {
       switch type {
       case .appCheck: appCheck != nil
       case .appAttest: appAttest != nil
+      case .playIntegrity: play != nil
       }
     }
   }

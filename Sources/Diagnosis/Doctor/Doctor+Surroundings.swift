@@ -8,6 +8,7 @@ import Gate
 import HTTP
 import JSON
 import Platform
+import PlayIntegrity
 import Sealing
 import Store
 import Stores
@@ -131,6 +132,19 @@ extension Doctor {
         setting.keysURL, of: "App Check: Google's",
         fix:
           "let this machine reach the host; until the keys can be read, apps with mode enforce get 503")
+    }
+    if let settings = configuration.play?.settings {
+      let decoder = PlayIntegrityDecoder(settings, transport: transport, time: clock) { _ in }
+      if let reason = await decoder.check() {
+        report.fail(
+          "play integrity", reason,
+          fix:
+            "check attestation.play_integrity, and that this machine can reach Google; until then apps with mode enforce get 503",
+          .unreachable)
+      } else {
+        report.ok(
+          "play integrity", "Google gives an access token; only the first phone shows whether it decodes")
+      }
     }
   }
 

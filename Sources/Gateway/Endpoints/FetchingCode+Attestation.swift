@@ -8,6 +8,7 @@ import Handling
 import Installations
 import JOSE
 import Platform
+import PlayIntegrity
 import Records
 import Responses
 import Serving
@@ -20,6 +21,8 @@ enum AttestationProof: Sendable {
   case appCheck(SHA256Digest)
   /// An attestation of App Attest, by the name of its key.
   case appAttest(SHA256Digest)
+  /// A token of Play Integrity, which its challenge makes good once.
+  case playIntegrity
 
   /// The key that the installation is bound to.
   var key: SHA256Digest? { if case .appAttest(let key) = self { key } else { nil } }
@@ -53,6 +56,9 @@ extension Handlers {
     case .appAttest:
       // It is verified beside the loop, once its challenge is taken.
       if terms.appAttest != nil { return nil }
+    case .playIntegrity:
+      // The same, by Google.
+      if terms.play != nil { return nil }
     case nil: break
     }
     try conclude(result, requested, &work)
@@ -74,10 +80,18 @@ extension Handlers {
       }
       requested.proof = .appAttest(key)
     }
+    if case .playIntegrity(let evidence) = requested.request.attestation, let own = terms.play {
+      let result = try await judge(evidence, own, requested, &work)
+      guard result == .passed else {
+        try conclude(result, requested, &work)
+        return []
+      }
+      requested.proof = .playIntegrity
+    }
     var charges: [AllowanceCharge] = []
     switch requested.proof {
     case .appCheck(let token): charges.append(AttestationLimits.charge(token: Hex.encode(token.bytes)))
-    case .appAttest: break
+    case .appAttest, .playIntegrity: break
     case nil: return []
     }
     if requested.isByAttestation {
@@ -131,6 +145,33 @@ extension Handlers {
       return try await requested.service.isTaken(key, besides: client.id) ? .failed(.keyInUse) : .passed
     } catch {
       throw Problem(error)
+    }
+  }
+
+  /// Has Google decode a token of Play Integrity, and judges its verdict. Each costs a challenge, since Google's quota is small.
+  private func judge(
+    _ evidence: PlayIntegrityEvidence, _ terms: PlayIntegrityTerms, _ requested: RequestedCode,
+    _ work: inout FetchingCode
+  ) async throws(Problem) -> AttestationResult {
+    guard let play = work.generation.play else { preconditionFailure("an attested app without an account") }
+    guard try await takeChallenge(evidence.challenge, requested, &work) else { return .failed(.badChallenge) }
+    guard evidence.token.utf8.count <= PlayIntegrityEvidence.longestToken else { return .failed(.malformed) }
+    let hash = EnrolmentStatement.digest(requested.request.client, challenge: evidence.challenge)
+    let verdict: PlayIntegrityVerdict
+    switch await play.decoder.verdict(on: evidence.token, of: terms.package) {
+    case .success(let decoded): verdict = decoded
+    case .failure(.refused): return .failed(.malformed)
+    case .failure(.unavailable(let outage)):
+      work.generation.metrics.troubles.hit(
+        .attestation, AttestationType.playIntegrity.rawValue, at: clock.unixTime)
+      return .unavailable(outage)
+    }
+    do throws(AttestationFault) {
+      try verdict.verify(
+        requestHash: Base64URL.encode(hash), terms, maximumAge: play.maximumAge, now: clock.unixTime.seconds)
+      return .passed
+    } catch {
+      return .failed(error)
     }
   }
 

@@ -8,6 +8,7 @@ import Delivery
 import Gate
 import Installations
 import Platform
+import PlayIntegrity
 import PushDelivery
 import Records
 import Sealing
@@ -57,6 +58,9 @@ extension Runtime {
           kept: KeptSenders(transport: upstreams.transport, connect: { upstreams.apns() }, clock: clock),
           clock: clock, log: log, metrics: metrics)
       },
+      play: KeptPlayIntegrity(
+        transport: upstreams.transport, time: clock,
+        log: { log.write(.warning, "Play Integrity has no verdicts", ["reason": $0]) }),
       callbackTransport: upstreams.callbacks)
   }
 }

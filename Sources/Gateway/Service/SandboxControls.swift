@@ -21,6 +21,8 @@ public struct AttestedAppIDs: Sendable {
   public let firebase: [String: String]
   /// Team and bundle of each app that has them, by the app's name.
   public let bundles: [String: String]
+  /// Package and certificates of each app that has them, by the app's name.
+  public let packages: [String: (package: String, certificates: [String])]
 }
 
 /// The controls of a running server that only the sandbox uses.
@@ -73,6 +75,10 @@ extension SandboxControls {
             uniqueKeysWithValues: apps.compactMap { app in app.firebaseAppIDs.first.map { (app.id, $0) } }),
           bundles: Dictionary(
             uniqueKeysWithValues: apps.compactMap { app in app.attested?.appAttest.map { (app.id, $0.appID) }
+            }),
+          packages: Dictionary(
+            uniqueKeysWithValues: apps.compactMap { app in
+              app.attested?.play.map { (app.id, ($0.package, $0.certificates)) }
             }))
       },
       pauses: {

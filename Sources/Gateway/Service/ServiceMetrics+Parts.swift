@@ -62,7 +62,9 @@ extension ServiceMetrics {
   func showAttestations(_ generations: Generations) {
     addPart { [generations, weak self] text in
       let generation = generations.current
-      guard generation.appCheck != nil || generation.appAttest != nil else { return }
+      guard generation.appCheck != nil || generation.appAttest != nil || generation.play != nil else {
+        return
+      }
       self?.appendAttestations(to: &text)
     }
   }

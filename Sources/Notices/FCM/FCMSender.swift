@@ -13,7 +13,7 @@ package final class FCMSender: NoticeSender {
   private let settings: FCMSettings
   private let transport: any HTTPTransport
   private let time: any TimeSource
-  private let tokens: FCMTokens
+  private let tokens: GoogleTokens
 
   /// Makes a sender; Google is asked for nothing before a notice is sent.
   /// - Parameter jitter: Random numbers in 0..<1.
@@ -24,7 +24,7 @@ package final class FCMSender: NoticeSender {
     self.settings = settings
     self.transport = transport
     self.time = time
-    tokens = FCMTokens(settings, transport: transport, time: time, jitter: jitter)
+    tokens = GoogleTokens(settings.access, transport: transport, time: time, jitter: jitter)
   }
 
   /// Asks once for an access token, and says why there is none; nil where there is one.
@@ -43,7 +43,7 @@ package final class FCMSender: NoticeSender {
     var hasChangedToken = false
     var isRepeated = false
     while true {
-      let token: FCMToken
+      let token: GoogleToken
       switch await tokens.token(by: deadline) {
       case .success(let usable): token = usable
       case .failure(let failure): return failure.verdict
@@ -63,7 +63,7 @@ package final class FCMSender: NoticeSender {
   }
 
   private func attempt(
-    _ notice: Notice, to device: DeviceAddress, _ token: FCMToken, _ deadline: MonotonicTime,
+    _ notice: Notice, to device: DeviceAddress, _ token: GoogleToken, _ deadline: MonotonicTime,
     _ posts: inout NoticePosts
   ) async -> Reaction {
     let left = deadline - time.now

@@ -3,7 +3,7 @@
 package import JOSE
 import JSON
 
-/// A Google service account: who this server is for FCM.
+/// A Google service account: who this server is for Google.
 package struct ServiceAccount: Sendable {
   let projectID: String
   let clientEmail: String
@@ -73,15 +73,13 @@ package struct ServiceAccount: Sendable {
 }
 
 /// Where FCM is, and who this server is there.
-package struct FCMSettings: Sendable {
-  let account: ServiceAccount
+package struct FCMSettings: Sendable, Equatable {
+  let access: GoogleAccess
   /// Where notices go.
   let url: String
-  /// Where access tokens are had, which is the audience of the assertions too.
-  let tokenURL: String
 
   /// The Firebase project, for operators.
-  package var projectID: String { account.projectID }
+  package var projectID: String { access.account.projectID }
 
   /// Takes the settings.
   ///
@@ -89,19 +87,11 @@ package struct FCMSettings: Sendable {
   ///   - url: another base of the API, checked by the caller.
   ///   - tokenURL: another token endpoint than the account's, checked by the caller.
   package init(_ account: ServiceAccount, url: String? = nil, tokenURL: String? = nil) {
-    self.account = account
+    access = GoogleAccess(
+      account, tokenURL: tokenURL, scope: "https://www.googleapis.com/auth/firebase.messaging",
+      setting: "notices.fcm")
     var base = url ?? "https://fcm.googleapis.com"
     if base.utf8.last == UInt8(ascii: "/") { base.removeLast() }
     self.url = "\(base)/v1/projects/\(account.projectID)/messages:send"
-    self.tokenURL = tokenURL ?? account.tokenURI
-  }
-}
-
-extension FCMSettings: Equatable {
-  /// Whether both are the same account with the same key, at the same place.
-  package static func == (a: FCMSettings, b: FCMSettings) -> Bool {
-    // Our text: ids of the configuration.
-    a.account.signer == b.account.signer && a.account.keyID == b.account.keyID
-      && a.account.clientEmail == b.account.clientEmail && a.url == b.url && a.tokenURL == b.tokenURL
   }
 }

@@ -32,6 +32,8 @@ package struct Attention: Sendable {
     case push
     /// The keys of an issuer of callers' tokens are missing or old.
     case issuer
+    /// Attestations cannot be judged.
+    case attestation
     /// The new configuration was rejected.
     case configuration
     /// Talkdesk ID refuses the next key of a rotation.
@@ -50,7 +52,7 @@ package struct Attention: Sendable {
     /// Whether it concerns a service that the server asks, so that `/readyz` warns.
     package var concernsUpstream: Bool {
       switch self {
-      case .credential, .talkdeskID, .callbackAPI, .desk, .push, .issuer, .nextKey: true
+      case .credential, .talkdeskID, .callbackAPI, .desk, .push, .issuer, .attestation, .nextKey: true
       default: false
       }
     }
@@ -68,6 +70,7 @@ package struct Attention: Sendable {
       case .quota, .rate: "a-limit-refuses"
       case .push: "callgatenoticesstopped"
       case .issuer: "keys-of-an-identity-provider"
+      case .attestation: "attestations-that-cannot-be-judged"
       case .configuration: "callgateconfigurationrefused"
       case .appointments: "callgateappointmentsbacklog"
       case .certificate: "callgatecertificateexpires"

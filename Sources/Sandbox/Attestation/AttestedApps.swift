@@ -10,17 +10,24 @@ public struct AttestedApps: Sendable {
   let firebase: [ExactText: String]
   /// Team and bundle of each app, by its name.
   let apple: [ExactText: String]
+  /// Package and certificates of each app, by its name.
+  let android: [ExactText: (package: String, certificates: [String])]
 
   /// - Parameters:
   ///   - project: The Firebase project; nil for one of the sandbox.
   ///   - firebase: The Firebase app id of each app that has one, by the app's name.
   ///   - apple: Team and bundle of each app that has them, by the app's name.
-  public init(project: (number: String, id: String)?, firebase: [String: String], apple: [String: String]) {
+  ///   - android: Package and certificates of each app that has them, by the app's name.
+  public init(
+    project: (number: String, id: String)?, firebase: [String: String], apple: [String: String],
+    android: [String: (package: String, certificates: [String])]
+  ) {
     self.project = project ?? ("123456789012", "callgate-sandbox")
     self.firebase = Dictionary(uniqueKeysWithValues: firebase.map { (ExactText($0.key), $0.value) })
     self.apple = Dictionary(uniqueKeysWithValues: apple.map { (ExactText($0.key), $0.value) })
+    self.android = Dictionary(uniqueKeysWithValues: android.map { (ExactText($0.key), $0.value) })
   }
 
   /// Without a gateway.
-  public static let sample = AttestedApps(project: nil, firebase: [:], apple: [:])
+  public static let sample = AttestedApps(project: nil, firebase: [:], apple: [:], android: [:])
 }

@@ -9,6 +9,7 @@ import Trust
 /// Whoever attests for apps in the sandbox.
 struct Attesters: Sendable {
   let appCheck = AppCheckIssuer()
+  let play = PlayIntegrityIssuer()
   let phones: PhoneMaker
 
   init() throws(KeyError) { phones = try PhoneMaker() }
@@ -16,7 +17,7 @@ struct Attesters: Sendable {
 
 extension ControlEndpoint {
   /// `POST /_sandbox/attest`: the member `attestation` that a phone would send. Of App Check, `challenge` and `client_data` count for
-  /// nothing. Of App Attest, the challenge is the fifth line of `client_data` unless it is named.
+  /// nothing. Of the others, the challenge is the fifth line of `client_data` unless it is named.
   static func attest(
     _ call: Call, _ attesters: Attesters, _ clock: SandboxClock, _ gateway: GatewayLink?
   ) throws(ControlRefusal) -> JSONValue {
@@ -30,10 +31,7 @@ extension ControlEndpoint {
     let apps = gateway?.attested() ?? .sample
     switch type {
     case .appAttest:
-      let clientData = try body.text("client_data")
-      let lines = clientData.split(separator: "\n", omittingEmptySubsequences: false)
-      let challenge =
-        body.has("challenge") ? try body.text("challenge") : lines.count > 4 ? String(lines[4]) : ""
+      let (clientData, challenge) = try signed(body)
       let system = body.has("ios") ? try body.integer("ios", within: 14...27) : 27
       let phone = body.has("phone") ? try body.text("phone") : nil
       let fault: PhoneMaker.Fault? = try fault(body)
@@ -42,6 +40,13 @@ extension ControlEndpoint {
           app, of: apps, on: phone, clientData: clientData, challenge: challenge, system: system, fault,
           now: now)
       }
+    case .playIntegrity:
+      let (clientData, challenge) = try signed(body)
+      let fault: PlayIntegrityIssuer.Fault? = try fault(body)
+      return try made {
+        try attesters.play.attestation(
+          app, of: apps, clientData: clientData, challenge: challenge, fault, now: now)
+      }
     case .appCheck, nil:
       let fault: AppCheckIssuer.Fault? = try fault(body)
       return try made {
@@ -49,6 +54,14 @@ extension ControlEndpoint {
         return ["type": "app_check", "token": .string(token)]
       }
     }
+  }
+
+  /// What a phone signs, and the challenge in it.
+  private static func signed(_ body: ControlBody) throws(ControlRefusal) -> (String, challenge: String) {
+    let clientData = try body.text("client_data")
+    guard !body.has("challenge") else { return (clientData, try body.text("challenge")) }
+    let lines = clientData.split(separator: "\n", omittingEmptySubsequences: false)
+    return (clientData, lines.count > 4 ? String(lines[4]) : "")
   }
 
   private static func fault<Fault: RawRepresentable<String> & CaseIterable>(

@@ -14,12 +14,15 @@ enum FCMTokenEndpoint {
   static let lifetime: Int64 = 3600
   private static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
-  /// Judges a POST.
+  /// The scopes that an account may have.
+  private static let scopes = [scope, PlayIntegrityIssuer.scope]
+
+  /// Judges a POST, and gives the scopes of the access token.
   ///
   /// - Parameter audience: What `aud` has to equal: the token URL that the request came to.
   static func check(
     _ call: Call, _ account: FCMAccount?, audience: String, now: UnixTime
-  ) throws(TokenRefusal) {
+  ) throws(TokenRefusal) -> [String] {
     guard call.hasContent(ofType: "application/x-www-form-urlencoded") else {
       throw .invalidRequest("The content type is not application/x-www-form-urlencoded.")
     }
@@ -33,12 +36,12 @@ enum FCMTokenEndpoint {
       throw .unsupportedGrantType("Invalid grant_type.")
     }
     guard let assertion = form["assertion"] else { throw .invalidRequest("Missing parameter: assertion.") }
-    try check(assertion, account, audience: audience, now: now.seconds)
+    return try check(assertion, account, audience: audience, now: now.seconds)
   }
 
   private static func check(
     _ assertion: String, _ account: FCMAccount?, audience: String, now: Int64
-  ) throws(TokenRefusal) {
+  ) throws(TokenRefusal) -> [String] {
     let token: JWS.Compact
     let claims: JSONValue
     do {
@@ -63,8 +66,10 @@ enum FCMTokenEndpoint {
       throw invalidGrant(
         "Invalid JWT: token must be a short-lived token and in a reasonable timeframe. Check iat and exp.")
     }
-    let scopes = claims["scope"]?.string?.split(separator: " ") ?? []
-    guard scopes.contains(Substring(scope)) else { throw .malformedScope("Invalid OAuth scope.") }
+    let asked = claims["scope"]?.string?.split(separator: " ") ?? []
+    let granted = scopes.filter { asked.contains(Substring($0)) }
+    guard !granted.isEmpty else { throw .malformedScope("Invalid OAuth scope.") }
+    return granted
   }
 
   private static func invalidGrant(_ explanation: String) -> TokenRefusal {

@@ -61,15 +61,16 @@ struct NoticeService: Sendable {
   }
 
   private func token(_ call: Call, baseURL: String, now: UnixTime, _ account: FCMAccount?) -> Reply {
+    let scopes: [String]
     do throws(TokenRefusal) {
-      try FCMTokenEndpoint.check(call, account, audience: baseURL + Self.tokenPath, now: now)
+      scopes = try FCMTokenEndpoint.check(call, account, audience: baseURL + Self.tokenPath, now: now)
     } catch {
       return .json(error.status, error.content)
     }
     do {
       let token = try issuer.issue(
         issuer: baseURL, audience: baseURL + Self.tokenPath, clientID: FCMAccount.clientEmail,
-        scopes: [FCMTokenEndpoint.scope], lifetime: FCMTokenEndpoint.lifetime, now: now.seconds)
+        scopes: scopes, lifetime: FCMTokenEndpoint.lifetime, now: now.seconds)
       let content: JSONObject = [
         "access_token": .string(token), "expires_in": .number(JSONNumber(FCMTokenEndpoint.lifetime - 1)),
         "token_type": "Bearer",
@@ -80,6 +81,14 @@ struct NoticeService: Sendable {
       return .json(
         .internalServerError, TokenRefusal.content(error: "internal_failure", explanation: "signing failed"))
     }
+  }
+
+  /// The scopes of a call's access token; nil without a good one.
+  func scopes(of call: Call, baseURL: String, now: UnixTime) -> [String]? {
+    guard let bearer = call.credentials(scheme: "bearer"),
+      case .success(let token) = issuer.read(bearer, audience: baseURL + Self.tokenPath, now: now.seconds)
+    else { return nil }
+    return token.scopes
   }
 
   /// The answer of the provider's checks; the record says whether they took the notice.

@@ -11,6 +11,7 @@ package import HTTP
 package import HTTPServer
 package import Installations
 package import JOSE
+package import PlayIntegrity
 package import PushDelivery
 package import Records
 package import Store
@@ -39,6 +40,8 @@ package final class Generation: Sendable {
   package let appCheck: AppCheckVerifier?
   /// How attestations of App Attest are verified; nil where no app takes any.
   package let appAttest: AppAttestPolicy?
+  /// How tokens of Play Integrity are decoded; nil where no app takes any.
+  package let play: (decoder: PlayIntegrityDecoder, maximumAge: Int64)?
   /// What is counted.
   package let metrics: ServiceMetrics
   /// Tells where a request comes from.
@@ -102,6 +105,10 @@ package final class Generation: Sendable {
     precondition(
       !takesAppAttest || configuration.appAttest != nil, "attested apps without a root would be open")
     appAttest = takesAppAttest ? configuration.appAttest?.policy : nil
+    let decoder = runtime.play.decoder(configuration.takesPlayIntegrity ? configuration.play?.settings : nil)
+    play = decoder.map { ($0, configuration.play?.maximumAge ?? 0) }
+    precondition(
+      !configuration.takesPlayIntegrity || play != nil, "attested apps without an account would be open")
     appCheck = configuration.appCheck.flatMap { setting in
       guard takesAppCheck else { return nil }
       return AppCheckVerifier(
@@ -186,6 +193,8 @@ package struct Runtime: Sendable {
   package let appointments: AppointmentParts
   /// Nil without a store key.
   package var push: PushParts?
+  /// Decodes tokens of Play Integrity.
+  package let play: KeptPlayIntegrity
   /// The way to the Callback API: its own, so that a crowd of callbacks takes nothing from exchanges.
   package let callbackTransport: any HTTPTransport
 
@@ -193,8 +202,8 @@ package struct Runtime: Sendable {
     tokens: TokenSource, desks: ChatDesks, storeKind: String, storeHealth: StoreHealth,
     ledger: AllowanceLedger, installations: InstallationService?, stops: StopBoard, remotes: RemotePolicies,
     throttle: LoginThrottle, keys: KeySources, nonces: ProofNonces, metrics: ServiceMetrics,
-    callbacks: CallbackParts,
-    appointments: AppointmentParts, push: PushParts? = nil, callbackTransport: any HTTPTransport
+    callbacks: CallbackParts, appointments: AppointmentParts, push: PushParts? = nil, play: KeptPlayIntegrity,
+    callbackTransport: any HTTPTransport
   ) {
     self.tokens = tokens
     self.desks = desks
@@ -211,6 +220,7 @@ package struct Runtime: Sendable {
     self.callbacks = callbacks
     self.appointments = appointments
     self.push = push
+    self.play = play
     self.callbackTransport = callbackTransport
   }
 }

@@ -8,6 +8,7 @@ import HTTPServer
 package import JSON
 import Notices
 import Platform
+import PlayIntegrity
 import PushDelivery
 package import Records
 package import Store
@@ -71,6 +72,9 @@ package final class Health: Sendable {
     }
     for (callerID, keys) in issuers { checks["issuer:\(callerID)"] = .object(Self.check(keys.status)) }
     if let appCheck { checks["attestation:app_check"] = .object(Self.check(appCheck.status)) }
+    if let play = generations.current.play?.decoder.status {
+      checks["attestation:play_integrity"] = ["status": play.outage == nil ? "pass" : "warn"]
+    }
     if let senders {
       for platform in senders.platforms {
         checks["notices:\(platform.rawValue)"] = .object(Self.check(senders, platform))

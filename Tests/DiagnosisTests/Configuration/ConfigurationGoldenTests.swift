@@ -76,13 +76,15 @@ import Upstream
         installations: { authorize: [user], pending: 5m, idle: 30d, per_subject: 3, key: required, verifiers: [partner] }
         callbacks: { verification_code: true }
         app_check: audit
-        attested: { mode: enforce, per_day: 5, app_check: ["1:1:ios:a", "1:1:android:b"], app_attest: { app_id: ABCDE12345.com.example.shop, at_least: "2.3.0" } }
+        attested: { mode: enforce, per_day: 5, app_check: ["1:1:ios:a", "1:1:android:b"], app_attest: { app_id: ABCDE12345.com.example.shop, at_least: "2.3.0" },
+          play: { package: com.example.shop, certificates: ["3q2-796tvu_erb7v3q2-796tvu_erb7v3q2-796tvu8="], device: MEETS_STRONG_INTEGRITY, licence: licensed } }
       open: {}
       chat-app: { callers: [by-url], desk: chat }
     external_urls: ["https://calls.example.com"]
     attestation:
       app_check: { project_number: "123456789012", project_id: shop-prod, keys_url: "https://keys.example/jwks" }
       app_attest: { environments: [development], categories: [development, enterprise], root_file: /tls.pem }
+      play_integrity: { service_account_file: /firebase, max_age: 1m, url: "https://play.example/", token_url: "https://oauth.example/token" }
     gms: { services: { support: { app: open, query_by_number: false } } }
     desks:
       chat:
@@ -272,6 +274,12 @@ import Upstream
     let appAttest = try load().appAttest
     #expect(appAttest?.hasOwnRoot == true && appAttest?.policy.environments == [.development])
     #expect(appAttest?.policy.categories == [3, 5])
+    let play = try #require(apps[0].attested?.play)
+    #expect(play.package == "com.example.shop" && play.device == .strong && play.licence == .licensed)
+    #expect(play.certificates == ["3q2-796tvu_erb7v3q2-796tvu_erb7v3q2-796tvu8"])
+    #expect(apps[0].attested?.types == AttestationType.allCases)
+    let decoding = try #require(try load().play)
+    #expect(decoding.maximumAge == 60 && decoding.settings != nil)
   }
 
   @Test func `the declared keys are exactly those of the file`() throws {

@@ -298,9 +298,9 @@ import Testing
   ) {
     let verdict = NoticeVerdict.retry(after: nil, reason: "")
     #expect(
-      FCMTokens.rest(after: verdict, failures: failures, unit: unit) == .milliseconds(milliseconds))
+      GoogleTokens.rest(after: verdict, failures: failures, unit: unit) == .milliseconds(milliseconds))
     #expect(
-      FCMTokens.rest(after: .retry(after: .seconds(9), reason: ""), failures: failures, unit: unit)
+      GoogleTokens.rest(after: .retry(after: .seconds(9), reason: ""), failures: failures, unit: unit)
         == .seconds(9))
   }
 }

@@ -1,15 +1,15 @@
-// Keeps the access token for FCM: one exchange at a time, and a new token before the old one ends.
+// Keeps the access token of a Google service account: one exchange at a time, and a new token before the old one ends.
 
-import HTTP
-import JOSE
+package import HTTP
+package import JOSE
 import JSON
-import Platform
+package import Platform
 import Synchronization
 
 /// An access token of Google's.
-final class FCMToken: Sendable {
+package final class GoogleToken: Sendable {
   /// The value of `Authorization`.
-  let bearer: Secret
+  package let bearer: Secret
   /// It is not used any more after this.
   let usableUntil: MonotonicTime
   /// It is renewed after this.
@@ -23,13 +23,40 @@ final class FCMToken: Sendable {
   }
 }
 
+/// Who this server is for Google, and what for.
+package struct GoogleAccess: Sendable {
+  let account: ServiceAccount
+  /// Where access tokens are had, which is the audience of the assertions too.
+  package let tokenURL: String
+  let scope: String
+  /// Where an operator configures it, for logs.
+  let setting: String
+
+  /// - Parameter tokenURL: Another token endpoint than the account's, checked by the caller.
+  package init(_ account: ServiceAccount, tokenURL: String? = nil, scope: String, setting: String) {
+    self.account = account
+    self.tokenURL = tokenURL ?? account.tokenURI
+    self.scope = scope
+    self.setting = setting
+  }
+}
+
+extension GoogleAccess: Equatable {
+  /// Whether both are the same account with the same key, at the same place.
+  package static func == (a: GoogleAccess, b: GoogleAccess) -> Bool {
+    // Our text: ids of the configuration.
+    a.account.signer == b.account.signer && a.account.keyID == b.account.keyID
+      && a.account.clientEmail == b.account.clientEmail && a.tokenURL == b.tokenURL && a.scope == b.scope
+  }
+}
+
 /// The access token of a service account (RFC 7523 §2.1).
 ///
 /// It is no token of the token source: that one gives tokens for grants only, and Google's never leave this server.
-final class FCMTokens: Sendable {
+package final class GoogleTokens: Sendable {
   /// Why there is no token.
-  struct Failure: Error {
-    let verdict: NoticeVerdict
+  package struct Failure: Error {
+    package let verdict: NoticeVerdict
 
     /// The same with the time after which Google is asked again.
     func waiting(_ rest: Duration) -> Self {
@@ -43,11 +70,10 @@ final class FCMTokens: Sendable {
 
   /// What an exchange may take.
   static let exchangeTimeout = Duration.seconds(5)
-  private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
   private static let longestReply = 64 * 1024
 
   private struct State {
-    var token: FCMToken?
+    var token: GoogleToken?
     /// Whether a notice went out with it.
     var isUsed = false
     var isExchanging = false
@@ -63,19 +89,19 @@ final class FCMTokens: Sendable {
   }
 
   private enum Step {
-    case done(Result<FCMToken, Failure>)
+    case done(Result<GoogleToken, Failure>)
     case waits(ended: Int, begins: Bool)
   }
 
-  private let settings: FCMSettings
+  private let settings: GoogleAccess
   private let transport: any HTTPTransport
   private let time: any TimeSource
   private let jitter: @Sendable () -> Double
   private let state = Mutex(State())
   private let waiters = Waiters()
 
-  init(
-    _ settings: FCMSettings, transport: any HTTPTransport, time: any TimeSource,
+  package init(
+    _ settings: GoogleAccess, transport: any HTTPTransport, time: any TimeSource,
     jitter: @escaping @Sendable () -> Double
   ) {
     self.settings = settings
@@ -85,7 +111,7 @@ final class FCMTokens: Sendable {
   }
 
   /// A token to use now, before the deadline.
-  func token(by deadline: MonotonicTime) async -> Result<FCMToken, Failure> {
+  package func token(by deadline: MonotonicTime) async -> Result<GoogleToken, Failure> {
     while true {
       let step = next(deadline)
       switch step {
@@ -97,8 +123,8 @@ final class FCMTokens: Sendable {
     }
   }
 
-  /// FCM refused a token: the next notice gets another one.
-  func invalidate(_ token: FCMToken) {
+  /// Google refused a token: the next request gets another one.
+  package func invalidate(_ token: GoogleToken) {
     state.withLock { state in
       if state.token === token { state.token = nil }
     }
@@ -106,7 +132,7 @@ final class FCMTokens: Sendable {
 
   /// Forgets what failed, and an exchange that runs, so that the next notice asks Google.
   /// - Parameter keepingToken: Whether a token that serves stays.
-  func startAnew(keepingToken: Bool) {
+  package func startAnew(keepingToken: Bool) {
     state.withLock { state in
       state = State(
         token: keepingToken ? state.token : nil, isUsed: state.isUsed, ended: state.ended + 1,
@@ -152,7 +178,7 @@ final class FCMTokens: Sendable {
   // MARK: Exchanging
 
   /// Asks once, and keeps nothing: why there is no token, or nil.
-  func check() async -> NoticeVerdict? {
+  package func check() async -> NoticeVerdict? {
     switch await exchange(time.now) {
     case .success: nil
     case .failure(let failure): failure.verdict
@@ -171,7 +197,7 @@ final class FCMTokens: Sendable {
     }
   }
 
-  private func renewLater(_ token: FCMToken) {
+  private func renewLater(_ token: GoogleToken) {
     Task.detached { [weak self, time] in
       // Cancelled never; the sender may be gone.
       guard await time.hasSlept(until: token.renewAt), let self else { return }
@@ -185,7 +211,7 @@ final class FCMTokens: Sendable {
     }
   }
 
-  private func finish(_ result: Result<FCMToken, Failure>, of epoch: Int) {
+  private func finish(_ result: Result<GoogleToken, Failure>, of epoch: Int) {
     let (now, unit) = (time.now, jitter())
     state.withLock { state in
       guard epoch == state.epoch else { return }
@@ -213,19 +239,19 @@ final class FCMTokens: Sendable {
     return .seconds(min(0.5 * Double(1 << min(max(failures - 1, 0), 10)), 30) * (1 + unit / 2))
   }
 
-  private func exchange(_ start: MonotonicTime) async -> Result<FCMToken, Failure> {
+  private func exchange(_ start: MonotonicTime) async -> Result<GoogleToken, Failure> {
     let assertion: String
     let signer: Signer
     do throws(KeyError) {
       signer = try settings.account.signer.get()
     } catch {
-      return .failure(Failure(verdict: .stopSender(reason: "FCM: there is no key to sign with: \(error)")))
+      return .failure(Failure(verdict: .stopSender(reason: "Google: there is no key to sign with: \(error)")))
     }
     do throws(OpenSSLError) {
       assertion = try signedAssertion(signer)
     } catch {
       return .failure(
-        Failure(verdict: .stopSender(reason: "FCM: the assertion could not be signed: \(error)")))
+        Failure(verdict: .stopSender(reason: "Google: the assertion could not be signed: \(error)")))
     }
     let request = OutboundRequest(
       method: .post, url: settings.tokenURL,
@@ -235,7 +261,9 @@ final class FCMTokens: Sendable {
         "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)".utf8),
       timeout: Self.exchangeTimeout, maximumContentLength: Self.longestReply, reuse: .allowedAndRepeatable)
     do throws(TransportError) {
-      return Self.token(in: try await transport.send(request), start, time.unixTime, unit: jitter())
+      return Self.token(
+        in: try await transport.send(request), start, time.unixTime, unit: jitter(), setting: settings.setting
+      )
     } catch {
       return .failure(Failure(verdict: NoticeVerdict(error, from: "Google's token endpoint")))
     }
@@ -244,7 +272,7 @@ final class FCMTokens: Sendable {
   private func signedAssertion(_ signer: Signer) throws(OpenSSLError) -> String {
     let now = time.unixTime.seconds
     let claims: JSONObject = [
-      "iss": .string(settings.account.clientEmail), "scope": .string(Self.scope),
+      "iss": .string(settings.account.clientEmail), "scope": .string(settings.scope),
       "aud": .string(settings.tokenURL), "iat": .number(JSONNumber(now)),
       "exp": .number(JSONNumber(now + 3600)),
     ]
@@ -255,8 +283,8 @@ final class FCMTokens: Sendable {
 
   /// Reads a response of the token endpoint (RFC 6749 §5).
   static func token(
-    in reply: InboundResponse, _ start: MonotonicTime, _ now: UnixTime, unit: Double
-  ) -> Result<FCMToken, Failure> {
+    in reply: InboundResponse, _ start: MonotonicTime, _ now: UnixTime, unit: Double, setting: String
+  ) -> Result<GoogleToken, Failure> {
     let object: JSONObject?
     do {
       object = try JSONValue(parsing: reply.content).object
@@ -276,14 +304,14 @@ final class FCMTokens: Sendable {
           Failure(verdict: .retry(after: nil, reason: "\(words): no usable access_token and expires_in")))
       }
       let lifetime = Duration.seconds(seconds)
-      return .success(FCMToken(text, lifetime: lifetime, obtainedAt: start, unit: unit))
+      return .success(GoogleToken(text, lifetime: lifetime, obtainedAt: start, unit: unit))
     case 408, 429, 500...599:
       return .failure(Failure(verdict: .retry(reply, now: now, reason: words)))
     default:
       return .failure(
         Failure(
           verdict: .stopSender(
-            reason: "\(words); check notices.fcm.service_account_file, token_url and this machine's clock")))
+            reason: "\(words); check \(setting).service_account_file, token_url and this machine's clock")))
     }
   }
 }

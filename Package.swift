@@ -81,7 +81,7 @@ let package = Package(
     .target(
       name: "Notices", dependencies: ["HTTP", "JOSE", "JSON", "Platform"], swiftSettings: memorySafe),
     .target(
-      name: "PlayIntegrity", dependencies: ["HTTP", "JOSE", "JSON", "Notices", "Platform", "Trust"],
+      name: "AskingGoogle", dependencies: ["HTTP", "JOSE", "JSON", "Notices", "Platform", "Trust"],
       swiftSettings: memorySafe),
     .target(
       name: "API",
@@ -124,7 +124,8 @@ let package = Package(
       name: "Configuration",
       dependencies: [
         "API", "CYAML", "Callers", "ChatDesk", "DatabaseURL", "Documents", "Gate", "HTTP", "HTTPServer",
-        "Installations", "JOSE", "JSON", "Notices", "Outcomes", "Platform", "PlayIntegrity", "Records", "Sealing", "Store",
+        "Installations", "JOSE", "JSON", "Notices", "Outcomes", "Platform", "AskingGoogle", "Records",
+        "Sealing", "Store",
         "TLS",
         "Talkdesk",
         "Tokens", "Upstream", "Texts", "Trust",
@@ -179,7 +180,8 @@ let package = Package(
       dependencies: [
         "API", "Appointments", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding", "Delivery",
         "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Notices",
-        "Platform", "PlayIntegrity", "PushDelivery", "Records", "Responses", "Sealing", "Store", "TLS", "Talkdesk", "Tokens",
+        "Platform", "AskingGoogle", "PushDelivery", "Records", "Responses", "Sealing", "Store", "TLS",
+        "Talkdesk", "Tokens",
         "Upstream", "Trust",
       ],
       swiftSettings: memorySafe),
@@ -235,7 +237,8 @@ let package = Package(
         "Delivery", "Documents", "GMS", "Gate", "HTTP", "HTTPServer", "Handling", "Installations", "JOSE",
         "JSON",
         "Metrics",
-        "Notices", "Pages", "Outcomes", "Platform", "PlayIntegrity", "PushDelivery", "Records", "Responses", "SQLiteStore",
+        "Notices", "Pages", "Outcomes", "Platform", "AskingGoogle", "PushDelivery", "Records", "Responses",
+        "SQLiteStore",
         "Sealing",
         "Serving",
         "Store", "Stores", "TLS", "Talkdesk", "Texts", "TicketHandlers", "Tokens", "Upstream", "Trust",
@@ -246,7 +249,8 @@ let package = Package(
       dependencies: [
         "API", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding", "Delivery", "Documents",
         "Gate",
-        "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Notices", "Outcomes", "Platform", "PlayIntegrity", "Records",
+        "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Notices", "Outcomes", "Platform",
+        "AskingGoogle", "Records",
         "Sealing",
         "Store", "Stores", "TLS",
         "Talkdesk", "Tokens", "Upstream", "Texts", "Trust",
@@ -343,9 +347,9 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "PlayIntegrityTests",
+      name: "AskingGoogleTests",
       dependencies: [
-        "PlayIntegrity", "HTTP", "JOSE", "JSON", "Notices", "Platform", "TestSupport", "Trust",
+        "AskingGoogle", "HTTP", "JOSE", "JSON", "Notices", "Platform", "TestSupport", "Trust",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -1,5 +1,6 @@
 // Reads how apps prove that they are genuine: the section `attestation`, and what each app says of it.
 
+package import AskingGoogle
 import Callers
 package import Documents
 import Installations
@@ -12,6 +13,10 @@ extension Configuration {
     public let project: AppCheckProject
     /// Where the keys of the tokens are published.
     public package(set) var keysURL: String
+    /// How tokens that enrol are consumed; nil where they are not.
+    package var consumption: AppCheckConsumption?
+    /// Whether tokens that enrol are to be consumed.
+    package let consumes: Bool
     /// Where the section is written.
     package let place: DocumentPlace
   }
@@ -57,7 +62,17 @@ extension ConfigurationBuilder {
     let number = own.value(Settings.appCheckNumber.key())
     let id = own.value(Settings.appCheckProject.key())
     let url = own.value(Settings.appCheckKeys.key()) ?? Settings.appCheckKeysURL
+    let consumes = own.value(Settings.appCheckConsume.key()) ?? false
+    let placed = source(Settings.appCheckAccount, in: &own)
+    let base = own.value(Settings.appCheckURL.key())
     guard close(&own, Self.appCheckSection + "."), let number, let id else { return nil }
+    var consumption: AppCheckConsumption?
+    if consumes {
+      guard let account = googleAccount(placed, of: node, Self.appCheckSection, url: base) else { return nil }
+      consumption = account.map { AppCheckConsumption($0, project: number, url: base) }
+    } else if let placed {
+      problems.note(placed.place, "has no effect without consume: true")
+    }
     if !apps.contains(where: \.takesAppCheck) {
       problems.note(
         node.place,
@@ -65,7 +80,8 @@ extension ConfigurationBuilder {
       )
     }
     return Configuration.AppCheck(
-      project: AppCheckProject(number: number, id: id), keysURL: url, place: node.place)
+      project: AppCheckProject(number: number, id: id), keysURL: url, consumption: consumption,
+      consumes: consumes, place: node.place)
   }
 
   private mutating func needsAppCheck(_ app: Configuration.App) {
@@ -173,6 +189,21 @@ extension Settings {
     Setting(
       "attestation.app_check.keys_url", note: "`\(appCheckKeysURL)`", example: appCheckKeysURL,
       "The URL of the keys that verify these tokens."), URLText.complete)
+  static let appCheckConsume = TypedSetting(
+    Setting(
+      "attestation.app_check.consume", default: "false", example: "true",
+      "Whether Google consumes each token that enrols an installation, so that it is good once for all servers of the project. Apps "
+        + "then need limited-use tokens."), .boolean)
+  static let appCheckAccount = TypedSetting(
+    Setting(
+      "attestation.app_check.service_account_file", .secret, example: "/run/secrets/firebase.json",
+      "The JSON file of a service account that may verify tokens of App Check, for `consume`."), NameText.path
+  )
+  static let appCheckURL = TypedSetting(
+    Setting(
+      "attestation.app_check.url", note: "`\(AppCheckConsumption.usualURL)`",
+      example: "http://localhost:9000",
+      "Another base URL of App Check's API, for tests."), URLText.base)
   static let appCheckMode = TypedSetting(
     Setting(
       "apps.*.app_check", default: "off", example: "audit",

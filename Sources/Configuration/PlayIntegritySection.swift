@@ -1,10 +1,10 @@
 // Reads the settings of Google's Play Integrity: `attestation.play_integrity`, and each app's `attested.play`.
 
+package import AskingGoogle
 import Callers
 import Documents
 import JOSE
 package import Notices
-package import PlayIntegrity
 import Trust
 
 extension Configuration {
@@ -19,9 +19,12 @@ extension Configuration {
   /// Whether an app takes tokens of Play Integrity.
   package var takesPlayIntegrity: Bool { apps.contains { $0.attested?.play != nil } }
 
-  /// Has the sandbox decode tokens, unless the configuration names another server.
-  package mutating func usePlayIntegrity(of account: ServiceAccount, at url: String) {
+  /// Has the sandbox decode and consume tokens, unless the configuration names another server.
+  package mutating func useGoogle(of account: ServiceAccount, at url: String) {
     if play?.settings == nil { play?.settings = PlayIntegritySettings(account, url: url) }
+    if let setting = appCheck, setting.consumes, setting.consumption == nil {
+      appCheck?.consumption = AppCheckConsumption(account, project: setting.project.number, url: url)
+    }
   }
 }
 
@@ -37,14 +40,30 @@ extension ConfigurationBuilder {
     let tokenURL = members.value(Settings.playTokenURL.key())
     guard close(&members, Self.playSection + ".") else { return nil }
     let age = maximumAge.components.seconds
+    guard let account = googleAccount(placed, of: node, Self.playSection, url: url, tokenURL: tokenURL) else {
+      return nil
+    }
+    return .init(
+      settings: account.map { PlayIntegritySettings($0, url: url, tokenURL: tokenURL) }, maximumAge: age)
+  }
+
+  /// The service account of a section.
+  ///
+  /// - Parameters:
+  ///   - url: Another base URL of Google's API.
+  ///   - tokenURL: Another token endpoint.
+  /// - Returns: Nil for a mistake; within, nil where no secret is opened, and where the sandbox has one of its own.
+  mutating func googleAccount(
+    _ placed: PlacedSource?, of section: DocumentNode, _ name: String, url: String?, tokenURL: String? = nil
+  ) -> ServiceAccount?? {
     guard let placed else {
-      guard purpose != .sandbox else { return .init(settings: nil, maximumAge: age) }
+      guard purpose != .sandbox else { return .some(nil) }
       problems.add(
-        node.place, Self.playSection,
+        section.place, name,
         Refusal("has no service_account_file", "name the file of a service account of Google Cloud"))
       return nil
     }
-    guard purpose.opensListenerSecrets else { return .init(settings: nil, maximumAge: age) }
+    guard purpose.opensListenerSecrets else { return .some(nil) }
     guard let content = secretBytes(placed.source, at: placed.place, name: placed.name) else { return nil }
     do throws(NoticeSettingError) {
       let account = try ServiceAccount(parsing: content)
@@ -59,9 +78,9 @@ extension ConfigurationBuilder {
       guard purpose != .sandbox || url != nil else {
         problems.note(
           placed.place, "not used, because of --sandbox: without a url its tokens would leave this machine")
-        return .init(settings: nil, maximumAge: age)
+        return .some(nil)
       }
-      return .init(settings: PlayIntegritySettings(account, url: url, tokenURL: tokenURL), maximumAge: age)
+      return account
     } catch {
       problems.add(placed.place, placed.name, Refusal(error.problem, error.remedy))
       return nil

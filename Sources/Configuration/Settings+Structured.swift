@@ -285,6 +285,7 @@ extension Settings {
     attestedAppCheck.setting, attestedAppID.setting, attestedAtLeast.setting,
     attestedPackage.setting, attestedCertificates.setting, attestedDevice.setting, attestedLicence.setting,
     appCheckNumber.setting, appCheckProject.setting, appCheckKeys.setting,
+    appCheckConsume.setting, appCheckAccount.setting, appCheckURL.setting,
     appAttestEnvironments.setting, appAttestCategories.setting, appAttestRoot.setting,
     playAccount.setting, playMaximumAge.setting, playURL.setting, playTokenURL.setting,
   ]

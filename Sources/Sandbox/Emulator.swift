@@ -18,6 +18,7 @@ import Synchronization
 /// | `POST /calls/callback` | the Callback API |
 /// | `POST /fcm/token`, `POST /v1/projects/{project}/messages:send` | Firebase Cloud Messaging: access tokens, and notices |
 /// | `GET /appcheck/v1/jwks`, `POST /_sandbox/attest` | Firebase App Check's keys, and what an app's phone would send |
+/// | `POST /v1beta/projects/{project}:verifyAppCheckToken` | Firebase App Check: consumes a token |
 /// | `POST /v1/{package}:decodeIntegrityToken` | Play Integrity: the verdict in a token of a phone |
 /// | `GET /app-attest/root.pem` | the certificate that vouches for phones |
 /// | `POST /_sandbox/hook` | a receiver of web hooks |
@@ -92,7 +93,11 @@ public final class Emulator: RequestHandler {
       answer(Call(request), path: path, &exchange)
     default:
       if let package = PlayIntegrityIssuer.package(in: path) {
-        decode(Call(request), package: package, &exchange)
+        let call = Call(request)
+        exchange.respond(attesters.play.decode(call, package: package, scopes: scopes(of: call)).response)
+      } else if AppCheckIssuer.consumes(path) {
+        let call = Call(request)
+        exchange.respond(attesters.appCheck.consume(call, scopes: scopes(of: call)).response)
       } else if NoticeService.project(in: path) != nil {
         answer(Call(request), path: path, &exchange)
       } else if ownsPath(of: request) {
@@ -216,10 +221,9 @@ public final class Emulator: RequestHandler {
     end(&exchange, notices.act(call, path: path, baseURL: baseURL, now: clock.unixTime, state: state))
   }
 
-  private func decode(_ call: Call, package: String, _ exchange: inout Exchange) {
-    let baseURL = state.withLock { $0.baseURL } ?? ""
-    let scopes = notices.scopes(of: call, baseURL: baseURL, now: clock.unixTime)
-    exchange.respond(attesters.play.decode(call, package: package, scopes: scopes).response)
+  /// The scopes of a call's access token of Google; nil without a good one.
+  private func scopes(of call: Call) -> [String]? {
+    notices.scopes(of: call, baseURL: state.withLock { $0.baseURL } ?? "", now: clock.unixTime)
   }
 
   private func appCheckKeys(_ method: Method) -> Reply {

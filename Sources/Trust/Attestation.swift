@@ -128,7 +128,7 @@ public enum AttestationResult: Hashable, Sendable {
   public static func all(of type: AttestationType) -> [AttestationResult] {
     let outages: [AttestationOutage] =
       switch type {
-      case .appCheck: [.keys]
+      case .appCheck: AttestationOutage.allCases
       case .appAttest: []
       case .playIntegrity: AttestationOutage.allCases.filter { $0 != .keys }
       }

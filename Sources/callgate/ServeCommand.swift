@@ -196,7 +196,7 @@ struct ServeCommand: ParsableCommand {
       let account = ServiceAccount(
         projectID: providers.projectID, clientEmail: providers.clientEmail, keyID: providers.keyID,
         tokenURI: providers.tokenURL, signer: providers.signer)
-      configuration.usePlayIntegrity(of: account, at: providers.fcmURL)
+      configuration.useGoogle(of: account, at: providers.fcmURL)
       configuration.addProviders(
         externalURL: localURL(of: configuration.listen), serviceAccount: account,
         fcmURL: providers.fcmURL, hookURL: providers.hookURL, hookSecret: providers.hookSecret)

@@ -23,7 +23,9 @@ import Testing
     throws
   {
     for reply in try replies(like: #"{"access_token":"t","expires_in":3600,"error":"no"}"#) {
-      if case .success(let token) = GoogleTokens.token(in: reply, now.now, now.unixTime, unit: 0.5, setting: "notices.fcm") {
+      if case .success(let token) = GoogleTokens.token(
+        in: reply, now.now, now.unixTime, unit: 0.5, setting: "notices.fcm")
+      {
         #expect(token.usableUntil <= now.now + .seconds(86_400))
       }
     }

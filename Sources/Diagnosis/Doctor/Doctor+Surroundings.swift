@@ -1,5 +1,6 @@
 // How `callgate doctor` checks the store, the issuers' keys, the remote policies and the admin access.
 
+import AskingGoogle
 import Callers
 import Configuration
 import Deciding
@@ -8,7 +9,6 @@ import Gate
 import HTTP
 import JSON
 import Platform
-import PlayIntegrity
 import Sealing
 import Store
 import Stores
@@ -133,9 +133,21 @@ extension Doctor {
         fix:
           "let this machine reach the host; until the keys can be read, apps with mode enforce get 503")
     }
+    if let settings = configuration.appCheck?.consumption {
+      let consumer = AppCheckConsumer(settings, transport: transport, time: clock) { _ in }
+      if let reason = await consumer.service.check() {
+        report.fail(
+          "app check", reason,
+          fix:
+            "check attestation.app_check, and that this machine can reach Google; until then no phone enrols by a token",
+          .unreachable)
+      } else {
+        report.ok("app check", "Google gives an access token; only the first phone shows whether it consumes")
+      }
+    }
     if let settings = configuration.play?.settings {
       let decoder = PlayIntegrityDecoder(settings, transport: transport, time: clock) { _ in }
-      if let reason = await decoder.check() {
+      if let reason = await decoder.service.check() {
         report.fail(
           "play integrity", reason,
           fix:

@@ -1,6 +1,7 @@
 // Judges the attestation of a first request for an installation, and takes what it may be used for.
 
 import API
+import AskingGoogle
 import Callers
 import Deciding
 import Gate
@@ -8,7 +9,6 @@ import Handling
 import Installations
 import JOSE
 import Platform
-import PlayIntegrity
 import Records
 import Responses
 import Serving
@@ -16,7 +16,7 @@ import Store
 import Trust
 
 /// An attestation that holds.
-enum AttestationProof: Sendable {
+enum HeldAttestation: Sendable {
   /// A token of App Check, by its SHA-256.
   case appCheck(SHA256Digest)
   /// An attestation of App Attest, by the name of its key.
@@ -50,7 +50,7 @@ extension Handlers {
       }
       // It is counted when the store has seen whether it was used.
       guard result != .passed else {
-        requested.proof = .appCheck(SHA256Digest(of: octets))
+        requested.held = .appCheck(SHA256Digest(of: octets))
         return nil
       }
     case .appAttest:
@@ -78,7 +78,7 @@ extension Handlers {
         try conclude(result, requested, &work)
         return []
       }
-      requested.proof = .appAttest(key)
+      requested.held = .appAttest(key)
     }
     if case .playIntegrity(let evidence) = requested.request.attestation, let own = terms.play {
       let result = try await judge(evidence, own, requested, &work)
@@ -86,10 +86,10 @@ extension Handlers {
         try conclude(result, requested, &work)
         return []
       }
-      requested.proof = .playIntegrity
+      requested.held = .playIntegrity
     }
     var charges: [AllowanceCharge] = []
-    switch requested.proof {
+    switch requested.held {
     case .appCheck(let token): charges.append(AttestationLimits.charge(token: Hex.encode(token.bytes)))
     case .appAttest, .playIntegrity: break
     case nil: return []
@@ -102,6 +102,16 @@ extension Handlers {
       charges.isEmpty ? .taken([]) : await work.generation.decider.ledger.take(charges, at: now).outcome
     switch outcome {
     case .taken(let receipts):
+      var result = AttestationResult.passed
+      if case .appCheck(let token) = requested.request.attestation, let consumer = work.generation.consumer {
+        result = await consume(token, by: consumer, work)
+      }
+      guard result == .passed else {
+        await work.generation.decider.ledger.giveBack(receipts, at: now)
+        requested.held = nil
+        try conclude(result, requested, &work)
+        return []
+      }
       try conclude(.passed, requested, &work)
       return receipts
     case .refused(let index, let states):
@@ -117,6 +127,20 @@ extension Handlers {
       return []
     case .unavailable:
       throw Problem(StoreError(.unavailable, "enrol", "no store"))
+    }
+  }
+
+  /// Has Google consume a token of App Check.
+  private func consume(
+    _ token: String, by consumer: AppCheckConsumer, _ work: FetchingCode
+  ) async -> AttestationResult {
+    switch await consumer.consume(token) {
+    case .success(let wasConsumed): return wasConsumed ? .failed(.replayed) : .passed
+    case .failure(.refused): return .failed(.malformed)
+    case .failure(.unavailable(let outage)):
+      work.generation.metrics.troubles.hit(
+        .attestation, AttestationType.appCheck.rawValue, at: clock.unixTime)
+      return .unavailable(outage)
     }
   }
 

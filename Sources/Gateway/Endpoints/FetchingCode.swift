@@ -41,7 +41,7 @@ struct RequestedCode: Sendable {
   let user: Caller?
   let facts: Facts
   /// The attestation that holds; nil where none does, or none is judged.
-  var proof: AttestationProof?
+  var held: HeldAttestation?
   /// The proof of a key in the header, if the request may need one.
   var keyProof = ProofVerifier.Judgement.absent
   /// Whether the user's JWT has taken the one use of that proof.
@@ -302,20 +302,20 @@ extension Handlers {
         if let user = requested.user {
           let new = try await requested.service.install(
             grant, requested.request.client, requested.terms, user: user.owner, key: key,
-            address: work.address, attestedKey: requested.proof?.key)
+            address: work.address, attestedKey: requested.held?.key)
           // Its line names the user who authorized it.
           return installed(&work, new, requested.service, by: work.record.caller)
         }
         if requested.isByAttestation {
-          precondition(requested.proof != nil, "only an attestation that holds gets here")
+          precondition(requested.held != nil, "only an attestation that holds gets here")
           let new = try await requested.service.install(
             grant, requested.request.client, requested.terms, replacing: requested.request.replacing,
-            key: key, address: work.address, attestedKey: requested.proof?.key)
+            key: key, address: work.address, attestedKey: requested.held?.key)
           return installed(&work, new, requested.service, by: Caller.audited(new.installation))
         }
         let opened = try await requested.service.open(
           grant, requested.request.client, requested.terms, key: key, address: work.address,
-          attestedKey: requested.proof?.key)
+          attestedKey: requested.held?.key)
         audit.append(work.record, since: work.start, lane: work.lane)
         return PreparedResponse(
           InstallationDocument.pending(

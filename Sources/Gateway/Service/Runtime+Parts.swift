@@ -1,6 +1,7 @@
 // Makes the parts of a server that outlive a configuration.
 
 import Appointments
+import AskingGoogle
 import Callers
 import Configuration
 import Deciding
@@ -8,7 +9,6 @@ import Delivery
 import Gate
 import Installations
 import Platform
-import PlayIntegrity
 import PushDelivery
 import Records
 import Sealing
@@ -58,9 +58,9 @@ extension Runtime {
           kept: KeptSenders(transport: upstreams.transport, connect: { upstreams.apns() }, clock: clock),
           clock: clock, log: log, metrics: metrics)
       },
-      play: KeptPlayIntegrity(
+      google: KeptGoogle(
         transport: upstreams.transport, time: clock,
-        log: { log.write(.warning, "Play Integrity has no verdicts", ["reason": $0]) }),
+        log: { log.write(.warning, "Google does not judge attestations", ["reason": $0]) }),
       callbackTransport: upstreams.callbacks)
   }
 }

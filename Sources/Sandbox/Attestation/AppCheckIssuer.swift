@@ -1,5 +1,6 @@
 // The emulated Firebase App Check: tokens of any app of one project, right and wrong ones, and the keys that verify them.
 
+import HTTP
 import JOSE
 import JSON
 import Synchronization
@@ -30,8 +31,36 @@ final class AppCheckIssuer: Sendable {
     try Signer(key: .generate(for: .RS256, rsaBits: 2048), algorithm: .RS256)
   }
   private let last = Mutex<[ExactText: String]>([:])
+  private let consumed = Mutex<Set<SHA256Digest>>([])
+  /// How many consumed tokens are remembered.
+  private static let mostConsumed = 65_536
+  /// The scope of access tokens that may consume.
+  static let scope = "https://www.googleapis.com/auth/firebase"
   /// How many apps have a last token.
   private static let mostApps = 256
+
+  // MARK: Consuming
+
+  /// Whether a path is that of requests to consume.
+  static func consumes(_ path: String) -> Bool {
+    path.hasPrefix("/v1beta/projects/") && path.hasSuffix(":verifyAppCheckToken")
+  }
+
+  /// `POST /v1beta/projects/{project}:verifyAppCheckToken`
+  func consume(_ call: Call, scopes: [String]?) -> Reply {
+    guard call.method == .post else { return .googleError(.methodNotAllowed, "INVALID_ARGUMENT") }
+    guard let scopes else { return .googleError(.unauthorized, "UNAUTHENTICATED") }
+    guard scopes.contains(Self.scope) else { return .googleError(.forbidden, "PERMISSION_DENIED") }
+    guard let body = try? JSONValue(parsing: call.content), let token = body["appCheckToken"]?.string,
+      let parsed = try? JWS.Compact(parsing: Array(token.utf8)), let signer = try? signer.get(),
+      parsed.verify(with: signer.key.publicKey, algorithm: .RS256)
+    else { return .googleError(.badRequest, "INVALID_ARGUMENT") }
+    let isNew = consumed.withLock { consumed in
+      if consumed.count >= Self.mostConsumed { consumed = [] }
+      return consumed.insert(SHA256Digest(of: Array(token.utf8))).inserted
+    }
+    return .json(.ok, Array((isNew ? "{}" : #"{"alreadyConsumed":true}"#).utf8))
+  }
 
   /// The JWK set.
   func keys() throws(KeyError) -> [UInt8] {

@@ -108,16 +108,19 @@ final class PlayIntegrityIssuer: Sendable {
 
   /// `POST /v1/{package}:decodeIntegrityToken`
   func decode(_ call: Call, package: String, scopes: [String]?) -> Reply {
-    guard call.method == .post else { return Self.refusal(.methodNotAllowed, "INVALID_ARGUMENT") }
-    guard let scopes else { return Self.refusal(.unauthorized, "UNAUTHENTICATED") }
-    guard scopes.contains(Self.scope) else { return Self.refusal(.forbidden, "PERMISSION_DENIED") }
+    guard call.method == .post else { return .googleError(.methodNotAllowed, "INVALID_ARGUMENT") }
+    guard let scopes else { return .googleError(.unauthorized, "UNAUTHENTICATED") }
+    guard scopes.contains(Self.scope) else { return .googleError(.forbidden, "PERMISSION_DENIED") }
     guard let body = try? JSONValue(parsing: call.content), let token = body["integrityToken"]?.string,
       let verdict = verdict(token, of: package)
-    else { return Self.refusal(.badRequest, "INVALID_ARGUMENT") }
+    else { return .googleError(.badRequest, "INVALID_ARGUMENT") }
     return .json(.ok, (["tokenPayloadExternal": verdict] as JSONValue).serialized())
   }
+}
 
-  private static func refusal(_ status: Status, _ name: String) -> Reply {
+extension Reply {
+  /// An error in Google's envelope.
+  static func googleError(_ status: Status, _ name: String) -> Reply {
     let error: JSONValue = [
       "error": [
         "code": .number(JSONNumber(Int64(status.code))), "message": "The sandbox refuses this.",

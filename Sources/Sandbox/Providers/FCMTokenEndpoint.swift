@@ -15,7 +15,7 @@ enum FCMTokenEndpoint {
   private static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
   /// The scopes that an account may have.
-  private static let scopes = [scope, PlayIntegrityIssuer.scope]
+  private static let scopes = [scope, PlayIntegrityIssuer.scope, AppCheckIssuer.scope]
 
   /// Judges a POST, and gives the scopes of the access token.
   ///

@@ -1,8 +1,8 @@
 // Lists the services without which attestations cannot be judged.
 
+import AskingGoogle
 import Callers
 import Platform
-import PlayIntegrity
 import Records
 import Trust
 
@@ -12,16 +12,20 @@ extension AttentionList {
     var found: [Attention] = []
     let (appCheck, play) = (AttestationType.appCheck.rawValue, AttestationType.playIntegrity.rawValue)
     let keys = generation.appCheck?.keys.status
-    if let trouble = troubles.note(.attestation, appCheck, isThere: keys?.isWell == false, at: now) {
+    let consuming = generation.consumer?.service.status.outage
+    let isWell = keys?.isWell != false && consuming == nil
+    if let trouble = troubles.note(.attestation, appCheck, isThere: !isWell, at: now) {
       found.append(
         Attention(
           .attestation, since: trouble.since, count: trouble.hits,
-          keys?.keys == 0
-            ? "The server has no keys of App Check, so it cannot judge tokens of App Check."
-            : "Google does not give the keys of App Check. The server uses its last keys for a day at most.",
-          action: "Check egress and DNS; run callgate doctor."))
+          consuming != nil
+            ? "Google does not consume tokens of App Check (\(consuming?.rawValue ?? "")), so no phone enrols by one."
+            : keys?.keys == 0
+              ? "The server has no keys of App Check, so it cannot judge tokens of App Check."
+              : "Google does not give the keys of App Check. The server uses its last keys for a day at most.",
+          action: "Check egress, DNS and the service account; run callgate doctor."))
     }
-    let status = generation.play?.decoder.status
+    let status = generation.play?.decoder.service.status
     let outage = status?.outage
     if let trouble = troubles.note(.attestation, play, isThere: outage != nil, at: now) {
       let (text, action) = Self.words(outage ?? .unreachable)

@@ -1,6 +1,7 @@
 // One configuration made ready to serve requests, which a reload replaces as a whole.
 
 package import API
+package import AskingGoogle
 package import Callbacks
 package import Callers
 package import Configuration
@@ -11,7 +12,6 @@ package import HTTP
 package import HTTPServer
 package import Installations
 package import JOSE
-package import PlayIntegrity
 package import PushDelivery
 package import Records
 package import Store
@@ -40,6 +40,8 @@ package final class Generation: Sendable {
   package let appCheck: AppCheckVerifier?
   /// How attestations of App Attest are verified; nil where no app takes any.
   package let appAttest: AppAttestPolicy?
+  /// Has Google consume tokens of App Check that enrol; nil where they are not consumed.
+  package let consumer: AppCheckConsumer?
   /// How tokens of Play Integrity are decoded; nil where no app takes any.
   package let play: (decoder: PlayIntegrityDecoder, maximumAge: Int64)?
   /// What is counted.
@@ -105,10 +107,12 @@ package final class Generation: Sendable {
     precondition(
       !takesAppAttest || configuration.appAttest != nil, "attested apps without a root would be open")
     appAttest = takesAppAttest ? configuration.appAttest?.policy : nil
-    let decoder = runtime.play.decoder(configuration.takesPlayIntegrity ? configuration.play?.settings : nil)
+    let decoder = runtime.google.decoder(
+      configuration.takesPlayIntegrity ? configuration.play?.settings : nil)
     play = decoder.map { ($0, configuration.play?.maximumAge ?? 0) }
     precondition(
       !configuration.takesPlayIntegrity || play != nil, "attested apps without an account would be open")
+    consumer = runtime.google.consumer(takesAppCheck ? configuration.appCheck?.consumption : nil)
     appCheck = configuration.appCheck.flatMap { setting in
       guard takesAppCheck else { return nil }
       return AppCheckVerifier(
@@ -193,8 +197,8 @@ package struct Runtime: Sendable {
   package let appointments: AppointmentParts
   /// Nil without a store key.
   package var push: PushParts?
-  /// Decodes tokens of Play Integrity.
-  package let play: KeptPlayIntegrity
+  /// Asks Google about attestations.
+  package let google: KeptGoogle
   /// The way to the Callback API: its own, so that a crowd of callbacks takes nothing from exchanges.
   package let callbackTransport: any HTTPTransport
 
@@ -202,7 +206,7 @@ package struct Runtime: Sendable {
     tokens: TokenSource, desks: ChatDesks, storeKind: String, storeHealth: StoreHealth,
     ledger: AllowanceLedger, installations: InstallationService?, stops: StopBoard, remotes: RemotePolicies,
     throttle: LoginThrottle, keys: KeySources, nonces: ProofNonces, metrics: ServiceMetrics,
-    callbacks: CallbackParts, appointments: AppointmentParts, push: PushParts? = nil, play: KeptPlayIntegrity,
+    callbacks: CallbackParts, appointments: AppointmentParts, push: PushParts? = nil, google: KeptGoogle,
     callbackTransport: any HTTPTransport
   ) {
     self.tokens = tokens
@@ -220,7 +224,7 @@ package struct Runtime: Sendable {
     self.callbacks = callbacks
     self.appointments = appointments
     self.push = push
-    self.play = play
+    self.google = google
     self.callbackTransport = callbackTransport
   }
 }

@@ -1,5 +1,6 @@
 // Liveness and readiness of the server, decided without a request to Talkdesk.
 
+import AskingGoogle
 import Callers
 import ChatDesk
 import Configuration
@@ -8,7 +9,6 @@ import HTTPServer
 package import JSON
 import Notices
 import Platform
-import PlayIntegrity
 import PushDelivery
 package import Records
 package import Store
@@ -71,8 +71,12 @@ package final class Health: Sendable {
       }
     }
     for (callerID, keys) in issuers { checks["issuer:\(callerID)"] = .object(Self.check(keys.status)) }
-    if let appCheck { checks["attestation:app_check"] = .object(Self.check(appCheck.status)) }
-    if let play = generations.current.play?.decoder.status {
+    if let appCheck {
+      var check = Self.check(appCheck.status)
+      if generations.current.consumer?.service.status.outage != nil { check["status"] = "warn" }
+      checks["attestation:app_check"] = .object(check)
+    }
+    if let play = generations.current.play?.decoder.service.status {
       checks["attestation:play_integrity"] = ["status": play.outage == nil ? "pass" : "warn"]
     }
     if let senders {

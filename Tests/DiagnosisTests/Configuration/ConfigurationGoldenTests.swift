@@ -82,7 +82,7 @@ import Upstream
       chat-app: { callers: [by-url], desk: chat }
     external_urls: ["https://calls.example.com"]
     attestation:
-      app_check: { project_number: "123456789012", project_id: shop-prod, keys_url: "https://keys.example/jwks" }
+      app_check: { project_number: "123456789012", project_id: shop-prod, keys_url: "https://keys.example/jwks", consume: true, service_account_file: /firebase, url: "https://check.example/" }
       app_attest: { environments: [development], categories: [development, enterprise], root_file: /tls.pem }
       play_integrity: { service_account_file: /firebase, max_age: 1m, url: "https://play.example/", token_url: "https://oauth.example/token" }
     gms: { services: { support: { app: open, query_by_number: false } } }
@@ -274,6 +274,7 @@ import Upstream
     let appAttest = try load().appAttest
     #expect(appAttest?.hasOwnRoot == true && appAttest?.policy.environments == [.development])
     #expect(appAttest?.policy.categories == [3, 5])
+    #expect(appCheck?.consumes == true && appCheck?.consumption != nil)
     let play = try #require(apps[0].attested?.play)
     #expect(play.package == "com.example.shop" && play.device == .strong && play.licence == .licensed)
     #expect(play.certificates == ["3q2-796tvu_erb7v3q2-796tvu_erb7v3q2-796tvu8"])

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 import Trust
 
-@testable import PlayIntegrity
+@testable import AskingGoogle
 
 @Suite(.timeLimit(.minutes(5))) struct PlayIntegrityDecoderTests {
   private static let key = Result { try PrivateKey.generate(for: .RS256) }
@@ -29,12 +29,16 @@ import Trust
   }
 
   private static func settings(_ url: String? = nil) throws -> PlayIntegritySettings {
+    PlayIntegritySettings(try account(), url: url)
+  }
+
+  private static func account() throws -> ServiceAccount {
     let account: JSONObject = [
       "type": "service_account", "project_id": "shop-1", "client_email": "play@shop-1.example",
       "private_key_id": "k1", "private_key": .string(try key.get().pem().exposedString()),
       "token_uri": .string(tokenURL),
     ]
-    return PlayIntegritySettings(try ServiceAccount(parsing: account.serialized()), url: url)
+    return try ServiceAccount(parsing: account.serialized())
   }
 
   /// A network with a token endpoint.
@@ -76,7 +80,7 @@ import Trust
     #expect(try JSONValue(parsing: Array(request.content)) == ["integrityToken": "the-token"])
     _ = try await decoder.verdict(on: "another", of: "com.example.shop").get()
     #expect(network.requests.count { $0.url == Self.tokenURL } == 1)
-    #expect(decoder.status.outage == nil)
+    #expect(decoder.service.status.outage == nil)
   }
 
   @Test func `a token that Google refuses is no outage`() async throws {
@@ -85,7 +89,7 @@ import Trust
       Issue.record("decoded")
       return
     }
-    #expect(decoder.status.outage == nil && network.requests.count == 2)
+    #expect(decoder.service.status.outage == nil && network.requests.count == 2)
   }
 
   @Test(arguments: [
@@ -101,7 +105,7 @@ import Trust
     let (decoder, _) = try decoder { _ in .status(status, "{}") }
     #expect(await outage(decoder) == expected)
     #expect(await outage(decoder) == expected)
-    #expect(decoder.status.outage == expected && words.count == 1)
+    #expect(decoder.service.status.outage == expected && words.count == 1)
   }
 
   @Test(arguments: ["", "x", "{}", "[]", "{\"tokenPayloadExternal\":1}", "{\"tokenPayloadExternal\":{}}"])
@@ -123,16 +127,47 @@ import Trust
     let (decoder, _) = try decoder { $0 == 1 ? .status(500, "{}") : .status(200, Self.verdict) }
     #expect(await outage(decoder) == .unreachable)
     _ = try await decoder.verdict(on: "t", of: "com.example.shop").get()
-    #expect(decoder.status.outage == nil)
+    #expect(decoder.service.status.outage == nil)
   }
 
   @Test func `a reload keeps the decoder of the same settings`() throws {
-    let kept = KeptPlayIntegrity(
+    let kept = KeptGoogle(
       transport: ScriptedTransport { _, _ in .status(500) }, time: time, log: { _ in })
     let settings = try Self.settings()
     let first = try #require(kept.decoder(settings))
     #expect(kept.decoder(settings) === first)
     #expect(kept.decoder(try Self.settings("http://localhost:1")) !== first)
     #expect(kept.decoder(nil) == nil)
+  }
+
+  @Test func `a token of App Check is consumed by one request, whatever becomes of it`() async throws {
+    func consumed(_ answer: ScriptedTransport.Answer) async throws -> (
+      Result<Bool, GoogleService.Failure>, ScriptedTransport
+    ) {
+      let network = ScriptedTransport { _, request in
+        request.url == Self.tokenURL ? .status(200, "{\"access_token\":\"t\",\"expires_in\":3600}") : answer
+      }
+      let consumer = AppCheckConsumer(
+        AppCheckConsumption(try Self.account(), project: "shop-prod"), transport: network, time: time
+      ) { _ in }
+      return (await consumer.consume("the-token"), network)
+    }
+    let (first, network) = try await consumed(.status(200, "{}"))
+    #expect(first == .success(false))
+    let request = try #require(network.requests.last)
+    #expect(
+      request.url == "https://firebaseappcheck.googleapis.com/v1beta/projects/shop-prod:verifyAppCheckToken")
+    #expect(try JSONValue(parsing: Array(request.content)) == ["appCheckToken": "the-token"])
+    #expect(try await consumed(.status(200, "{\"alreadyConsumed\":true}")).0 == .success(true))
+    #expect(try await consumed(.status(200, "{\"alreadyConsumed\":false}")).0 == .success(false))
+    for content in ["{\"alreadyConsumed\":1}", "[]", "x"] {
+      #expect(try await consumed(.status(200, content)).0 == .failure(.unavailable(.nonsense)))
+    }
+    #expect(try await consumed(.status(400, "{}")).0 == .failure(.refused))
+    for (status, outage) in [(500, AttestationOutage.unreachable), (429, .quota), (403, .refused)] {
+      let (result, network) = try await consumed(.status(status, "{}"))
+      #expect(result == .failure(.unavailable(outage)))
+      #expect(network.requests.count { $0.url != Self.tokenURL } == 1)
+    }
   }
 }

@@ -1,0 +1,173 @@
+// Asks one of Google's APIs by a service account, and knows whether it answers.
+
+import HTTP
+import JOSE
+import JSON
+import Notices
+import Platform
+import Synchronization
+package import Trust
+
+/// One of Google's APIs. Each question is one request, since a repetition may mean something else to Google.
+package final class GoogleService: Sendable {
+  /// Why there is no answer.
+  package enum Failure: Error, Hashable, Sendable {
+    /// Google refuses what was asked about: it is none of Google's.
+    case refused
+    /// Google cannot be asked, or does not answer.
+    case unavailable(AttestationOutage)
+  }
+
+  /// Whether Google answers.
+  package struct Status: Sendable {
+    /// Why the last request had no answer; nil after one that had.
+    package let outage: AttestationOutage?
+    /// For how long Google is not asked.
+    package let rest: Duration?
+  }
+
+  /// What a request may take.
+  static let timeout = Duration.seconds(5)
+  private static let longestReply = 64 * 1024
+  /// The longest time in `Retry-After` that counts.
+  private static let longestRest = Duration.seconds(3600)
+
+  private struct State {
+    var outage: AttestationOutage?
+    var restsUntil: MonotonicTime?
+  }
+
+  private let name: String
+  private let transport: any HTTPTransport
+  private let time: any TimeSource
+  private let tokens: GoogleTokens
+  private let log: @Sendable (String) -> Void
+  private let state = Mutex(State())
+
+  /// - Parameters:
+  ///   - name: The API, in logs.
+  ///   - log: Gets the cause of each outage once, in words for operators.
+  init(
+    _ name: String, _ access: GoogleAccess, transport: any HTTPTransport, time: any TimeSource,
+    log: @escaping @Sendable (String) -> Void
+  ) {
+    self.name = name
+    self.transport = transport
+    self.time = time
+    self.log = log
+    tokens = GoogleTokens(access, transport: transport, time: time, jitter: { .random(in: 0..<1) })
+  }
+
+  /// How it is.
+  package var status: Status {
+    let now = time.now
+    return state.withLock { state in
+      Status(
+        outage: state.outage, rest: state.restsUntil.map { $0 - now }.flatMap { $0 > .zero ? $0 : nil })
+    }
+  }
+
+  /// Forgets access tokens and failures: the next request asks Google.
+  package func startAnew() {
+    tokens.startAnew(keepingToken: false)
+    state.withLock { $0 = State() }
+  }
+
+  /// Asks once for an access token: why there is none, in words for operators; nil where there is one.
+  package func check() async -> String? { await tokens.check()?.reason }
+
+  /// Google's answer to a question.
+  ///
+  /// - Parameter read: Reads a response of 200; nil for one that cannot be read.
+  func ask<Answer: Sendable>(
+    _ url: String, _ body: JSONValue, read: (JSONObject) -> Answer?
+  ) async -> Result<Answer, Failure> {
+    if let outage = state.withLock({ state in
+      state.restsUntil.map { time.now < $0 } == true ? state.outage ?? .quota : nil
+    }) {
+      return .failure(.unavailable(outage))
+    }
+    let deadline = time.now + Self.timeout
+    var attempt = await attempt(url, body, by: deadline, read)
+    // Google did nothing with an access token that it no longer takes. The token is renewed once.
+    if case .renews = attempt { attempt = await self.attempt(url, body, by: deadline, read) }
+    switch attempt {
+    case .answer(let answer):
+      state.withLock { $0 = State() }
+      return .success(answer)
+    case .refused:
+      state.withLock { $0 = State() }
+      return .failure(.refused)
+    case .renews: return .failure(outage(.refused, "\(name) 401; check the service account"))
+    case .outage(let cause, let words, let rest): return .failure(outage(cause, words, rest: rest))
+    }
+  }
+
+  private func outage(_ cause: AttestationOutage, _ words: String, rest: Duration? = nil) -> Failure {
+    let now = time.now
+    let isNew = state.withLock { state in
+      defer {
+        state.outage = cause
+        state.restsUntil = rest.map { now + min($0, Self.longestRest) }
+      }
+      return state.outage != cause
+    }
+    if isNew { log(words) }
+    return .unavailable(cause)
+  }
+
+  /// What became of one request.
+  private enum Attempt<Answer> {
+    case answer(Answer)
+    case refused, renews
+    case outage(AttestationOutage, String, rest: Duration?)
+  }
+
+  private func attempt<Answer>(
+    _ url: String, _ body: JSONValue, by deadline: MonotonicTime, _ read: (JSONObject) -> Answer?
+  ) async -> Attempt<Answer> {
+    let access: GoogleToken
+    switch await tokens.token(by: deadline) {
+    case .success(let usable): access = usable
+    case .failure(let failure):
+      let isRefused = if case .stopSender = failure.verdict { true } else { false }
+      return .outage(isRefused ? .refused : .unreachable, failure.verdict.reason ?? name, rest: nil)
+    }
+    let left = deadline - time.now
+    guard left > .zero else { return .outage(.unreachable, "\(name): no time left", rest: nil) }
+    let request = OutboundRequest(
+      method: .post, url: url,
+      fields: [
+        "Authorization": access.bearer.exposedString(), "Content-Type": "application/json",
+        "Accept": "application/json",
+      ],
+      content: body.serialized(), timeout: left, maximumContentLength: Self.longestReply)
+    do throws(TransportError) {
+      let reply = try await transport.send(request)
+      if reply.status == 401 { tokens.invalidate(access) }
+      return attempt(reply, read)
+    } catch {
+      return .outage(.unreachable, "\(name): \(error)", rest: error.retryAfter)
+    }
+  }
+
+  private func attempt<Answer>(_ reply: InboundResponse, _ read: (JSONObject) -> Answer?) -> Attempt<Answer> {
+    let words = "\(name) \(reply.status)"
+    let rest = RetryAfter.read(reply.fields, now: time.unixTime.seconds, cap: Self.longestRest)
+    switch reply.status {
+    case 200:
+      // What is no JSON cannot be read.
+      guard let object = try? JSONValue(parsing: reply.content).object, let answer = read(object) else {
+        return .outage(.nonsense, "\(words): the answer cannot be read", rest: nil)
+      }
+      return .answer(answer)
+    case 400: return .refused
+    case 401: return .renews
+    case 403, 404:
+      return .outage(.refused, "\(words); check what the service account may do, and url", rest: nil)
+    case 429: return .outage(.quota, "\(words): the quota is used up", rest: rest)
+    case 408, 500...599: return .outage(.unreachable, words, rest: rest)
+    default: return .outage(.nonsense, words, rest: nil)
+    }
+  }
+}

@@ -80,19 +80,20 @@ package struct PlayIntegrityEvidence: Sendable, Equatable {
 package enum EnrolmentStatement {
   /// The text. No part of it has a line feed.
   ///
-  /// - Parameter thumbprint: The thumbprint of the phone's own key (RFC 7638), if it sends one.
+  /// - Parameter key: The thumbprint of the phone's own key (RFC 7638), if it sends one.
   package static func text(
-    _ client: InstallationClient, challenge: String, thumbprint: String? = nil
+    _ client: InstallationClient, challenge: String, key: SHA256Digest?
   ) -> String {
     [
-      "callgate-enrol-1", client.id.description, client.app, client.detail ?? "", challenge, thumbprint ?? "",
+      "callgate-enrol-1", client.id.description, client.app, client.detail ?? "", challenge,
+      key.map { Base64URL.encode($0.bytes) } ?? "",
     ].joined(separator: "\n")
   }
 
   /// SHA-256 of the text.
   package static func digest(
-    _ client: InstallationClient, challenge: String, thumbprint: String? = nil
+    _ client: InstallationClient, challenge: String, key: SHA256Digest?
   ) -> [UInt8] {
-    SHA256.digest(Array(text(client, challenge: challenge, thumbprint: thumbprint).utf8))
+    SHA256.digest(Array(text(client, challenge: challenge, key: key).utf8))
   }
 }

@@ -47,15 +47,17 @@ import Testing
   @Test func `a phone signs the request that its attestation is for`() throws {
     let client = InstallationClient(
       id: try #require(InstallationID("6F1C3D52-9A4B-4B7E-8C1D-0E5F7A9B2C44")), app: "Shop é", detail: "ann")
+    let key = SHA256Digest(of: Array("key".utf8))
     #expect(
-      EnrolmentStatement.text(client, challenge: "c", thumbprint: "t")
-        == "callgate-enrol-1\n6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44\nShop é\nann\nc\nt")
+      EnrolmentStatement.text(client, challenge: "c", key: key)
+        == "callgate-enrol-1\n6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44\nShop é\nann\nc\n"
+        + "LHDhK3oGRvkiefQnx7OOczTY5Tic_xZ6HcMOc_gmtoM")
     let bare = InstallationClient(id: client.id, app: "Shop", detail: nil)
     #expect(
-      EnrolmentStatement.text(bare, challenge: "c")
+      EnrolmentStatement.text(bare, challenge: "c", key: nil)
         == "callgate-enrol-1\n6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44\nShop\n\nc\n")
     #expect(
-      Hex.encode(EnrolmentStatement.digest(bare, challenge: "c"))
+      Hex.encode(EnrolmentStatement.digest(bare, challenge: "c", key: nil))
         == "5f18fdf5264e34347ac1f4c2c56ae421bf20d2a68d3a317cebd5cf0b7870b737")
   }
 }

@@ -158,8 +158,7 @@ extension Handlers {
       try AppAttestation(parsing: evidence.object).verify(
         keyID: evidence.keyID,
         clientDataHash: EnrolmentStatement.digest(
-          client, challenge: evidence.challenge,
-          thumbprint: requested.request.key.map { Base64URL.encode($0.bytes) }),
+          client, challenge: evidence.challenge, key: requested.request.key),
         terms, policy, now: clock.unixTime.seconds)
     } catch {
       return .failed(error)
@@ -180,7 +179,8 @@ extension Handlers {
     guard let play = work.generation.play else { preconditionFailure("an attested app without an account") }
     guard try await takeChallenge(evidence.challenge, requested, &work) else { return .failed(.badChallenge) }
     guard evidence.token.utf8.count <= PlayIntegrityEvidence.longestToken else { return .failed(.malformed) }
-    let hash = EnrolmentStatement.digest(requested.request.client, challenge: evidence.challenge)
+    let hash = EnrolmentStatement.digest(
+      requested.request.client, challenge: evidence.challenge, key: requested.request.key)
     let verdict: PlayIntegrityVerdict
     switch await play.decoder.verdict(on: evidence.token, of: terms.package) {
     case .success(let decoded): verdict = decoded

@@ -28,6 +28,9 @@ public struct OutboundRequest: Sendable {
   public var maximumContentLength: Int
   /// Whether a pooled connection may be used.
   public var reuse: ConnectionReuse
+  /// Takes the content of a response with status 200 piece by piece, on the transport's thread, instead of the response: for streams
+  /// without an end. `maximumContentLength` does not count then. It must not block; false ends the transfer.
+  public var onContent: (@Sendable ([UInt8]) -> Bool)?
 
   /// Makes a request.
   public init(

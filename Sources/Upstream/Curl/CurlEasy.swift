@@ -53,7 +53,7 @@ final class CurlEasy {
       maximumHeaderLength: settings.maximumHeaderLength,
       // For HEAD the declared length is that of a content that is not sent.
       maximumContentLength: plan.method == .head ? .max : plan.maximumContentLength,
-      mayBeHTTP2: settings.multiplexing != nil)
+      mayBeHTTP2: settings.multiplexing != nil, onContent: plan.onContent)
     mayRepeat = plan.mayRepeat
     route = plan.route
     self.share = share

@@ -9,6 +9,8 @@ struct TransferPlan: Sendable {
   let route: TransferRoute
   let content: OutboundContent
   let maximumContentLength: Int
+  /// Takes the content of a success; nil where it is collected.
+  let onContent: (@Sendable ([UInt8]) -> Bool)?
   /// Whether a pooled connection may carry it and may be left in the pool.
   let reuse: Bool
   /// Whether it is sent once more where its connection dies unanswered (RFC 9110 §9.2.2).
@@ -29,6 +31,7 @@ struct TransferPlan: Sendable {
     method = request.method
     content = request.content
     maximumContentLength = max(0, request.maximumContentLength)
+    onContent = request.onContent
     reuse = request.reuse != .never
     mayRepeat = request.reuse == .allowedAndRepeatable || request.method == .get || request.method == .head
   }

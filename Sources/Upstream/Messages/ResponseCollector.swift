@@ -20,17 +20,24 @@ struct ResponseCollector {
   private let maximumHeaderLength: Int
   private let maximumContentLength: Int
   private let mayBeHTTP2: Bool
+  private let onContent: (@Sendable ([UInt8]) -> Bool)?
   private var part = Part.statusLine
   private var headerLength = 0
   private var status = 0
   private var fields = Fields()
   private var content: [UInt8] = []
 
-  /// - Parameter mayBeHTTP2: whether HTTP/2 was offered. libcurl writes `HTTP/2 200` for such a response, which has no status line.
-  init(maximumHeaderLength: Int, maximumContentLength: Int, mayBeHTTP2: Bool = false) {
+  /// - Parameters:
+  ///   - mayBeHTTP2: whether HTTP/2 was offered. libcurl writes `HTTP/2 200` for such a response, which has no status line.
+  ///   - onContent: takes the content of a response with status 200; false for no more.
+  init(
+    maximumHeaderLength: Int, maximumContentLength: Int, mayBeHTTP2: Bool = false,
+    onContent: (@Sendable ([UInt8]) -> Bool)? = nil
+  ) {
     self.maximumHeaderLength = maximumHeaderLength
     self.maximumContentLength = maximumContentLength
     self.mayBeHTTP2 = mayBeHTTP2
+    self.onContent = onContent
   }
 
   /// Whether any octet has come.
@@ -71,6 +78,10 @@ struct ResponseCollector {
   /// Takes a piece of content.
   mutating func receiveContent(_ bytes: some Collection<UInt8>) throws(Fault) {
     guard part == .content else { throw .malformed("content before the end of the fields") }
+    if let onContent, status == 200 {
+      guard onContent(Array(bytes)) else { throw .tooLarge("more content than its reader takes") }
+      return
+    }
     guard bytes.count <= maximumContentLength - content.count else {
       throw .tooLarge("more than \(maximumContentLength) octets of content")
     }
@@ -95,7 +106,8 @@ struct ResponseCollector {
     guard lengths.count <= 1 else { throw .malformed("Content-Length fields that differ") }
     part = .content
     // A declared length is enough to refuse, but only now: the answer itself has then been read.
-    if status != 204, status != 304, let length = lengths.first.flatMap({ Int($0) }),
+    if status != 204, status != 304, onContent == nil || status != 200,
+      let length = lengths.first.flatMap({ Int($0) }),
       length > maximumContentLength
     {
       throw .tooLarge("more than \(maximumContentLength) octets of content")

@@ -1,0 +1,75 @@
+// Reads a stream of server-sent events (WHATWG HTML, "Server-sent events", §9.2.6), piece by piece.
+
+/// One event of a stream.
+public struct StreamedEvent: Hashable, Sendable {
+  /// Its type; `message` where the stream names none.
+  public let name: String
+  /// Its data, whose lines end with a line feed except the last.
+  public let data: [UInt8]
+}
+
+/// Puts the events of a stream together, however its octets are cut. Ids, retry times and comments are passed over.
+public struct EventStreamReader: Sendable {
+  /// How many octets the data of an event, or a line, has at most.
+  public static let mostBytes = 64 * 1024
+
+  /// A line, or the data of an event, is too long: the stream cannot be read on.
+  public struct TooLong: Error, Hashable, Sendable {}
+
+  private var line: [UInt8] = []
+  private var name: [UInt8] = []
+  private var data: [UInt8] = []
+  private var hasData = false
+  /// Whether the last octet was a carriage return: a line feed after it ends no other line.
+  private var endedWithReturn = false
+  private var isFirstLine = true
+
+  /// Begins with the first octet of a stream.
+  public init() {}
+
+  /// Takes the next octets.
+  ///
+  /// - Returns: The events that they complete. One that the stream breaks off is none.
+  public mutating func take(_ bytes: [UInt8]) throws(TooLong) -> [StreamedEvent] {
+    var events: [StreamedEvent] = []
+    for byte in bytes {
+      let isAfterReturn = endedWithReturn
+      endedWithReturn = byte == 0x0D
+      if byte == 0x0A, isAfterReturn { continue }
+      guard byte == 0x0A || byte == 0x0D else {
+        guard line.count < Self.mostBytes else { throw TooLong() }
+        line.append(byte)
+        continue
+      }
+      if let event = try endLine() { events.append(event) }
+    }
+    return events
+  }
+
+  /// Reads the line that has ended. An empty one ends an event.
+  private mutating func endLine() throws(TooLong) -> StreamedEvent? {
+    defer { line.removeAll(keepingCapacity: true) }
+    if isFirstLine {
+      isFirstLine = false
+      if line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
+    }
+    guard !line.isEmpty else {
+      defer { (name, data, hasData) = ([], [], false) }
+      guard hasData else { return nil }
+      return StreamedEvent(
+        name: name.isEmpty ? "message" : String(decoding: name, as: UTF8.self), data: data)
+    }
+    let colon = line.firstIndex(of: 0x3A) ?? line.endIndex
+    var value = line[min(colon + 1, line.endIndex)...]
+    if value.first == 0x20 { value.removeFirst() }
+    if line[..<colon].elementsEqual("event".utf8) {
+      name = Array(value)
+    } else if line[..<colon].elementsEqual("data".utf8) {
+      guard data.count + value.count + 1 <= Self.mostBytes else { throw TooLong() }
+      if hasData { data.append(0x0A) }
+      data += value
+      hasData = true
+    }
+    return nil
+  }
+}

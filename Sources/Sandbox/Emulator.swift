@@ -14,6 +14,7 @@ import Synchronization
 /// | path | what |
 /// |---|---|
 /// | `POST /oauth/token` | Talkdesk ID: an access token for a client assertion or a client secret |
+/// | `GET /live-queries`, `POST /live-subscriptions`, `GET /live-subscriptions/{id}/stream` | the Live API |
 /// | `GET /oauth/certs` | the keys tokens are signed with, as a JWK set |
 /// | `POST /calls/callback` | the Callback API |
 /// | `POST /fcm/token`, `POST /v1/projects/{project}/messages:send` | Firebase Cloud Messaging: access tokens, and notices |
@@ -23,7 +24,7 @@ import Synchronization
 /// | `GET /app-attest/root.pem` | the certificate that vouches for phones |
 /// | `POST /_sandbox/hook` | a receiver of web hooks |
 /// | `/_sandbox/faults`, `/_sandbox/exchanges`, `/_sandbox/callbacks`, `/_sandbox/notices`, `/_sandbox/sessions`, `/_sandbox/tickets` | what to do wrong, and what was seen |
-/// | `/_sandbox/clock`, `/_sandbox/keys` | what its clock says, and which of the client's keys it accepts |
+/// | `/_sandbox/clock`, `/_sandbox/keys`, `/_sandbox/agents` | what its clock says, which of the client's keys it accepts, how many agents are available |
 /// | `POST /v3/users`, `POST /v3/users/{user_id}/token` | Sendbird: users and their session tokens |
 /// | `/platform/v1/customers`, `/platform/v1/tickets`, `POST /v3/group_channels/{channel_url}/messages` | Sendbird Desk: tickets and their messages |
 /// | `GET /` | a demo client; of use where a gateway answers on the same port |
@@ -31,6 +32,7 @@ public final class Emulator: RequestHandler {
   private let tokens: TokenService
   private let callbacks: CallbackService
   private let notices: NoticeService
+  private let live: LiveService
   private let attesters: Attesters
   private let certificates: [UInt8]
   /// The clock for assertions, tokens and the `Date` field.
@@ -52,6 +54,7 @@ public final class Emulator: RequestHandler {
       endpoint: CallbackEndpoint(issuer: issuer, phoneNumbers: configuration.phoneNumbers),
       facts: configuration.facts)
     notices = NoticeService(issuer: issuer)
+    live = LiveService(issuer: issuer)
     clock = SandboxClock(time)
     state = Mutex(EmulatorState(keyIDs: configuration.keys.map(\.keyID)))
   }
@@ -98,6 +101,11 @@ public final class Emulator: RequestHandler {
       } else if AppCheckIssuer.consumes(path) {
         let call = Call(request)
         exchange.respond(attesters.appCheck.consume(call, scopes: scopes(of: call)).response)
+      } else if LiveService.owns(path) {
+        let (call, responder) = (Call(request), exchange.deferred())
+        Task { [self] in
+          responder.respond(await live.act(call, path: path, clock: clock, state: state).response)
+        }
       } else if NoticeService.project(in: path) != nil {
         answer(Call(request), path: path, &exchange)
       } else if ownsPath(of: request) {

@@ -21,26 +21,14 @@ struct CallbackEndpoint: Sendable {
 
   /// Judges a POST. `audience` is this API's own base URL.
   func judge(_ call: Call, audience: String, now: UnixTime) -> Judgement {
-    guard let token = call.credentials(scheme: "bearer") else {
-      let explanation =
-        call.authorizations.isEmpty ? "No access token" : "The Authorization is not a Bearer token"
-      return Judgement(result: .failure(Self.unauthorized(explanation)))
+    do throws(TalkdeskError) {
+      let scopes = try issuer.scopes(of: call, audience: audience, now: now)
+      return Judgement(
+        tokenScope: scopes.joined(separator: " "),
+        result: scopes.contains(Self.scope) ? body(of: call) : .failure(.insufficientScope(Self.scope)))
+    } catch {
+      return Judgement(result: .failure(error))
     }
-    let scopes: [String]
-    switch issuer.read(token, audience: audience, now: now.seconds) {
-    case .failure(let failure):
-      return Judgement(result: .failure(Self.unauthorized(Self.explanation(of: failure))))
-    case .success(let reading):
-      scopes = reading.scopes
-    }
-    var judgement = Judgement(
-      tokenScope: scopes.joined(separator: " "),
-      result: .failure(
-        TalkdeskError(
-          status: .forbidden, code: "insufficient_scope", message: "The access token lacks a scope",
-          description: "\(Self.scope) is required")))
-    if scopes.contains(Self.scope) { judgement.result = body(of: call) }
-    return judgement
   }
 
   private func body(of call: Call) -> Result<CallbackBody, TalkdeskError> {
@@ -54,6 +42,39 @@ struct CallbackEndpoint: Sendable {
       return .success(try CallbackBody(parsing: call.content, phoneNumbers: phoneNumbers))
     } catch {
       return .failure(error)
+    }
+  }
+}
+
+extension TalkdeskError {
+  /// The token lacks a scope.
+  fileprivate static func insufficientScope(_ scope: String) -> TalkdeskError {
+    TalkdeskError(
+      status: .forbidden, code: "insufficient_scope", message: "The access token lacks a scope",
+      description: "\(scope) is required")
+  }
+}
+
+extension EmulatedTokenIssuer {
+  /// Why the token of a request does not allow it; nil if it does.
+  func refusal(of call: Call, scope: String, audience: String, now: UnixTime) -> TalkdeskError? {
+    do throws(TalkdeskError) {
+      return try scopes(of: call, audience: audience, now: now).contains(scope)
+        ? nil : .insufficientScope(scope)
+    } catch {
+      return error
+    }
+  }
+
+  /// The scopes of the token of a request.
+  fileprivate func scopes(of call: Call, audience: String, now: UnixTime) throws(TalkdeskError) -> [String] {
+    guard let token = call.credentials(scheme: "bearer") else {
+      throw Self.unauthorized(
+        call.authorizations.isEmpty ? "No access token" : "The Authorization is not a Bearer token")
+    }
+    switch read(token, audience: audience, now: now.seconds) {
+    case .failure(let failure): throw Self.unauthorized(Self.explanation(of: failure))
+    case .success(let reading): return reading.scopes
     }
   }
 

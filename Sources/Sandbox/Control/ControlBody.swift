@@ -1,8 +1,8 @@
-// Reads the small JSON bodies of `/_sandbox/attest`, `/_sandbox/clock`, `/_sandbox/keys` and `/_sandbox/jwt`.
+// Reads the small JSON bodies of `/_sandbox/agents`, `/_sandbox/attest`, `/_sandbox/clock`, `/_sandbox/keys` and `/_sandbox/jwt`.
 
 import JSON
 
-/// The bodies of `/_sandbox/attest`, `/_sandbox/clock`, `/_sandbox/keys` and `/_sandbox/jwt`: one object with known members only.
+/// The bodies of those requests: one object with known members only.
 struct ControlBody {
   private let object: JSONObject
 

@@ -79,6 +79,12 @@ enum ControlEndpoint {
         clock.offset = 0
       default: return json(show(clock, gateway))
       }
+    case "agents":
+      if try method(of: call, among: [.get, .post]) == .post {
+        state.live.available = try ControlBody(call, members: ["available"]).integer(
+          "available", within: 0...1_000_000)
+      }
+      return json(["available": .number(JSONNumber(state.live.available))])
     case "keys":
       if try method(of: call, among: [.get, .post]) == .post {
         let body = try ControlBody(call, members: ["key_id", "accepted"])

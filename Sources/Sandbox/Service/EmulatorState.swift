@@ -16,6 +16,8 @@ struct EmulatorState: Sendable {
   var users: [[UInt8]: SendbirdUser] = [:]
   /// What Sendbird Desk knows.
   var desk = DeskService.State()
+  /// What the Live API knows.
+  var live = LiveService.State()
   /// Where it is reached, once that is known: `http://127.0.0.1:PORT`, without a slash at the end.
   var baseURL: String?
   /// The ids of the client's keys, in the order of the configuration.

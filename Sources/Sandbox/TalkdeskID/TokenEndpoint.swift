@@ -27,6 +27,8 @@ struct TokenEndpoint: Sendable {
 
   private(set) var authenticator: ClientAuthenticator
   let grantedScopes: [String]
+  /// Scopes that the client has, too, and gets only where it names them.
+  private static let scopesOnRequest = LiveService.scopes
   /// Whether a request for some of the scopes gets them all, as the account did whose facts these are.
   let grantsAll: Bool
 
@@ -86,11 +88,12 @@ struct TokenEndpoint: Sendable {
       requested.utf8.count <= Self.maximumScopeLength
       && tokens.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(Self.isScopeOctet) }
     guard isWellFormed else { return .failure(.malformedScope("scope is not a list of scope tokens")) }
-    guard tokens.allSatisfy({ grantedScopes.contains(String($0)) }) else {
+    let grantable = grantedScopes + Self.scopesOnRequest
+    guard tokens.allSatisfy({ grantable.contains(String($0)) }) else {
       return .failure(.scopeNotGranted("a requested scope is not granted to this client"))
     }
     return .success(
-      Grant(scopes: grantsAll ? grantedScopes : grantedScopes.filter { tokens.contains(Substring($0)) }))
+      Grant(scopes: grantsAll ? grantable : grantable.filter { tokens.contains(Substring($0)) }))
   }
 
   /// `scope-token` of RFC 6749 §3.3.

@@ -1,6 +1,6 @@
 // sources: Texts JSON JOSE HTTP Platform Documents Gate Tokens Talkdesk ChatDesk Notices Callers/Credentials/ClientAddress.swift
-// about: Talkdesk/Exchange/TokenReply.swift Talkdesk/Exchange/UpstreamText.swift Talkdesk/Callbacks/CallbackRejection.swift Talkdesk/Callbacks/CallbackOutcome.swift ChatDesk/Sendbird/DeskAPI.swift Notices/FCM/FCMAnswer.swift Notices/APNs/APNsAnswer.swift Notices/FCM/ServiceAccount.swift Gate/Kinds/RemoteRule.swift Callers/Credentials/ClientAddress.swift Platform/IPAddress.swift
-// The replies of Talkdesk, Sendbird, FCM and APNs, a service account's file, and X-Forwarded-For, against any octets.
+// about: Talkdesk/Exchange/TokenReply.swift Talkdesk/Exchange/UpstreamText.swift Talkdesk/Callbacks/CallbackRejection.swift Talkdesk/Callbacks/CallbackOutcome.swift ChatDesk/Sendbird/DeskAPI.swift Notices/FCM/FCMAnswer.swift Notices/APNs/APNsAnswer.swift Notices/FCM/ServiceAccount.swift Gate/Kinds/RemoteRule.swift Callers/Credentials/ClientAddress.swift Platform/IPAddress.swift HTTP/EventStream.swift Talkdesk/Live/LiveMessage.swift
+// The replies of Talkdesk, Sendbird, FCM and APNs, a service account's file, streams of events, and X-Forwarded-For, against any octets.
 
 /// The input's first octet chooses the reader, the second one the status.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -10,9 +10,10 @@ public func fuzzReplies(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let statuses = [200, 201, 202, 204, 400, 401, 403, 404, 408, 410, 429, 500, 503]
   let status = unsafe statuses[Int(start[1]) % statuses.count]
   let reply = InboundResponse(
-    status: status, fields: ["Retry-After": String(decoding: octets.prefix(40), as: UTF8.self)], content: octets)
+    status: status, fields: ["Retry-After": String(decoding: octets.prefix(40), as: UTF8.self)],
+    content: octets)
   let now = UnixTime(seconds: 1_790_000_000, nanoseconds: 0)
-  switch unsafe start[0] % 7 {
+  switch unsafe start[0] % 8 {
   case 0:
     _ = try? TokenReply(parsing: octets, requestedScope: "callback:write")
     _ = TokenReply.refusal(octets)
@@ -27,6 +28,24 @@ public func fuzzReplies(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   case 3: _ = FCMAnswer.reaction(reply, now: now)
   case 4: _ = APNsAnswer.reaction(reply, now: now)
   case 5: _ = try? ServiceAccount(parsing: octets)
+  case 6:
+    // In two pieces, and octet by octet: the same events.
+    let cut = unsafe Int(start[1]) % (octets.count + 1)
+    var (pieces, single) = (EventStreamReader(), EventStreamReader())
+    let events = try? pieces.take(Array(octets[..<cut])) + pieces.take(Array(octets[cut...]))
+    var others: [StreamedEvent]? = []
+    for octet in octets {
+      guard let found = try? single.take([octet]) else {
+        others = nil
+        break
+      }
+      others? += found
+    }
+    precondition(events == others)
+    for event in events ?? [] {
+      _ = LiveMessage(event, at: ["result", "value"])
+      _ = LiveMessage.paths(event)
+    }
   default:
     let head = Array("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: ".utf8) + octets + Array("\r\n\r\n".utf8)
     var parser = RequestParser(limits: MessageLimits())

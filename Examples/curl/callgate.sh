@@ -32,6 +32,7 @@ callgate_meaning() {
     closed) echo choose_time "We are closed at this time. Please choose another." ;;
     denied) echo show "We cannot offer you this. Please contact us." ;;
     number_not_allowed) echo correct "We cannot call this number. Please enter another." ;;
+    no_agents) echo later "All our agents are busy. Please try again in a minute." ;;
     stopped) echo later "We are not taking requests right now." ;;
     not_found) echo show "We no longer know this call." ;;
     unknown_app) echo report "Something is wrong with this app. Please update it." ;;

@@ -583,6 +583,7 @@ public struct Problem: Error, Decodable, Sendable {
     "closed": (.chooseTime, "We are closed at this time. Please choose another."),
     "denied": (.show, "We cannot offer you this. Please contact us."),
     "number_not_allowed": (.correct, "We cannot call this number. Please enter another."),
+    "no_agents": (.later, "All our agents are busy. Please try again in a minute."),
     "stopped": (.later, "We are not taking requests right now."),
     "not_found": (.show, "We no longer know this call."),
     "unknown_app": (.report, "Something is wrong with this app. Please update it."),

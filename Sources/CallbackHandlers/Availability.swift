@@ -13,6 +13,7 @@ import Records
 package import Responses
 import Serving
 import Store
+import Talkdesk
 
 extension Handlers {
   /// How long a span of slots may be.
@@ -45,7 +46,8 @@ extension Handlers {
       }
       let statuses = decider.policy.statuses(for: facts, states: await decider.states(for: facts))
       return AvailabilityDocument.response(
-        availability, isStopped: isStopped, statuses, slots: slots, at: facts.instant)
+        availability, isStopped: isStopped, statuses, slots: slots,
+        agents: visit.generation.availableAgents.map { ($0.available, Instant($0.asOf)) }, at: facts.instant)
     }
   }
 

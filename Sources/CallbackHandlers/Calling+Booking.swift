@@ -191,7 +191,7 @@ extension Denial {
   fileprivate var isOfAllowance: Bool {
     switch code {
     case .rateLimited, .quotaExhausted, .storeUnavailable: true
-    case .closed, .denied, .numberNotAllowed, .stopped, .unauthenticated, .unknownApp: false
+    case .closed, .denied, .numberNotAllowed, .noAgents, .stopped, .unauthenticated, .unknownApp: false
     }
   }
 }

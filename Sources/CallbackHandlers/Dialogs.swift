@@ -206,11 +206,15 @@ extension Handlers {
   ) async throws(Problem) -> Response {
     switch action {
     case .menu, .menuWithCode:
-      guard let url = visit.generation.configuration.notices?.externalURL else { throw .noNotice }
+      guard let notices = visit.generation.configuration.notices, let url = notices.externalURL else {
+        throw .noNotice
+      }
       let minutes = try await snooze(subject, visit).map { $0.components.seconds / 60 }
       return Self.response(
         .menu(
-          Dialog.Links(url, subject.id), providesCode: action == .menuWithCode,
+          Dialog.Links(url, subject.id),
+          heading: visit.generation.hasAgent ? Dialog.agentAvailable : notices.texts.ready,
+          providesCode: action == .menuWithCode,
           expires: subject.at.rfc3339, snooze: minutes))
     case .waitForAgent: return Self.response(.waiting(subject.id))
     case .connect, .connectOutbound:

@@ -6,6 +6,7 @@ public import Gate
 package import Outcomes
 public import Records
 public import Sealing
+package import Talkdesk
 public import Upstream
 
 /// Everything an operator decides, read and proved valid: no field of a `Configuration` needs checking again.
@@ -57,6 +58,8 @@ public struct Configuration: Sendable {
   public package(set) var notices: Notices?
   /// How outcomes of calls are learnt; nil: they are not.
   package var outcomes: OutcomeSettings?
+  /// How the number of available agents is learnt; nil: it is not.
+  package var live: LiveSettings?
   /// The chat desks, in the order written.
   public var desks: [Desk]
   /// The origins whose pages may call from a browser, in the very form of the `Origin` field.

@@ -42,6 +42,8 @@ extension Configuration {
       public package(set) var changed = "Your callback has changed."
       /// An appointment's time has passed.
       public package(set) var expired = "We could not call you in time."
+      /// The heading of the dialog before a call.
+      public package(set) var ready = "We are ready to call you"
     }
 
     /// The providers that are configured.
@@ -69,6 +71,7 @@ extension ConfigurationBuilder {
     notices.texts.confirm = value(Settings.confirmText)
     notices.texts.changed = value(Settings.changedText)
     notices.texts.expired = value(Settings.expiredText)
+    notices.texts.ready = value(Settings.readyText)
     let urls = (
       fcm: stated(Settings.fcmURL), token: stated(Settings.fcmTokenURL), apns: stated(Settings.apnsURL),
       hook: stated(Settings.hookURL)

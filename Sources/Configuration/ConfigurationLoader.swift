@@ -108,7 +108,7 @@ extension ConfigurationBuilder {
       appointments: appointments(keptIn: store, notices), appCheck: attestation.appCheck,
       appAttest: attestation.appAttest, play: attestation.play, gms: gms(apps),
       notices: notices,
-      outcomes: outcomes(externalURLs.first),
+      outcomes: outcomes(externalURLs.first), live: live(),
       desks: desks,
       allowedOrigins: allowedOrigins(), store: store,
       storeKeys: storeKeys(), limits: limits(),

@@ -29,6 +29,7 @@ extension ConfigurationBuilder {
           "the opening hours of \(names.joined(separator: ", ")) are never open at the same time: "
             + "the server refuses every request that they all apply to")
       }
+      judgeAgents(policy, section)
       if let requests, case .list(let items) = section.content {
         // A policy without problems has its rules in the order of the file.
         for (rule, item) in zip(policy.rules, items) {
@@ -39,6 +40,18 @@ extension ConfigurationBuilder {
     case .problems(let found):
       problems.add(contentsOf: found)
       return .open
+    }
+  }
+
+  /// A rule about agents needs their number.
+  private mutating func judgeAgents(_ policy: Policy, _ section: DocumentNode) {
+    guard !hasLive, case .list(let items) = section.content else { return }
+    for (rule, item) in zip(policy.rules, items) {
+      guard case .agents = rule.kind else { continue }
+      problems.add(
+        item.place(of: "kind"), "rule \(quoted(rule.name)).kind",
+        Refusal("needs availability.live, which says how many agents there are", "add it, or remove the rule")
+      )
     }
   }
 

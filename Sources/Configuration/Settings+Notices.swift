@@ -75,12 +75,18 @@ extension Settings {
       example: "We are sorry that we did not call you.",
       "What the phone shows when an appointment has expired: 1 to 200 characters."), shownText)
 
+  static let readyText = TypedSetting(
+    Setting(
+      "notices.texts.ready", default: "We are ready to call you", example: "It is your turn",
+      "The heading of the dialog before a call, where the server does not know that an agent is available: 1 to 200 characters."
+    ), shownText)
+
   /// The settings below `notices`, in the order of the documents.
   static let notices: [Setting] = [
     externalURL.setting, fcmAccount.setting, fcmURL.setting, fcmTokenURL.setting, apnsKey.setting,
     apnsKeyID.setting, apnsTeamID.setting, apnsTopic.setting, apnsEnvironment.setting, apnsURL.setting,
     hookURL.setting, hookSecret.setting, accessText.setting,
-    confirmText.setting, changedText.setting, expiredText.setting,
+    confirmText.setting, changedText.setting, expiredText.setting, readyText.setting,
   ]
 
   /// A text that the sender judges.

@@ -372,7 +372,7 @@ package enum Settings {
       callbackTimeout.setting,
       concurrency.setting,
       origins.setting,
-    ] + notices + outcomes + [
+    ] + notices + outcomes + live + [
       connections.setting, headerBytes.setting, contentBytes.setting, headerTimeout.setting,
       requestTimeout.setting,
       idleTimeout.setting, drainDelay.setting, drainTimeout.setting,

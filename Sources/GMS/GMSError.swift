@@ -33,7 +33,7 @@ enum GMSException: String {
     case .numberNotAllowed: self = .number
     case .invalidRequest where names.contains("contact_phone_number"): self = .number
     case .invalidRequest where names.contains(where: Self.times.contains(exactly:)): self = .availability
-    case .closed, .slotFull: self = .availability
+    case .closed, .slotFull, .noAgents: self = .availability
     case .notFound, .tooLate: self = .notFound
     case .invalidRequest, .invalidJSON, .malformedRequest, .unknownApp, .denied, .idempotencyMismatch:
       self = .resource

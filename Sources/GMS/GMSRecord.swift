@@ -84,7 +84,7 @@ struct GMSRecord {
     case .expired: "FAIL_TIMEOUT_TTL"
     case .failed:
       switch code {
-      case .closed, .denied, .stopped, .numberNotAllowed, .unknownApp, .internal: "FAIL_ERROR"
+      case .closed, .denied, .noAgents, .stopped, .numberNotAllowed, .unknownApp, .internal: "FAIL_ERROR"
       default: "FAIL_QUEUEING"
       }
     case .scheduled, .pending, .accepted, .unknown: nil

@@ -29,6 +29,7 @@ extension Generation {
       action: action, callerID: caller.id, subject: caller.subject, appID: app?.id, address: address,
       phone: nil, claims: caller.claims, instant: Instant(now))
     facts.installation = caller.installationFacts
+    facts.agents = agentsForRules
     for field in ruleFields {
       for value in request.values(of: field.field) {
         facts.fields.append(RequestField(lowercaseName: field.name, value: request.string(value)))

@@ -23,14 +23,17 @@ package struct OfferedSlot {
 package enum AvailabilityDocument {
   /// How long it holds where nothing is known to change.
   private static let usualAge: Int64 = 300
+  /// How long it holds with a number of agents, which Talkdesk tells every few seconds.
+  private static let agentsAge: Int64 = 5
 
   /// - Parameters:
   ///   - isStopped: Whether the operator has stopped callbacks, for an unknown time.
   ///   - statuses: The rest of the caller's allowances, in the rules' order.
   ///   - slots: The slots of the span that the request names; nil without one.
+  ///   - agents: How many agents are available, and since when that is known; nil where it is not.
   package static func response(
     _ availability: Availability, isStopped: Bool, _ statuses: [AllowanceStatus],
-    slots: [OfferedSlot]? = nil, at now: Instant
+    slots: [OfferedSlot]? = nil, agents: (available: Int64, asOf: Instant)? = nil, at now: Instant
   ) -> Response {
     var remaining = JSONObject()
     for status in statuses { remaining.append(status.rule, number(status.count.remaining)) }
@@ -53,9 +56,15 @@ package enum AvailabilityDocument {
           ]
         })
     }
+    if let agents {
+      document["agents"] = [
+        "available": number(agents.available), "as_of": .string(agents.asOf.rfc3339),
+      ]
+    }
     // Rounded down, so that clients ask again at the change.
-    let age =
+    let change =
       availability.nextChange.map { max(0, ($0 - now - .nanoseconds(1)).components.seconds) } ?? usualAge
+    let age = agents == nil ? change : min(change, agentsAge)
     var fields: Fields = [
       "Content-Type": "application/json",
       // The rest may be the caller's own.

@@ -8,6 +8,9 @@ extension TokenSource {
   /// Which account tokens belong to at the moment.
   public var upstream: Upstream { state.withLock { Upstream(account: $0.cache.account) } }
 
+  /// The issuer of tokens at the moment, for the server's own requests: those of clients get a token for a grant.
+  package var issuer: any TokenIssuer { state.withLock { $0.issuer } }
+
   /// Takes another configuration into use.
   ///
   /// - Parameters:

@@ -10,7 +10,37 @@ import Platform
 struct TalkdeskCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "talkdesk", abstract: "Manages what Talkdesk knows of this server.",
-    subcommands: [TriggersCommand.self])
+    subcommands: [TriggersCommand.self, QueriesCommand.self])
+}
+
+/// `callgate talkdesk queries`
+struct QueriesCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "queries", abstract: "Lists the queries of Talkdesk's Live API.",
+    discussion: """
+      Prints the name, id, parameters and filters of each query. With a name, it follows that query for up to 90 seconds and prints \
+      where the first result has numbers: one of these paths is availability.live.path. It prints no values. The credential needs \
+      the scopes live-subscriptions:write and live-subscriptions:read.
+
+      Exit status: 0 if Talkdesk responds, 69 if not, 77 if it refuses or has no such query, 78 if the configuration is wrong.
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Argument(help: "The name or id of a query whose result is looked into.")
+  var query: String?
+
+  func run() throws {
+    let configuration = try options.load(for: .check)
+    try TriggersCommand.end(
+      Blocker.run {
+        do throws(TriggerWork.Failure) {
+          return .success(try await QueryWork.run(query, configuration) { Output.line($0) })
+        } catch {
+          return .failure(error)
+        }
+      })
+  }
 }
 
 /// `callgate talkdesk triggers`: the triggers that send events of calls to the hook.
@@ -23,13 +53,18 @@ struct TriggersCommand: ParsableCommand {
   fileprivate static func run(_ step: TriggerWork.Step, _ options: ConfigurationOptions) throws {
     let configuration = try options.load(for: .check)
     ProcessSetup.ignoreBrokenPipes()
-    let result: Result<Void, TriggerWork.Failure> = Blocker.run {
-      do throws(TriggerWork.Failure) {
-        return .success(try await TriggerWork.run(step, configuration) { Output.line($0) })
-      } catch {
-        return .failure(error)
-      }
-    }
+    try end(
+      Blocker.run {
+        do throws(TriggerWork.Failure) {
+          return .success(try await TriggerWork.run(step, configuration) { Output.line($0) })
+        } catch {
+          return .failure(error)
+        }
+      })
+  }
+
+  /// Ends a command by the result of its work.
+  fileprivate static func end(_ result: Result<Void, TriggerWork.Failure>) throws {
     guard case .failure(let failure) = result else { return }
     switch failure {
     case .notConfigured(let detail):

@@ -38,7 +38,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     Mistake("liste: {}", "config.yaml:1:1: liste: unknown key — did you mean listen?"),
     Mistake(
       "zzz: 1",
-      "config.yaml:1:1: zzz: unknown key — use one of admin, allow_anonymous, appointments, apps, attestation, callbacks, callers, "
+      "config.yaml:1:1: zzz: unknown key — use one of admin, allow_anonymous, appointments, apps, attestation, availability, callbacks, callers, "
         + "cors, desks, external_urls, gms, limits, listen, log, notices, outbound, outcomes, rules, store, talkdesk, tokens"
     ),
     Mistake("port: 1", "config.yaml:1:1: port: unknown key here — did you mean admin.port?"),

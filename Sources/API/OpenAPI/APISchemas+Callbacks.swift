@@ -198,6 +198,11 @@ extension APISchemas {
                     "end": { "type": "string", "format": "date-time", "description": "The end itself is in the next slot." },
                     "free": { "type": "integer", "minimum": 0, "description": "The places left for all callers." },
                     "total": { "type": "integer", "minimum": 1, "description": "The places of a slot." } } } },
+              "agents": { "type": "object", "additionalProperties": false, "required": ["available", "as_of"],
+                "description": "The available agents, while the server knows their number.",
+                "properties": {
+                  "available": { "type": "integer", "minimum": 0 },
+                  "as_of": { "type": "string", "format": "date-time", "description": "When Talkdesk told the number." } } },
               "remaining": { "type": "object", "description": "The rest of the caller's limits by rule, and of the brakes that all callers share.",
                 "additionalProperties": { "type": "integer", "minimum": 0 } } } }
           """#)

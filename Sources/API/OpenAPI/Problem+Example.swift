@@ -44,6 +44,11 @@ extension Problem.Code {
       var problem = Problem(self, "This server does not call numbers of this kind.")
       problem.rule = "default-numbers"
       return problem
+    case .noAgents:
+      var problem = Problem(
+        self, "No agent is available now. Retry after the time in Retry-After.", retryAfter: 60)
+      problem.rule = "agents"
+      return problem
     case .unknownApp: return Problem(self, "This server has no app of this name.")
     case .invalidClient:
       return Problem(

@@ -44,6 +44,7 @@ extension Problem {
     case .quotaExhausted: "The quota of this period is used up. Retry after the time in Retry-After."
     case .storeUnavailable:
       "The server cannot check the limits right now. Retry after the time in Retry-After."
+    case .noAgents: "No agent is available now. Retry after the time in Retry-After."
     case .stopped: stopped.detail
     case .unauthenticated: "Send credentials."
     case .unknownApp: noApp.detail
@@ -62,6 +63,7 @@ extension Problem.Code {
       case .rateLimited: .rateLimited
       case .quotaExhausted: .quotaExhausted
       case .storeUnavailable: .storeUnavailable
+      case .noAgents: .noAgents
       case .stopped: .stopped
       case .unauthenticated: .unauthenticated
       case .unknownApp: .unknownApp

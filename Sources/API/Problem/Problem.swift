@@ -19,6 +19,7 @@ public struct Problem: Error, Sendable {
     case closed
     case denied
     case numberNotAllowed = "number_not_allowed"
+    case noAgents = "no_agents"
     case stopped
     case notFound = "not_found"
     case unknownApp = "unknown_app"
@@ -173,7 +174,7 @@ extension Problem.Code {
     switch self {
     case .malformedRequest, .invalidJSON: .badRequest
     case .unauthenticated, .invalidToken, .invalidClient, .invalidProof, .attestationRequired: .unauthorized
-    case .closed, .denied, .numberNotAllowed, .stopped, .attestationFailed: .forbidden
+    case .closed, .denied, .numberNotAllowed, .noAgents, .stopped, .attestationFailed: .forbidden
     case .notFound, .unknownApp: .notFound
     case .methodNotAllowed: .methodNotAllowed
     case .requestTimeout: .requestTimeout
@@ -207,6 +208,7 @@ extension Problem.Code {
     case .closed: "Closed at this time"
     case .denied: "Not allowed"
     case .numberNotAllowed: "This phone number cannot be called"
+    case .noAgents: "No agent is available"
     case .stopped: "Stopped by the operator"
     case .notFound: "Not found"
     case .unknownApp: "There is no such app"

@@ -129,6 +129,7 @@ extension Decider {
       return Explanation(.unauthenticated, because: reason, verdicts: .none)
     }
     var facts = inquiry.facts
+    facts.agents = agents()
     do throws(Decider.Refusal) {
       facts.appID = try admit(inquiry.entrance)?.id
     } catch {

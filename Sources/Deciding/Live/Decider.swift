@@ -17,10 +17,12 @@ package final class Decider: Sendable {
   let remotes: RemotePolicies
   /// Whether there is a Talkdesk credential, which a server whose apps all have chat desks does without.
   private let hasTalkdesk: Bool
+  private let liveAgents: @Sendable () -> Int64?
 
+  /// - Parameter liveAgents: How many agents are available now; nil where it is not known.
   package init(
     apps: AppRegistry, policy: Policy, stops: StopBoard, ledger: AllowanceLedger, remotes: RemotePolicies,
-    hasTalkdesk: Bool = true
+    hasTalkdesk: Bool = true, liveAgents: @escaping @Sendable () -> Int64? = { nil }
   ) {
     self.apps = apps
     self.policy = policy
@@ -28,7 +30,11 @@ package final class Decider: Sendable {
     self.ledger = ledger
     self.remotes = remotes
     self.hasTalkdesk = hasTalkdesk
+    self.liveAgents = liveAgents
   }
+
+  /// How many agents are available now, for the facts of a request; nil where it is not known, or no rule asks.
+  package func agents() -> Int64? { policy.asksAgents ? liveAgents() : nil }
 
   // MARK: Before the rules
 

@@ -86,7 +86,8 @@ public enum TriggerWork {
         }
         return .success(())
       }
-      let (client, transport, token) = try await open(configuration)
+      let (upstream, transport, token) = try await open(configuration, scope: TriggerAPI.scope)
+      let client = TriggerAPI(baseURL: upstream.apiURL, transport: transport)
       let result = await change(step, stored, wanted, store, client, token, report)
       await transport.shutdown()
       return result
@@ -144,10 +145,10 @@ public enum TriggerWork {
     }
   }
 
-  /// Gets a token with the scope of triggers.
-  private static func open(
-    _ configuration: Configuration
-  ) async throws(Failure) -> (TriggerAPI, CurlTransport, AccessToken) {
+  /// Gets a token with a scope.
+  static func open(
+    _ configuration: Configuration, scope: String
+  ) async throws(Failure) -> (Configuration.Upstream, CurlTransport, AccessToken) {
     guard let upstream = configuration.talkdesk.upstream else {
       throw .notConfigured("no Talkdesk credential is configured")
     }
@@ -162,12 +163,12 @@ public enum TriggerWork {
     }
     do throws(TokenExchangeError) {
       let token = try await identity.exchange(
-        scope: TriggerAPI.scope, deadline: clock.now + configuration.tokens.deadline)
-      return (TriggerAPI(baseURL: upstream.apiURL, transport: transport), transport, token)
+        scope: scope, deadline: clock.now + configuration.tokens.deadline)
+      return (upstream, transport, token)
     } catch {
       await transport.shutdown()
       if case .refused = error {
-        throw .refused("Talkdesk ID gives no token with the scope \(TriggerAPI.scope): \(error)")
+        throw .refused("Talkdesk ID gives no token with the scope \(scope): \(error)")
       }
       throw .unavailable("\(error)")
     }

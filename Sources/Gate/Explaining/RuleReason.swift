@@ -116,6 +116,7 @@ extension Policy {
     case .addresses(let rule): return rule.value.reason(facts.address)
     case .claims(let rule): return rule.value.reason(facts.claims, values)
     case .field(let rule): return rule.value.reason(facts.fields, values)
+    case .agents(let rule): return rule.value.reason(facts)
     case .remote(let rule):
       guard case .answer(let answer) = evidence else { return "the policy got no query" }
       return answer.reason(rule.value.onFailure)

@@ -52,6 +52,8 @@ public struct Facts: Sendable {
   public var instant: Instant
   /// The time of an appointment, at which it has to be open; nil where it has to be open at `instant`.
   public var at: Instant?
+  /// How many agents are available now; nil where it is not known, and where no rule asks (`Policy.asksAgents`).
+  public var agents: Int64?
 
   /// Collects the facts.
   public init(

@@ -30,6 +30,8 @@ public enum DenialCode: String, CaseIterable, Sendable {
   case rateLimited = "rate_limited"
   case quotaExhausted = "quota_exhausted"
   case storeUnavailable = "store_unavailable"
+  /// Too few agents are available.
+  case noAgents = "no_agents"
   /// The kill switch. The server makes this denial, not a rule.
   case stopped
   /// The request needs credentials and has none. The server makes this denial, not a rule.
@@ -202,6 +204,10 @@ public struct Decision: Sendable {
 extension Denial {
   /// How long to wait for a store that fails, in seconds.
   static let storeRetryAfter: Int64 = 5
+
+  static func noAgents(_ rule: String) -> Denial {
+    Denial(code: .noAgents, rule: rule, retryAfter: AgentsRule.retryAfter)
+  }
 
   static func storeUnavailable(_ rule: String) -> Denial {
     Denial(code: .storeUnavailable, rule: rule, retryAfter: storeRetryAfter)

@@ -63,6 +63,7 @@ public struct Evaluation: Sendable {
         case .allows: marks[index] = .allow
         case .denies: object(Denial(code: .denied, rule: policy.entries[index].name))
         case .numberNotAllowed: object(Denial(code: .numberNotAllowed, rule: policy.entries[index].name))
+        case .noAgents: object(.noAgents(policy.entries[index].name))
         case .closed: object(closed())
         case .counts: ask(states)
         case .asks:
@@ -235,7 +236,7 @@ extension Evaluation.Questions {
     case .whenDue:
       return switch entry.question {
       case .hours, .numbers, .remote: true
-      case .allowance, .addresses, .claims, .field: false
+      case .allowance, .addresses, .claims, .field, .agents: false
       }
     }
   }

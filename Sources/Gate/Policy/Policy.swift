@@ -13,6 +13,8 @@ public final class Policy: Sendable {
   public let fieldNames: [String]
   /// Whether any rule asks a remote policy.
   public let asksRemotes: Bool
+  /// Whether any rule asks how many agents are available.
+  public let asksAgents: Bool
 
   /// A rule, prepared for evaluation. It is an object, so that reading one costs one reference count and
   /// copies nothing.
@@ -51,6 +53,7 @@ public final class Policy: Sendable {
       case .claims(let rule): return rule.value.allows(facts.value.claims) ? .allows : .denies
       case .field(let rule): return rule.value.allows(facts.value.fields) ? .allows : .denies
       case .remote: return .asks
+      case .agents(let rule): return rule.value.allows(facts.value) ? .allows : .noAgents
       }
     }
   }
@@ -62,6 +65,7 @@ public final class Policy: Sendable {
     case allows
     case denies
     case numberNotAllowed
+    case noAgents
     /// By opening hours.
     case closed
     /// Its allowance has to be looked at.
@@ -79,6 +83,7 @@ public final class Policy: Sendable {
     case claims(Held<ClaimsRule>)
     case field(Held<FieldRule>)
     case remote(Held<RemoteRule>)
+    case agents(Held<AgentsRule>)
 
     init(_ rule: Rule, index: Int) {
       switch rule.kind {
@@ -93,6 +98,7 @@ public final class Policy: Sendable {
       case .claims(let rule): self = .claims(Held(rule))
       case .field(let rule): self = .field(Held(rule))
       case .remote(let rule): self = .remote(Held(rule))
+      case .agents(let rule): self = .agents(Held(rule))
       }
     }
   }
@@ -157,12 +163,14 @@ public final class Policy: Sendable {
     var fields: [String] = []
     var allowances = 0
     var remotes = false
+    var agents = false
     var optOut = false
     for rule in asked where rule.mode != .off {
       switch rule.kind {
       case .field(let field): if !fields.contains(field.field) { fields.append(field.field) }
       case .rate, .quota: allowances += 1
       case .remote: remotes = true
+      case .agents: agents = true
       case .numbers(let numbers): if !numbers.refusesDefaultRanges { optOut = true }
       case .hours, .addresses, .claims: break
       }
@@ -170,6 +178,7 @@ public final class Policy: Sendable {
     fieldNames = fields
     mostCharges = allowances
     asksRemotes = remotes
+    asksAgents = agents
     hasOptOut = optOut
   }
 
@@ -321,7 +330,7 @@ extension Rule.Kind {
   var actions: UInt8 {
     switch self {
     case .numbers, .rate(_, key: .phone, _), .quota(_, key: .phone, _): Action.callback.bit
-    case .hours, .rate, .quota, .addresses, .claims, .field, .remote: .max
+    case .hours, .rate, .quota, .addresses, .claims, .field, .remote, .agents: .max
     }
   }
 }

@@ -24,11 +24,12 @@ public struct Rule: Sendable {
     case claims(ClaimsRule)
     case field(FieldRule)
     case remote(RemoteRule)
+    case agents(AgentsRule)
 
     /// The word for a kind in a configuration: the one list of them. The keys of each stand in `RuleKeys`, its reading in
     /// `RuleReader`; neither compiles without a kind that stands here.
     public enum Word: String, CaseIterable, Sendable {
-      case hours, rate, quota, numbers, addresses, claims, field, remote
+      case hours, rate, quota, numbers, addresses, claims, field, remote, agents
     }
 
     /// The word for it in a configuration.
@@ -42,6 +43,7 @@ public struct Rule: Sendable {
       case .claims: .claims
       case .field: .field
       case .remote: .remote
+      case .agents: .agents
       }
     }
   }

@@ -80,7 +80,8 @@ extension Denial {
   var passes: Bool {
     switch code {
     case .closed, .rateLimited, .quotaExhausted: retryAfter != nil
-    case .denied, .numberNotAllowed, .storeUnavailable, .stopped, .unauthenticated, .unknownApp: false
+    case .denied, .numberNotAllowed, .storeUnavailable, .noAgents, .stopped, .unauthenticated, .unknownApp:
+      false
     }
   }
 

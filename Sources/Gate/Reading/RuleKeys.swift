@@ -116,6 +116,11 @@ enum RuleKeys {
     "dialect", .choice,
     "The form of queries: `opa` for Open Policy Agent's data API, `authzen` for OpenID AuthZEN 1.0.")
 
+  static let leastAgents = Key<Int64>.one(
+    "at_least", .wholeNumber, "How many agents have to be available; 1 without it.")
+  static let onStale = Key<FailurePolicy>.one(
+    "on_stale", .choice, "The decision while the number of agents is not known.")
+
   // MARK: All of them
 
   static let common: [any DeclaredKey] = [name, kind, on, apps(), callers(), mode]
@@ -133,6 +138,7 @@ enum RuleKeys {
     case .claims: [require]
     case .field: [field, equals, among, atLeast]
     case .remote: [url, dialect, timeout, onFailure]
+    case .agents: [leastAgents, onStale]
     }
   }
 

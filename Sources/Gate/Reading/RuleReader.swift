@@ -156,6 +156,7 @@ struct RuleReader {
       case .claims: return try claims(&mapping)
       case .field: return try field(&mapping)
       case .remote: return try remote(&mapping)
+      case .agents: return try agents(&mapping)
       }
     } catch {
       mapping.report(error)
@@ -272,6 +273,14 @@ struct RuleReader {
       )
     }
     return .field(try FieldRule(field: name, requirement: requirements[0]))
+  }
+
+  private func agents(_ mapping: inout MappingReader) throws(Refusal) -> Rule.Kind? {
+    let before = mapping.problems.count
+    let atLeast = mapping.value(RuleKeys.leastAgents) ?? 1
+    let onStale = mapping.value(RuleKeys.onStale) ?? .allow
+    guard mapping.problems.count == before else { return nil }
+    return .agents(try AgentsRule(atLeast: atLeast, onStale: onStale))
   }
 
   private func remote(_ mapping: inout MappingReader) throws(Refusal) -> Rule.Kind? {

@@ -188,6 +188,7 @@ struct RuleTestReader {
     facts.appID = mapping.value(TestKeys.app(code == .unknownApp ? nil : context.known.apps))
     facts.address = mapping.value(TestKeys.address)
     facts.phone = mapping.value(TestKeys.phone)
+    facts.agents = mapping.value(TestKeys.agents)
     for member in mapping.members(TestKeys.claims, "write { tier: gold }") ?? [] {
       facts.claims.append(FactMember(member.name, Self.value(member.value)))
     }

@@ -49,6 +49,8 @@ enum TestKeys {
   static let counts = NestedKey(
     "counts", .named(.text(TextForm.wholeNumber.schema)), "How many requests each rule has already counted.")
   static let remote = NestedKey("remote", .named(.text(answer.schema)), "The decisions of remote policies.")
+  static let agents = Key<Int64>.one(
+    "agents", .wholeNumber, "How many agents are available. Without it the number is not known.")
   static let expect = Key<Verdict>.one(
     "expect", .choice, required: "write \"expect: allow\" or \"expect: deny\"", "The expected decision.")
   static let code = Key<DenialCode>.one("code", .choice, "The code of the expected denial.")
@@ -73,8 +75,8 @@ enum TestKeys {
   }
 
   static let all: [any DeclaredKey] = [
-    name, action, at, caller(), subject, owner, app(), address, phone, claims, fields, counts, remote, expect,
-    code,
+    name, action, at, caller(), subject, owner, app(), address, phone, claims, fields, counts, remote,
+    agents, expect, code,
     rule(),
   ]
 

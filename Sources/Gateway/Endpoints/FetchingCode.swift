@@ -180,6 +180,7 @@ extension Handlers {
       address: circumstances.address,
       phone: nil, claims: asked.client.claims(beside: user?.claims ?? []),
       instant: Instant(circumstances.time))
+    facts.agents = generation.agentsForRules
     for field in generation.ruleFields {
       for value in request.values(of: field.field) {
         facts.fields.append(RequestField(lowercaseName: field.name, value: request.string(value)))

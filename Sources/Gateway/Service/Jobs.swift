@@ -2,6 +2,7 @@
 
 import Appointments
 import Callers
+import Configuration
 import Delivery
 import Installations
 import Outcomes
@@ -10,6 +11,8 @@ import PushDelivery
 import Records
 import Serving
 import Store
+import Talkdesk
+import Tokens
 
 /// The work that a server does beside requests, from its start to its drain.
 struct Jobs: Sendable {
@@ -25,6 +28,8 @@ struct Jobs: Sendable {
   private let lapses: Task<Void, Never>
   /// Matches events of calls.
   private let outcomes: Task<Void, Never>
+  /// Learns how many agents are available.
+  private let live: Task<Void, Never>
 
   /// Writes an anchor of the audit chain each minute.
   private let anchors: Task<Void, Never>
@@ -33,7 +38,8 @@ struct Jobs: Sendable {
   init(
     _ work: Upkeep, _ runtime: Runtime, _ generations: Generations, _ activity: RecentActivity,
     _ attention: AttentionList, _ keeper: AppointmentKeeper?, _ noticeKeeper: NoticeKeeper?,
-    _ outcomes: OutcomeDesk, _ anchors: AnchorKeeper?, clock: any TimeSource
+    _ outcomes: OutcomeDesk, _ anchors: AnchorKeeper?, issuer: @escaping @Sendable () -> any TokenIssuer,
+    clock: any TimeSource
   ) {
     upkeep = Task { [keys = runtime.keys] in
       async let renewal: Void = keys.keepFresh(generations, clock: clock)
@@ -60,6 +66,16 @@ struct Jobs: Sendable {
     notices = Task { await noticeKeeper?.run() }
     self.outcomes = Task { await outcomes.run() }
     self.anchors = Task { await anchors?.run(clock) }
+    live = Task { [agents = runtime.liveAgents, generations] in
+      await agents.run(
+        source: {
+          let configuration = generations.current.configuration
+          guard let live = configuration.live, let upstream = configuration.talkdesk.upstream else {
+            return nil
+          }
+          return LiveAgents.Source(live, apiURL: upstream.apiURL)
+        }, issuer: issuer)
+    }
     lapses = Task { [book = runtime.push?.book, health = runtime.storeHealth] in
       await book?.keepLapsing(while: { health.isClockRight })
     }
@@ -67,7 +83,7 @@ struct Jobs: Sendable {
 
   /// Ends all of it but notices, and waits until the last uses of installations are saved.
   func end() async {
-    for job in [upkeep, counting, appointments, lapses, outcomes, anchors] { job.cancel() }
+    for job in [upkeep, counting, appointments, lapses, outcomes, anchors, live] { job.cancel() }
     await counting.value
   }
 }

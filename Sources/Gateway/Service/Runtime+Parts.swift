@@ -14,6 +14,7 @@ import Records
 import Sealing
 import Serving
 import Store
+import Talkdesk
 import Trust
 
 extension Runtime {
@@ -48,6 +49,10 @@ extension Runtime {
         transport: surroundings.metered(upstreams.transport, .jwks), time: clock, log: log),
       nonces: nonces, metrics: metrics,
       callbacks: callbacks,
+      liveAgents: LiveAgents(transport: upstreams.transport, clock: clock) {
+        log.write(
+          .warning, "the server cannot learn how many agents are available", ["detail": $0])
+      },
       appointments: AppointmentParts(
         keys: keepsAppointments ? keys : nil, watch: watch),
       push: keys.map { keys in

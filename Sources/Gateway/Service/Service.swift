@@ -178,6 +178,7 @@ public final class Service: Sendable {
     metrics.showProofs(generations)
     if let keeper { metrics.show(keeper) }
     metrics.show(outcomes, generations)
+    metrics.showAgents(generations)
   }
 
   private static func listener(_ configuration: Configuration, _ clock: any TimeSource) -> TLSListener? {
@@ -282,8 +283,8 @@ public final class Service: Sendable {
     jobs.withLock {
       [runtime, generations, activity, attention, keeper, noticeKeeper, outcomes, anchors] in
       $0 = Jobs(
-        work, runtime, generations, activity, attention, keeper, noticeKeeper, outcomes, anchors, clock: clock
-      )
+        work, runtime, generations, activity, attention, keeper, noticeKeeper, outcomes, anchors,
+        issuer: { runtime.tokens.issuer }, clock: clock)
     }
     watch.start { [reloader] in
       Task { await reloader.reload(because: "a changed file") }

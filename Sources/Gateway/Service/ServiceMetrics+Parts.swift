@@ -13,6 +13,7 @@ import Records
 import Serving
 import Store
 import TLS
+import Talkdesk
 
 extension ServiceMetrics {
   /// Shows the tokens of chat desks.
@@ -102,6 +103,15 @@ extension ServiceMetrics {
   func show(_ outcomes: OutcomeDesk, _ generations: Generations) {
     addPart { [generations, metrics = outcomes.metrics] text in
       if generations.current.configuration.outcomes != nil { metrics.append(to: &text) }
+    }
+  }
+
+  /// Shows how many agents are available, while that is known.
+  func showAgents(_ generations: Generations) {
+    addPart { [generations] text in
+      guard let figure = generations.current.availableAgents else { return }
+      text.family("callgate_agents_available", .gauge, "Available agents, while Talkdesk tells their number.")
+      text.sample(Int(figure.available))
     }
   }
 

@@ -27,14 +27,18 @@ package struct Dialog: Sendable {
 
   // MARK: The menu
 
+  /// The heading where an agent is known to be available.
+  package static let agentAvailable = "Agent is available right now"
+
   /// Asks whether the customer is ready: connect, snooze, cancel.
   ///
   /// - Parameters:
+  ///   - heading: Its heading.
   ///   - providesCode: Whether the app announces the tones that a code makes.
   ///   - expires: When the menu is over, as text.
   ///   - snooze: For how many minutes the customer may put the call off; nil if not.
   package static func menu(
-    _ links: Links, providesCode: Bool, expires: String, snooze minutes: Int64?
+    _ links: Links, heading: String, providesCode: Bool, expires: String, snooze minutes: Int64?
   ) -> Dialog {
     var connect = item("1", "Yes, I'm ready to talk", links.url(DialogAction.connect.rawValue))
     if providesCode {
@@ -54,7 +58,7 @@ package struct Dialog: Sendable {
     let action: DialogAction = providesCode ? .menuWithCode : .menu
     return Dialog(document: [
       "_dialog_id": "0",
-      "_label": "Agent is available right now",
+      "_label": .string(heading),
       "_user_action_url": links.url("not-used"),
       "_method": "POST",
       "_action": "DisplayMenu",

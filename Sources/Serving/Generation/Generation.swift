@@ -16,7 +16,7 @@ package import PushDelivery
 package import Records
 package import Store
 import Synchronization
-import Talkdesk
+package import Talkdesk
 package import Tokens
 package import Trust
 
@@ -61,6 +61,7 @@ package final class Generation: Sendable {
   /// The terms of each app's callbacks.
   package let callbackTerms: CallbackTermsTable
   let courier: TalkdeskCourier
+  private let liveAgents: LiveAgents
   /// Where `courier` and its tokens belong to.
   let upstream: TokenSource.Upstream
   /// The fields of a request that rules look at.
@@ -121,7 +122,11 @@ package final class Generation: Sendable {
     metrics = runtime.metrics
     decider = Decider(
       apps: AppRegistry(apps), policy: configuration.policy, stops: runtime.stops, ledger: runtime.ledger,
-      remotes: runtime.remotes, hasTalkdesk: upstream != nil)
+      remotes: runtime.remotes, hasTalkdesk: upstream != nil,
+      liveAgents: { [live = configuration.live, agents = runtime.liveAgents] in
+        live.flatMap { agents.current($0)?.available }
+      })
+    liveAgents = runtime.liveAgents
     scopes = TokenScopes(account: configuration.talkdesk.scope, apps: apps, tokens: runtime.tokens)
     // A key that was configured since the start is for the next one.
     appointments = runtime.appointments.keys == nil ? nil : configuration.appointments
@@ -139,6 +144,18 @@ package final class Generation: Sendable {
 }
 
 extension Generation {
+  /// How many agents are available; nil where it is not configured or not known.
+  package var availableAgents: LiveAgents.Figure? { configuration.live.flatMap { liveAgents.current($0) } }
+
+  /// The same number for the facts of a request; nil also where no rule asks.
+  package var agentsForRules: Int64? { decider.agents() }
+
+  /// Whether an agent is known to be available.
+  package var hasAgent: Bool {
+    guard let figure = availableAgents, let live = configuration.live else { return false }
+    return figure.available >= live.atLeast
+  }
+
   /// The terms of App Check for a request that is authenticated, with its app; nil where none are judged.
   package func appCheckTerms(named name: Request.QueryItem, by caller: Caller) -> (App?, AppCheckTerms)? {
     decider.apps.appCheck(named: name, by: caller)
@@ -193,6 +210,8 @@ package struct Runtime: Sendable {
   package let metrics: ServiceMetrics
   /// The queue of callbacks and what belongs to it.
   package let callbacks: CallbackParts
+  /// How many agents are available.
+  package let liveAgents: LiveAgents
   /// What appointments need.
   package let appointments: AppointmentParts
   /// Nil without a store key.
@@ -206,7 +225,8 @@ package struct Runtime: Sendable {
     tokens: TokenSource, desks: ChatDesks, storeKind: String, storeHealth: StoreHealth,
     ledger: AllowanceLedger, installations: InstallationService?, stops: StopBoard, remotes: RemotePolicies,
     throttle: LoginThrottle, keys: KeySources, nonces: ProofNonces, metrics: ServiceMetrics,
-    callbacks: CallbackParts, appointments: AppointmentParts, push: PushParts? = nil, google: KeptGoogle,
+    callbacks: CallbackParts, liveAgents: LiveAgents, appointments: AppointmentParts, push: PushParts? = nil,
+    google: KeptGoogle,
     callbackTransport: any HTTPTransport
   ) {
     self.tokens = tokens
@@ -222,6 +242,7 @@ package struct Runtime: Sendable {
     self.nonces = nonces
     self.metrics = metrics
     self.callbacks = callbacks
+    self.liveAgents = liveAgents
     self.appointments = appointments
     self.push = push
     self.google = google

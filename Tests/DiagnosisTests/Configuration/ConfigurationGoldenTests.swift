@@ -101,10 +101,11 @@ import Upstream
       apns: { key_file: /key, key_id: ABC123DEFG, team_id: DEF123GHIJ, topic: com.example.shop, environment: sandbox,
               url: "https://localhost:3" }
       http: { url: "https://push.example/?a=b", secret_file: /hook }
-      texts: { access: "Bereit.", confirm: "Bereit?", changed: "Neu.", expired: "Vorbei." }
+      texts: { access: "Bereit.", confirm: "Bereit?", changed: "Neu.", expired: "Vorbei.", ready: "Gleich." }
     outcomes:
       { external_url: "https://hooks.example.com/", hook: { secret_file: /secret, previous_secret_file: /store-key },
         triggers: [outboundCallEnds], match: { before: 5s, after: 1h }, reached: { over: 3s, events: [outboundCallEnds] } }
+    availability: { live: { query: agents, path: result.0.n, ring_group: sales, at_least: 2, stale: 3m } }
     cors: { origins: ["https://shop.example", "http://localhost:3000"] }
     rules: []
     store: { url: "sqlite:/data/callgate.sqlite3", key_file: /store-key, previous_key_file: /other-store-key }

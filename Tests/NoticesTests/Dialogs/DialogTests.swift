@@ -42,7 +42,8 @@ import Testing
 
   @Test func `the menu with a code is the one of the reference`() throws {
     let dialog = Dialog.menu(
-      try links, providesCode: true, expires: "2026-11-24T15:00:00Z", snooze: 5)
+      try links, heading: Dialog.agentAvailable, providesCode: true, expires: "2026-11-24T15:00:00Z",
+      snooze: 5)
     let confirmation =
       #","_confirmation_dialog":{"_text":"You will hear tones immediately after call is connected. This is normal.","#
       + #""_dialog_type":"Notification","_dismiss_timeout":2}"#
@@ -54,14 +55,18 @@ import Testing
   }
 
   @Test func `the menu without a code announces no tones`() throws {
-    let dialog = Dialog.menu(try links, providesCode: false, expires: "2026-11-24T15:00:00Z", snooze: 1)
+    let dialog = Dialog.menu(
+      try links, heading: Dialog.agentAvailable, providesCode: false, expires: "2026-11-24T15:00:00Z",
+      snooze: 1)
     #expect(
       text(dialog)
         == menu("get-dialog-user-confirmation-provide_code-false", snooze: item(minutes: "1 minute")))
   }
 
   @Test func `after the last snooze the menu has two items`() throws {
-    let dialog = Dialog.menu(try links, providesCode: false, expires: "2026-11-24T15:00:00Z", snooze: nil)
+    let dialog = Dialog.menu(
+      try links, heading: Dialog.agentAvailable, providesCode: false, expires: "2026-11-24T15:00:00Z",
+      snooze: nil)
     #expect(text(dialog) == menu("get-dialog-user-confirmation-provide_code-false", snooze: ""))
   }
 

@@ -102,6 +102,7 @@ public final class Problem extends Exception {
     means("closed", Action.CHOOSE_TIME, "We are closed at this time. Please choose another.");
     means("denied", Action.SHOW, "We cannot offer you this. Please contact us.");
     means("number_not_allowed", Action.CORRECT, "We cannot call this number. Please enter another.");
+    means("no_agents", Action.LATER, "All our agents are busy. Please try again in a minute.");
     means("stopped", Action.LATER, "We are not taking requests right now.");
     means("not_found", Action.SHOW, "We no longer know this call.");
     means("unknown_app", Action.REPORT, "Something is wrong with this app. Please update it.");

@@ -1,0 +1,164 @@
+// Lists the queries of Talkdesk's Live API, subscribes to one, and follows its stream.
+
+public import HTTP
+import JOSE
+import JSON
+public import Tokens
+
+/// Talkdesk's Live API: `GET /live-queries`, `POST /live-subscriptions`, and the stream of a subscription. Talkdesk deletes a subscription
+/// two minutes after its stream has closed, and after a day.
+public struct LiveAPI: Sendable {
+  /// The scopes of its tokens.
+  public static let scope = "live-subscriptions:write live-subscriptions:read"
+  /// How long a subscription lives at most.
+  public static let life = Duration.seconds(86_400)
+  private static let timeout = Duration.seconds(20)
+  /// How many pages of queries are read.
+  private static let mostPages = 20
+
+  /// Why nothing was had.
+  public enum Failure: Error, Sendable {
+    /// Talkdesk refuses, with this status and its own code.
+    case refused(status: Int, code: String?)
+    /// There is no query of this name.
+    case unknownQuery
+    /// The stream of the subscription is not at the API, so it gets no token.
+    case foreignStream
+    /// Talkdesk did not answer, or not as documented.
+    case unavailable(String)
+  }
+
+  /// A query that Talkdesk offers.
+  public struct Query: Hashable, Sendable {
+    /// Its id.
+    public let id: String
+    /// Its name.
+    public let name: String
+    /// The names of its parameters.
+    public let params: [String]
+    /// The names of its filters.
+    public let filters: [String]
+  }
+
+  private let baseURL: String
+  private let transport: any HTTPTransport
+  private let bearer = BearerFields()
+
+  /// Makes a client.
+  ///
+  /// - Parameter baseURL: The API's base, without a slash at its end.
+  public init(baseURL: String, transport: any HTTPTransport) {
+    self.baseURL = baseURL
+    self.transport = transport
+  }
+
+  /// The queries that there are.
+  public func queries(_ token: AccessToken) async throws(Failure) -> [Query] {
+    var queries: [Query] = []
+    for page in 1...Self.mostPages {
+      let reply = try await send(.get, "/live-queries?page=\(page)&per_page=100", [], token)
+      guard let found = reply["_embedded"]?["queries"]?.array else {
+        throw .unavailable("the list of queries is not as documented")
+      }
+      queries += found.compactMap(Self.query)
+      guard !found.isEmpty, let total = reply["total"]?.int(in: 0...1_000_000), queries.count < total else {
+        break
+      }
+    }
+    return queries
+  }
+
+  /// Subscribes to a query.
+  ///
+  /// - Returns: The URL of the stream, which has a secret.
+  public func subscribe(_ settings: LiveSettings, _ token: AccessToken) async throws(Failure) -> String {
+    let queries = try await queries(token)
+    guard let query = queries.first(where: { $0.name == settings.query || $0.id == settings.query }) else {
+      throw .unknownQuery
+    }
+    var filters = JSONObject()
+    if let group = settings.ringGroup { filters["ring_groups"] = .array([.string(group)]) }
+    let body: JSONObject = [
+      "queries": [
+        [
+          "id": .string(query.id), "metadata": ["name": .string(query.name)], "params": [:],
+          "filters": .object(filters),
+        ]
+      ]
+    ]
+    let reply = try await send(.post, "/live-subscriptions", body.serialized(), token)
+    guard let link = reply["_links"]?["stream"]?["href"]?.string else {
+      throw .unavailable("the subscription has no stream")
+    }
+    let url = link.utf8.first == 0x2F && !link.utf8.starts(with: "//".utf8) ? baseURL + link : link
+    guard url.utf8.starts(with: (baseURL + "/").utf8) else { throw .foreignStream }
+    return url
+  }
+
+  /// Follows a stream to its end.
+  ///
+  /// - Parameters:
+  ///   - url: As `subscribe` returned it.
+  ///   - take: Takes its octets; false ends it.
+  public func follow(
+    _ url: String, _ token: AccessToken, take: @escaping @Sendable ([UInt8]) -> Bool
+  ) async throws(Failure) {
+    let fields: Fields = [
+      "Authorization": "Bearer " + token.secret.exposedString(), "Accept": "text/event-stream",
+    ]
+    var request = OutboundRequest(
+      method: .get, url: url, fields: fields, timeout: Self.life, startWithin: Self.timeout,
+      maximumContentLength: 64 * 1024, reuse: .never)
+    request.onContent = take
+    let reply: InboundResponse
+    do throws(TransportError) {
+      reply = try await transport.send(request)
+    } catch {
+      // Its words could name the URL.
+      throw .unavailable(error.reason.rawValue)
+    }
+    guard reply.status == 200 else { throw Self.failure(reply) }
+  }
+
+  private func send(
+    _ method: Method, _ path: String, _ content: [UInt8], _ token: AccessToken
+  ) async throws(Failure) -> JSONValue {
+    let reply: InboundResponse
+    do throws(TransportError) {
+      reply = try await transport.send(
+        OutboundRequest(
+          method: method, url: baseURL + path, fields: bearer.fields(for: token), content: content,
+          timeout: Self.timeout, maximumContentLength: 1 << 20))
+    } catch {
+      throw .unavailable("\(error)")
+    }
+    guard (200...299).contains(reply.status) else { throw Self.failure(reply) }
+    do { return try JSONValue(parsing: reply.content) } catch {
+      throw .unavailable("the response is not JSON")
+    }
+  }
+
+  private static func query(_ value: JSONValue) -> Query? {
+    guard let id = value["id"]?.string, let name = value["name"]?.string else { return nil }
+    return Query(
+      id: id, name: name, params: value["params"]?.array?.compactMap(\.string) ?? [],
+      filters: value["filters"]?.array?.compactMap { $0["name"]?.string } ?? [])
+  }
+
+  private static func failure(_ reply: InboundResponse) -> Failure {
+    guard (400...499).contains(reply.status) else { return .unavailable("status \(reply.status)") }
+    return .refused(status: reply.status, code: CallbackRejection.error(in: reply.content).0)
+  }
+}
+
+extension LiveAPI.Failure {
+  /// For operators.
+  public var words: String {
+    switch self {
+    case .refused(let status, let code): "Talkdesk refuses: status \(status)\(code.map { ", \($0)" } ?? "")"
+    case .unknownQuery: "Talkdesk has no query of this name: see callgate talkdesk queries"
+    case .foreignStream: "Talkdesk names a stream at another host, which gets no token"
+    case .unavailable(let detail): detail
+    }
+  }
+}

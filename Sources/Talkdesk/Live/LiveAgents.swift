@@ -1,0 +1,251 @@
+// Keeps one stream of Talkdesk's Live API open, and so knows how many agents are available.
+
+public import HTTP
+public import Platform
+import Synchronization
+public import Tokens
+
+/// How many agents are available, as Talkdesk's last result says. What is not known for certain is nil: a figure ends when the stream
+/// says nothing for `LiveSettings.stale`, or something that cannot be read.
+public final class LiveAgents: Sendable {
+  /// A number of agents.
+  public struct Figure: Hashable, Sendable {
+    /// How many are available.
+    public let available: Int64
+    /// When Talkdesk said so.
+    public let asOf: UnixTime
+    fileprivate let received: MonotonicTime
+  }
+
+  /// What a stream is opened with. Another one replaces it.
+  public struct Source: Hashable, Sendable {
+    let settings: LiveSettings
+    let apiURL: String
+
+    /// - Parameter apiURL: The API's base, without a slash at its end.
+    public init(_ settings: LiveSettings, apiURL: String) {
+      (self.settings, self.apiURL) = (settings, apiURL)
+    }
+  }
+
+  /// How a stream ended.
+  private enum End {
+    case closed, silent, failed, replaced, old
+    case refused(LiveAPI.Failure)
+  }
+
+  /// So long after its last octet a stream is given up: Talkdesk sends something every 60 seconds.
+  private static let silence = Duration.seconds(90)
+  /// A stream that stood so long was a good one.
+  private static let steady = Duration.seconds(60)
+  /// The longest pause before the next try, below the two minutes that a subscription outlives its stream.
+  private static let longestPause = Duration.seconds(60)
+  /// A subscription is replaced at this age: before Talkdesk ends it.
+  private static let renewal = Duration.seconds(82_800)
+  /// How often a stream may fail before its subscription is taken for lost.
+  private static let mostFailures = 2
+
+  private let transport: any HTTPTransport
+  private let clock: any TimeSource
+  private let onFailure: @Sendable (String) -> Void
+  private let jitter: @Sendable () -> Double
+  private let figure = Mutex<Figure?>(nil)
+
+  /// Knows nothing yet.
+  ///
+  /// - Parameters:
+  ///   - onFailure: Learns, in words for operators, why it cannot be known, once for each series of failures.
+  ///   - jitter: Random numbers in 0..<1.
+  public init(
+    transport: any HTTPTransport, clock: any TimeSource, onFailure: @escaping @Sendable (String) -> Void,
+    jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+  ) {
+    self.transport = transport
+    self.clock = clock
+    self.onFailure = onFailure
+    self.jitter = jitter
+  }
+
+  /// The number by these settings; nil where it is not known.
+  public func current(_ settings: LiveSettings) -> Figure? {
+    figure.withLock { $0.flatMap { clock.now - $0.received <= settings.stale ? $0 : nil } }
+  }
+
+  /// Follows streams until the task is cancelled.
+  ///
+  /// - Parameters:
+  ///   - source: What to subscribe to now; nil for nothing.
+  ///   - issuer: The issuer of tokens now.
+  public func run(
+    source: @escaping @Sendable () -> Source?, issuer: @Sendable () -> any TokenIssuer
+  ) async {
+    var failures = 0
+    while !Task.isCancelled {
+      guard let wanted = source() else {
+        figure.withLock { $0 = nil }
+        failures = 0
+        guard await clock.hasSlept(until: clock.now + .seconds(1)) else { return }
+        continue
+      }
+      let start = clock.now
+      let end = await subscribe(to: wanted, issuer: issuer(), isWanted: { source() == wanted })
+      switch end {
+      case .replaced:
+        // The next figure is another one.
+        figure.withLock { $0 = nil }
+        failures = 0
+        continue
+      case .old:
+        failures = 0
+        continue
+      default: break
+      }
+      failures = clock.now - start > Self.steady ? 1 : min(failures + 1, 16)
+      // Once for each series of failures.
+      if failures == 2 { onFailure(Self.words(end)) }
+      guard await hasPaused(failures) else { return }
+    }
+  }
+
+  /// Waits before the next try: a second, then twice as long each time, with jitter.
+  private func hasPaused(_ failures: Int) async -> Bool {
+    let longest = Self.longestPause
+    let pause = min(longest, .seconds(1 << min(max(failures - 1, 0), 6)))
+    return await clock.hasSlept(until: clock.now + pause * (0.75 + jitter() / 2))
+  }
+
+  /// Subscribes, and follows the stream and its successors until another subscription is needed.
+  private func subscribe(
+    to source: Source, issuer: any TokenIssuer, isWanted: @escaping @Sendable () -> Bool
+  ) async -> End {
+    let api = LiveAPI(baseURL: source.apiURL, transport: transport)
+    var token: AccessToken
+    let url: String
+    do throws(LiveAPI.Failure) {
+      token = try await self.token(issuer)
+      url = try await api.subscribe(source.settings, token)
+    } catch {
+      return .refused(error)
+    }
+    let until = clock.now + Self.renewal * (0.95 + jitter() / 20)
+    var failures = 0
+    while true {
+      let start = clock.now
+      let end = await follow(api, url, token, source, until: until, isWanted: isWanted)
+      switch end {
+      case .old, .replaced, .failed: return end
+      case .closed, .silent, .refused: break
+      }
+      failures = clock.now - start > Self.steady ? 1 : failures + 1
+      if case .refused = end, failures >= Self.mostFailures { return end }
+      guard await hasPaused(failures) else { return end }
+      guard isWanted() else { return .replaced }
+      do throws(LiveAPI.Failure) { token = try await self.token(issuer, instead: token) } catch {
+        return .refused(error)
+      }
+    }
+  }
+
+  /// A token that is good for a while: a stream needs one only to begin.
+  private func token(
+    _ issuer: any TokenIssuer, instead old: AccessToken? = nil
+  ) async throws(LiveAPI.Failure) -> AccessToken {
+    if let old, let rest = old.remaining(at: clock.now), rest > .seconds(30) { return old }
+    do throws(TokenExchangeError) {
+      return try await issuer.exchange(scope: LiveAPI.scope, deadline: clock.now + .seconds(20))
+    } catch {
+      throw .unavailable("Talkdesk ID: \(error)")
+    }
+  }
+
+  /// Follows one stream.
+  private func follow(
+    _ api: LiveAPI, _ url: String, _ token: AccessToken, _ source: Source, until: MonotonicTime,
+    isWanted: @escaping @Sendable () -> Bool
+  ) async -> End {
+    let reading = Reading(now: clock.now)
+    return await withTaskGroup(of: End.self) { group in
+      group.addTask { [self] in
+        do throws(LiveAPI.Failure) {
+          try await api.follow(url, token) { [self] in take($0, reading, source.settings.path) }
+          return .closed
+        } catch {
+          return reading.hasFailed ? .failed : .refused(error)
+        }
+      }
+      group.addTask { [clock] in
+        while await clock.hasSlept(until: clock.now + .seconds(1)) {
+          let now = clock.now
+          if now - reading.lastOctet > Self.silence { return .silent }
+          if now >= until { return .old }
+          if !isWanted() { return .replaced }
+        }
+        return .closed
+      }
+      let end = await group.next() ?? .closed
+      group.cancelAll()
+      return end
+    }
+  }
+
+  /// One stream, as its octets come on the transport's thread.
+  private final class Reading: Sendable {
+    private struct State {
+      var reader = EventStreamReader()
+      var lastOctet: MonotonicTime
+      var hasFailed = false
+    }
+
+    private let state: Mutex<State>
+
+    init(now: MonotonicTime) { state = Mutex(State(lastOctet: now)) }
+
+    var lastOctet: MonotonicTime { state.withLock { $0.lastOctet } }
+    var hasFailed: Bool { state.withLock { $0.hasFailed } }
+
+    /// The events that these octets complete; nil if the stream cannot be read on.
+    func take(_ bytes: [UInt8], at now: MonotonicTime) -> [StreamedEvent]? {
+      state.withLock { state in
+        state.lastOctet = now
+        do throws(EventStreamReader.TooLong) { return try state.reader.take(bytes) } catch {
+          state.hasFailed = true
+          return nil
+        }
+      }
+    }
+
+    func fail() { state.withLock { $0.hasFailed = true } }
+  }
+
+  private func take(_ bytes: [UInt8], _ reading: Reading, _ path: [String]) -> Bool {
+    guard let events = reading.take(bytes, at: clock.now) else {
+      figure.withLock { $0 = nil }
+      return false
+    }
+    for event in events {
+      switch LiveMessage(event, at: path) {
+      case .figure(let number):
+        figure.withLock { $0 = Figure(available: number, asOf: clock.unixTime, received: clock.now) }
+      case .unreadable: figure.withLock { $0 = nil }
+      case .failed:
+        // Talkdesk keeps the entry in error, so another subscription is made.
+        figure.withLock { $0 = nil }
+        reading.fail()
+        return false
+      case .other: break
+      }
+    }
+    return true
+  }
+
+  /// For the log: no URL and no token.
+  private static func words(_ end: End) -> String {
+    switch end {
+    case .closed: "Talkdesk closed it"
+    case .silent: "it said nothing for \(silence.components.seconds) seconds"
+    case .failed: "Talkdesk cannot answer the query, or its events cannot be read"
+    case .old, .replaced: "it is replaced"
+    case .refused(let failure): failure.words
+    }
+  }
+}

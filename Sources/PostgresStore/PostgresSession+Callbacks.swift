@@ -53,7 +53,7 @@ extension PostgresSession {
 
   /// Begins a transaction with its mark, then locks and adds its rows.
   ///
-  /// The order of locks is: installations that book, keys, dedupe entries, records, allowances, each in the order of their ids. So transactions never wait in a
+  /// The order of locks is: the numbers of calls, installations that book, keys, dedupe entries, records, allowances, each in the order of their ids. So transactions never wait in a
   /// circle. Slots and numbers are locked among the dedupe entries, by rows made for that. So bookings of one slot, or of one number,
   /// run one after the other, and each counts those before it.
   ///
@@ -102,6 +102,7 @@ extension PostgresSession {
     func lock(_ ids: some Sequence<StoreID>, _ statement: PostgresStatement, _ more: [String] = []) -> Int {
       run(statement, [PostgresText.array(ids.sorted().map(\.hex))] + more)
     }
+    if !working.lines.isEmpty { _ = lock(working.lines, PostgresStatements.lockLines) }
     let installationPlace =
       working.installations.isEmpty
       ? nil
@@ -122,6 +123,8 @@ extension PostgresSession {
     let numberPlace =
       working.numbers.isEmpty
       ? nil : run(PostgresStatements.ofNumbers, [PostgresText.array(working.numbers.map(\.hex))])
+    let calls = commands.count
+    commands += working.calls.map { PostgresCommand(CallbackStatements.ofCall, $0.parameters) }
     let former = working.begins.compactMap(\.former)
     if !former.isEmpty { commands.append(self.former(of: former)) }
     let found = try connection.run(commands, within: Self.span)
@@ -141,6 +144,11 @@ extension PostgresSession {
       for row in found[placePlace].rows { try PostgresCallbacks.add(place: row, to: &working.book) }
     }
     for row in rows { working.book.add(row) }
+    // They are read after the locks, so that one that is locked, too, is not newer here.
+    for row in found[calls..<calls + working.calls.count].flatMap(\.rows) {
+      let row = try PostgresCallbacks.row(row)
+      if working.book.rows[row.record.id] == nil { working.book.add(row) }
+    }
     if !former.isEmpty, let last = found.last {
       try PostgresCallbacks.add(former: last.rows, to: &working.book)
     }

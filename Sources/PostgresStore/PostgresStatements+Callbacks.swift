@@ -38,6 +38,13 @@ extension PostgresStatements {
 
   // MARK: Locking, by every transaction in this order, and each kind in the order of ids
 
+  /// The numbers of calls, by the hash of their hash. Two that have the same one wait for each other, and no more.
+  static let lockLines = PostgresStatement(
+    name: "callgate_lock_lines",
+    sql: """
+      SELECT pg_advisory_xact_lock(4, line) FROM (
+        SELECT DISTINCT hashtext(name::text) AS line FROM unnest($1::uuid[]) AS name ORDER BY 1 OFFSET 0) AS sorted
+      """)
   static let lockKeys = PostgresStatement(
     name: "callgate_lock_keys",
     sql: """

@@ -11,7 +11,7 @@ struct SQLiteCallbacks {
   private let putRow, putKey, putPlace: SQLiteStatement
   private let removeRow, removeKey, removePlace: SQLiteStatement
   private let putNotice: SQLiteStatement
-  private let pending, late, slot, number, living: SQLiteStatement
+  private let pending, late, slot, number, living, ofCall: SQLiteStatement
 
   private static let table = CallbackColumn.table
   private static let columns = table.list
@@ -83,6 +83,7 @@ struct SQLiteCallbacks {
     slot = try SQLiteStatement(connection, SQL.slot)
     number = try SQLiteStatement(connection, SQL.number)
     living = try SQLiteStatement(connection, SQL.living)
+    ofCall = try SQLiteStatement(connection, CallbackStatements.ofCall.sql)
   }
 
   // MARK: Reading
@@ -149,6 +150,11 @@ struct SQLiteCallbacks {
       guard working.ending.contains(id) else { continue }
       if let key = row.key { try read(key: key, into: &working.book) }
       if let place = row.place { try read(place: place, into: &working.book) }
+    }
+    for call in working.calls {
+      try ofCall.run(call.parameters) { row in
+        if let row = Self.row(row), working.book.rows[row.record.id] == nil { working.book.add(row) }
+      }
     }
     for slot in working.slots {
       var taken = 0

@@ -10,9 +10,11 @@ import Testing
 @Suite struct CallEventTests {
   private static let hook = HookSecret(Secret(Array(repeating: 7, count: 32)))
   private static let settings = OutcomeSettings(hooks: [hook])
+  /// 2026-11-23T10:01:00Z.
+  private static let now = Instant(seconds: 1_795_428_060)
 
   private static func ended(
-    _ changes: [String: JSONValue] = [:], by settings: OutcomeSettings = settings
+    _ changes: [String: JSONValue] = [:], by settings: OutcomeSettings = settings, at now: Instant = now
   ) -> EndedCall? {
     var members: JSONObject = [
       "event": "outboundCallEnds", "call_id": "c1", "contact_phone_number": "+14155550123",
@@ -21,7 +23,7 @@ import Testing
       "hold_time": "0", "type": "outbound",
     ]
     for (name, value) in changes { members[name] = value }
-    return CallEvent(parsing: members.serialized())?.ended(by: settings)
+    return CallEvent(parsing: members.serialized())?.ended(by: settings, at: now)
   }
 
   @Test func `an event says who was called, when, and for how long they spoke`() throws {
@@ -96,6 +98,22 @@ import Testing
   ])
   func `anything else is no time`(text: String) { #expect(CallTime.instant(text) == nil) }
 
+  @Test(arguments: [
+    (-600.0, true), (-600.5, false), (0, true), (604_748, true), (604_748.5, false), (1e9, false),
+    (-1e9, false),
+  ])
+  func `a call that ends in the future, or began a week ago, is none`(later: Double, isTaken: Bool) {
+    // The call ends at 10:00:52.
+    let now = Instant(seconds: 1_795_428_052).advanced(by: .seconds(later))
+    #expect((Self.ended(at: now) != nil) == isTaken)
+  }
+
+  @Test func `a beginning of long ago is none, whatever the end`() {
+    #expect(Self.ended(["start_time": "2026-11-16 10:01:00"]) != nil)
+    #expect(Self.ended(["start_time": "2026-11-16 10:00:59"]) == nil)
+    #expect(Self.ended(["start_time": "0"]) == nil)
+  }
+
   @Test func `the beginning follows from the end and the whole duration`() {
     #expect(Self.ended(["start_time": ""])?.start == Instant(rfc3339: "2026-11-23T10:00:00Z"))
     #expect(Self.ended(["timestamp": "N/A"])?.outcome.at == Instant(rfc3339: "2026-11-23T10:00:52Z"))
@@ -133,7 +151,7 @@ import Testing
     let template = try JSONValue(parsing: Array(text.utf8))
     #expect(template["trigger"] == "inboundCallEnds" && template["call_id"] == "{{call_id}}")
     for word in ["name", "email", "agent", "recording", "title"] { #expect(!text.contains(word)) }
-    #expect(CallEvent(parsing: Array(text.utf8))?.ended(by: Self.settings) == nil, "as it is")
+    #expect(CallEvent(parsing: Array(text.utf8))?.ended(by: Self.settings, at: Self.now) == nil, "as it is")
     var filled = text
     for (place, value) in [
       ("event", "?"), ("call_id", "c9"), ("contact_phone_number", "+14155550123"),
@@ -142,7 +160,7 @@ import Testing
       filled = filled.split(separator: "{{\(place)}}", omittingEmptySubsequences: false).joined(
         separator: value)
     }
-    #expect(CallEvent(parsing: Array(filled.utf8))?.ended(by: Self.settings)?.id == "c9")
+    #expect(CallEvent(parsing: Array(filled.utf8))?.ended(by: Self.settings, at: Self.now)?.id == "c9")
   }
 
   @Test func `a hook opens for its own path and for the one before`() {

@@ -1,9 +1,13 @@
 // Tests of outcomes of calls that every store must pass.
 
 import Gate
-import Store
+import Synchronization
 import TestSupport
 import Testing
+
+@testable import PostgresStore
+@testable import SQLiteStore
+@testable import Store
 
 @Suite struct OutcomeContractTests {
   private static let own = "+18005550199"
@@ -56,6 +60,95 @@ import Testing
     let read = try await other.callback(intent.id, of: "ios-app")
     #expect(read == record && read?.outcome?.waitedSeconds == 12 && read?.outcome?.at == .noon(57))
     await other.close()
+    await store.close()
+  }
+
+  /// Writes the outcome of a callback that was matched before, as another instance's event would.
+  private static func write(
+    _ id: CallbackID, _ call: EndedCall, _ store: any Store
+  ) async throws -> StoredCallback? {
+    let written = Mutex<StoredCallback?>(nil)
+    let job = UpdateJob(
+      work: .callback(
+        .conclude(id, call, within: window, at: .noon(60)) { record in written.withLock { $0 = record } }),
+      finish: { _ in })
+    if let store = store as? QueuedStore<SQLiteSession> {
+      try await store.sessions.call(.writes) { session throws(StoreError) in try session.updateAll([job]) }
+    } else if let store = store as? QueuedStore<PostgresSession> {
+      try await store.sessions.call(.writes) { session throws(StoreError) in try session.updateAll([job]) }
+    } else {
+      Issue.record("a store of another kind")
+    }
+    return written.withLock { $0 }
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a callback that begins between the match and its writing counts`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let alone = try Self.intent("+14155550166")
+    #expect(try await store.begin(alone, at: .noon()) == .begun)
+    try await store.settle(alone.id, .accepted())
+    #expect(try await Self.write(alone.id, Self.call("c0", "+14155550166"), store)?.id == alone.id)
+    let (first, second) = (try Self.intent(), try Self.intent(at: 1))
+    for (intent, time) in [(first, 0.0), (second, 1)] {
+      #expect(try await store.begin(intent, at: .noon(time)) == .begun)
+      try await store.settle(intent.id, .accepted())
+    }
+    #expect(try await Self.write(first.id, Self.call(), store) == nil)
+    #expect(try await store.callback(first.id, of: "ios-app")?.outcome == nil)
+    #expect(try await Self.conclude(store, Self.call()) == .several)
+    // Outside the window, it does not.
+    let late = try Self.intent("+14155550167")
+    let later = try Self.intent("+14155550167", at: 16)
+    for (intent, time) in [(late, 0.0), (later, 15.5)] {
+      #expect(try await store.begin(intent, at: .noon(time)) == .begun)
+      try await store.settle(intent.id, .accepted())
+    }
+    #expect(try await Self.write(late.id, Self.call("c9", "+14155550167"), store)?.id == late.id)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a call that two sources tell is one, whatever they call it`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    func reported(_ id: String, at seconds: Double) throws -> EndedCall {
+      let call = try Self.call(id, at: seconds)
+      return EndedCall(
+        id: id, contact: call.contact, talkdesk: call.talkdesk, start: call.start,
+        outcome: CallOutcome(
+          .reached, source: .report, at: call.outcome.at, talkSeconds: 40, waitedSeconds: 12))
+    }
+    let (first, second) = (try Self.intent(), try Self.intent(at: 600))
+    for (intent, time) in [(first, 0.0), (second, 600)] {
+      #expect(try await store.begin(intent, at: .noon(time)) == .begun)
+      try await store.settle(intent.id, .accepted())
+    }
+    // The second one's call; the first one had none.
+    guard case .several = try await Self.conclude(store, Self.call("c2", at: 605)) else {
+      Issue.record("both fit")
+      return
+    }
+    guard case .set(let record) = try await Self.conclude(store, Self.call("c1", at: 5)) else {
+      Issue.record("the first one alone fits")
+      return
+    }
+    #expect(record.id == first.id)
+    guard case .known(let known) = try await Self.conclude(store, reported("r1", at: 5)) else {
+      Issue.record("the report tells the same call")
+      return
+    }
+    #expect(known.id == first.id)
+    guard case .set(let other) = try await Self.conclude(store, reported("r2", at: 605)) else {
+      Issue.record("now the second one alone fits")
+      return
+    }
+    #expect(other.id == second.id && other.outcome?.source == .report)
+    guard case .known = try await Self.conclude(store, Self.call("c2", at: 640)) else {
+      Issue.record("an event that comes after the report tells the same call")
+      return
+    }
     await store.close()
   }
 

@@ -1,6 +1,6 @@
 // Reads an event of Talkdesk's about a call that has ended.
 
-import Gate
+package import Gate
 import JSON
 package import Store
 
@@ -8,6 +8,10 @@ package import Store
 package struct CallEvent: Sendable {
   /// How many bytes a hook takes.
   package static let mostBytes = 16 * 1024
+  /// How far in the future a call may have ended: the longest difference of clocks that `outcomes.match.before` allows.
+  static let furthestEnd = Duration.seconds(600)
+  /// How long before now a call may have begun, and how long it may have taken: reports go back to the day before.
+  static let furthestStart = Duration.seconds(7 * 86_400)
   private static let limits = JSONLimits(bytes: mostBytes, depth: 4, members: 64, values: 256)
 
   private let members: JSONObject
@@ -24,7 +28,9 @@ package struct CallEvent: Sendable {
   }
 
   /// The call that has ended; nil where the event says nothing certain about one.
-  package func ended(by settings: OutcomeSettings) -> EndedCall? {
+  ///
+  /// - Parameter now: The time by which ends in the future and calls of long ago are refused.
+  package func ended(by settings: OutcomeSettings, at now: Instant) -> EndedCall? {
     if let token = members["token"] {
       guard let text = token.string, settings.hooks.contains(where: { $0.hasEventToken(text) }) else {
         return nil
@@ -38,7 +44,8 @@ package struct CallEvent: Sendable {
     }
     guard let id = text("call_id") ?? text("interaction_id"), id.utf8.count <= 128,
       let contact = number("contact_phone_number"), let talkdesk = number("talkdesk_phone_number"),
-      let state = state(over: settings.reachedOver), let (start, end) = times
+      let state = state(over: settings.reachedOver), let (start, end) = times,
+      end - now <= Self.furthestEnd, now - start <= Self.furthestStart
     else { return nil }
     return EndedCall(
       id: id, contact: contact, talkdesk: talkdesk, start: start,

@@ -99,7 +99,8 @@ package final class OutcomeDesk: Sendable {
 
   private func work(_ waiting: Waiting) async {
     guard let settings = settings() else { return }
-    guard let call = CallEvent(parsing: waiting.content)?.ended(by: settings) else {
+    guard let call = CallEvent(parsing: waiting.content)?.ended(by: settings, at: Instant(clock.unixTime))
+    else {
       return metrics.count(.ignored)
     }
     await match(KeptCalls.Entry(call: call, event: waiting.event), within: settings.window)

@@ -92,12 +92,16 @@ extension EndedCall {
   /// The callback that a call explains, among those between its numbers in its window.
   ///
   /// A call belongs to a callback that was handed over. One that is pending may be it, so nothing is certain before it is settled.
-  /// - Parameter call: The hash of the call's id.
+  /// - Parameters:
+  ///   - call: The hash of the call's id.
+  ///   - outcome: What became of it.
   /// - Returns: The callback; nil and what it is otherwise.
   static func candidate(
-    among records: [StoredCallback], for call: StoreID
+    among records: [StoredCallback], for call: StoreID?, _ outcome: CallOutcome
   ) -> (callback: CallbackID?, otherwise: CallMatch) {
-    if let known = records.first(where: { $0.outcome?.call == call }) { return (nil, .known(known)) }
+    if let known = records.first(where: { $0.outcome?.isOf(call, outcome) == true }) {
+      return (nil, .known(known))
+    }
     let open = records.filter { $0.outcome == nil && $0.mayHaveCall }
     guard let first = open.first else { return (nil, .none) }
     guard open.count == 1 else { return (nil, .several) }
@@ -106,6 +110,42 @@ extension EndedCall {
 
   /// How many callbacks of a window are read: more are several in any case.
   package static let mostRead = 100
+}
+
+/// A call whose callbacks are looked for.
+package struct SoughtCall: Hashable, Sendable {
+  /// The hash of its numbers.
+  package let numbers: StoreID
+  private let first, last: Instant
+
+  init(_ call: EndedCall, _ numbers: StoreID, within window: CallWindow) {
+    self.numbers = numbers
+    first = call.start.advanced(by: .zero - window.after)
+    last = call.start.advanced(by: window.before)
+  }
+
+  /// What `CallbackStatements.ofCall` takes.
+  package var parameters: [ColumnValue] {
+    [.id(numbers), .time(first), .time(last), .integer(Int64(EndedCall.mostRead))]
+  }
+
+  /// Whether a callback that was handed over may be its.
+  func mayBe(_ handover: CallbackBook.Handover) -> Bool {
+    handover.numbers == numbers && first <= handover.time && handover.time <= last
+  }
+}
+
+extension CallOutcome {
+  /// The ends of a call by two sources differ by no more than this.
+  private static let spread = Duration.seconds(60)
+
+  /// Whether it is the outcome of that call: by its id, or, where another source with ids of its own tells it, by its end. Two calls
+  /// between the same two numbers do not end within a minute and are told by one source each.
+  fileprivate func isOf(_ call: StoreID?, _ other: CallOutcome) -> Bool {
+    if let call, self.call == call { return true }
+    let apart = at - other.at
+    return source != other.source && apart <= Self.spread && apart >= .zero - Self.spread
+  }
 }
 
 extension StoredCallback {
@@ -123,7 +163,13 @@ extension StoredCallback {
 
 extension CallbackBook {
   /// Sets the outcome of a callback that has none. News of it go out, whatever the app has read before.
-  mutating func conclude(_ id: CallbackID, _ outcome: CallOutcome, at now: Instant) -> StoredCallback? {
+  ///
+  /// - Parameter sought: The call. Its callbacks were read in this transaction, so one that began since it was matched counts, too.
+  mutating func conclude(
+    _ id: CallbackID, _ outcome: CallOutcome, of sought: SoughtCall, at now: Instant
+  ) -> StoredCallback? {
+    let records = rows.values.filter { $0.handover.map(sought.mayBe) ?? false }.map(\.record)
+    guard EndedCall.candidate(among: records, for: outcome.call, outcome).callback == id else { return nil }
     guard let row = rows[id], row.record.awaitsOutcome else { return nil }
     let concluded = row.changed { record in
       record.outcome = outcome

@@ -14,19 +14,16 @@ extension QueuedStore {
         let hashes = try session.hashes(of: call)
         let rows = try session.rows(
           CallbackStatements.ofCall,
-          [
-            .id(hashes.numbers), .time(call.start.advanced(by: .zero - window.after)),
-            .time(call.start.advanced(by: window.before)), .integer(Int64(EndedCall.mostRead)),
-          ])
-        return EndedCall.candidate(among: rows.map(\.record), for: hashes.call)
+          SoughtCall(call, hashes.numbers, within: window).parameters)
+        return EndedCall.candidate(among: rows.map(\.record), for: hashes.call, call.outcome)
       }
       guard let candidate else { return otherwise }
       let record = try await sessions.commit { onResult in
-        .callback(.conclude(candidate, call.outcome, of: call.id, at: now, onResult))
+        .callback(.conclude(candidate, call, within: window, at: now, onResult))
       }
       if let record { return .set(record) }
     }
-    // Each round another call explained the callback, or it ended otherwise.
+    // Each round another call explained the callback, another callback may have had the call, or it ended otherwise.
     return .pending
   }
 }

@@ -33,7 +33,7 @@ package enum CallbackWork: Sendable {
   case takeNotice(DueNotice, id: SHA256Digest, until: Instant, at: Instant, @Sendable (Bool) -> Void)
   case settleNotice(DueNotice, NoticeOutcome, @Sendable (Bool) -> Void)
   case reschedule(Rescheduling, at: Instant, @Sendable (ReschedulingResult) -> Void)
-  case conclude(CallbackID, CallOutcome, of: String, at: Instant, @Sendable (StoredCallback?) -> Void)
+  case conclude(CallbackID, EndedCall, within: CallWindow, at: Instant, @Sendable (StoredCallback?) -> Void)
   case told(CallbackID, @Sendable (Bool) -> Void)
   case note(CallbackOrigin, of: CallbackID, @Sendable (Bool) -> Void)
 }

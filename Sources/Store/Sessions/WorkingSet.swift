@@ -22,7 +22,7 @@ package struct WorkingSet {
     case takeNotice(DueNotice, SHA256Digest, Instant, Instant, (Bool) -> Void)
     case settleNotice(DueNotice, NoticeOutcome, (Bool) -> Void)
     case reschedule(Rescheduling, Instant, (ReschedulingResult) -> Void)
-    case conclude(CallbackID, CallOutcome, Instant, (StoredCallback?) -> Void)
+    case conclude(CallbackID, CallOutcome, SoughtCall, Instant, (StoredCallback?) -> Void)
     case told(CallbackID, (Bool) -> Void)
     case note(CallbackID, CallbackOrigin, (Bool) -> Void)
   }
@@ -47,6 +47,11 @@ package struct WorkingSet {
   /// The records among them that exist already, whose keys and dedupe entries are read too.
   package private(set) var ending: Set<CallbackID> = []
 
+  /// The calls whose callbacks are read once more, with all that may have begun meanwhile.
+  package private(set) var calls: [SoughtCall] = []
+  /// The hashes of the numbers of calls, locked before anything else: a callback between them begins before a call is judged, or after.
+  package private(set) var lines: Set<StoreID> = []
+
   private var states: [StoreID: AllowanceState?] = [:]
   /// The writes of allowances.
   package private(set) var writes: [StoreID: AllowanceWrite] = [:]
@@ -67,6 +72,7 @@ package struct WorkingSet {
       case .callback(.begin(let intent, let now, let onResult)):
         let names = maker.names(of: intent)
         begins.append(names)
+        if let line = names.numbers { lines.insert(line) }
         callbacks.insert(intent.id)
         startsCallbacks = true
         isFoundOut = true
@@ -97,7 +103,9 @@ package struct WorkingSet {
       case .callback(.mark(let id, let due, let deadline, let handover, let onResult)):
         callbacks.insert(id)
         startsCallbacks = true
-        self.jobs.append(.mark(id, due, deadline, handover.map(maker.handover), onResult))
+        let handover = handover.map(maker.handover)
+        if let handover { lines.insert(handover.numbers) }
+        self.jobs.append(.mark(id, due, deadline, handover, onResult))
       case .callback(.postpone(let id, let due, let code, let onResult)):
         callbacks.insert(id)
         self.jobs.append(.postpone(id, due, code, onResult))
@@ -116,10 +124,15 @@ package struct WorkingSet {
         callbacks.insert(change.id)
         ending.insert(change.id)
         self.jobs.append(.reschedule(change, now, onResult))
-      case .callback(.conclude(let id, var outcome, let call, let now, let onResult)):
+      case .callback(.conclude(let id, let call, let window, let now, let onResult)):
         callbacks.insert(id)
-        outcome.call = maker.name(ofCall: call)
-        self.jobs.append(.conclude(id, outcome, now, onResult))
+        var outcome = call.outcome
+        outcome.call = maker.name(ofCall: call.id)
+        let sought = SoughtCall(
+          call, maker.numbers(contact: call.contact, talkdesk: call.talkdesk), within: window)
+        calls.append(sought)
+        lines.insert(sought.numbers)
+        self.jobs.append(.conclude(id, outcome, sought, now, onResult))
       case .callback(.told(let id, let onResult)):
         callbacks.insert(id)
         self.jobs.append(.told(id, onResult))
@@ -198,8 +211,8 @@ package struct WorkingSet {
       case .settleNotice(let notice, let outcome, let onResult):
         onResult(book.settleNotice(notice, outcome))
       case .reschedule(let change, let now, let onResult): onResult(book.reschedule(change, at: now))
-      case .conclude(let id, let outcome, let now, let onResult):
-        onResult(book.conclude(id, outcome, at: now))
+      case .conclude(let id, let outcome, let sought, let now, let onResult):
+        onResult(book.conclude(id, outcome, of: sought, at: now))
       case .told(let id, let onResult): onResult(book.told(id))
       case .note(let id, let origin, let onResult): onResult(book.note(origin, of: id))
       }

@@ -12,7 +12,7 @@ package enum CallbackStatements {
   package static let appointments = Records(
     "appointments",
     where: "status = 'scheduled' AND caller = $1 AND coalesce(subject, caller) = $2 ORDER BY at, id LIMIT $3")
-  static let ofCall = Records(
+  package static let ofCall = Records(
     "of_call",
     where: "numbers IS NOT NULL AND numbers = $1 AND handed_over BETWEEN $2 AND $3 LIMIT $4")
   package static let alias = Records("alias", where: "alias IS NOT NULL AND alias = $1")

@@ -28,6 +28,7 @@ extension ConfigurationBuilder {
         \.self),
       window: window, reachedOver: over)
     settings.externalURL = stated(Settings.outcomesURL) ?? url
+    settings.url = stated(Settings.outcomesAPI)
     if !triggers.isEmpty { settings.triggers = triggers }
     if !events.isEmpty { settings.reachedEvents = events }
     guard partial.entries[Settings.outcomeSecret.setting] != nil else {

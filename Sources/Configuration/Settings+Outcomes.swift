@@ -10,6 +10,11 @@ extension Settings {
       "The URL under which Talkdesk reaches this server: `callgate talkdesk triggers add` registers the hook below it."
     ),
     URLText.base)
+  static let outcomesAPI = TypedSetting(
+    Setting(
+      "outcomes.url", note: "that of callbacks", example: "https://api.talkdeskapp.com",
+      "The base URL of Talkdesk's API for triggers and reports, where it is not that of callbacks."),
+    URLText.base)
   static let outcomeSecret = TypedSetting(
     Setting(
       "outcomes.hook.secret_file", .secret, example: "/run/secrets/outcomes",
@@ -47,7 +52,8 @@ extension Settings {
 
   /// The settings below `outcomes`, in the order of the documents.
   static let outcomes: [Setting] = [
-    outcomesURL.setting, outcomeSecret.setting, previousOutcomeSecret.setting, outcomeTriggers.setting,
+    outcomesURL.setting, outcomesAPI.setting, outcomeSecret.setting, previousOutcomeSecret.setting,
+    outcomeTriggers.setting,
     matchBefore.setting,
     matchAfter.setting, reachedOver.setting, reachedEvents.setting,
   ]

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Configuration
 import Diagnosis
+import Documents
 import Gateway
 import Glibc
 import Platform
@@ -20,14 +21,19 @@ struct DrillCommand: ParsableCommand {
 
       With --facts the command saves the response in a file. callgate sandbox --facts then responds like your account.
 
+      With --watch the command also learns which triggers the call fires. It registers outcomes.triggers with a hook of its own, \
+      listens on the configured port, prints every event for that time with numbers masked, and removes the triggers. Stop the \
+      server on that port first. Ctrl-C ends the watch. The credential needs the scope webhooks-trigger:write.
+
       Examples:
         callgate drill --phone +14155550123
+        callgate drill callgate.yaml --phone +14155550123 --watch 10m --facts facts.json
         callgate drill callgate.yaml --phone +14155550123 --facts facts.json
         callgate drill --phone +14155550123 --yes
 
       Exit status: 0 if Talkdesk accepted the callback, 64 for wrong arguments, without a terminal and --yes, or if the facts \
-      cannot be written, 69 if Talkdesk was not reached or the outcome is unknown, 77 if Talkdesk refused, the number is in a \
-      refused range, or you said no, 78 if the configuration is wrong or has no Talkdesk number.
+      cannot be written, 69 if Talkdesk was not reached, the outcome is unknown or the port is taken, 77 if Talkdesk refused, the number is in a \
+      refused range, or you said no, 78 if the configuration is wrong, has no Talkdesk number or, with --watch, no outcomes.external_url.
       """)
 
   @OptionGroup var source: ConfigurationArgument
@@ -43,7 +49,17 @@ struct DrillCommand: ParsableCommand {
     completion: .file())
   var facts: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Listen for Talkdesk's events of the call for this time: 10s to 1h.", valueName: "duration"))
+  var watch: String?
+
+  private var span: Duration? {
+    watch.flatMap(DurationText.parse).flatMap { (.seconds(10) ... .seconds(3600)).contains($0) ? $0 : nil }
+  }
+
   func validate() throws {
+    if watch != nil, span == nil { throw ValidationError("--watch: give 10s to 1h, such as 10m") }
     if let fault = Drill.fault(inPhone: phone) { throw ValidationError("--phone: \(fault)") }
   }
 
@@ -58,7 +74,7 @@ struct DrillCommand: ParsableCommand {
       )
       throw ExitStatus.usage.exit
     }
-    let configuration = try source.load(for: .token)
+    let configuration = try source.load(for: span == nil ? .token : .check)
     let drill = try prepare(configuration)
     let file = try factsFile()
     // The number is shown only here, where it was typed, so that a mistyped digit is visible. No log has it.
@@ -68,6 +84,7 @@ struct DrillCommand: ParsableCommand {
       Output.message("No callback was sent.")
       throw ExitStatus.refused.exit
     }
+    if let span { return try run(drill, configuration, watchingFor: span, signals, file) }
     let report = Blocker.run {
       await drill.run {
         // Keep Talkdesk's response also if the terminal closes meanwhile.
@@ -84,6 +101,60 @@ struct DrillCommand: ParsableCommand {
     _ = signals.finishesWork()
     // Before anything is printed: the response cannot be requested again, so a closed pipe must not lose it.
     show(report, keep(report, file))
+    try end(report)
+  }
+
+  /// Makes the callback, and shows the events of its call until the time is over or a signal ends it. The triggers are removed whatever
+  /// happens.
+  private func run(
+    _ drill: Drill, _ configuration: Configuration, watchingFor span: Duration, _ signals: SignalWatch,
+    _ file: FactsFile?
+  ) throws {
+    let stop = TimedSignal()
+    let begun: Result<DrillWatch, DrillWatch.Obstacle> = Blocker.run {
+      do throws(DrillWatch.Obstacle) {
+        return .success(try await DrillWatch.begin(configuration) { Output.line($0) })
+      } catch {
+        return .failure(error)
+      }
+    }
+    let watch: DrillWatch
+    do throws(DrillWatch.Obstacle) { watch = try begun.get() } catch {
+      let (words, status): (String, ExitStatus) =
+        switch error {
+        case .notConfigured(let detail): (detail, .configuration)
+        case .refused(let detail): (detail, .refused)
+        case .unavailable(let detail): (detail, .unavailable)
+        }
+      Output.message("callgate: \(words). No callback was sent")
+      throw status.exit
+    }
+    // From here on a signal ends the watch, not the process: the triggers have to be removed.
+    signals.onEnd { stop.signal() }
+    signals.ignoreHangUp()
+    guard !stop.wait(for: .zero) else {
+      Blocker.run { await watch.end { Output.line($0) } }
+      Self.stopUnsent()
+    }
+    let report = Blocker.run { await drill.run {} }
+    show(report, .unasked)
+    if report.verdict != .refused {
+      Output.message("Waiting for events. Ctrl-C ends the watch.")
+      _ = stop.wait(for: span)
+    }
+    Blocker.run { await watch.end { Output.line($0) } }
+    if let file {
+      var keeping = Keeping.nothing
+      if let bytes = report.facts(withEvents: watch.events) {
+        do throws(FactsFile.Failure) {
+          try file.write(bytes)
+          keeping = .kept
+        } catch {
+          keeping = .lost(bytes, error)
+        }
+      }
+      for line in lines(keeping) { Output.line(line) }
+    }
     try end(report)
   }
 
@@ -137,14 +208,7 @@ struct DrillCommand: ParsableCommand {
     let style = Style(STDOUT_FILENO)
     var lines = report.lines.map { style.column($0.name, width: 10, .quiet) + $0.text }
     if report.verdict == .accepted { lines += report.closing }
-    switch keeping {
-    case .unasked: break
-    case .nothing: Output.message("callgate: --facts: no response to save; the file is unchanged")
-    case .kept: lines.append("The facts are in \(facts ?? "").")
-    case .lost(let bytes, let failure):
-      Output.message("callgate: --facts: \(failure). The facts are on standard output instead")
-      lines.append(String(decoding: bytes.dropLast(), as: UTF8.self))
-    }
+    lines += self.lines(keeping)
     // A script that retries after a failure would ring again: nothing from here on changes the exit status.
     let text = Array(lines.map { $0 + "\n" }.joined().utf8)
     if !StandardOutput.write(text) {
@@ -152,6 +216,19 @@ struct DrillCommand: ParsableCommand {
       Output.message("callgate: cannot write to standard output: \(error)")
     }
     if report.verdict != .accepted { Output.message("callgate: \(report.closing.joined(separator: " "))") }
+  }
+
+  private func lines(_ keeping: Keeping) -> [String] {
+    switch keeping {
+    case .unasked: return []
+    case .nothing:
+      Output.message("callgate: --facts: no response to save; the file is unchanged")
+      return []
+    case .kept: return ["The facts are in \(facts ?? "")."]
+    case .lost(let bytes, let failure):
+      Output.message("callgate: --facts: \(failure). The facts are on standard output instead")
+      return [String(decoding: bytes.dropLast(), as: UTF8.self)]
+    }
   }
 
   private func end(_ report: DrillReport) throws {

@@ -32,6 +32,16 @@ public struct DrillReport: Sendable {
   /// The content for `--facts`; nil without a response of the Callback API.
   public let facts: [UInt8]?
 
+  /// The content for `--facts` with the events of the call.
+  ///
+  /// - Parameter events: A JSON array, as `DrillWatch.events` is.
+  public func facts(withEvents events: [UInt8]) -> [UInt8]? {
+    facts.map { facts in
+      // The facts are an object and a line feed.
+      Array(facts.dropLast(2)) + Array(#","events":"#.utf8) + events + Array("}\n".utf8)
+    }
+  }
+
   /// No client could be made; nothing was sent.
   init(noClient words: String) {
     verdict = .internal

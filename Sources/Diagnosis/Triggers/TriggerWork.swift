@@ -87,7 +87,7 @@ public enum TriggerWork {
         return .success(())
       }
       let (upstream, transport, token) = try await open(configuration, scope: TriggerAPI.scope)
-      let client = TriggerAPI(baseURL: upstream.apiURL, transport: transport)
+      let client = TriggerAPI(baseURL: wanted.settings.url ?? upstream.apiURL, transport: transport)
       let result = await change(step, stored, wanted, store, client, token, report)
       await transport.shutdown()
       return result

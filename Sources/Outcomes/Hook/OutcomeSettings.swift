@@ -8,6 +8,8 @@ package struct OutcomeSettings: Sendable {
   package var hooks: [HookSecret]
   /// The URL under which Talkdesk reaches this server, without a slash at its end; nil where it is not known.
   package var externalURL: String?
+  /// Talkdesk's API for triggers and reports, without a slash at its end; nil for that of callbacks.
+  package var url: String?
   /// The triggers whose events count.
   package var triggers: [CallTrigger]
   /// How far a call may be from its callback.

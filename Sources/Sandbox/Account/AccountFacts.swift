@@ -33,7 +33,7 @@ public struct AccountFacts: Sendable {
       throw Malformed(problems: [Malformed.Problem("", "the file is not a JSON object")])
     }
     var reader = FactsReader()
-    reader.refuseUnknown(in: root, "", known: ["callback", "token"])
+    reader.refuseUnknown(in: root, "", known: ["callback", "token", "events"])
     let callback = reader.object(
       root, "callback", known: ["status", "content_type", "content", "fields", "trace_id", "duration_ms"])
     let token = reader.object(root, "token", known: ["expires_in", "scope"])

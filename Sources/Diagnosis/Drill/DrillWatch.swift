@@ -1,0 +1,251 @@
+// Listens for the events of a drill's own call, to learn which triggers an account fires: `callgate drill --watch`.
+
+public import Configuration
+import Gate
+import HTTP
+import HTTPServer
+import JOSE
+import JSON
+import Outcomes
+import Platform
+import Store
+import Synchronization
+import TLS
+import Talkdesk
+import Tokens
+import Upstream
+
+/// Registers the triggers of a configuration with a hook of its own, listens where the server would, and removes them at the end.
+public final class DrillWatch: Sendable {
+  /// Why it cannot begin. Nothing is registered then, and no call was made.
+  public enum Obstacle: Error, Sendable {
+    /// The configuration has no URL for the hook.
+    case notConfigured(String)
+    /// The port is taken, or Talkdesk or the network does not respond.
+    case unavailable(String)
+    /// Talkdesk refuses a trigger.
+    case refused(String)
+  }
+
+  /// The longest body that is shown.
+  private static let mostBytes = 16 * 1024
+
+  private let settings: OutcomeSettings
+  private let hook: HookSecret
+  private let server: Server
+  private let loops: EventLoopGroup
+  private let api: TriggerAPI
+  private let transport: CurlTransport
+  private let token: AccessToken
+  private let listener: Listening
+  private let registered = Mutex<[(name: String, id: String)]>([])
+
+  /// Listens and registers the triggers.
+  ///
+  /// - Parameters:
+  ///   - configuration: One that was loaded for checking.
+  ///   - report: Gets a line for each trigger and each event. Numbers in it are masked.
+  public static func begin(
+    _ configuration: Configuration, report: @escaping @Sendable (String) -> Void
+  ) async throws(Obstacle) -> DrillWatch {
+    guard let settings = configuration.outcomes, let url = settings.externalURL else {
+      throw .notConfigured(
+        "outcomes.external_url is not set: the URL under which Talkdesk reaches this server")
+    }
+    let hook: HookSecret
+    do throws(OpenSSLError) { hook = HookSecret(Secret(try RandomBytes.make(HookSecret.leastBytes))) } catch {
+      throw .unavailable("OpenSSL has no randomness")
+    }
+    let listening = Listening(path: hook.exposedPath()) { content in
+      report(Self.line(content, settings, hook))
+    }
+    let (server, loops) = try listen(configuration, listening)
+    let opened: Result<(TriggerAPI, CurlTransport, AccessToken), Obstacle>
+    do throws(TriggerWork.Failure) {
+      let (upstream, transport, token) = try await TriggerWork.open(configuration, scope: TriggerAPI.scope)
+      opened = .success(
+        (TriggerAPI(baseURL: settings.url ?? upstream.apiURL, transport: transport), transport, token))
+    } catch {
+      opened = .failure(Obstacle(error))
+    }
+    let (api, transport, token): (TriggerAPI, CurlTransport, AccessToken)
+    do throws(Obstacle) { (api, transport, token) = try opened.get() } catch {
+      await server.shutdown(within: .seconds(1))
+      loops.shutdown()
+      throw error
+    }
+    let watch = DrillWatch(settings, hook, server, loops, api, transport, token, listening)
+    do throws(Obstacle) {
+      try await watch.register(at: url, report)
+    } catch {
+      await watch.end(report)
+      throw error
+    }
+    return watch
+  }
+
+  private init(
+    _ settings: OutcomeSettings, _ hook: HookSecret, _ server: Server, _ loops: EventLoopGroup,
+    _ api: TriggerAPI, _ transport: CurlTransport, _ token: AccessToken, _ listener: Listening
+  ) {
+    self.settings = settings
+    self.hook = hook
+    self.server = server
+    self.loops = loops
+    self.api = api
+    self.transport = transport
+    self.token = token
+    self.listener = listener
+  }
+
+  /// Where the server would listen, so that its proxy and its firewall are tried, too.
+  private static func listen(
+    _ configuration: Configuration, _ handler: Listening
+  ) throws(Obstacle) -> (Server, EventLoopGroup) {
+    let place = configuration.listen
+    guard let address = SocketAddress(host: place.host, port: place.port) else {
+      preconditionFailure("a configured host that is not an address")
+    }
+    var filter: Server.Filter?
+    do {
+      if let identity = place.tls?.identity {
+        let tls = try TLSListener(identity, time: SystemClock())
+        filter = { _ in tls.session() }
+      }
+      let loops = try EventLoopGroup(count: 1)
+      let server = Server(
+        .address(address, sharesPort: place.sharePort),
+        limits: ServerLimits(connections: 100, contentBytes: mostBytes), loops: loops, handler: handler,
+        filter: filter)
+      do throws(SystemError) { _ = try server.start() } catch {
+        loops.shutdown()
+        throw error
+      }
+      return (server, loops)
+    } catch {
+      throw .unavailable(
+        "cannot listen on \(place.host):\(place.port): \(error). Stop the server there first: the drill takes its place"
+      )
+    }
+  }
+
+  private func register(at url: String, _ report: @Sendable (String) -> Void) async throws(Obstacle) {
+    for trigger in settings.triggers {
+      do throws(TriggerAPI.Failure) {
+        let id = try await api.add(
+          trigger.rawValue, url: url + hook.exposedPath(), title: "Callgate drill",
+          message: HookTemplate.exposedText(of: trigger, hook), token: token)
+        registered.withLock { $0.append((trigger.rawValue, id)) }
+        report("trigger   \(trigger.rawValue) \(id) registered")
+      } catch {
+        switch error {
+        case .refused(let status, let code):
+          throw .refused(
+            "Talkdesk refuses \(trigger.rawValue): status \(status)\(code.map { ", \($0)" } ?? "")")
+        case .noID:
+          throw .unavailable("Talkdesk registered \(trigger.rawValue) and named no id: remove it at Talkdesk")
+        case .unavailable(let detail): throw .unavailable("Talkdesk: \(detail)")
+        }
+      }
+    }
+  }
+
+  /// The events so far, with masked numbers, for the file of facts.
+  public var events: [UInt8] { JSONValue.array(listener.bodies.map(Self.shown)).serialized() }
+
+  /// Removes the triggers and stops listening. What cannot be removed is reported.
+  public func end(_ report: @Sendable (String) -> Void) async {
+    for (name, id) in registered.withLock({ $0 }) {
+      do throws(TriggerAPI.Failure) {
+        try await api.remove(name, id: id, token: token)
+        report("trigger   \(name) \(id) removed")
+      } catch {
+        report("trigger   \(name) \(id) could not be removed: remove it at Talkdesk")
+      }
+    }
+    registered.withLock { $0 = [] }
+    await server.shutdown(within: .seconds(1))
+    loops.shutdown()
+    await transport.shutdown()
+  }
+
+  // MARK: What is shown
+
+  /// An event, and what the server would make of it.
+  private static func line(_ content: [UInt8], _ settings: OutcomeSettings, _ hook: HookSecret) -> String {
+    var settings = settings
+    settings.hooks = [hook]
+    let call = CallEvent(parsing: content)?.ended(by: settings, at: Instant(SystemClock().unixTime))
+    let outcome =
+      call.map { call in
+        call.outcome.state.rawValue + (call.outcome.talkSeconds.map { ", \($0) s" } ?? "")
+      } ?? "no outcome"
+    return "event     \(String(decoding: shown(content).serialized(), as: UTF8.self))\n          \(outcome)"
+  }
+
+  /// A body without its token and with masked numbers. What is no JSON object is a text.
+  private static func shown(_ content: [UInt8]) -> JSONValue {
+    let object: JSONObject?
+    do { object = try JSONValue(parsing: content).object } catch { object = nil }
+    guard let object else {
+      return .string(String(decoding: content, as: UTF8.self).hidingPhoneNumbers)
+    }
+    var shown = JSONObject()
+    for (name, value) in object.members where name != "token" {
+      shown.append(name, masked(name, value))
+    }
+    return .object(shown)
+  }
+
+  private static func masked(_ name: String, _ value: JSONValue) -> JSONValue {
+    // Times and ids have many digits, too, and are what the drill is about.
+    let isPlain = ["time", "stamp", "duration", "_id", "event", "trigger", "type"].contains {
+      name.hasSuffix($0)
+    }
+    guard case .string(let text) = value else {
+      return isPlain && value.object == nil && value.array == nil
+        ? value : .string(String(decoding: value.serialized(), as: UTF8.self).hidingPhoneNumbers)
+    }
+    return .string(isPlain ? text : text.hidingPhoneNumbers)
+  }
+}
+
+extension DrillWatch.Obstacle {
+  fileprivate init(_ failure: TriggerWork.Failure) {
+    self =
+      switch failure {
+      case .notConfigured(let detail): .notConfigured(detail)
+      case .refused(let detail): .refused(detail)
+      case .unavailable(let detail): .unavailable(detail)
+      }
+  }
+}
+
+/// Answers the hook as the server does, and keeps what came.
+private final class Listening: RequestHandler {
+  private let path: [UInt8]
+  private let onEvent: @Sendable ([UInt8]) -> Void
+  private let kept = Mutex<[[UInt8]]>([])
+  /// How many events are kept.
+  private static let most = 100
+
+  init(path: String, onEvent: @escaping @Sendable ([UInt8]) -> Void) {
+    self.path = Array(path.utf8)
+    self.onEvent = onEvent
+  }
+
+  var bodies: [[UInt8]] { kept.withLock { $0 } }
+
+  func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
+    let isHook = request.method == .post && Array(request.string(request.path).utf8) == path
+    guard isHook else { return exchange.respond(Response(status: .notFound)) }
+    let content = Array(request.content)
+    kept.withLock { if $0.count < Self.most { $0.append(content) } }
+    onEvent(content)
+    exchange.respond(Response(status: .noContent))
+  }
+
+  func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
+    Response(status: failure == .contentTooLarge ? .contentTooLarge : .badRequest)
+  }
+}

@@ -26,15 +26,18 @@ package final class AppointmentCarrier: Sendable {
   private let audit: AuditLog
   private let log: Log
   private let setting: @Sendable () -> AppointmentSetting
+  private let onAccepted: @Sendable (StoredCallback, _ number: String?) -> Void
 
   /// A carrier.
   ///
   /// - Parameters:
   ///   - keys: The store keys that open the contents.
   ///   - setting: The appointment parts of the current configuration.
+  ///   - onAccepted: Learns each callback that Talkdesk has accepted, where `appointments.calling` is on.
   package init(
     _ parts: CallbackParts, ledger: AllowanceLedger, keys: StoreKeys, watch: AppointmentWatch,
-    audit: AuditLog, log: Log, setting: @escaping @Sendable () -> AppointmentSetting
+    audit: AuditLog, log: Log, setting: @escaping @Sendable () -> AppointmentSetting,
+    onAccepted: @escaping @Sendable (StoredCallback, _ number: String?) -> Void = { _, _ in }
   ) {
     self.parts = parts
     self.ledger = ledger
@@ -43,6 +46,7 @@ package final class AppointmentCarrier: Sendable {
     self.audit = audit
     self.log = log
     self.setting = setting
+    self.onAccepted = onAccepted
   }
 
   /// An appointment on its way, with its content and its audit record.
@@ -177,7 +181,10 @@ package final class AppointmentCarrier: Sendable {
     visit.record.cache = result.cache
     visit.record.upstreamStatus = result.upstreamStatus
     switch result.outcome {
-    case .accepted: break
+    case .accepted:
+      if visit.setting.configuration.appointments?.calling == true {
+        onAccepted(visit.due.record, content.talkdeskNumber?.text)
+      }
     case .undelivered(let reason, _):
       visit.record.code = Problem.Code(rawValue: visit.setting.delivery.code(reason)) ?? .internal
     case .postponed(.notSaved, _): return notMarked(visit)

@@ -77,7 +77,7 @@ extension Handlers {
     context.task(answering: responder) { [self] in
       var visit = visit
       do throws(Problem) {
-        let informs = [Notice.Action.access, .changed, .expired].contains { $0.rawValue == action }
+        let informs = [Notice.Action.access, .changed, .expired, .calling].contains { $0.rawValue == action }
         var response = try await answer(&visit, NoticeID(id), asked, asks: action, informs: informs)
         if isGMS, response.status == .noContent, let id = NoticeID(id) {
           response = Self.response(.done(Self.text(action, generation), id))
@@ -158,6 +158,7 @@ extension Handlers {
     switch Notice.Action(rawValue: action) {
     case .access: return texts?.access ?? "Your secure connection is ready."
     case .expired: return texts?.expired ?? "We could not call you in time."
+    case .calling: return texts?.calling(from: nil) ?? "Your call from us comes now."
     case .changed, .confirm, .confirmWithCode: return texts?.changed ?? "Your callback has changed."
     case nil:
       return DialogAction(rawValue: action) == .snooze

@@ -20,6 +20,8 @@ extension Configuration {
     public package(set) var perNumber = 1
     /// How installations are asked before the call; nil if they are not.
     public package(set) var confirm: Confirmation?
+    /// Whether installations get a notice when their call is handed over.
+    public package(set) var calling = false
 
     /// What happens to an appointment whose owner was asked and does not answer.
     public enum Silence: String, CaseIterable, Hashable, Sendable { case call, cancel }
@@ -59,6 +61,12 @@ extension ConfigurationBuilder {
     if let earliest = members.value(Settings.earliest.key()) { appointments.earliest = earliest }
     if let late = members.value(Settings.late.key()) { appointments.late = late }
     if let perNumber = members.value(Settings.perNumber.key()) { appointments.perNumber = perNumber }
+    if let calling = members.value(Settings.calling.key()) {
+      appointments.calling = calling
+      if calling {
+        judgeProvider(members.node("calling")?.place ?? section.place, members.name(of: "calling"), notices)
+      }
+    }
     if appointments.earliest >= appointments.horizon {
       members.report(
         Refusal(
@@ -79,11 +87,7 @@ extension ConfigurationBuilder {
     _ node: DocumentNode, path: String, _ notices: Configuration.Notices?
   ) -> Configuration.Appointments.Confirmation? {
     if purpose.opensListenerSecrets, purpose != .sandbox {
-      if !hasProvider(notices) {
-        problems.add(
-          node.place, path,
-          Refusal("needs a provider of notices", "add \(PushPlatform.names) to notices, or remove confirm"))
-      }
+      judgeProvider(node.place, path, notices)
       if partial.entries[Settings.externalURL.setting] == nil, !hasItems(Settings.externalURLs) {
         problems.add(
           node.place, path,
@@ -100,6 +104,17 @@ extension ConfigurationBuilder {
     if let snoozes = members.value(Settings.confirmSnoozes.key()) { confirmation.snoozes = snoozes }
     close(&members, path + ".")
     return confirmation
+  }
+
+  /// What is told by notices needs a provider. The sandbox has some.
+  private mutating func judgeProvider(
+    _ place: DocumentPlace, _ path: String, _ notices: Configuration.Notices?
+  ) {
+    guard purpose.opensListenerSecrets, purpose != .sandbox, !hasProvider(notices) else { return }
+    let name = path.split(separator: ".").last ?? ""
+    problems.add(
+      place, path,
+      Refusal("needs a provider of notices", "add \(PushPlatform.names) to notices, or remove \(name)"))
   }
 
   /// Appointments need a store key and a store that outlives the process. The sandbox makes a key, and may forget.

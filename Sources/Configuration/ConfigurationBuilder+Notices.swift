@@ -42,8 +42,15 @@ extension Configuration {
       public package(set) var changed = "Your callback has changed."
       /// An appointment's time has passed.
       public package(set) var expired = "We could not call you in time."
+      /// A call is handed over. `{number}` stands for the number that it comes from.
+      public package(set) var calling = "Your call from {number} comes now."
       /// The heading of the dialog before a call.
       public package(set) var ready = "We are ready to call you"
+
+      /// `calling` with a number: with "us" where it is not known.
+      package func calling(from number: String?) -> String {
+        calling.replacing("{number}", with: number ?? "us")
+      }
     }
 
     /// The providers that are configured.
@@ -71,6 +78,7 @@ extension ConfigurationBuilder {
     notices.texts.confirm = value(Settings.confirmText)
     notices.texts.changed = value(Settings.changedText)
     notices.texts.expired = value(Settings.expiredText)
+    notices.texts.calling = value(Settings.callingText)
     notices.texts.ready = value(Settings.readyText)
     let urls = (
       fcm: stated(Settings.fcmURL), token: stated(Settings.fcmTokenURL), apns: stated(Settings.apnsURL),

@@ -75,6 +75,12 @@ extension Settings {
       example: "We are sorry that we did not call you.",
       "What the phone shows when an appointment has expired: 1 to 200 characters."), shownText)
 
+  static let callingText = TypedSetting(
+    Setting(
+      "notices.texts.calling", default: "Your call from {number} comes now.",
+      example: "Please pick up: {number} is calling.",
+      "What the phone shows with `appointments.calling`: 1 to 200 characters. `{number}` is the number that the call comes from."
+    ), shownText)
   static let readyText = TypedSetting(
     Setting(
       "notices.texts.ready", default: "We are ready to call you", example: "It is your turn",
@@ -86,7 +92,7 @@ extension Settings {
     externalURL.setting, fcmAccount.setting, fcmURL.setting, fcmTokenURL.setting, apnsKey.setting,
     apnsKeyID.setting, apnsTeamID.setting, apnsTopic.setting, apnsEnvironment.setting, apnsURL.setting,
     hookURL.setting, hookSecret.setting, accessText.setting,
-    confirmText.setting, changedText.setting, expiredText.setting, readyText.setting,
+    confirmText.setting, changedText.setting, expiredText.setting, callingText.setting, readyText.setting,
   ]
 
   /// A text that the sender judges.

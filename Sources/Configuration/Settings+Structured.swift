@@ -74,6 +74,11 @@ extension Settings {
     Setting(
       "appointments.confirm.snoozes", default: "3", example: "3",
       "How often the customer can put a call off: 0 to 10."), .number(0...10, of: "a number of times"))
+  static let calling = TypedSetting(
+    Setting(
+      "appointments.calling", default: "false", example: "true",
+      "Whether the phone gets a notice when Talkdesk has accepted its appointment's call."),
+    TextForm.boolean)
   static let gmsApp = TypedSetting(
     Setting(
       "gms.services.*.app", required: "write app: and the name of an app", example: "shop",
@@ -267,7 +272,8 @@ extension Settings {
   static let structured: [Setting] = [
     brakePerDay.setting, brakePer5m.setting, brakePerHour.setting, slot.setting, perSlot.setting,
     horizon.setting, earliest.setting, late.setting, perNumber.setting, confirmBefore.setting,
-    confirmSilence.setting, confirmSnooze.setting, confirmSnoozes.setting, gmsApp.setting, gmsQueries.setting,
+    confirmSilence.setting, confirmSnooze.setting, confirmSnoozes.setting, calling.setting, gmsApp.setting,
+    gmsQueries.setting,
     deskKind.setting,
     deskApplication.setting, deskToken.setting, deskTokenLife.setting, deskUserID.setting, deskURL.setting,
     deskAPIToken.setting, deskAPIURL.setting,

@@ -18,6 +18,8 @@ package struct Notice: Sendable {
     case changed
     /// The same: it was too late for the call.
     case expired
+    /// The phone rings soon.
+    case calling
   }
 
   /// The pointer.

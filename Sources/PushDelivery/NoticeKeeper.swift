@@ -7,7 +7,7 @@ import Metrics
 import Notices
 package import Platform
 package import Records
-import Store
+package import Store
 import Synchronization
 
 /// Sends the notices of callbacks. It reads the store each second, and waits for those that are due soon. A process has one.
@@ -35,6 +35,8 @@ package final class NoticeKeeper: Sendable {
   static let mostInHand = 256
   /// How long a notice is this instance's: longer than a try takes. After that another instance may send it.
   static let lease = Duration.seconds(20)
+  /// For how long a provider holds it for a phone that is off.
+  private static let callingLife = Duration.seconds(30)
   /// The waits after each try in vain where the provider names none.
   static let pauses: [Duration] = [.seconds(2), .seconds(15)]
 
@@ -85,6 +87,53 @@ package final class NoticeKeeper: Sendable {
       state.isStopped = true
       state.wake()
     }
+  }
+
+  // MARK: A call that comes now
+
+  /// Tells the device of an appointment that its call comes now, in the background. It is tried for a few seconds only, since later it
+  /// would not be true. The notice of the callback's end follows anyway.
+  ///
+  /// - Parameters:
+  ///   - record: The record of a callback that Talkdesk has accepted.
+  ///   - number: The number that the call comes from, if it is known.
+  package func announce(_ record: StoredCallback, from number: String?) {
+    guard let setting = setting(), let told = record.notices else { return }
+    Task { [self] in
+      let outcome = await announcement(of: record, told, from: number, setting)
+      metrics.callbackNotices.count(NoticeAction.calling.rawValue, outcome == .taken ? "taken" : "dropped")
+    }
+  }
+
+  private func announcement(
+    of record: StoredCallback, _ told: CallbackNotices, from number: String?, _ setting: Setting
+  ) async -> NoticeSenders.Outcome {
+    let device: StoredDevice?
+    let id: NoticeID
+    let now = claims.now
+    do {
+      device = told.installation.isDevice ? nil : try await claims.device(of: told.installation)
+      id = try NoticeID.make(book.keys)
+      // Before it leaves: the app may ask for it at once.
+      try await claims.store.keepNotice(
+        StoredNotice(
+          id: id.digest, callback: record.id, installation: told.installation, action: .calling,
+          serial: told.serial, created: now))
+    } catch {
+      // Without a device, without a store or without randomness the phone rings unannounced.
+      return .notTaken(retryAfter: nil)
+    }
+    guard let token = device?.pushToken ?? told.device?.opened(for: record.id, book.keys) else {
+      return .deviceGone
+    }
+    let ends = now.advanced(by: Self.callingLife)
+    let outcome = await setting.senders.send(
+      Notice(
+        id: id, action: .calling, text: setting.texts.calling(from: number),
+        ends: UnixTime(seconds: ends.seconds, nanoseconds: ends.nanoseconds)), to: token
+    ) { true }
+    if outcome == .taken, let device { await claims.used(device) }
+    return outcome
   }
 
   // MARK: The loop
@@ -301,6 +350,7 @@ extension Notice.Action {
       case .confirmWithCode: .confirmWithCode
       case .changed: .changed
       case .expired: .expired
+      case .calling: .calling
       }
   }
 }
@@ -311,6 +361,7 @@ extension Configuration.Notices.Texts {
     case .confirm, .confirmWithCode: confirm
     case .changed: changed
     case .expired: expired
+    case .calling: calling(from: nil)
     }
   }
 }

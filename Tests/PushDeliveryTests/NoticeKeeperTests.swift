@@ -100,6 +100,45 @@ import Testing
     fixture.metrics.callbackNotices.total(action, outcome)
   }
 
+  // MARK: A call that comes now
+
+  private func accepted() async throws -> StoredCallback {
+    let id = try await ended()
+    return try #require(try await fixture.memory.callback(id, of: "installation"))
+  }
+
+  @Test func `a call that comes is told with the number that it comes from`() async throws {
+    try await fixture.enrol()
+    let sender = ScriptedSender()
+    let record = try await accepted()
+    keeper(sender).announce(record, from: "+18500000000")
+    try await until { counted("calling", "taken") == 1 }
+    let notice = try #require(sender.sent.first)
+    #expect(sender.sent.count == 1 && notice.action == .calling)
+    #expect(notice.text == "Your call from +18500000000 comes now.")
+    let found = try await fixture.notices.find(notice.id.exposed)
+    #expect(found?.notice.action == .calling && found?.notice.callback == record.id && found?.isLive == false)
+    keeper(sender).announce(record, from: nil)
+    try await until { counted("calling", "taken") == 2 }
+    #expect(sender.sent.last?.text == "Your call from us comes now.")
+    #expect(sender.sent.last?.id != notice.id)
+  }
+
+  @Test func `a call that comes is not told later`() async throws {
+    try await fixture.enrol()
+    let sender = ScriptedSender(.retry(after: .seconds(31), reason: "busy"), .taken)
+    keeper(sender).announce(try await accepted(), from: nil)
+    try await until { counted("calling", "dropped") == 1 }
+    #expect(sender.sent.count == 1)
+  }
+
+  @Test func `without a device the phone rings unannounced`() async throws {
+    let sender = ScriptedSender()
+    keeper(sender).announce(try await accepted(), from: nil)
+    try await until { counted("calling", "dropped") == 1 }
+    #expect(sender.sent.isEmpty)
+  }
+
   // MARK: Sending
 
   @Test func `a question is sent at its time, once`() async throws {

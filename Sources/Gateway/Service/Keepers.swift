@@ -13,12 +13,14 @@ import Store
 extension AppointmentKeeper {
   /// The keeper of a server's appointments.
   convenience init(
-    _ runtime: Runtime, _ generations: Generations, _ keys: StoreKeys, _ audit: AuditLog, _ log: Log
+    _ runtime: Runtime, _ generations: Generations, _ keys: StoreKeys, _ audit: AuditLog, _ log: Log,
+    notices: NoticeKeeper?
   ) {
     let parts = runtime.callbacks
     let carrier = AppointmentCarrier(
       parts, ledger: runtime.ledger, keys: keys, watch: runtime.appointments.watch, audit: audit, log: log,
-      setting: { generations.current.handling(runtime) })
+      setting: { generations.current.handling(runtime) },
+      onAccepted: { notices?.announce($0, from: $1) })
     self.init(
       store: parts.store, clock: parts.scheduler, inHand: parts.inHand,
       isClockRight: { runtime.storeHealth.isClockRight },

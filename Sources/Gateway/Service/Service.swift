@@ -105,10 +105,10 @@ public final class Service: Sendable {
       listener: tls, watch: watch, log: log, clock: clock)
 
     let audit = AuditLog(sink: sink, clock: clock, metrics: metrics, log: log, trail: surroundings.trail)
-    keeper = storeKeys.map { [runtime, generations] keys in
-      AppointmentKeeper(runtime, generations, keys, audit, log)
-    }
     noticeKeeper = runtime.push.map { [runtime, generations] in NoticeKeeper($0, runtime, generations) }
+    keeper = storeKeys.map { [runtime, generations, noticeKeeper] keys in
+      AppointmentKeeper(runtime, generations, keys, audit, log, notices: noticeKeeper)
+    }
     outcomes = OutcomeDesk(
       store: store, clock: clock, audit: audit, log: log,
       settings: { [generations] in generations.current.configuration.outcomes },

@@ -70,7 +70,7 @@ package final class ServiceMetrics: Sendable {
   package let callbackNotices = EventCounter(
     "callgate_callback_notices_total", "Notices of callbacks by action and outcome.",
     labels: ["action", "outcome"],
-    series: ["confirm", "changed", "expired"].flatMap { action in
+    series: ["confirm", "changed", "expired", "calling"].flatMap { action in
       ["taken", "again", "dropped"].map { [action, $0] }
     })
   /// Devices that requests of GMS clients name and that get no notices. Shown where there are such clients.

@@ -123,6 +123,8 @@ public enum NoticeAction: String, Sendable, CaseIterable {
   case changed
   /// The appointment could not be made in time.
   case expired
+  /// The call comes now. It is sent at the hand-over, beside the current notice.
+  case calling
 
   /// Whether it is the question before an appointment.
   public var asks: Bool { self == .confirm || self == .confirmWithCode }

@@ -50,6 +50,9 @@ def demo(base):
         check("nothing rang", "" if text(driver, "handset-state") == "has not rung" else text(driver, "handset-state"))
         use(driver, "Call me", "call-status", "201: accepted")
         waits_for(driver, "the phone rang once", lambda d: text(d, "handset-state") == "rang once")
+        use(driver, "Answer", "end-status", "Talkdesk says: reached")
+        waits_for(driver, "the outcome stands beside the phone", lambda d: text(d, "handset-state") == "rang once, was answered, 40 s")
+        check("a call ends once", driver.find_element(By.CSS_SELECTOR, "[data-end=not_reached]").is_enabled() and "enabled")
         check("it is the number's", "" if text(driver, "handset-number") == "+14155550100" else text(driver, "handset-number"))
         seen = "const box = document.getElementById('handset').getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight"
         check("where one looks", "" if driver.execute_script(seen) else "not in view")

@@ -23,7 +23,7 @@ const send = (tap, place) => attempt(place, async () => {
 const validate = () => attempt("call-status", async () => {
   const answer = await ask("POST", "/calls/callback?validate", callBody());
   showCalled(answer);
-  return answer.ok ? [`${answer.status}: valid, nobody is called`, true] : [problem(answer.status, answer.text), false];
+  return answer.ok ? [`${answer.status}: valid, no call is made`, true] : [problem(answer.status, answer.text), false];
 });
 
 async function showCalled(answer) {
@@ -45,12 +45,43 @@ function namedRecord({ ok, text }) {
 async function showRecord(path) {
   const answer = path ? await ask("GET", path) : null;
   $("call-record").hidden = !answer?.ok;
+  showEnd(answer?.ok ? JSON.parse(answer.text) : null);
   if (!answer?.ok) return;
   const record = JSON.parse(answer.text);
   const reason = record.reason ? ` (${record.reason})` : "";
   $("call-record").textContent = `GET ${path}: ${record.status}${reason}`;
 }
 
+// The callback whose phone rings. Talkdesk tells what became of its call, as the customer on this page decides.
+let ringing = null;
+
+function showEnd(record) {
+  ringing = record;
+  const mayEnd = record !== null && !record.outcome && ["accepted", "unknown"].includes(record.status);
+  for (const button of document.querySelectorAll("[data-end]")) button.disabled = !mayEnd;
+  showHandset();
+}
+
+const endWords = { reached: "was answered", not_reached: "the customer did not answer", cancelled: "the customer hung up" };
+
+// What became of the call, as the record says.
+function endOf(record) {
+  if (!record?.outcome) return "";
+  const { state, talk_seconds } = record.outcome;
+  return `, ${endWords[state]}` + (talk_seconds ? `, ${talk_seconds} s` : "");
+}
+
+const endCall = (state) => attempt("end-status", async () => {
+  const { id } = ringing;
+  const told = await ask("POST", "/_sandbox/outcome", { id, state });
+  if (!told.ok) return [problem(told.status, told.text), false];
+  await showRecord(`/callbacks/${id}?wait=10`);
+  return ringing?.outcome ? [`Talkdesk says: ${ringing.outcome.state}`, true] : ["Talkdesk has not told it yet", false];
+});
+
+for (const button of document.querySelectorAll("[data-end]")) {
+  button.addEventListener("click", () => endCall(button.dataset.end));
+}
 $("validate").addEventListener("click", validate);
 $("repeat").addEventListener("click", () => send(last, "twice-status"));
 $("again").addEventListener("click", () => call("twice-status"));

@@ -12,7 +12,7 @@ let rings = null;
 
 function watchPhone(number) {
   watched = number;
-  showHandset();
+  showEnd(null);
 }
 
 const rang = (count) => (count === 1 ? "rang once" : `rang ${count} times`);
@@ -20,7 +20,7 @@ const rang = (count) => (count === 1 ? "rang once" : `rang ${count} times`);
 function showHandset() {
   const count = rings?.[watched] ?? 0;
   put("handset-number", watched);
-  put("handset-state", count > 0 ? rang(count) : "has not rung");
+  put("handset-state", (count > 0 ? rang(count) : "has not rung") + endOf(ringing));
   const frame = $("handset").parentElement;
   frame.classList.toggle("rang", count > 0);
 }

@@ -15,6 +15,7 @@ extension ConfigurationBuilder {
     let events = list(Settings.reachedEvents)
     let window = CallWindow(before: value(Settings.matchBefore), after: value(Settings.matchAfter))
     let over = value(Settings.reachedOver)
+    let (reportAt, reportZone) = (stated(Settings.reportAt), value(Settings.reportZone))
     guard let place = places.first, purpose.opensListenerSecrets else { return nil }
     if window.after > value(Settings.retention) {
       problems.add(
@@ -29,6 +30,7 @@ extension ConfigurationBuilder {
       window: window, reachedOver: over)
     settings.externalURL = stated(Settings.outcomesURL) ?? url
     settings.url = stated(Settings.outcomesAPI)
+    if let second = reportAt { settings.report = ReportSettings(second: second, zone: reportZone) }
     if !triggers.isEmpty { settings.triggers = triggers }
     if !events.isEmpty { settings.reachedEvents = events }
     guard partial.entries[Settings.outcomeSecret.setting] != nil else {

@@ -1,6 +1,7 @@
 // Declares the settings of outcomes: the hook for Talkdesk's events, and how calls are matched.
 
 import Documents
+import Gate
 import Outcomes
 
 extension Settings {
@@ -28,6 +29,25 @@ extension Settings {
     Setting(
       "outcomes.triggers", .list, note: "`outboundCallEnds`, `inboundCallEnds`", example: "outboundCallEnds",
       "The triggers of Talkdesk's whose events count."), TextForm<CallTrigger>.choice)
+  static let reportAt = TypedSetting(
+    Setting(
+      "outcomes.report.at", note: "none", example: "03:30",
+      "The time of each night at which the server asks Talkdesk for the report of the calls of 24 hours."),
+    TextForm { text throws(Refusal) in
+      let parts = text.utf8.split(separator: 0x3A, omittingEmptySubsequences: false)
+      let numbers = parts.compactMap { part in
+        part.count == 2 && part.allSatisfy { (0x30...0x39).contains($0) } ? Int64(String(part) ?? "") : nil
+      }
+      guard parts.count == 2, numbers.count == 2, numbers[0] < 24, numbers[1] < 60 else {
+        throw Refusal("\(quoted(text)) is not a time of day", "write it as \"03:30\"")
+      }
+      return numbers[0] * 3600 + numbers[1] * 60
+    })
+  static let reportZone = TypedSetting(
+    Setting(
+      "outcomes.report.timezone", default: "UTC", example: "Europe/Lisbon",
+      "The time zone of `at`, by its IANA name."),
+    TextForm { text throws(Refusal) in try Zone(named: text) })
   static let matchBefore = TypedSetting(
     Setting(
       "outcomes.match.before", default: "10s", example: "10s",
@@ -54,7 +74,7 @@ extension Settings {
   static let outcomes: [Setting] = [
     outcomesURL.setting, outcomesAPI.setting, outcomeSecret.setting, previousOutcomeSecret.setting,
     outcomeTriggers.setting,
-    matchBefore.setting,
+    reportAt.setting, reportZone.setting, matchBefore.setting,
     matchAfter.setting, reachedOver.setting, reachedEvents.setting,
   ]
 }

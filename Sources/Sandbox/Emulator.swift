@@ -15,6 +15,7 @@ import Synchronization
 /// |---|---|
 /// | `POST /oauth/token` | Talkdesk ID: an access token for a client assertion or a client secret |
 /// | `GET /live-queries`, `POST /live-subscriptions`, `GET /live-subscriptions/{id}/stream` | the Live API |
+/// | `POST /data/reports/calls/jobs`, `GET /data/reports/calls/jobs/{id}`, `GET /data/reports/calls/files/{id}` | the calls report |
 /// | `GET /oauth/certs` | the keys tokens are signed with, as a JWK set |
 /// | `POST /calls/callback` | the Callback API |
 /// | `POST /fcm/token`, `POST /v1/projects/{project}/messages:send` | Firebase Cloud Messaging: access tokens, and notices |
@@ -24,7 +25,7 @@ import Synchronization
 /// | `GET /app-attest/root.pem` | the certificate that vouches for phones |
 /// | `POST /_sandbox/hook` | a receiver of web hooks |
 /// | `/_sandbox/faults`, `/_sandbox/exchanges`, `/_sandbox/callbacks`, `/_sandbox/notices`, `/_sandbox/sessions`, `/_sandbox/tickets` | what to do wrong, and what was seen |
-/// | `/_sandbox/clock`, `/_sandbox/keys`, `/_sandbox/agents` | what its clock says, which of the client's keys it accepts, how many agents are available |
+/// | `/_sandbox/clock`, `/_sandbox/keys`, `/_sandbox/agents`, `/_sandbox/reports` | what its clock says, which of the client's keys it accepts, how many agents are available, the form of reports |
 /// | `POST /v3/users`, `POST /v3/users/{user_id}/token` | Sendbird: users and their session tokens |
 /// | `/platform/v1/customers`, `/platform/v1/tickets`, `POST /v3/group_channels/{channel_url}/messages` | Sendbird Desk: tickets and their messages |
 /// | `GET /` | a demo client; of use where a gateway answers on the same port |
@@ -33,6 +34,7 @@ public final class Emulator: RequestHandler {
   private let callbacks: CallbackService
   private let notices: NoticeService
   private let live: LiveService
+  private let reports: ReportService
   private let attesters: Attesters
   private let certificates: [UInt8]
   /// The clock for assertions, tokens and the `Date` field.
@@ -55,6 +57,7 @@ public final class Emulator: RequestHandler {
       facts: configuration.facts)
     notices = NoticeService(issuer: issuer)
     live = LiveService(issuer: issuer)
+    reports = ReportService(issuer: issuer)
     clock = SandboxClock(time)
     state = Mutex(EmulatorState(keyIDs: configuration.keys.map(\.keyID)))
   }
@@ -106,6 +109,8 @@ public final class Emulator: RequestHandler {
         Task { [self] in
           responder.respond(await live.act(call, path: path, clock: clock, state: state).response)
         }
+      } else if ReportService.owns(path) {
+        end(&exchange, Ending(reports.act(Call(request), path: path, now: clock.unixTime, state: state)))
       } else if NoticeService.project(in: path) != nil {
         answer(Call(request), path: path, &exchange)
       } else if ownsPath(of: request) {
@@ -193,6 +198,8 @@ public final class Emulator: RequestHandler {
       try? await clock.sleep(until: clock.now + call.delay)
       let content = call.content(
         of: record, token: dialing.token.exposedString(), shift: gateway.clock.offset - clock.offset)
+      // The report has it, whatever becomes of the events.
+      state.withLock { $0.reports.add(content) }
       for _ in 0..<call.count {
         await dialing.post("\(dialing.scheme)://\(host)\(dialing.path.exposedString())", content)
       }

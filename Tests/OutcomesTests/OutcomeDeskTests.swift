@@ -43,7 +43,7 @@ private final class Matches: OutcomeStore {
 
   private final class Fixture: Sendable {
     let store = Matches()
-    let time = ManualTime()
+    let time = ManualTime(UnixTime(seconds: 1_795_428_060))
     let desk: OutcomeDesk
     private let job: Task<Void, Never>
 

@@ -159,10 +159,10 @@ extension APISchemas {
             "description": "What became of the call, once Talkdesk has told it. `status` does not change by it.",
             "properties": {
               "state": { "type": "string", "enum": ["reached", "not_reached", "cancelled"],
-                "description": "reached: they spoke with each other. not_reached: nobody answered. cancelled: the customer ended the call before an agent spoke." },
+                "description": "reached: they spoke with each other. not_reached: the customer did not answer. cancelled: the customer ended the call before an agent spoke." },
               "certainty": { "type": "string", "enum": ["matched"],
                 "description": "matched: this callback is the only one that fits the call by numbers and time." },
-              "source": { "type": "string", "enum": ["trigger"], "description": "trigger: an event of Talkdesk's." },
+              "source": { "type": "string", "enum": ["trigger", "report"], "description": "trigger: an event of Talkdesk's. report: the nightly report of calls." },
               "at": { "type": "string", "format": "date-time", "description": "When the call ended." },
               "talk_seconds": { "type": "integer", "minimum": 0, "description": "How long they spoke." },
               "waited_seconds": { "type": "integer", "minimum": 0, "description": "How long the customer waited." } } }

@@ -77,6 +77,8 @@ public struct Rule: Sendable {
   static let challenges = "built-in.challenges"
   /// The name of the limit on proofs of keys, each of which is good once.
   static let proof = "built-in.proof"
+  /// The name of the allowance of the nightly report of calls.
+  static let report = "built-in.report"
   /// The same for the rule that limits unknown ids of notices.
   static let unknownNotices = "built-in.unknown-notices"
 
@@ -124,7 +126,7 @@ public struct Rule: Sendable {
   /// A built-in limit by address.
   private static let ownNames = [
     defaultNumbers, enrolments, unknownNotices, attestedApp, attestedAddress, attestationToken,
-    attestationChallenge, challenges, proof,
+    attestationChallenge, challenges, proof, report,
   ]
 
   init(builtIn name: String, _ action: Action, _ kind: Kind) {

@@ -91,7 +91,7 @@ public final class Zone: Sendable {
   }
 
   /// The first instant at which the clock on the wall shows a time or a later one: after a gap, its end.
-  func firstInstant(showing local: Int64) -> Int64? {
+  package func firstInstant(showing local: Int64) -> Int64? {
     // Two days before, in any offset, the clock has not shown it yet.
     guard var span = span(at: max(Self.covered.lowerBound, local - 2 * 86_400)) else { return nil }
     while true {

@@ -30,6 +30,8 @@ struct Jobs: Sendable {
   private let outcomes: Task<Void, Never>
   /// Learns how many agents are available.
   private let live: Task<Void, Never>
+  /// Asks for the report of calls.
+  private let report: Task<Void, Never>
 
   /// Writes an anchor of the audit chain each minute.
   private let anchors: Task<Void, Never>
@@ -38,7 +40,8 @@ struct Jobs: Sendable {
   init(
     _ work: Upkeep, _ runtime: Runtime, _ generations: Generations, _ activity: RecentActivity,
     _ attention: AttentionList, _ keeper: AppointmentKeeper?, _ noticeKeeper: NoticeKeeper?,
-    _ outcomes: OutcomeDesk, _ anchors: AnchorKeeper?, issuer: @escaping @Sendable () -> any TokenIssuer,
+    _ outcomes: OutcomeDesk, _ anchors: AnchorKeeper?, report: NightlyReport,
+    issuer: @escaping @Sendable () -> any TokenIssuer,
     clock: any TimeSource
   ) {
     upkeep = Task { [keys = runtime.keys] in
@@ -66,6 +69,7 @@ struct Jobs: Sendable {
     notices = Task { await noticeKeeper?.run() }
     self.outcomes = Task { await outcomes.run() }
     self.anchors = Task { await anchors?.run(clock) }
+    self.report = Task { await report.run() }
     live = Task { [agents = runtime.liveAgents, generations] in
       await agents.run(
         source: {
@@ -83,7 +87,7 @@ struct Jobs: Sendable {
 
   /// Ends all of it but notices, and waits until the last uses of installations are saved.
   func end() async {
-    for job in [upkeep, counting, appointments, lapses, outcomes, anchors, live] { job.cancel() }
+    for job in [upkeep, counting, appointments, lapses, outcomes, anchors, live, report] { job.cancel() }
     await counting.value
   }
 }

@@ -48,6 +48,8 @@ public final class Service: Sendable {
   private let noticeKeeper: NoticeKeeper?
   /// Takes events of calls.
   private let outcomes: OutcomeDesk
+  /// Asks for the report of calls.
+  private let report: NightlyReport
   /// Counts the decisions of each minute.
   private let activity: RecentActivity
   private let attention: AttentionList
@@ -114,6 +116,7 @@ public final class Service: Sendable {
       settings: { [generations] in generations.current.configuration.outcomes },
       onOutcome: { [watch = runtime.appointments.watch] in watch.changed($0) })
     anchors = surroundings.trail.map { [store] in AnchorKeeper($0, in: store) }
+    report = NightlyReport(outcomes, runtime, generations, transport, log)
     activity = RecentActivity(metrics: metrics, clock: clock)
 
     attention = AttentionList(
@@ -281,10 +284,10 @@ public final class Service: Sendable {
       saved: { [log] in log.write($0, "the store has saved a stop that it could not save before") },
       unused: { [generations] in generations.current.unused(at: $0) })
     jobs.withLock {
-      [runtime, generations, activity, attention, keeper, noticeKeeper, outcomes, anchors] in
+      [runtime, generations, activity, attention, keeper, noticeKeeper, outcomes, anchors, report] in
       $0 = Jobs(
         work, runtime, generations, activity, attention, keeper, noticeKeeper, outcomes, anchors,
-        issuer: { runtime.tokens.issuer }, clock: clock)
+        report: report, issuer: { runtime.tokens.issuer }, clock: clock)
     }
     watch.start { [reloader] in
       Task { await reloader.reload(because: "a changed file") }

@@ -16,6 +16,8 @@ package struct CallEvent: Sendable {
 
   private let members: JSONObject
 
+  init(members: JSONObject) { self.members = members }
+
   /// Reads a body; nil unless it is a JSON object.
   package init?(parsing content: [UInt8]) {
     guard (1...Self.mostBytes).contains(content.count) else { return nil }
@@ -29,8 +31,12 @@ package struct CallEvent: Sendable {
 
   /// The call that has ended; nil where the event says nothing certain about one.
   ///
-  /// - Parameter now: The time by which ends in the future and calls of long ago are refused.
-  package func ended(by settings: OutcomeSettings, at now: Instant) -> EndedCall? {
+  /// - Parameters:
+  ///   - now: The time by which ends in the future and calls of long ago are refused.
+  ///   - source: Where it is from.
+  package func ended(
+    by settings: OutcomeSettings, at now: Instant, source: CallOutcome.Source = .trigger
+  ) -> EndedCall? {
     if let token = members["token"] {
       guard let text = token.string, settings.hooks.contains(where: { $0.hasEventToken(text) }) else {
         return nil
@@ -50,7 +56,7 @@ package struct CallEvent: Sendable {
     return EndedCall(
       id: id, contact: contact, talkdesk: talkdesk, start: start,
       outcome: CallOutcome(
-        state, source: .trigger, at: end, talkSeconds: talked.flatMap(CallTime.whole),
+        state, source: source, at: end, talkSeconds: talked.flatMap(CallTime.whole),
         waitedSeconds: seconds("waiting_time").flatMap(CallTime.whole)))
   }
 

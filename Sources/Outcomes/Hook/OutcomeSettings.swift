@@ -12,6 +12,8 @@ package struct OutcomeSettings: Sendable {
   package var url: String?
   /// The triggers whose events count.
   package var triggers: [CallTrigger]
+  /// When the report of calls is asked for; nil for never.
+  package var report: ReportSettings?
   /// How far a call may be from its callback.
   package var window: CallWindow
   /// They have spoken with each other if they spoke for longer than this.

@@ -8,14 +8,14 @@ package import Records
 package import Store
 import Synchronization
 
-/// An event that Talkdesk sent to the hook.
+/// An event that Talkdesk sent to the hook, or a report's arrival.
 package struct HookedEvent: Sendable {
   /// The request that brought it.
   package let requestID: RequestID
-  package let address: IPAddress
+  package let address: IPAddress?
   package let received: MonotonicTime
 
-  package init(requestID: RequestID, address: IPAddress, received: MonotonicTime) {
+  package init(requestID: RequestID, address: IPAddress?, received: MonotonicTime) {
     self.requestID = requestID
     self.address = address
     self.received = received
@@ -120,15 +120,67 @@ package final class OutcomeDesk: Sendable {
     }
   }
 
-  /// Finds the callback of a call. While the store fails it goes on, so that the events behind it wait.
+  /// Finds the callback of a call, or keeps the call for another try.
   private func match(_ entry: KeptCalls.Entry, within window: CallWindow) async {
+    if let (match, isInDoubt) = await conclude(entry, within: window) {
+      finish(entry, match, isInDoubt: isInDoubt)
+    }
+  }
+
+  /// Finds the callbacks of the calls of a report. What one call explains may leave a single callback for another, so those that fit
+  /// several are tried again.
+  ///
+  /// - Returns: How many outcomes are known by it.
+  func take(reported calls: [EndedCall]) async -> Int {
+    guard let window = settings()?.window else { return 0 }
+    let event = HookedEvent(requestID: RequestID(), address: nil, received: clock.now)
+    var open = calls[...]
+    var known = 0
+    while !open.isEmpty, !Task.isCancelled {
+      let before = known
+      var several: [EndedCall] = []
+      while !open.isEmpty {
+        let some = open.prefix(Self.together)
+        open = open.dropFirst(some.count)
+        await withTaskGroup(of: (EndedCall, CallMatch, Bool)?.self) { group in
+          for call in some {
+            group.addTask {
+              await self.conclude(KeptCalls.Entry(call: call, event: event), within: window)
+                .map { (call, $0.match, $0.isInDoubt) }
+            }
+          }
+          for await result in group {
+            switch result {
+            case (let call, .set(let record), _)?:
+              told(record, by: KeptCalls.Entry(call: call, event: event))
+              known += 1
+            case (let call, .known(let record), true)?:
+              told(record, by: KeptCalls.Entry(call: call, event: event))
+              known += 1
+            case (let call, .several, _)?: several.append(call)
+            case (_, .known, _)?, (_, .none, _)?, (_, .pending, _)?, nil: break
+            }
+          }
+        }
+      }
+      if known > before { open = several[...] } else { several.forEach { _ in metrics.count(.ambiguous) } }
+    }
+    return known
+  }
+
+  /// Asks the store, until it answers. The events behind wait meanwhile.
+  ///
+  /// - Returns: The result, and whether an earlier try may have set the outcome; nil where the task was cancelled.
+  private func conclude(
+    _ entry: KeptCalls.Entry, within window: CallWindow
+  ) async -> (match: CallMatch, isInDoubt: Bool)? {
     var isInDoubt = false
     var pauses = Self.pauses[...]
     while !Task.isCancelled {
       do throws(StoreError) {
         let match = try await store.conclude(
           entry.call, within: window, at: Instant(clock.unixTime))
-        return finish(entry, match, isInDoubt: isInDoubt)
+        return (match, isInDoubt)
       } catch {
         if error.isInDoubt { isInDoubt = true }
         if pauses.count == Self.pauses.count {
@@ -139,8 +191,9 @@ package final class OutcomeDesk: Sendable {
       }
       let pause = pauses.first ?? .seconds(5)
       if pauses.count > 1 { pauses.removeFirst() }
-      guard await clock.hasSlept(until: clock.now + pause) else { return }
+      guard await clock.hasSlept(until: clock.now + pause) else { return nil }
     }
+    return nil
   }
 
   /// - Parameter isInDoubt: Whether an earlier try may have set the outcome.

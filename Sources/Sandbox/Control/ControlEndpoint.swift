@@ -85,6 +85,13 @@ enum ControlEndpoint {
           "available", within: 0...1_000_000)
       }
       return json(["available": .number(JSONNumber(state.live.available))])
+    case "reports":
+      if try method(of: call, among: [.get, .post]) == .post {
+        state.reports.isOld =
+          try ControlBody(call, members: ["form"]).text("form", among: ReportService.forms)
+          == ReportService.forms[1]
+      }
+      return json(["form": .string(ReportService.forms[state.reports.isOld ? 1 : 0])])
     case "keys":
       if try method(of: call, among: [.get, .post]) == .post {
         let body = try ControlBody(call, members: ["key_id", "accepted"])

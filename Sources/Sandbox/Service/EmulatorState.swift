@@ -18,6 +18,8 @@ struct EmulatorState: Sendable {
   var desk = DeskService.State()
   /// What the Live API knows.
   var live = LiveService.State()
+  /// The calls that were made, for reports.
+  var reports = ReportService.State()
   /// Where it is reached, once that is known: `http://127.0.0.1:PORT`, without a slash at the end.
   var baseURL: String?
   /// The ids of the client's keys, in the order of the configuration.

@@ -17,6 +17,8 @@ public struct CallOutcome: Hashable, Sendable {
   public enum Source: String, CaseIterable, Sendable {
     /// An event that a trigger of Talkdesk's sent.
     case trigger
+    /// The report of calls.
+    case report
   }
 
   public let state: State

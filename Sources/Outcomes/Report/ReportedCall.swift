@@ -1,0 +1,51 @@
+// Reads an entry of the calls report, in the form of today and in the one before May 2026.
+
+package import Gate
+import JSON
+package import Store
+
+extension CallEvent {
+  private static let reportLimits = JSONLimits(
+    bytes: ReportEntries.mostBytes, depth: 16, members: 256, values: 4096)
+  /// The older form has spans in days.
+  private static let secondsOfDay = 86_400.0
+
+  /// The call of an entry; nil where the entry says nothing certain about one.
+  ///
+  /// | | today | before |
+  /// |---|---|---|
+  /// | id | `call_id` | `interaction_id` |
+  /// | type | `type` | `call_type` |
+  /// | times | `start_at`, `end_at`: RFC 3339 | `start_time`, `end_time`: `2026-11-23 10:00:00` |
+  /// | spans | seconds | days: 0.000069 is 6 s |
+  package static func reported(
+    _ entry: [UInt8], by settings: OutcomeSettings, at now: Instant
+  ) -> EndedCall? {
+    let object: JSONObject?
+    do { object = try JSONValue(parsing: entry, limits: reportLimits).object } catch { object = nil }
+    guard let object else { return nil }
+    let isOld = object["type"] == nil && object["call_type"] != nil
+    func value(_ names: String...) -> JSONValue { names.lazy.compactMap { object[$0] }.first ?? .null }
+    func span(_ names: String...) -> JSONValue {
+      let found = names.lazy.compactMap { object[$0] }.first
+      guard isOld else { return found ?? .null }
+      let days = found?.double ?? found?.string.flatMap { Double($0) }
+      guard let days, (0...7).contains(days) else { return .null }
+      // Half a second of rounding in the last digit is no talk of a second.
+      return .string(String((days * secondsOfDay).rounded()))
+    }
+    let type = value("type", "call_type")
+    let isOutbound = type.string?.lowercased().hasPrefix("outbound") == true
+    let event = CallEvent(members: [
+      // Filters by triggers hold for the report, too.
+      "trigger": .string((isOutbound ? CallTrigger.outboundCallEnds : .inboundCallEnds).rawValue),
+      "type": type, "call_id": value("call_id", "interaction_id"),
+      "contact_phone_number": value("contact_phone_number"),
+      "talkdesk_phone_number": value("talkdesk_phone_number"),
+      "start_time": value("start_at", "start_time"), "timestamp": value("end_at", "end_time"),
+      "total_duration": span("total_time"), "duration": span("talk_time"), "hold_time": span("hold_time"),
+      "waiting_time": span("wait_time", "waiting_time"),
+    ])
+    return event.ended(by: settings, at: now, source: .report)
+  }
+}

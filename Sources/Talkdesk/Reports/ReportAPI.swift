@@ -1,0 +1,182 @@
+// Gets the calls report from Talkdesk: a job, its end, and the file.
+
+public import HTTP
+import JOSE
+import JSON
+public import Platform
+public import Tokens
+
+/// Talkdesk's reports of calls: `POST /data/reports/calls/jobs`, `GET …/jobs/{id}` until it is done, `GET …/files/{id}`.
+///
+/// The end of a job is a 303 to its file at the API, which gets the token. The file may be a 303 to a store of objects. That one is
+/// followed once, without the token, and only to the API's own origin or to `https` at `amazonaws.com`.
+public struct ReportAPI: Sendable {
+  /// The scopes of its tokens.
+  public static let scope = "data-reports:write data-reports:read"
+  private static let base = "/data/reports/calls/"
+  private static let timeout = Duration.seconds(20)
+  private static let fileTimeout = Duration.seconds(900)
+  /// How often a job is looked at, and for how long.
+  private static let interval = Duration.seconds(10)
+  private static let patience = Duration.seconds(1800)
+
+  /// Why there is no report.
+  public enum Failure: Error, Sendable {
+    /// Talkdesk refuses, with this status and its own code.
+    case refused(status: Int, code: String?)
+    /// The job failed at Talkdesk.
+    case failed(String)
+    /// A redirect leads to a host that gets nothing.
+    case foreignHost
+    /// Talkdesk did not answer, or not as documented.
+    case unavailable(String)
+  }
+
+  private let baseURL: String
+  private let transport: any HTTPTransport
+  private let clock: any TimeSource
+  private let token: @Sendable () async throws(Failure) -> AccessToken
+
+  /// Makes a client.
+  ///
+  /// - Parameters:
+  ///   - baseURL: The API's base, without a slash at its end.
+  ///   - token: Gets a token that is good for a while.
+  public init(
+    baseURL: String, transport: any HTTPTransport, clock: any TimeSource,
+    token: @escaping @Sendable () async throws(Failure) -> AccessToken
+  ) {
+    self.baseURL = baseURL
+    self.transport = transport
+    self.clock = clock
+    self.token = token
+  }
+
+  /// Gets the report of the calls that ended in a span, and hands its octets on as they come.
+  ///
+  /// - Parameters:
+  ///   - from: The beginning, RFC 3339.
+  ///   - to: The end, RFC 3339.
+  ///   - take: Takes the next octets; false ends it.
+  public func report(
+    from: String, to: String, take: @escaping @Sendable ([UInt8]) -> Bool
+  ) async throws(Failure) {
+    let body: JSONObject = [
+      "name": "callgate outcomes", "timezone": "UTC", "format": "json",
+      "timespan": ["from": .string(from), "to": .string(to)],
+    ]
+    let made = try await send(.post, baseURL + Self.base + "jobs", body.serialized())
+    guard (200...299).contains(made.status) else { throw Self.failure(made) }
+    let answer = Self.value(made)
+    guard let id = (answer?["id"] ?? answer?["job"]?["id"])?.string, Self.isID(id) else {
+      throw .unavailable("the job has no id")
+    }
+    try await file(try await end(of: id), take)
+  }
+
+  /// Waits for the end of a job.
+  ///
+  /// - Returns: The URL of its file, at the API.
+  private func end(of id: String) async throws(Failure) -> String {
+    let last = clock.now + Self.patience
+    while true {
+      let reply = try await send(.get, baseURL + Self.base + "jobs/" + id)
+      if reply.status == 303 {
+        guard let place = place(reply), isOfAPI(place) else { throw .foreignHost }
+        return place
+      }
+      guard reply.status == 200 else { throw Self.failure(reply) }
+      let answer = Self.value(reply)
+      switch (answer?["job"]?["status"] ?? answer?["status"])?.string {
+      case "done": return baseURL + Self.base + "files/" + id
+      case "failed", "canceled", "deleted": throw .failed("the job failed at Talkdesk")
+      default: break
+      }
+      guard clock.now < last else { throw .unavailable("the job did not end in time") }
+      guard await clock.hasSlept(until: clock.now + Self.interval) else { throw .unavailable("cancelled") }
+    }
+  }
+
+  private func file(_ url: String, _ take: @escaping @Sendable ([UInt8]) -> Bool) async throws(Failure) {
+    let reply = try await send(.get, url, take: take)
+    if reply.status == 200 { return }
+    guard reply.status == 303 else { throw Self.failure(reply) }
+    guard let place = place(reply), isOfAPI(place) || Self.isOfStore(place) else { throw .foreignHost }
+    let stored = try await send(.get, place, isOpen: true, take: take)
+    guard stored.status == 200 else { throw Self.failure(stored) }
+  }
+
+  // MARK: Requests
+
+  /// - Parameter isOpen: Whether it goes without the token.
+  private func send(
+    _ method: Method, _ url: String, _ content: [UInt8] = [], isOpen: Bool = false,
+    take: (@Sendable ([UInt8]) -> Bool)? = nil
+  ) async throws(Failure) -> InboundResponse {
+    var fields: Fields = ["Accept": "application/json"]
+    if !isOpen { fields.append("Authorization", "Bearer " + (try await token()).secret.exposedString()) }
+    if method == .post { fields.append("Content-Type", "application/json") }
+    var request = OutboundRequest(
+      method: method, url: url, fields: fields, content: content,
+      timeout: take == nil ? Self.timeout : Self.fileTimeout, maximumContentLength: 64 * 1024)
+    request.onContent = take
+    do throws(TransportError) {
+      return try await transport.send(request)
+    } catch {
+      // Its words could name the URL, whose query may be a credential.
+      throw .unavailable(error.reason.rawValue)
+    }
+  }
+
+  // MARK: Redirects
+
+  private func place(_ reply: InboundResponse) -> String? {
+    guard let location = reply.fields["Location"] else { return nil }
+    return location.utf8.first == 0x2F && !location.utf8.starts(with: "//".utf8)
+      ? baseURL + location : location
+  }
+
+  private func isOfAPI(_ url: String) -> Bool { url.utf8.starts(with: (baseURL + "/").utf8) }
+
+  /// Whether a URL is `https` at a host below `amazonaws.com`, at the usual port and without user information.
+  package static func isOfStore(_ url: String) -> Bool {
+    let scheme = "https://"
+    guard url.utf8.starts(with: scheme.utf8) else { return false }
+    let authority = url.utf8.dropFirst(scheme.utf8.count).prefix { ![0x2F, 0x3F, 0x23, 0x5C].contains($0) }
+    let host = String(decoding: authority, as: UTF8.self).lowercased()
+    let ending = ".amazonaws.com"
+    return host.utf8.count > ending.utf8.count && host.hasSuffix(ending)
+      && host.utf8.allSatisfy { octet in
+        (0x30...0x39).contains(octet) || (0x61...0x7A).contains(octet) || octet == 0x2D || octet == 0x2E
+      }
+  }
+
+  /// It becomes a part of a path.
+  private static func isID(_ text: String) -> Bool {
+    (1...128).contains(text.utf8.count)
+      && text.utf8.allSatisfy { octet in
+        (0x30...0x39).contains(octet) || (0x41...0x5A).contains(octet) || (0x61...0x7A).contains(octet)
+          || octet == 0x2D || octet == 0x5F
+      }
+  }
+
+  private static func value(_ reply: InboundResponse) -> JSONValue? {
+    do { return try JSONValue(parsing: reply.content) } catch { return nil }
+  }
+
+  private static func failure(_ reply: InboundResponse) -> Failure {
+    guard (400...499).contains(reply.status) else { return .unavailable("status \(reply.status)") }
+    return .refused(status: reply.status, code: CallbackRejection.error(in: reply.content).0)
+  }
+}
+
+extension ReportAPI.Failure {
+  /// For operators.
+  public var words: String {
+    switch self {
+    case .refused(let status, let code): "Talkdesk refuses: status \(status)\(code.map { ", \($0)" } ?? "")"
+    case .failed(let detail), .unavailable(let detail): detail
+    case .foreignHost: "a redirect leads to a host that gets nothing"
+    }
+  }
+}

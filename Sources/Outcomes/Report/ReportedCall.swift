@@ -9,6 +9,7 @@ extension CallEvent {
     bytes: ReportEntries.mostBytes, depth: 16, members: 256, values: 4096)
   /// The older form has spans in days.
   private static let secondsOfDay = 86_400.0
+  private static let mostDays = 7.0
 
   /// The call of an entry; nil where the entry says nothing certain about one.
   ///
@@ -29,13 +30,13 @@ extension CallEvent {
     func span(_ names: String...) -> JSONValue {
       let found = names.lazy.compactMap { object[$0] }.first
       guard isOld else { return found ?? .null }
-      let days = found?.double ?? found?.string.flatMap { Double($0) }
-      guard let days, (0...7).contains(days) else { return .null }
+      let days = found?.double(in: 0...mostDays) ?? found?.string.flatMap(CallTime.seconds)
+      guard let days, days <= mostDays else { return .null }
       // Half a second of rounding in the last digit is no talk of a second.
       return .string(String((days * secondsOfDay).rounded()))
     }
     let type = value("type", "call_type")
-    let isOutbound = type.string?.lowercased().hasPrefix("outbound") == true
+    let isOutbound = type.string.map { $0.utf8.prefix(8).map { $0 | 0x20 } } == Array("outbound".utf8)
     let event = CallEvent(members: [
       // Filters by triggers hold for the report, too.
       "trigger": .string((isOutbound ? CallTrigger.outboundCallEnds : .inboundCallEnds).rawValue),

@@ -16,7 +16,6 @@ struct LiveService: Sendable {
     fileprivate var told: [String: Int64?] = [:]
   }
 
-  static let scopes = ["live-subscriptions:write", "live-subscriptions:read"]
   private static let prefix = "/live-"
   private static let queryID = "7b8d3f0e"
   /// The name of the query.
@@ -31,11 +30,11 @@ struct LiveService: Sendable {
 
   /// Acts on a request. A stream may wait.
   func act(
-    _ call: Call, path: String, clock: SandboxClock, state: borrowing Mutex<EmulatorState>
+    _ call: Call, path: String, clock: any TimeSource, state: borrowing Mutex<EmulatorState>
   ) async -> Reply {
     guard let baseURL = state.withLock({ $0.baseURL }) else { return Self.error(.notFound, "not_found") }
     if let refusal = issuer.refusal(
-      of: call, scope: call.method == .post ? Self.scopes[0] : Self.scopes[1], audience: baseURL,
+      of: call, scope: EmulatorConfiguration.liveScopes[call.method == .post ? 0 : 1], audience: baseURL,
       now: clock.unixTime)
     {
       return .json(refusal.status, refusal.content)
@@ -87,7 +86,7 @@ struct LiveService: Sendable {
   }
 
   private func stream(
-    _ id: String, _ clock: SandboxClock, _ state: borrowing Mutex<EmulatorState>
+    _ id: String, _ clock: any TimeSource, _ state: borrowing Mutex<EmulatorState>
   ) async -> Reply {
     let end = clock.now + Self.hold
     while true {

@@ -25,7 +25,6 @@ struct ReportService: Sendable {
     }
   }
 
-  static let scopes = ["data-reports:write", "data-reports:read"]
   /// The words for the form of today and the one before.
   static let forms = ["today", "before"]
   private static let prefix = "/data/reports/calls/"
@@ -39,7 +38,7 @@ struct ReportService: Sendable {
   /// Acts on a request.
   func act(_ call: Call, path: String, now: UnixTime, state: borrowing Mutex<EmulatorState>) -> Reply {
     guard let baseURL = state.withLock({ $0.baseURL }) else { return Self.error(.notFound) }
-    let scope = Self.scopes[call.method == .post ? 0 : 1]
+    let scope = EmulatorConfiguration.reportScopes[call.method == .post ? 0 : 1]
     if let refusal = issuer.refusal(of: call, scope: scope, audience: baseURL, now: now) {
       return .json(refusal.status, refusal.content)
     }

@@ -28,7 +28,7 @@ struct TokenEndpoint: Sendable {
   private(set) var authenticator: ClientAuthenticator
   let grantedScopes: [String]
   /// Scopes that the client has, too, and gets only where it names them.
-  private static let scopesOnRequest = LiveService.scopes + ReportService.scopes
+  private static let scopesOnRequest = EmulatorConfiguration.liveScopes + EmulatorConfiguration.reportScopes
   /// Whether a request for some of the scopes gets them all, as the account did whose facts these are.
   let grantsAll: Bool
 

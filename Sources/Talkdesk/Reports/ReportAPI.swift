@@ -143,10 +143,10 @@ public struct ReportAPI: Sendable {
     let scheme = "https://"
     guard url.utf8.starts(with: scheme.utf8) else { return false }
     let authority = url.utf8.dropFirst(scheme.utf8.count).prefix { ![0x2F, 0x3F, 0x23, 0x5C].contains($0) }
-    let host = String(decoding: authority, as: UTF8.self).lowercased()
-    let ending = ".amazonaws.com"
-    return host.utf8.count > ending.utf8.count && host.hasSuffix(ending)
-      && host.utf8.allSatisfy { octet in
+    let host = authority.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+    let ending = Array(".amazonaws.com".utf8)
+    return host.count > ending.count && host.suffix(ending.count) == ending[...]
+      && host.allSatisfy { octet in
         (0x30...0x39).contains(octet) || (0x61...0x7A).contains(octet) || octet == 0x2D || octet == 0x2E
       }
   }

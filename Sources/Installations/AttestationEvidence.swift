@@ -1,7 +1,7 @@
 // The member `attestation` of a request for an installation.
 
 import API
-import JOSE
+package import JOSE
 package import Store
 package import Trust
 

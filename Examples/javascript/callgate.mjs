@@ -124,6 +124,9 @@ async function publicKey(pair) {
   return { crv, kty, x, y };
 }
 
+/** The key's name for the server (RFC 7638). */
+export const thumbprint = async (pair) => sha256(JSON.stringify(await publicKey(pair)));
+
 // The taps that were not sent yet. One from localStorage is not among them: it may have been sent before the page was loaded again.
 const unsent = new WeakSet();
 
@@ -259,7 +262,7 @@ export class Callgate {
   async enrol({ clientID = crypto.randomUUID(), app, detail, serverApp, show, signal }) {
     // All values stay the same in each request, byte for byte: the server compares them.
     const body = { client_id: clientID, client_app: app, client_detail: detail };
-    if (this.#key) body.jkt = await sha256(JSON.stringify(await publicKey(this.#key)));
+    if (this.#key) body.jkt = await thumbprint(this.#key);
     const path = "/fetch-code" + (serverApp ? `?app=${encodeURIComponent(serverApp)}` : "");
     for (;;) {
       const content = result(await this.#send("POST", path, { body, patience: 60, signal }));

@@ -453,7 +453,7 @@ public actor Callgate {
     }
 
     /// The key's name for the server (RFC 7638).
-    var thumbprint: String { Self.base64URL(sha256(Data(jwk.utf8))) }
+    public var thumbprint: String { Self.base64URL(sha256(Data(jwk.utf8))) }
 
     /// A proof for one request: each is good once.
     func proof(_ method: String, _ url: URL, nonce: String?, for credential: Credential?) throws -> String {

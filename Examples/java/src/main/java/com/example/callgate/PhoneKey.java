@@ -36,7 +36,7 @@ public final class PhoneKey {
   }
 
   /** The key's name for the server (RFC 7638). */
-  String thumbprint() {
+  public String thumbprint() {
     return base64url(ByteString.encodeUtf8(Json.write(jwk)).sha256());
   }
 

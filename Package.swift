@@ -385,7 +385,7 @@ let package = Package(
       name: "RecordsTests",
       dependencies: [
         "API", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Metrics", "Platform", "Records", "Sealing",
-        "TestSupport",
+        "TestSupport", "Trust",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -6,6 +6,7 @@ import JSON
 import Platform
 import TestSupport
 import Testing
+import Trust
 
 @testable import API
 @testable import HTTPServer

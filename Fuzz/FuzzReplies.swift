@@ -1,6 +1,6 @@
 // sources: Texts JSON JOSE HTTP Platform Documents Gate Tokens Talkdesk ChatDesk Notices Callers/Credentials/ClientAddress.swift Outcomes/Report/ReportEntries.swift
-// about: Talkdesk/Exchange/TokenReply.swift Talkdesk/Exchange/UpstreamText.swift Talkdesk/Callbacks/CallbackRejection.swift Talkdesk/Callbacks/CallbackOutcome.swift ChatDesk/Sendbird/DeskAPI.swift Notices/FCM/FCMAnswer.swift Notices/APNs/APNsAnswer.swift Notices/FCM/ServiceAccount.swift Gate/Kinds/RemoteRule.swift Callers/Credentials/ClientAddress.swift Platform/IPAddress.swift HTTP/EventStream.swift Talkdesk/Live/LiveMessage.swift Outcomes/Report/ReportEntries.swift
-// The replies of Talkdesk, Sendbird, FCM and APNs, a service account's file, streams of events, reports of calls, and X-Forwarded-For, against any octets.
+// about: Talkdesk/Exchange/TokenReply.swift Talkdesk/Exchange/UpstreamText.swift Talkdesk/Callbacks/CallbackRejection.swift Talkdesk/Callbacks/CallbackOutcome.swift Talkdesk/Signer/VaultAnswer.swift ChatDesk/Sendbird/DeskAPI.swift Notices/FCM/FCMAnswer.swift Notices/APNs/APNsAnswer.swift Notices/FCM/ServiceAccount.swift Gate/Kinds/RemoteRule.swift Callers/Credentials/ClientAddress.swift Platform/IPAddress.swift HTTP/EventStream.swift Talkdesk/Live/LiveMessage.swift Outcomes/Report/ReportEntries.swift
+// The replies of Talkdesk, Vault, Sendbird, FCM and APNs, a service account's file, streams of events, reports of calls, and X-Forwarded-For, against any octets.
 
 /// The input's first octet chooses the reader, the second one the status.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -13,7 +13,7 @@ public func fuzzReplies(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     status: status, fields: ["Retry-After": String(decoding: octets.prefix(40), as: UTF8.self)],
     content: octets)
   let now = UnixTime(seconds: 1_790_000_000, nanoseconds: 0)
-  switch unsafe start[0] % 9 {
+  switch unsafe start[0] % 10 {
   case 0:
     _ = try? TokenReply(parsing: octets, requestedScope: "callback:write")
     _ = TokenReply.refusal(octets)
@@ -60,6 +60,11 @@ public func fuzzReplies(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     }
     precondition(entries == others)
     for entry in entries ?? [] { precondition(entry.count <= ReportEntries.mostBytes) }
+  case 9:
+    _ = VaultAnswer.signature(in: octets)
+    _ = VaultAnswer.key(in: octets)
+    _ = VaultAnswer.login(in: octets)
+    _ = VaultAnswer.errors(in: octets)
   default:
     let head = Array("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: ".utf8) + octets + Array("\r\n\r\n".utf8)
     var parser = RequestParser(limits: MessageLimits())

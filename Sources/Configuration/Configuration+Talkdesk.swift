@@ -3,6 +3,7 @@
 public import JOSE
 public import Talkdesk
 import Texts
+public import Upstream
 
 extension Configuration {
   /// The account at Talkdesk.
@@ -50,23 +51,31 @@ extension Configuration {
     case secret(Secret)
   }
 
-  /// A private key with the name Talkdesk knows it by.
+  /// A key with the name Talkdesk knows it by.
   public struct SigningKey: Sendable {
     /// The `kid`.
     public let id: String
     /// The `alg`; the key fits it.
     public let algorithm: SignatureAlgorithm
-    /// The key.
-    public let key: PrivateKey
+    /// Where the key is.
+    public let source: Source
     /// The OAuth client it belongs to, where that is another than the upstream's.
     public let clientID: String?
 
     /// Makes one; the caller answers for the fit.
-    public init(id: String, algorithm: SignatureAlgorithm, key: PrivateKey, clientID: String? = nil) {
+    public init(id: String, algorithm: SignatureAlgorithm, source: Source, clientID: String? = nil) {
       self.id = id
       self.clientID = clientID
       self.algorithm = algorithm
-      self.key = key
+      self.source = source
+    }
+
+    /// Where a key is.
+    public enum Source: Sendable {
+      /// Here.
+      case key(PrivateKey)
+      /// With a signer, which these authorities vouch for; nil for those of everything else.
+      case signer(TransitSettings, Authorities?)
     }
   }
 
@@ -143,7 +152,13 @@ extension Configuration.ClientAuthentication {
 
 extension Configuration.SigningKey {
   fileprivate func isSame(as other: Self) -> Bool {
-    id == other.id && algorithm == other.algorithm && clientID == other.clientID
-      && key.publicKey.subjectPublicKeyInfo == other.key.publicKey.subjectPublicKeyInfo
+    guard id == other.id, algorithm == other.algorithm, clientID == other.clientID else { return false }
+    return switch (source, other.source) {
+    case (.key(let mine), .key(let theirs)):
+      mine.publicKey.subjectPublicKeyInfo == theirs.publicKey.subjectPublicKeyInfo
+    case (.signer(let mine, let authorities), .signer(let theirs, let others)):
+      mine == theirs && authorities == others
+    case (.key, .signer), (.signer, .key): false
+    }
   }
 }

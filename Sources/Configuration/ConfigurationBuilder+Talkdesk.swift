@@ -29,7 +29,7 @@ extension ConfigurationBuilder {
     let isSilent =
       ![
         Settings.account.setting, Settings.clientID.setting, Settings.privateKey.setting,
-        Settings.clientSecret.setting,
+        Settings.clientSecret.setting, Settings.signer.vault.setting,
       ]
       .contains { partial.entries[$0] != nil } && !isStated(Settings.tokenURL) && !isStated(Settings.apiURL)
     if hasOnlyDesks, isSilent, purpose != .token {
@@ -72,10 +72,10 @@ extension ConfigurationBuilder {
   /// The sandbox talks to its own emulator: a credential beside it is not what its owner may think.
   private mutating func noteUnusedCredential() {
     guard purpose == .sandbox else { return }
-    let unused = [Settings.clientID.setting, Settings.privateKey.setting, Settings.clientSecret.setting]
-      .compactMap {
-        partial.entries[$0]?.place.description
-      }
+    let unused = [
+      Settings.clientID.setting, Settings.privateKey.setting, Settings.clientSecret.setting,
+      Settings.signer.vault.setting,
+    ].compactMap { partial.entries[$0]?.place.description }
     guard !unused.isEmpty else { return }
     problems.note(.flag("--sandbox"), "Talkdesk's credential is not used (\(unused.joined(separator: ", ")))")
   }
@@ -106,13 +106,14 @@ extension ConfigurationBuilder {
     keyID: String?, algorithm: SignatureAlgorithm,
     next: (keyID: String?, clientID: String?, algorithm: SignatureAlgorithm?)
   ) -> Configuration.ClientAuthentication? {
-    let keyPlace = place(of: Settings.privateKey)
+    let keyPlace = place(of: Settings.privateKey) ?? place(of: Settings.signer)
     let secretPlace = place(of: Settings.clientSecret)
     if let keyPlace, let secretPlace {
       problems.add(
         secretPlace, Settings.clientSecret.setting.name,
         Refusal(
-          "a private key is set too (\(keyPlace))", "keep the one Talkdesk gave you, and remove the other"))
+          "a \(place(of: Settings.privateKey) == nil ? "signer" : "private key") is set too (\(keyPlace))",
+          "keep the one Talkdesk gave you, and remove the other"))
     }
     if secretPlace == nil, keyPlace == nil {
       missing(
@@ -129,7 +130,7 @@ extension ConfigurationBuilder {
         problems.note(place, "not used, because a client secret is set (\(secretPlace))")
       }
       if let place = place(of: Settings.nextKey) ?? place(of: Settings.nextKeyID)
-        ?? place(of: Settings.nextClientID)
+        ?? place(of: Settings.nextClientID) ?? place(of: Settings.nextSigner)
       {
         problems.add(
           place, "talkdesk.next_key",
@@ -143,7 +144,8 @@ extension ConfigurationBuilder {
       id: next.keyID, clientID: next.clientID, algorithm: next.algorithm ?? algorithm, current: keyID)
     guard
       let key = signingKey(
-        Settings.privateKey, id: keyID, algorithm: algorithm, algorithmSetting: Settings.keyAlgorithm)
+        Settings.privateKey, Settings.signer, id: keyID, algorithm: algorithm,
+        algorithmSetting: Settings.keyAlgorithm)
     else { return nil }
     return .key(key, next: nextKey)
   }
@@ -169,7 +171,7 @@ extension ConfigurationBuilder {
   private mutating func nextKey(
     id: String?, clientID: String?, algorithm: SignatureAlgorithm, current: String?
   ) -> Configuration.SigningKey? {
-    let keyPlace = place(of: Settings.nextKey)
+    let keyPlace = place(of: Settings.nextKey) ?? place(of: Settings.nextSigner)
     let idPlace = place(of: Settings.nextKeyID)
     let others = self.place(of: Settings.nextKeyAlgorithm) ?? self.place(of: Settings.nextClientID)
     guard let place = keyPlace ?? idPlace ?? others else { return nil }
@@ -177,7 +179,8 @@ extension ConfigurationBuilder {
       problems.add(
         place, "talkdesk.next_key",
         Refusal(
-          "has no \(keyPlace == nil ? "private_key_file" : "key_id")", "give key_id and private_key_file"))
+          "has no \(keyPlace == nil ? "private_key_file" : "key_id")",
+          "give key_id and private_key_file"))
       return nil
     }
     if let id, id == current, clientID == nil {
@@ -188,13 +191,24 @@ extension ConfigurationBuilder {
     let algorithmSetting =
       isStated(Settings.nextKeyAlgorithm) ? Settings.nextKeyAlgorithm : Settings.keyAlgorithm
     return signingKey(
-      Settings.nextKey, id: id, clientID: clientID, algorithm: algorithm, algorithmSetting: algorithmSetting)
+      Settings.nextKey, Settings.nextSigner, id: id, clientID: clientID, algorithm: algorithm,
+      algorithmSetting: algorithmSetting)
   }
 
   private mutating func signingKey(
-    _ setting: TypedSetting<String>, id: String?, clientID: String? = nil, algorithm: SignatureAlgorithm,
-    algorithmSetting: TypedSetting<SignatureAlgorithm>
+    _ setting: TypedSetting<String>, _ remote: SignerSettings, id: String?, clientID: String? = nil,
+    algorithm: SignatureAlgorithm, algorithmSetting: TypedSetting<SignatureAlgorithm>
   ) -> Configuration.SigningKey? {
+    if let place = self.place(of: remote) {
+      if let other = self.place(of: setting) {
+        problems.add(
+          other, setting.setting.name,
+          Refusal("a signer is set too (\(place))", "keep one of the two, and remove the other"))
+      }
+      guard let (settings, authorities) = signer(remote), let id else { return nil }
+      return Configuration.SigningKey(
+        id: id, algorithm: algorithm, source: .signer(settings, authorities), clientID: clientID)
+    }
     guard let (bytes, place) = secret(setting) else { return nil }
     let key: PrivateKey
     do {
@@ -219,7 +233,7 @@ extension ConfigurationBuilder {
       return nil
     }
     return id.map {
-      Configuration.SigningKey(id: $0, algorithm: algorithm, key: key, clientID: clientID)
+      Configuration.SigningKey(id: $0, algorithm: algorithm, source: .key(key), clientID: clientID)
     }
   }
 

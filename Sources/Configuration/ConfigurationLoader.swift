@@ -145,15 +145,15 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// `outbound.ca_file`: looked into now, because without it every request to others would fail.
-  package mutating func authorities() -> Authorities? {
-    guard let (source, place) = source(Settings.caFile) else { return nil }
+  /// `outbound.ca_file` or a like setting: read now, because without it every request to others would fail.
+  package mutating func authorities(_ setting: TypedSetting<String> = Settings.caFile) -> Authorities? {
+    guard let (source, place) = source(setting) else { return nil }
     guard
-      let bytes = content(of: source, at: place, name: Settings.caFile.setting.name, limit: 4 << 20)
+      let bytes = content(of: source, at: place, name: setting.setting.name, limit: 4 << 20)
     else { return nil }
     guard bytes.firstRange(of: Array("-----BEGIN CERTIFICATE-----".utf8)) != nil else {
       problems.add(
-        place, Settings.caFile.setting.name,
+        place, setting.setting.name,
         Refusal(
           "names a \(source.noun) without a certificate", "give the authorities' certificates as PEM"))
       return nil

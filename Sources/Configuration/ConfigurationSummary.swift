@@ -5,6 +5,7 @@ import Documents
 import Gate
 import JOSE
 import TLS
+import Talkdesk
 
 /// A valid configuration in a few lines for operators: its results, then each setting and its source. It
 /// shows no secret and no telephone number.
@@ -132,7 +133,12 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
   }
 
   private static func describe(_ key: Configuration.SigningKey) -> String {
-    "\(key.id) (\(key.algorithm.rawValue), \(key.key.kind), SHA-256 \(key.key.publicKey.fingerprint.prefix(16))…)"
+    let place =
+      switch key.source {
+      case .key(let key): "\(key.kind), SHA-256 \(key.publicKey.fingerprint.prefix(16))…"
+      case .signer(let settings, _): "\(settings.key) at \(settings.address)"
+      }
+    return "\(key.id) (\(key.algorithm.rawValue), \(place))"
       + (key.clientID.map { " of client \($0)" } ?? "")
   }
 

@@ -362,6 +362,7 @@ package enum Settings {
       privateKey.setting,
       keyAlgorithm.setting, scope.setting, tokenURL.setting, apiURL.setting, audience.setting,
       nextKeyID.setting, nextClientID.setting, nextKeyAlgorithm.setting, nextKey.setting, phoneNumber.setting,
+    ] + signer.all + nextSigner.all + [
       caFile.setting,
       username.setting, password.setting, allowAnonymous.setting,
       databaseURL.setting, state.setting, storeURL.setting, storeKey.setting, previousStoreKey.setting,

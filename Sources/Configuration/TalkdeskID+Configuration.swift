@@ -4,6 +4,7 @@ package import HTTP
 import JOSE
 package import Platform
 package import Talkdesk
+import Upstream
 
 extension TalkdeskID {
   /// The client of a configured upstream; without one, a client whose exchanges are all refused.
@@ -22,9 +23,18 @@ extension TalkdeskID {
       case .secret(let secret): [.secret(clientID: upstream.clientID, secret: secret)]
       case .key(let key, let next):
         try (next.map { [$0, key] } ?? [key]).map { key in
-          .signedJWT(
-            clientID: key.clientID ?? upstream.clientID, keyID: key.id,
-            signer: try Signer(key: key.key, algorithm: key.algorithm))
+          let clientID = key.clientID ?? upstream.clientID
+          switch key.source {
+          case .key(let material):
+            return ClientCredential.signedJWT(
+              clientID: clientID, keyID: key.id, signer: try Signer(key: material, algorithm: key.algorithm))
+          case .signer(let settings, let authorities):
+            let way: any HTTPTransport =
+              try authorities.map { try CurlTransport(TransportSettings(authorities: $0)) } ?? transport
+            return .transit(
+              clientID: clientID, keyID: key.id,
+              signer: TransitSigner(settings, algorithm: key.algorithm, transport: way, time: clock))
+          }
         }
       }
     let endpoints = TalkdeskEndpoints(

@@ -18,6 +18,18 @@ public enum JWS {
     return finished(&token, signature)
   }
 
+  /// The octets that a signature of a token covers, for a signer elsewhere. `alg` must be in the header.
+  public static func signingInput(header: JSONObject, payload: [UInt8]) -> [UInt8] {
+    guard let algorithm = header["alg"]?.string else { preconditionFailure("a header without an algorithm") }
+    return signingInput(header: header, algorithm: algorithm, payload: payload)
+  }
+
+  /// A token of its signing input and a signature in JWS form.
+  public static func token(_ signingInput: [UInt8], signature: [UInt8]) -> String {
+    var token = signingInput
+    return finished(&token, signature)
+  }
+
   /// Makes a token with a shared secret.
   public static func sign(header: JSONObject, payload: [UInt8], with key: SymmetricKey) -> String {
     var token = signingInput(header: header, algorithm: key.algorithm.rawValue, payload: payload)

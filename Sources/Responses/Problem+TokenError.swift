@@ -9,6 +9,7 @@ extension Problem {
   package enum TokenProvider: String {
     case talkdeskID = "Talkdesk ID"
     case sendbird = "Sendbird"
+    case signer = "The signer of this server"
   }
 
   /// The problem a failed exchange is to a caller.
@@ -38,12 +39,13 @@ extension Problem {
     let name = provider.rawValue
     switch error {
     case .refused:
-      self.init(
-        .upstreamRefused,
-        provider == .talkdeskID
-          ? "Talkdesk ID does not accept this server's credential or scope. The operator of this server has to fix this."
-          : "Sendbird does not accept this server's credential or this user. The operator of this server has to fix this."
-      )
+      let refusal =
+        switch provider {
+        case .talkdeskID: "Talkdesk ID does not accept this server's credential or scope."
+        case .sendbird: "Sendbird does not accept this server's credential or this user."
+        case .signer: "The signer of this server refuses to sign."
+        }
+      self.init(.upstreamRefused, "\(refusal) The operator of this server has to fix this.")
     case .rateLimited, .unavailable, .transport:
       self = .unavailable(name, after: wait)
     case .failed: self.init(.upstreamFailed, "\(name) failed. Try again later.")
@@ -51,6 +53,9 @@ extension Problem {
       self.init(.upstreamFailed, "The server cannot use \(name)'s response.")
     case .timedOut:
       self = .late(name)
+    case .signer(.signingFailed(_)):
+      self.init(.refused(status: 0, code: nil), from: .signer, retryAfter: wait)
+    case .signer(let cause): self.init(cause, from: .signer, retryAfter: wait)
     case .signingFailed:
       self.init(.internal, "The server could not sign its request to \(name).")
     }

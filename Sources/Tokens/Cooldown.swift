@@ -49,6 +49,7 @@ package struct Cooldown {
     case .refused, .signingFailed: .credential
     case .rateLimited: .rateLimit
     case .unavailable, .failed, .unusableReply, .timedOut: .outage
+    case .signer(let error): kind(of: error)
     case .transport(let error): [.cancelled, .overloaded].contains(error.reason) ? nil : .outage
     }
   }
@@ -75,6 +76,7 @@ package struct Cooldown {
   private static func demand(_ error: TokenExchangeError) -> Duration? {
     switch error {
     case .rateLimited(let wait?), .unavailable(_, let wait?): max(.seconds(1), min(wait, RetryAfter.cap))
+    case .signer(let error): demand(error)
     default: nil
     }
   }

@@ -29,6 +29,7 @@ public struct RetryPolicy: Hashable, Sendable {
     switch error {
     case .unavailable(_, let retryAfter): retryAfter == nil
     case .failed: true
+    case .signer(let error): isPassing(error)
     case .transport(let error):
       switch error.reason {
       case .nameResolution, .connect, .connectionLost: true

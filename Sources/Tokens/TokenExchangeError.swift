@@ -23,6 +23,8 @@ public enum TokenExchangeError: Error, Sendable {
   case transport(TransportError)
   /// The assertion could not be signed; the signing layer's own words, for operators.
   case signingFailed(String)
+  /// The service that signs assertions failed; nothing was sent to the provider.
+  indirect case signer(TokenExchangeError)
 
   /// A short fixed word for metrics and logs.
   public var label: String {
@@ -34,7 +36,7 @@ public enum TokenExchangeError: Error, Sendable {
     case .unusableReply: "unusable_reply"
     case .timedOut: "timed_out"
     case .transport: "unreachable"
-    case .signingFailed: "signing_failed"
+    case .signingFailed, .signer: "signing_failed"
     }
   }
 
@@ -47,7 +49,7 @@ public enum TokenExchangeError: Error, Sendable {
     // Not known to be a success: it was not read, or not HTTP.
     case .unusableReply(.malformed), .unusableReply(.tooLarge): nil
     case .unusableReply: 200
-    case .timedOut, .transport, .signingFailed: nil
+    case .timedOut, .transport, .signingFailed, .signer: nil
     }
   }
 
@@ -57,6 +59,9 @@ public enum TokenExchangeError: Error, Sendable {
     guard case .refused(let status, let code) = self else { return false }
     return code == "invalid_client" || status == 401
   }
+
+  /// Whether the signer of assertions failed, so that the provider was not asked.
+  public var isOfSigner: Bool { if case .signer = self { true } else { false } }
 
   /// Whether the deadline ended it.
   package var isTimeout: Bool { if case .timedOut = self { true } else { false } }
@@ -85,6 +90,10 @@ extension TokenExchangeError: CustomStringConvertible {
     case .timedOut: "\(provider) did not respond in time"
     case .transport(let error): "\(provider) was not reached: \(error.reason.rawValue): \(error.detail)"
     case .signingFailed(let detail): "the client assertion could not be signed: \(detail)"
+    case .signer(.refused(let status, let words)):
+      "the signer refused: status \(status)\(words.map { ", \($0)" } ?? "")"
+    case .signer(.signingFailed(let detail)): "the signer cannot be used: \(detail)"
+    case .signer(let error): error.words(for: "the signer")
     }
   }
 }
@@ -113,6 +122,12 @@ public enum UnusableReply: Error, Hashable, Sendable {
   case scope(missing: String)
   /// The reply took so long that less of the token's life is left than may be vended.
   case late
+  /// A signer's success without a signature.
+  case notASignature
+  /// A signer's success without a key.
+  case notAKey
+  /// A signature that the public key does not verify, or that another version of the key made.
+  case wrongSignature
 }
 
 extension UnusableReply: CustomStringConvertible {
@@ -130,6 +145,9 @@ extension UnusableReply: CustomStringConvertible {
     case .expired: "a token that has already expired"
     case .scope(let missing): "the token lacks the scope \(missing)"
     case .late: "it came after the deadline"
+    case .notASignature: "no signature"
+    case .notAKey: "no key"
+    case .wrongSignature: "a signature that the public key does not verify"
     }
   }
 }

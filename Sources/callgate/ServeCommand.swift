@@ -255,7 +255,8 @@ struct ServeCommand: ParsableCommand {
       clientID: talkdesk.credential.clientID,
       authentication: .key(
         Configuration.SigningKey(
-          id: registration.keyID, algorithm: registration.algorithm, key: try PrivateKey(key.exposedBytes())),
+          id: registration.keyID, algorithm: registration.algorithm,
+          source: .key(try PrivateKey(key.exposedBytes()))),
         next: nil))
   }
 }

@@ -101,3 +101,11 @@ enum Fixture {
     }
   }
 }
+
+extension Configuration.SigningKey {
+  /// The key of one that is here.
+  var key: PrivateKey {
+    guard case .key(let key) = source else { preconditionFailure("a key with a signer") }
+    return key
+  }
+}

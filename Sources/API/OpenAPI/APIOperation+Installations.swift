@@ -93,7 +93,7 @@ extension APIOperation {
       .closed,
       .unknownApp, .tooMany, .taken, .requestExpired, .alreadyDelivered, .challengeExpired,
       .unsupportedMediaType, .invalidRequest, .slowDown,
-      .rateLimited, .quotaExhausted, .storeUnavailable, .upstreamTimeout,
+      .rateLimited, .quotaExhausted, .storeUnavailable, .auditUnavailable, .upstreamTimeout,
     ] + .ofAttestations)
 
   package static let challenge = APIOperation(

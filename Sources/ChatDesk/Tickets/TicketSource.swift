@@ -186,7 +186,7 @@ extension SendbirdFailure {
   /// Whether the request may have been obeyed although it failed, and if so, whether there was a response. Nil if it certainly was not.
   fileprivate var mayHaveBeenObeyed: Bool? {
     switch cause {
-    case .refused, .rateLimited, .signingFailed, .unavailable(status: 503, _): nil
+    case .refused, .rateLimited, .signingFailed, .signer, .unavailable(status: 503, _): nil
     case .unavailable, .failed, .unusableReply: true
     case .timedOut(let sent): sent ? false : nil
     case .transport(let error): error.sent ? false : nil

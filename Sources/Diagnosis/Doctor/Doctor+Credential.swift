@@ -224,17 +224,24 @@ extension Doctor {
         + "compare the client id (\(clientID)), copy the secret again, and check TD_REGION; an account of another "
         + "region answers the same"
     case .signedJWT(let clientID, let keyID, let signer):
-      return
-        (isDescribed
-        ? "start with Talkdesk's words above, and" : "Talkdesk does not say which of these is wrong, so")
-        + " compare each with the OAuth client there: client id "
-        + "(\(clientID)), key id (\(keyID)), algorithm (\(signer.algorithm.rawValue)), the public key (by the SHA-256 above), "
-        + "and TD_REGION; Talkdesk needs some minutes to accept a new client or key"
+      return remedy(clientID, keyID, signer.algorithm, isDescribed: isDescribed)
+    case .transit(let clientID, let keyID, let signer):
+      return remedy(clientID, keyID, signer.algorithm, isDescribed: isDescribed)
     }
   }
 
+  private static func remedy(
+    _ clientID: String, _ keyID: String, _ algorithm: SignatureAlgorithm, isDescribed: Bool
+  ) -> String {
+    (isDescribed
+      ? "start with Talkdesk's words above, and" : "Talkdesk does not say which of these is wrong, so")
+      + " compare each with the OAuth client there: client id "
+      + "(\(clientID)), key id (\(keyID)), algorithm (\(algorithm.rawValue)), the public key (by the SHA-256 above), "
+      + "and TD_REGION; Talkdesk needs some minutes to accept a new client or key"
+  }
+
   private func title(_ trial: Trial) -> String {
-    guard case .signedJWT = trial.credential else { return "the client secret" }
+    if case .secret = trial.credential { return "the client secret" }
     return client.credentials.count > 1
       ? "the \(trial.role.rawValue) key \(trial.credential.name)" : "key \(trial.credential.name)"
   }

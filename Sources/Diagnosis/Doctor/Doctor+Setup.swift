@@ -44,10 +44,12 @@ extension Doctor {
     _ key: Configuration.SigningKey, _ role: String?, _ upstream: Configuration.Upstream
   ) {
     let client = key.clientID ?? upstream.clientID
-    report.ok(
-      "key",
-      "\(role.map { "\($0): " } ?? "")client \(client), key id \(key.id), \(key.key.kind), public key SHA-256 "
-        + key.key.publicKey.fingerprint)
+    let place =
+      switch key.source {
+      case .key(let key): "\(key.kind), public key SHA-256 \(key.publicKey.fingerprint)"
+      case .signer(let settings, _): "the key \(settings.key) of the signer at \(settings.address)"
+      }
+    report.ok("key", "\(role.map { "\($0): " } ?? "")client \(client), key id \(key.id), \(place)")
     if key.id == client {
       report.warn(
         "key", "key id and client id are the same", fix: "set TD_KEY_ID to the id Talkdesk gave with the key")

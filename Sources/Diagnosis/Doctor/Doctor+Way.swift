@@ -31,6 +31,17 @@ extension Doctor {
       return report.fail(
         "token endpoint", "the response of \(host) is not HTTP",
         fix: "check TD_TOKEN_URL and its port", .unreachable)
+    // Said by the signer's own finding.
+    case .signer(let cause):
+      if case .unusableReply(.wrongSignature) = cause {
+        report.fail(
+          "signer", "it gave a signature that its public key does not verify",
+          fix: "check what stands at the signer's URL: it is not that Vault, or its key was exchanged",
+          .refused)
+      } else if !report.findings.contains(where: { $0.check == "signer" && $0.status == .fail }) {
+        reportSigner(cause)
+      }
+      return report.skip("exchange", "skipped: without a signature Talkdesk ID is not asked")
     case .signingFailed(let detail):
       return report.fail(
         "key", "the assertion cannot be signed: \(detail)", fix: "check the key with callgate key inspect",

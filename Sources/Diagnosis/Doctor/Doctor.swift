@@ -100,12 +100,14 @@ public struct Doctor {
   private mutating func ask() async {
     var trials: [Trial] = []
     for (place, credential) in client.credentials.enumerated() {
+      if case .transit(_, _, let signer) = credential { await report(signer) }
       let role: CredentialRole = place == client.credentials.count - 1 ? .current : .next
       let trial = await attempt(credential, role, scope: configuration.talkdesk.scope)
       trials.append(trial)
-      // Another key would only meet the same.
-      if !trial.isAnswered { break }
+      // Another key would only meet the same, unless it has another signer.
+      if !trial.isAnswered, trial.error?.isOfSigner != true { break }
     }
+    if trials.contains(where: { $0.isAnswered }) { trials.removeAll { $0.error?.isOfSigner == true } }
     guard let first = trials.first else { return }
     await reportWay(first, isServed: trials.contains { $0.token != nil })
     guard first.isAnswered else { return }

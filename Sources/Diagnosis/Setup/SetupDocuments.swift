@@ -218,7 +218,12 @@ struct SetupDocuments {
   func credentialFile() throws(KeyError) -> [UInt8] {
     switch answers.authentication {
     case .secret(let secret): secret.exposedBytes() + [0x0A]
-    case .key(let key, _): try key.key.pem().exposedBytes()
+    case .key(let key, _):
+      switch key.source {
+      case .key(let key): try key.pem().exposedBytes()
+      // The interview asks for a file or a secret.
+      case .signer: preconditionFailure("init with a signer")
+      }
     }
   }
 

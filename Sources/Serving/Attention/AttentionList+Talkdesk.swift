@@ -29,10 +29,13 @@ extension AttentionList {
         Attention(
           refused == nil ? .talkdeskID : .credential, since: trouble.since, until: after(pause, now),
           count: trouble.hits, "\(failure.error)\(scopes).",
-          action: refused == nil
-            ? "Check Talkdesk's status page, egress, DNS and proxy; run callgate doctor. The server retries by itself."
+          action: failure.error.isOfSigner
+            ? "Check Vault or OpenBao (sealed, login, policy); run callgate doctor. The server retries by itself."
               + (cached ? " Cached tokens go on until they end." : "")
-            : "Run callgate doctor: it names the cause and the fix. Waiting does not help."))
+            : refused == nil
+              ? "Check Talkdesk's status page, egress, DNS and proxy; run callgate doctor. The server retries by itself."
+                + (cached ? " Cached tokens go on until they end." : "")
+              : "Run callgate doctor: it names the cause and the fix. Waiting does not help."))
     } else {
       troubles.ended(.talkdeskID)
     }

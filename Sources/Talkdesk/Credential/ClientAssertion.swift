@@ -26,6 +26,17 @@ public enum ClientAssertion {
     clientID: String, keyID: String, signer: Signer, audience: String, issuedAt: UnixTime,
     lifetime: Int64 = maximumLifetime, jwtID: String = freshID()
   ) throws(OpenSSLError) -> String {
+    let input = input(
+      clientID: clientID, keyID: keyID, algorithm: signer.algorithm, audience: audience, issuedAt: issuedAt,
+      lifetime: lifetime, jwtID: jwtID)
+    return JWS.token(input, signature: try signer.sign(input))
+  }
+
+  /// What a signature of an assertion covers; the parameters are those of `make`.
+  static func input(
+    clientID: String, keyID: String, algorithm: SignatureAlgorithm, audience: String, issuedAt: UnixTime,
+    lifetime: Int64 = maximumLifetime, jwtID: String = freshID()
+  ) -> [UInt8] {
     precondition((1...maximumLifetime).contains(lifetime), "an assertion lives 1 to 300 seconds")
     let claims: JSONObject = [
       "iss": .string(clientID),
@@ -36,9 +47,9 @@ public enum ClientAssertion {
       "exp": .number(JSONNumber(issuedAt.seconds + lifetime)),
     ]
     let header: JSONObject = [
-      "alg": .string(signer.algorithm.rawValue), "kid": .string(keyID), "typ": "JWT",
+      "alg": .string(algorithm.rawValue), "kid": .string(keyID), "typ": "JWT",
     ]
-    return try JWS.sign(header: header, payload: claims.serialized(), with: signer)
+    return JWS.signingInput(header: header, payload: claims.serialized())
   }
 
   /// A random UUID (RFC 9562 §5.4), 122 bits from the system's generator, as in Talkdesk's samples.

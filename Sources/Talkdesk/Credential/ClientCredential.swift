@@ -6,13 +6,15 @@ public import JOSE
 public enum ClientCredential: Sendable {
   /// `private_key_jwt`: a fresh signed assertion for every request (RFC 7523 §2.2). AppConnect apps must use it.
   case signedJWT(clientID: String, keyID: String, signer: Signer)
+  /// The same, signed by a key that never is in this process.
+  case transit(clientID: String, keyID: String, signer: TransitSigner)
   /// HTTP Basic with the client's secret (RFC 6749 §2.3.1).
   case secret(clientID: String, secret: Secret)
 
   /// The OAuth client's id.
   public var clientID: String {
     switch self {
-    case .signedJWT(let clientID, _, _), .secret(let clientID, _): clientID
+    case .signedJWT(let clientID, _, _), .transit(let clientID, _, _), .secret(let clientID, _): clientID
     }
   }
 
@@ -24,14 +26,16 @@ public enum ClientCredential: Sendable {
       return mine.algorithm == theirs.algorithm
         && mine.key.publicKey.fingerprint == theirs.key.publicKey.fingerprint
     case (.secret(_, let mine), .secret(_, let theirs)): return mine.isEqual(to: theirs.exposedBytes())
-    case (.signedJWT, .secret), (.secret, .signedJWT): return false
+    case (.transit(_, _, let mine), .transit(_, _, let theirs)):
+      return mine.algorithm == theirs.algorithm && mine.settings == theirs.settings
+    case (.signedJWT, _), (.transit, _), (.secret, _): return false
     }
   }
 
   /// Its name in logs and status: the key's id, or `client_secret`. Not secret.
   public var name: String {
     switch self {
-    case .signedJWT(_, let keyID, _): keyID
+    case .signedJWT(_, let keyID, _), .transit(_, let keyID, _): keyID
     case .secret: "client_secret"
     }
   }

@@ -90,8 +90,10 @@ public struct TalkdeskID: TokenIssuer {
     var refusals: [(place: Int, isExplicit: Bool)] = []
     var repetitions = 0
     var attempt = 1
+    // Credentials whose signers failed: the next one may do without.
+    var unsigned = 0
     while true {
-      let place = order[refusals.count]
+      let place = order[refusals.count + unsigned]
       do {
         let token = try await request(
           scope: scope, place: place, attempt: attempt, deadline: deadline, trace: trace?.child(),
@@ -104,7 +106,10 @@ public struct TalkdeskID: TokenIssuer {
         attempt += 1
         if error.speaksAgainstTheCredential {
           refusals.append((place, error.isInvalidClient))
-          if refusals.count < order.count { continue }
+          if refusals.count + unsigned < order.count { continue }
+        } else if error.isOfSigner, refusals.count + unsigned + 1 < order.count {
+          unsigned += 1
+          continue
         }
         let resumption = time.now + retry.delay(before: repetitions + 1, unit: jitter())
         guard repetitions < retry.limit, retry.isPassing(error), resumption + Self.shortestAttempt < deadline
@@ -146,8 +151,8 @@ public struct TalkdeskID: TokenIssuer {
       scope: scope, credential: credential.name, role: role(of: place), attempt: attempt, startedAt: start,
       duration: .zero, outcome: .failure(.timedOut(sent: false)), trace: trace)
     do {
-      let message = try message(
-        scope: scope, credential: credential, trace: trace, timeout: deadline - start)
+      let message = try await message(
+        scope: scope, credential: credential, trace: trace, deadline: deadline)
       let reply = try await send(message)
       let now = time.unixTime
       report.status = reply.status
@@ -186,8 +191,8 @@ public struct TalkdeskID: TokenIssuer {
   /// The request (RFC 6749 §4.4.2, RFC 7523 §2.2). Parameters are in the content only, because servers on the
   /// way log URLs.
   private func message(
-    scope: String, credential: ClientCredential, trace: TraceContext?, timeout: Duration
-  ) throws(TokenExchangeError) -> OutboundRequest {
+    scope: String, credential: ClientCredential, trace: TraceContext?, deadline: MonotonicTime
+  ) async throws(TokenExchangeError) -> OutboundRequest {
     var fields: Fields = [
       "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded",
     ]
@@ -198,15 +203,23 @@ public struct TalkdeskID: TokenIssuer {
     if !scope.isEmpty { form.append("scope", scope) }
     switch credential {
     case .signedJWT(let clientID, let keyID, let signer):
-      form.append("client_id", clientID)
-      form.append("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
-      form.append(
-        "client_assertion", try assertion(clientID: clientID, keyID: keyID, signer: signer))
+      form.append(assertion: try assertion(clientID: clientID, keyID: keyID, signer: signer), of: clientID)
+    case .transit(let clientID, let keyID, let signer):
+      let input = ClientAssertion.input(
+        clientID: clientID, keyID: keyID, algorithm: signer.algorithm, audience: endpoints.audience,
+        issuedAt: time.unixTime)
+      do throws(TokenExchangeError) {
+        let signature = try await signer.sign(input, deadline: deadline)
+        form.append(assertion: JWS.token(input, signature: signature), of: clientID)
+      } catch {
+        throw .signer(error)
+      }
     case .secret(let clientID, let secret):
       fields["Authorization"] = BasicAuthentication.value(clientID: clientID, secret: secret)
     }
     return OutboundRequest(
-      method: .post, url: endpoints.tokenURL, fields: fields, content: form.bytes, timeout: timeout,
+      method: .post, url: endpoints.tokenURL, fields: fields, content: form.bytes,
+      timeout: deadline - time.now,
       maximumContentLength: Self.longestReply)
   }
 
@@ -245,5 +258,14 @@ public struct TalkdeskID: TokenIssuer {
     default:
       throw .unusableReply(.status(reply.status))
     }
+  }
+}
+
+extension FormContent {
+  /// RFC 7523 §2.2.
+  fileprivate mutating func append(assertion: String, of clientID: String) {
+    append("client_id", clientID)
+    append("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+    append("client_assertion", assertion)
   }
 }

@@ -306,8 +306,9 @@ import Upstream
     let declared = Settings.all.compactMap(\.path).map { path in
       path.hasSuffix("[]") ? String(path.dropLast(2)) : path
     }
-    // A client secret and a key exclude each other.
-    let written = Set(paths(root, "")).union(["talkdesk.client_secret_file"])
+    // A client secret, a key and a signer exclude each other.
+    let signers = (Settings.signer.all + Settings.nextSigner.all).compactMap(\.path)
+    let written = Set(paths(root, "")).union(signers + ["talkdesk.client_secret_file"])
     #expect(Set(declared) == written)
     #expect(Set(declared).count == declared.count)
   }

@@ -30,7 +30,7 @@ To run one, or those of its cases whose sentence contains a text:
   kept connections.
 - What was written: `server.audited(answer)`, `.logged(text)`, `.lines`, `.metric(name, label=…)`, `.memory`, `.cpu`,
   `.count(pattern)` of lines.
-- Stand-ins: `TalkdeskID`, `CallbackAPI`, `KeySet`, `Policy`, `Evaluator`, `Stub` with `Reply`, `Say`, `Silent`, `Hole`, `Link`, `Through`, `Postgres`,
+- Stand-ins: `TalkdeskID`, `CallbackAPI`, `Bao`, `KeySet`, `Policy`, `Evaluator`, `Stub` with `Reply`, `Say`, `Silent`, `Hole`, `Link`, `Through`, `Postgres`,
   `Nginx`. Each records what arrived and answers as it is told.
 - Terminals: `Terminal(ARGUMENT…, cwd=FOLDER)` runs a command at a pseudo-terminal, `Shell(cwd=FOLDER)` a bash: `type`, `expect`,
   `wait`, `status`, `echoes`.
@@ -45,6 +45,7 @@ Only Python's own library is used. A check that needs a tool adds its package to
 its part) or to `script/tools.txt` (PyPI, found in `.build/tools/bin`), and calls `skip` where it is missing. What is too slow for
 each run (a browser, generated clients) has a part of script/bootstrap and a step of `script/test --all` of its own.
 """
+from .bao import Bao
 from .callback_api import CallbackAPI
 from .checks import Skipped, case, check, equal, matches, run, skip, until
 from .asking import (

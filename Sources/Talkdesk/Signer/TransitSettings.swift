@@ -1,0 +1,50 @@
+// Which key of which Vault or OpenBao signs, and how this server logs in there.
+
+/// A key of a Transit secrets engine.
+public struct TransitSettings: Hashable, Sendable {
+  /// The server's URL, without a slash at the end.
+  public var address: String
+  /// The path of the secrets engine.
+  public var mount: String
+  /// The name of the key.
+  public var key: String
+  /// The namespace of all requests; nil for none.
+  public var namespace: String?
+  /// The version that signs; nil for the newest one when the key is first read.
+  public var version: Int64?
+  /// How the server logs in.
+  public var login: VaultLogin
+  /// What a signature may take, with everything that it needs first.
+  public var timeout: Duration
+
+  /// Names a key; the caller answers for the form of its parts.
+  public init(
+    address: String, mount: String = "transit", key: String, namespace: String? = nil, version: Int64? = nil,
+    login: VaultLogin, timeout: Duration = .seconds(2)
+  ) {
+    self.address = address
+    self.mount = mount
+    self.key = key
+    self.namespace = namespace
+    self.version = version
+    self.login = login
+    self.timeout = timeout
+  }
+}
+
+/// The ways to a token.
+public enum VaultLogin: Hashable, Sendable {
+  /// A token, which another program such as Vault Agent renews.
+  case token(VaultSecret)
+  /// AppRole (`secret_id`).
+  case appRole(roleID: String, secretID: VaultSecret, path: String)
+  /// A service account of Kubernetes (`jwt`).
+  case kubernetes(role: String, jwt: VaultSecret, path: String)
+}
+
+/// Where a secret is. It is read when it is needed, so a new content of a file counts at once.
+public enum VaultSecret: Hashable, Sendable {
+  case file(String)
+  /// In an environment variable.
+  case variable(String)
+}

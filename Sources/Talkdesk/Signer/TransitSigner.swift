@@ -1,0 +1,279 @@
+// Signs with a key that never leaves Vault or OpenBao (Transit secrets engine).
+
+import Dispatch
+public import HTTP
+public import JOSE
+import JSON
+public import Platform
+public import Tokens
+
+/// A signer over HTTP. It pins one version of the key, and gives out no signature that the public key does not verify.
+///
+/// Its failures are those of an authorization server, as `TokenExchangeError`: they cool down alike.
+public actor TransitSigner {
+  /// The key, and the login.
+  public nonisolated let settings: TransitSettings
+  /// What it signs with.
+  public nonisolated let algorithm: SignatureAlgorithm
+  private nonisolated let transport: any HTTPTransport
+  private nonisolated let time: any TimeSource
+  private static let files = DispatchQueue(label: "callgate.signer.files")
+  private var session: Session?
+  private var pinned: Pinned?
+
+  /// The version of the key that signs.
+  public struct Pinned: Sendable {
+    public let version: Int64
+    public let key: PublicKey
+    /// The newest version when the key was read.
+    public let latest: Int64
+  }
+
+  private struct Session {
+    let token: Secret
+    /// When it is renewed, and when it ends; nil for one that somebody else renews, or that never ends.
+    var renewAt: MonotonicTime?
+    var endsAt: MonotonicTime?
+    var isRenewable = false
+  }
+
+  /// A signer. It sends nothing before it is first used.
+  public init(
+    _ settings: TransitSettings, algorithm: SignatureAlgorithm, transport: any HTTPTransport,
+    time: any TimeSource
+  ) {
+    self.settings = settings
+    self.algorithm = algorithm
+    self.transport = transport
+    self.time = time
+  }
+
+  /// The signature of a message in JWS form, as `Signer.sign` makes it.
+  public func sign(_ message: [UInt8], deadline: MonotonicTime) async throws(TokenExchangeError) -> [UInt8] {
+    let deadline = min(deadline, time.now + settings.timeout)
+    let pinned = try await pinned(deadline)
+    let reply = try await ask(
+      .post, "sign/\(settings.key)", body(of: message, version: pinned.version), deadline)
+    guard let signature = VaultAnswer.signature(in: reply.content) else {
+      throw .unusableReply(.notASignature)
+    }
+    // Talkdesk knows one public key by the key id: another version's signature would be refused there.
+    guard signature.version == pinned.version,
+      pinned.key.verify(signature: signature.bytes, of: message, algorithm: algorithm)
+    else { throw .unusableReply(.wrongSignature) }
+    return signature.bytes
+  }
+
+  /// The version that signs. It is read once, and stays while the signer lives.
+  public func pinned(within timeout: Duration) async throws(TokenExchangeError) -> Pinned {
+    try await pinned(time.now + min(timeout, settings.timeout))
+  }
+
+  // MARK: The key
+
+  private func pinned(_ deadline: MonotonicTime) async throws(TokenExchangeError) -> Pinned {
+    if let pinned { return pinned }
+    let reply = try await ask(.get, "keys/\(settings.key)", nil, deadline)
+    guard let key = VaultAnswer.key(in: reply.content) else { throw .unusableReply(.notAKey) }
+    let version = settings.version ?? key.latest
+    guard let publicKey = key.versions[version] else {
+      throw .signingFailed("the key \(settings.key) has no version \(version) that can be used")
+    }
+    guard publicKey.fits(algorithm) else {
+      throw .signingFailed(
+        "the key \(settings.key) is \(publicKey.kind), which does not fit \(algorithm.rawValue)")
+    }
+    // Another task may have been faster: one version for all.
+    let found = pinned ?? Pinned(version: version, key: publicKey, latest: key.latest)
+    pinned = found
+    return found
+  }
+
+  private func body(of message: [UInt8], version: Int64) -> [UInt8] {
+    var object: JSONObject = [
+      "input": .string(Base64.encode(message)), "key_version": .number(JSONNumber(version)),
+      "hash_algorithm": .string(algorithm.hashName),
+    ]
+    switch algorithm {
+    case .ES256, .ES384, .ES512: object["marshaling_algorithm"] = "jws"
+    case .PS256, .PS384, .PS512:
+      object["signature_algorithm"] = "pss"
+      // The usual one is as long as the key allows; RFC 7518 §3.5 wants the hash's length.
+      object["salt_length"] = "hash"
+    case .RS256, .RS384, .RS512: object["signature_algorithm"] = "pkcs1v15"
+    case .EdDSA: break
+    }
+    return object.serialized()
+  }
+
+  // MARK: Requests
+
+  /// Asks with a token. After 403 the token may have ended: once more with another one, if there is another.
+  private func ask(_ method: Method, _ path: String, _ content: [UInt8]?, _ deadline: MonotonicTime)
+    async throws(TokenExchangeError) -> InboundResponse
+  {
+    let path = "\(settings.mount)/\(path)"
+    let first = try await session(deadline)
+    let reply = try await send(method, path, content, first.token, deadline)
+    guard reply.status == 403 else { return try judged(reply) }
+    let second = try await session(deadline, insteadOf: first)
+    guard !second.token.isEqual(to: first.token.exposedBytes()) else { return try judged(reply) }
+    return try judged(try await send(method, path, content, second.token, deadline))
+  }
+
+  private func send(
+    _ method: Method, _ path: String, _ content: [UInt8]?, _ token: Secret?, _ deadline: MonotonicTime
+  ) async throws(TokenExchangeError) -> InboundResponse {
+    let rest = deadline - time.now
+    guard rest > .zero else { throw .timedOut(sent: false) }
+    // What Vault's own agent demands, against pages that let a browser send requests.
+    var fields: Fields = ["Accept": "application/json", "X-Vault-Request": "true"]
+    if content != nil { fields["Content-Type"] = "application/json" }
+    if let namespace = settings.namespace { fields["X-Vault-Namespace"] = namespace }
+    if let token { fields["X-Vault-Token"] = token.exposedString() }
+    do throws(TransportError) {
+      return try await transport.send(
+        OutboundRequest(
+          method: method, url: "\(settings.address)/v1/\(path)", fields: fields, content: content ?? [],
+          timeout: rest, maximumContentLength: VaultAnswer.longest))
+    } catch {
+      switch error.reason {
+      case .timedOut: throw .timedOut(sent: error.sent)
+      case .malformedResponse: throw .unusableReply(.malformed)
+      case .responseTooLarge: throw .unusableReply(.tooLarge)
+      case .invalidURL, .nameResolution, .connect, .tls, .connectionLost, .cancelled, .overloaded:
+        throw .transport(error)
+      }
+    }
+  }
+
+  /// The reply if it is a success with content.
+  private func judged(_ reply: InboundResponse) throws(TokenExchangeError) -> InboundResponse {
+    switch reply.status {
+    case 200: return reply
+    case 204: throw .unusableReply(.empty)
+    case 400, 401, 403, 404, 405:
+      throw .refused(status: reply.status, code: VaultAnswer.errors(in: reply.content))
+    case 429:
+      throw .rateLimited(retryAfter: RetryAfter.read(reply.fields, now: time.unixTime.seconds))
+    // 412, 472, 473: a standby that cannot answer. 503: sealed.
+    case 408, 412, 472, 473, 500...599:
+      throw .unavailable(
+        status: reply.status, retryAfter: RetryAfter.read(reply.fields, now: time.unixTime.seconds))
+    default: throw .unusableReply(.status(reply.status))
+    }
+  }
+
+  // MARK: Tokens
+
+  /// A token that can be used.
+  /// - Parameter refused: One that Vault refused.
+  private func session(_ deadline: MonotonicTime, insteadOf refused: Session? = nil)
+    async throws(TokenExchangeError) -> Session
+  {
+    if case .token(let place) = settings.login {
+      return Session(token: try await secret(in: place, limit: VaultAnswer.longestToken))
+    }
+    guard let session, session.endsAt.map({ time.now < $0 }) ?? true,
+      // Another task may have logged in meanwhile.
+      refused.map({ !$0.token.isEqual(to: session.token.exposedBytes()) }) ?? true
+    else { return try await logIn(deadline) }
+    guard let renewAt = session.renewAt, time.now >= renewAt else { return session }
+    guard session.isRenewable else { return try await logIn(deadline) }
+    do throws(TokenExchangeError) {
+      return try await renew(session, deadline)
+    } catch {
+      // It can be used for another third of its life.
+      if case .refused = error { return try await logIn(deadline) }
+      return session
+    }
+  }
+
+  private func renew(_ session: Session, _ deadline: MonotonicTime) async throws(TokenExchangeError)
+    -> Session
+  {
+    let reply = try judged(
+      try await send(.post, "auth/token/renew-self", Array("{}".utf8), session.token, deadline))
+    return try taken(reply)
+  }
+
+  private func logIn(_ deadline: MonotonicTime) async throws(TokenExchangeError) -> Session {
+    let path: String
+    let content: JSONObject
+    switch settings.login {
+    case .token: preconditionFailure("a token needs no login")
+    case .appRole(let roleID, let place, let mount):
+      path = mount
+      content = [
+        "role_id": .string(roleID), "secret_id": .string(try await secret(in: place).exposedString()),
+      ]
+    case .kubernetes(let role, let place, let mount):
+      path = mount
+      content = ["role": .string(role), "jwt": .string(try await secret(in: place).exposedString())]
+    }
+    let reply = try await send(.post, "auth/\(path)/login", content.serialized(), nil, deadline)
+    return try taken(try judged(reply))
+  }
+
+  private func taken(_ reply: InboundResponse) throws(TokenExchangeError) -> Session {
+    guard let login = VaultAnswer.login(in: reply.content) else { throw .unusableReply(.noToken) }
+    var session = Session(token: login.token, isRenewable: login.isRenewable)
+    if login.lease > 0 {
+      let now = time.now
+      session.renewAt = now + .seconds(login.lease) * 2 / 3
+      session.endsAt = now + .seconds(login.lease)
+    }
+    self.session = session
+    return session
+  }
+
+  /// A secret without a final line feed.
+  private func secret(in place: VaultSecret, limit: Int = 16 * 1024) async throws(TokenExchangeError)
+    -> Secret
+  {
+    var bytes: [UInt8]
+    let name: String
+    switch place {
+    case .variable(let variable):
+      name = "the variable \(variable)"
+      bytes = Array((ProcessEnvironment.variables()[variable] ?? "").utf8)
+    case .file(let path):
+      name = path
+      bytes = try await content(of: path, limit: limit + 1)
+    }
+    while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
+    guard (1...limit).contains(bytes.count), bytes.allSatisfy(VaultAnswer.isTokenOctet) else {
+      throw .signingFailed("\(name) holds no token, secret id or JWT")
+    }
+    return Secret(wiping: &bytes)
+  }
+
+  private func content(of path: String, limit: Int) async throws(TokenExchangeError) -> [UInt8] {
+    let result: Result<[UInt8], SystemError> = await withCheckedContinuation { continuation in
+      // A disk may hang: that must not hold up the concurrency pool.
+      Self.files.async {
+        do throws(SystemError) {
+          continuation.resume(returning: .success(try SystemFile.bytes(of: path, limit: limit)))
+        } catch {
+          continuation.resume(returning: .failure(error))
+        }
+      }
+    }
+    do throws(SystemError) {
+      return try result.get()
+    } catch {
+      throw .signingFailed("\(path) cannot be read: \(error)")
+    }
+  }
+}
+
+extension SignatureAlgorithm {
+  /// Vault's name of the hash.
+  fileprivate var hashName: String {
+    switch self {
+    case .ES256, .PS256, .RS256, .EdDSA: "sha2-256"
+    case .ES384, .PS384, .RS384: "sha2-384"
+    case .ES512, .PS512, .RS512: "sha2-512"
+    }
+  }
+}

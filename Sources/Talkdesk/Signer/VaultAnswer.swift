@@ -1,0 +1,135 @@
+// Reads the answers of Vault and OpenBao, which are strangers' octets.
+
+package import JOSE
+import JSON
+
+/// The parts of Vault's answers that the server uses. Everything else in them is ignored.
+package enum VaultAnswer {
+  /// The most octets of an answer that are read. A key with a hundred versions of RSA-4096 has 90 KiB.
+  package static let longest = 256 * 1024
+  /// The longest token that is taken. Vault's have less than 200 octets, JWTs as tokens less than 2 KiB.
+  package static let longestToken = 4096
+  /// The longest life of a token that is believed, in seconds: a year.
+  static let longestLease: Int64 = 366 * 86_400
+
+  /// A signature and the version of the key that made it.
+  package struct Signature: Hashable, Sendable {
+    package let version: Int64
+    package let bytes: [UInt8]
+  }
+
+  /// The public side of a key.
+  package struct Key: Sendable {
+    /// Vault's name of its type, such as `ecdsa-p256`.
+    package let type: String
+    package let latest: Int64
+    /// The public keys that can be read, by version.
+    package let versions: [Int64: PublicKey]
+  }
+
+  /// A token and its life.
+  package struct Login: Sendable {
+    package let token: Secret
+    /// Seconds; 0 for a token that never ends.
+    package let lease: Int64
+    package let isRenewable: Bool
+  }
+
+  /// `data.signature`: `vault:v3:` and the bytes, for ECDSA as Base64url of R ‖ S, for RSA as Base64.
+  package static func signature(in content: [UInt8]) -> Signature? {
+    guard let text = object(content)?["data"]?["signature"]?.string else { return nil }
+    let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+    guard parts.count == 3, parts[0].elementsEqual("vault".utf8), parts[1].first == UInt8(ascii: "v"),
+      let version = number(parts[1].dropFirst()), let bytes = bytes(Array(parts[2]))
+    else { return nil }
+    return Signature(version: version, bytes: bytes)
+  }
+
+  /// `data` of a key. A version whose public key cannot be read is left out.
+  package static func key(in content: [UInt8]) -> Key? {
+    guard let data = object(content)?["data"], let type = data["type"]?.string,
+      let latest = data["latest_version"]?.int(in: 1...Int64.max), let keys = data["keys"]?.object
+    else { return nil }
+    var versions: [Int64: PublicKey] = [:]
+    for (name, value) in keys.members {
+      guard let version = number(Array(name.utf8)[...]), let pem = value["public_key"]?.string,
+        let key = publicKey(pem)
+      else { continue }
+      versions[version] = key
+    }
+    return Key(type: type, latest: latest, versions: versions)
+  }
+
+  /// `auth` of a login or a renewal.
+  package static func login(in content: [UInt8]) -> Login? {
+    guard let auth = object(content)?["auth"], let token = auth["client_token"]?.string,
+      (1...longestToken).contains(token.utf8.count), token.utf8.allSatisfy(isTokenOctet),
+      let lease = auth["lease_duration"]?.int(in: 0...Int64.max)
+    else { return nil }
+    return Login(
+      token: Secret(token), lease: min(lease, longestLease), isRenewable: auth["renewable"] == .bool(true))
+  }
+
+  /// The first of `errors` in words: at most 80 octets of words that have letters alone, at most 16 each, so that no token, secret or
+  /// number that was sent comes back.
+  package static func errors(in content: [UInt8]) -> String? {
+    guard let text = object(content)?["errors"]?.array?.first?.string else { return nil }
+    let words = text.utf8.prefix(1024).split { $0 <= 0x20 }.compactMap { part -> String? in
+      let word = part.drop { !isWordOctet($0) }.reversed().drop { !isWordOctet($0) }
+      guard (1...16).contains(word.count), word.allSatisfy(isLetter) else { return nil }
+      return String(decoding: word.reversed(), as: UTF8.self)
+    }
+    var line = ""
+    for word in words where line.utf8.count + word.utf8.count < 80 {
+      line += line.isEmpty ? word : " " + word
+    }
+    return line.isEmpty ? nil : line
+  }
+
+  /// Whether a field of a request can have the octet in a token.
+  package static func isTokenOctet(_ octet: UInt8) -> Bool { (0x21...0x7E).contains(octet) }
+
+  /// What is none stands around words: `*`, `:`, quotes.
+  private static func isWordOctet(_ octet: UInt8) -> Bool {
+    isLetter(octet) || (0x30...0x39).contains(octet) || octet >= 0x80
+  }
+
+  private static func isLetter(_ octet: UInt8) -> Bool { (0x61...0x7A).contains(octet | 0x20) }
+
+  private static func object(_ content: [UInt8]) -> JSONValue? {
+    guard content.count <= longest else { return nil }
+    do {
+      return try JSONValue(parsing: content, limits: JSONLimits(bytes: longest, depth: 8, members: 4096))
+    } catch {
+      return nil
+    }
+  }
+
+  private static func publicKey(_ pem: String) -> PublicKey? {
+    do { return try PublicKey(pem) } catch { return nil }
+  }
+
+  /// A version: decimal digits without a leading zero.
+  private static func number(_ digits: some Collection<UInt8>) -> Int64? {
+    guard (1...18).contains(digits.count), digits.first != UInt8(ascii: "0"),
+      digits.allSatisfy({ (0x30...0x39).contains($0) })
+    else { return nil }
+    return Int64(String(decoding: digits, as: UTF8.self))
+  }
+
+  /// Either alphabet, with or without padding: Vault's own answers differ.
+  private static func bytes(_ text: [UInt8]) -> [UInt8]? {
+    let bare = text.prefix { $0 != UInt8(ascii: "=") }
+    guard !bare.isEmpty, text.count - bare.count <= 2,
+      text[bare.endIndex...].allSatisfy({ $0 == UInt8(ascii: "=") })
+    else { return nil }
+    let url = bare.map { octet in
+      switch octet {
+      case UInt8(ascii: "+"): UInt8(ascii: "-")
+      case UInt8(ascii: "/"): UInt8(ascii: "_")
+      default: octet
+      }
+    }
+    return Base64URL.decode(url.span)
+  }
+}

@@ -35,10 +35,10 @@ extension ServiceAccount {
   @Test func `a right file is taken, and its project is in the URL`() throws {
     let account = try ServiceAccount(parsing: try ServiceAccount.members(Self.key.get()).serialized())
     #expect(FCMSettings(account).url == "https://fcm.googleapis.com/v1/projects/shop-1/messages:send")
-    #expect(FCMSettings(account).tokenURL == "https://oauth2.googleapis.com/token")
+    #expect(FCMSettings(account).access.tokenURL == "https://oauth2.googleapis.com/token")
     let moved = FCMSettings(account, url: "http://127.0.0.1:1/", tokenURL: "http://127.0.0.1:2/token")
     #expect(moved.url == "http://127.0.0.1:1/v1/projects/shop-1/messages:send")
-    #expect(moved.tokenURL == "http://127.0.0.1:2/token")
+    #expect(moved.access.tokenURL == "http://127.0.0.1:2/token")
   }
 
   @Test(arguments: ["project_id", "client_email", "private_key_id", "token_uri", "private_key", "type"])

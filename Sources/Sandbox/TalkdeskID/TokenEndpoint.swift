@@ -92,8 +92,9 @@ struct TokenEndpoint: Sendable {
     guard tokens.allSatisfy({ grantable.contains(String($0)) }) else {
       return .failure(.scopeNotGranted("a requested scope is not granted to this client"))
     }
+    let granted = grantsAll ? grantedScopes : grantedScopes.filter { tokens.contains(Substring($0)) }
     return .success(
-      Grant(scopes: grantsAll ? grantable : grantable.filter { tokens.contains(Substring($0)) }))
+      Grant(scopes: granted + Self.scopesOnRequest.filter { tokens.contains(Substring($0)) }))
   }
 
   /// `scope-token` of RFC 6749 §3.3.

@@ -76,6 +76,7 @@ import Trust
         queue: CallbackQueue(concurrency: first.callbacks.concurrency, time: clock), inHand: inHand,
         clock: clock, log: callbackLog, metrics: metrics,
         brakes: BrakeWatch(log: log, clock: clock)),
+      liveAgents: LiveAgents(transport: Nobody(), clock: clock) { _ in },
       appointments: AppointmentParts(keys: nil, watch: AppointmentWatch(store: store, time: clock)),
       callbackTransport: Nobody())
     let listener = try TLSListener(old, time: clock)

@@ -94,16 +94,16 @@ import Upstream
       { dedupe_window: 0s, key_retention: 1h, retention: 1d, timeout: 15s, concurrency: 2, talkdesk_phone_numbers: [+18500000002],
         brakes: { number_per_day: 3, per_5m: 50, per_hour: 0 } }
     appointments: { slot: 20m, per_slot: 3, horizon: 60d, earliest: 0s, late: 10m, per_number: 2,
-      confirm: { before: 1m, silence: cancel, snooze: 10m, snoozes: 1 } }
+      confirm: { before: 1m, silence: cancel, snooze: 10m, snoozes: 1 }, calling: true }
     notices:
       external_url: https://calls.example/
       fcm: { service_account_file: /firebase, url: "http://localhost:1", token_url: "http://localhost:2/token" }
       apns: { key_file: /key, key_id: ABC123DEFG, team_id: DEF123GHIJ, topic: com.example.shop, environment: sandbox,
               url: "https://localhost:3" }
       http: { url: "https://push.example/?a=b", secret_file: /hook }
-      texts: { access: "Bereit.", confirm: "Bereit?", changed: "Neu.", expired: "Vorbei.", ready: "Gleich." }
+      texts: { access: "Bereit.", confirm: "Bereit?", changed: "Neu.", expired: "Vorbei.", calling: "{number} ruft an.", ready: "Gleich." }
     outcomes:
-      { external_url: "https://hooks.example.com/", hook: { secret_file: /secret, previous_secret_file: /store-key },
+      { external_url: "https://hooks.example.com/", url: "https://reports.example.com/", report: { at: "03:30", timezone: Europe/Lisbon }, hook: { secret_file: /secret, previous_secret_file: /store-key },
         triggers: [outboundCallEnds], match: { before: 5s, after: 1h }, reached: { over: 3s, events: [outboundCallEnds] } }
     availability: { live: { query: agents, path: result.0.n, ring_group: sales, at_least: 2, stale: 3m } }
     cors: { origins: ["https://shop.example", "http://localhost:3000"] }
@@ -179,7 +179,8 @@ import Upstream
         == Configuration.Appointments(
           slot: .seconds(1200), perSlot: 3, horizon: .seconds(60 * 86_400), earliest: .zero,
           late: .seconds(600), perNumber: 2,
-          confirm: .init(before: .seconds(60), silence: .cancel, snooze: .seconds(600), snoozes: 1)))
+          confirm: .init(before: .seconds(60), silence: .cancel, snooze: .seconds(600), snoozes: 1),
+          calling: true))
     #expect(configuration.gms?.services == ["support": .init(app: "open", queriesByNumber: false)])
     let desk = try #require(configuration.desks.first)
     #expect([desk.id, desk.applicationID, desk.url] == ["chat", "APP-1", "https://chat.example"])
@@ -267,6 +268,7 @@ import Upstream
     #expect(outcomes.window == CallWindow(before: .seconds(5), after: .seconds(3600)))
     #expect(outcomes.triggers == [.outboundCallEnds] && outcomes.reachedEvents == [.outboundCallEnds])
     #expect(outcomes.reachedOver == .seconds(3))
+    #expect(outcomes.url == "https://reports.example.com" && outcomes.report?.second == 12_600)
     let appCheck = try load().appCheck
     #expect(appCheck?.project == AppCheckProject(number: "123456789012", id: "shop-prod"))
     #expect(appCheck?.keysURL == "https://keys.example/jwks")

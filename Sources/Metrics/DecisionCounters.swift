@@ -22,14 +22,14 @@ public final class DecisionCounters: Sendable {
   /// How many rules have a series of their own in the life of a process. The others share `_other`, which no
   /// rule can be named.
   public static let mostRules = 62
-  private static let mostCodes = 52
+  private static let mostCodes = 56
   private static let mostActions = 14
   /// The slot of decisions without a rule, and of rules without a slot of their own.
   private static let noRule = 0
   private static let otherRule = 1
 
   private final class Lane: Sendable {
-    let decisions = Cells<46592>()
+    let decisions = Cells<50176>()
     let objections = Cells<896>()
   }
 

@@ -27,6 +27,7 @@ struct RuleReaderTests {
       "on_failure": "deny", "on": ["callback"], "apps": ["shop"], "callers": ["ios-app", "anonymous"],
       "mode": "audit",
     ],
+    ["name": "agents", "kind": "agents", "at_least": "2", "on_stale": "deny"],
   ]
 
   @Test func `the documented rules are read`() throws {

@@ -44,6 +44,7 @@ struct EventStreamTests {
     var lines = EventStreamReader()
     let half = Array(("data:" + String(repeating: "x", count: most / 2 - 1) + "\n").utf8)
     #expect(try lines.take(half + half).isEmpty)
+    #expect(try lines.take(Array("data:\n".utf8)).isEmpty)
     #expect(throws: EventStreamReader.TooLong.self) { try lines.take(Array("data:\n".utf8)) }
   }
 }

@@ -442,7 +442,7 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "API", "Admin", "Appointments", "CallbackHandlers", "Callbacks", "Callers", "Certificates",
+        "API", "Admin", "Appointments", "AskingGoogle", "CallbackHandlers", "Callbacks", "Callers", "Certificates",
         "ChatDesk", "Configuration",
         "Deciding", "Delivery", "DeliverySupport", "Diagnosis", "Documents", "Gate", "Gateway", "HTTP",
         "HTTPServer", "Handling", "Installations", "JOSE", "JSON", "Metrics", "Notices", "Pages", "Platform",

@@ -1,6 +1,7 @@
 // Tests that a reload takes a new certificate and a new upstream together or not at all.
 
 import Appointments
+import AskingGoogle
 import Certificates
 import Gate
 import HTTP
@@ -78,7 +79,7 @@ import Trust
         brakes: BrakeWatch(log: log, clock: clock)),
       liveAgents: LiveAgents(transport: Nobody(), clock: clock) { _ in },
       appointments: AppointmentParts(keys: nil, watch: AppointmentWatch(store: store, time: clock)),
-      callbackTransport: Nobody())
+      google: KeptGoogle(transport: Nobody(), time: clock, log: { _ in }), callbackTransport: Nobody())
     let listener = try TLSListener(old, time: clock)
     let reloader = Reloader(
       load: { [second] () throws(ConfigurationErrors) in second },

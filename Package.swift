@@ -407,7 +407,8 @@ let package = Package(
       name: "ConfigurationTests",
       dependencies: [
         "Callers", "Certificates", "ChatDesk", "Configuration", "Documents", "Gate", "HTTP", "Installations",
-        "JOSE", "JSON", "Notices", "Outcomes", "Platform", "Records", "RoomSupport", "Sealing", "TLS", "Talkdesk",
+        "JOSE", "JSON", "Notices", "Outcomes", "Platform", "Records", "RoomSupport", "Sealing", "TLS",
+        "Talkdesk",
         "TestSupport", "Texts", "Tokens", "Upstream",
       ],
       swiftSettings: strict),
@@ -442,7 +443,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "API", "Admin", "Appointments", "AskingGoogle", "CallbackHandlers", "Callbacks", "Callers", "Certificates",
+        "API", "Admin", "Appointments", "AskingGoogle", "CallbackHandlers", "Callbacks", "Callers",
+        "Certificates",
         "ChatDesk", "Configuration",
         "Deciding", "Delivery", "DeliverySupport", "Diagnosis", "Documents", "Gate", "Gateway", "HTTP",
         "HTTPServer", "Handling", "Installations", "JOSE", "JSON", "Metrics", "Notices", "Pages", "Platform",

@@ -27,7 +27,7 @@ struct DrillCommand: ParsableCommand {
 
       Examples:
         callgate drill --phone +14155550123
-        callgate drill callgate.yaml --phone +14155550123 --watch 10m --facts facts.json
+        callgate drill --phone +14155550123 --watch 10m --facts facts.json
         callgate drill callgate.yaml --phone +14155550123 --facts facts.json
         callgate drill --phone +14155550123 --yes
 

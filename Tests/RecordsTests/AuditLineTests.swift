@@ -36,7 +36,8 @@ import Trust
     if let attestation = record.attestation {
       let reason = attestation.result.reason.map { #","reason":"\#($0)""# } ?? ""
       members.append(
-        #""attestation":{"type":"\#(attestation.type.rawValue)","result":"\#(attestation.result.word)"\#(reason)}"#)
+        #""attestation":{"type":"\#(attestation.type.rawValue)","result":"\#(attestation.result.word)"\#(reason)}"#
+      )
     }
     add("address", record.address?.description)
     add("decision", record.outcome?.rawValue)

@@ -133,12 +133,12 @@ import Testing
   }
 
   private static func all(isForeign: Bool) async throws -> Tally {
-    let (fixture, store) = try await StoreFixture.migrated(.sqlite)
+    let (fixture, store) = try await StoreFixture.migrated(.memory)
     defer { fixture.end() }
     let tally = try await withThrowingTaskGroup(of: Tally.self) { group in
       var sum = Tally()
       for number in 0..<count {
-        if number >= 128, let one = try await group.next() { sum.add(one) }
+        if number >= 16, let one = try await group.next() { sum.add(one) }
         group.addTask { try await run(number, isForeign: isForeign, store) }
       }
       for try await one in group { sum.add(one) }

@@ -15,7 +15,8 @@ extension APIParameter {
 extension [Problem.Code] {
   /// The refusals of rules, the kill switch and strict audit.
   static let ofRules: [Problem.Code] = [
-    .closed, .denied, .noAgents, .stopped, .rateLimited, .quotaExhausted, .storeUnavailable, .auditUnavailable,
+    .closed, .denied, .noAgents, .stopped, .rateLimited, .quotaExhausted, .storeUnavailable,
+    .auditUnavailable,
   ]
   /// The problems of an exchange with Talkdesk ID that gave no token.
   static let ofTokens: [Problem.Code] = [

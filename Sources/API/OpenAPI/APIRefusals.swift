@@ -57,7 +57,7 @@ extension Problem.Code {
   var retries: Retries {
     switch status.code {
     case 429, 503: .always
-    default: self == .closed || self == .inProgress ? .atTimes : .never
+    default: self == .closed || self == .inProgress || self == .noAgents ? .atTimes : .never
     }
   }
 }

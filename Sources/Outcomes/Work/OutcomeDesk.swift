@@ -163,7 +163,7 @@ package final class OutcomeDesk: Sendable {
           }
         }
       }
-      if known > before { open = several[...] } else { several.forEach { _ in metrics.count(.ambiguous) } }
+      if known > before { open = several[...] } else { for _ in several { metrics.count(.ambiguous) } }
     }
     return known
   }

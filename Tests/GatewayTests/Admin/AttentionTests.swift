@@ -121,7 +121,9 @@ import Testing
     #expect(try await fixture.look("/access").status == 429)
     #expect(try await summary(fixture) == "held brake quota")
     let entries = try await status(fixture)["attention"]?.array ?? []
-    #expect(entries.first?["text"] == "The brake brake-burst, a limit on all callbacks, is used up and refuses callbacks.")
+    #expect(
+      entries.first?["text"]
+        == "The brake brake-burst, a limit on all callbacks, is used up and refuses callbacks.")
     #expect(entries.last?["text"] == "The quota hourly is used up and refuses requests.")
     _ = try await fixture.end()
   }

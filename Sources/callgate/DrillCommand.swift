@@ -111,6 +111,9 @@ struct DrillCommand: ParsableCommand {
     _ file: FactsFile?
   ) throws {
     let stop = TimedSignal()
+    // From here on a signal ends the watch, not the process: the triggers have to be removed.
+    signals.onEnd { stop.signal() }
+    signals.ignoreHangUp()
     let begun: Result<DrillWatch, DrillWatch.Obstacle> = Blocker.run {
       do throws(DrillWatch.Obstacle) {
         return .success(try await DrillWatch.begin(configuration) { Output.line($0) })
@@ -129,9 +132,6 @@ struct DrillCommand: ParsableCommand {
       Output.message("callgate: \(words). No callback was sent")
       throw status.exit
     }
-    // From here on a signal ends the watch, not the process: the triggers have to be removed.
-    signals.onEnd { stop.signal() }
-    signals.ignoreHangUp()
     guard !stop.wait(for: .zero) else {
       Blocker.run { await watch.end { Output.line($0) } }
       Self.stopUnsent()

@@ -183,12 +183,12 @@ public final class DrillWatch: Sendable {
     return "event     \(String(decoding: shown(content).serialized(), as: UTF8.self))\n          \(outcome)"
   }
 
-  /// A body without its token and with masked numbers. What is no JSON object is a text.
+  /// A body without its token and with masked numbers. Of what is no JSON object only the length: the token may be in it.
   private static func shown(_ content: [UInt8]) -> JSONValue {
     let object: JSONObject?
     do { object = try JSONValue(parsing: content).object } catch { object = nil }
     guard let object else {
-      return .string(String(decoding: content, as: UTF8.self).hidingPhoneNumbers)
+      return .string("no JSON object, \(content.count) octets")
     }
     var shown = JSONObject()
     for (name, value) in object.members where name != "token" {

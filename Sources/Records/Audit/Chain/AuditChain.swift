@@ -130,6 +130,8 @@ package enum AuditLineForm {
       guard !isTooLarge, !overflows else { return nil }
       number = sum
     }
+    // The number after it is one, too.
+    guard number < Int64.max else { return nil }
     return Parts(contentCount: contentCount, number: number, code: code)
   }
 
@@ -176,13 +178,16 @@ package struct AuditAnchor: Hashable, Sendable {
     if isAfterTornLine { output.append(contentsOf: #","torn":true"#.utf8) }
   }
 
+  /// More epochs than a boot has: one a minute, for nineteen years. Each costs a hash before the line can be checked.
+  private static let mostEpochs: Int64 = 10_000_000
+
   /// Reads an anchor from a whole line; nil for every other line.
   package init?(reading line: [UInt8]) {
     guard line.starts(with: #"{"log":"anchor","#.utf8) else { return nil }
     let value: JSONValue
     do throws(JSONError) { value = try JSONValue(parsing: line) } catch { return nil }
     guard let event = value["event"]?.string.flatMap(Event.init), let boot = value["boot"]?.string,
-      let epoch = value["epoch"]?.int(in: 0...Int64(Int32.max))
+      let epoch = value["epoch"]?.int(in: 0...Self.mostEpochs)
     else { return nil }
     self.init(event, boot: boot, epoch: Int(epoch))
     lost = value["lost"]?.int(in: 0...Int64.max).map { Int($0) } ?? 0

@@ -143,6 +143,8 @@ package final class AuditVerifier {
     }
     guard line.last == UInt8(ascii: "\n") else {
       settleOdd()
+      // What is too long was cut by the reader, and not by a crash.
+      guard line.count < Self.longestLine else { return fail(place, .foreign) }
       notes.append(.tornEnd(place))
       return
     }
@@ -229,8 +231,13 @@ package final class AuditVerifier {
       guard let run = run(anchor, line, parts, place, after: anchor.after) else {
         return distrust(anchor, parts, place)
       }
+      // A chain begins with its start, or with the file that a rotation has begun.
+      if runs.count > 1, anchor.event != .reopen {
+        let first = head.first?.parts.number ?? parts.number
+        fail(head.first?.place ?? place, .missing(from: 1, through: first - 1))
+      }
       if head.isEmpty {
-        if !fitsInFile, finding == nil { notes.append(.cutHead(place, isChecked: true)) }
+        if finding == nil { notes.append(.cutHead(place, isChecked: true)) }
       } else {
         settleHead(before: (anchor, run, parts))
       }

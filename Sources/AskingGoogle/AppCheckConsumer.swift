@@ -44,12 +44,15 @@ package final class AppCheckConsumer: Sendable {
   ///
   /// - Returns: Whether it was consumed before.
   package func consume(_ token: String) async -> Result<Bool, GoogleService.Failure> {
-    await service.ask(settings.url, ["appCheckToken": .string(token)]) { reply in
-      switch reply["alreadyConsumed"] {
-      case nil: false
-      case .bool(let value)?: value
-      default: nil
+    // A client that leaves cancels its own task. The token is consumed all the same.
+    await Task { [service, settings] in
+      await service.ask(settings.url, ["appCheckToken": .string(token)]) { reply in
+        switch reply["alreadyConsumed"] {
+        case nil: false
+        case .bool(let value)?: value
+        default: nil
+        }
       }
-    }
+    }.value
   }
 }

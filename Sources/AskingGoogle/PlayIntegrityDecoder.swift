@@ -46,11 +46,14 @@ package final class PlayIntegrityDecoder: Sendable {
   package func verdict(
     on token: String, of package: String
   ) async -> Result<PlayIntegrityVerdict, GoogleService.Failure> {
-    await service.ask(
-      "\(settings.url)/v1/\(package):decodeIntegrityToken", ["integrityToken": .string(token)]
-    ) { reply in
-      // What cannot be read is no verdict.
-      reply["tokenPayloadExternal"]?.object.flatMap { try? PlayIntegrityVerdict($0) }
-    }
+    // A client that leaves cancels its own task. Google's answer still counts: otherwise it would look like an outage.
+    await Task { [service, settings] in
+      await service.ask(
+        "\(settings.url)/v1/\(package):decodeIntegrityToken", ["integrityToken": .string(token)]
+      ) { reply in
+        // What cannot be read is no verdict.
+        reply["tokenPayloadExternal"]?.object.flatMap { try? PlayIntegrityVerdict($0) }
+      }
+    }.value
   }
 }

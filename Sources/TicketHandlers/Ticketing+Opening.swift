@@ -84,6 +84,14 @@ extension Handlers {
     }
     requested.intent.charges = grant.charges
     if let duplicate { return .answer(refuse(&ticketing, .duplicateTicket(of: duplicate))) }
+    // The customer is made at Sendbird, too.
+    let audited = AuditIntent(
+      .ticket, ticketing.record.requestID, callback: requested.intent.id.description,
+      callerID: requested.caller.id,
+      app: requested.facts.appID)
+    guard await callbacks.audit?.intends(audited) != false else {
+      return .answer(refuse(&ticketing, .noAudit))
+    }
     let customer: CustomerID
     do throws(TokenError) {
       customer = try await requested.desk.source.customer(
@@ -95,13 +103,6 @@ extension Handlers {
     }
     if let problem = await obstacle(ticketing, requested) { return .answer(refuse(&ticketing, problem)) }
     guard !Task.isCancelled else { return .answer(refuse(&ticketing, .clientLeft)) }
-    let audited = AuditIntent(
-      .ticket, ticketing.record.requestID, callback: requested.intent.id.description,
-      callerID: requested.caller.id,
-      app: requested.facts.appID)
-    guard await callbacks.audit?.intends(audited) != false else {
-      return .answer(refuse(&ticketing, .noAudit))
-    }
     if let response = await begin(&ticketing, requested) { return .answer(response) }
     hold.recorded(requested.intent.id)
     if let charges = requested.intent.charges {

@@ -248,7 +248,8 @@ extension Handlers {
       case .code(let secret): return try await code(&work, requested, secret)
       }
     } catch {
-      if error.code.status == .serviceUnavailable, let challenge = work.challenge {
+      // A client that has gone spends its challenge.
+      if !Task.isCancelled, error.code.status == .serviceUnavailable, let challenge = work.challenge {
         await work.generation.decider.ledger.giveBack([challenge], at: Instant(clock.unixTime))
       }
       return refuse(&work, error)

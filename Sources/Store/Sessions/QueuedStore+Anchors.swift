@@ -3,7 +3,7 @@
 extension QueuedStore {
   package func anchors() async throws(StoreError) -> [StoredAnchor] {
     let prefix = StoredAnchor.prefix
-    return try await rows(MetaStatements.anchors, .text(prefix), .text(prefix + "~")).compactMap(\.self)
+    return try await rows(MetaStatements.anchors, .text(prefix + "%")).compactMap(\.self)
   }
 
   package func save(_ anchor: StoredAnchor) async throws(StoreError) {

@@ -3,7 +3,7 @@
 extension QueuedStore {
   package func triggers() async throws(StoreError) -> [StoredTrigger] {
     let prefix = StoredTrigger.prefix
-    return try await rows(MetaStatements.triggers, .text(prefix), .text(prefix + "~")).compactMap(\.self)
+    return try await rows(MetaStatements.triggers, .text(prefix + "%")).compactMap(\.self)
   }
 
   package func save(_ trigger: StoredTrigger) async throws(StoreError) {

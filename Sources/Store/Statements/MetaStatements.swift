@@ -7,8 +7,8 @@ enum MetaStatements {
   static let anchors = Query<StoredAnchor?>("anchors", named, [.text, .text]) {
     row throws(UnreadableValue) in StoredAnchor(try row.text(0), stored: try row.text(1))
   }
-  private static let named =
-    "SELECT name, value FROM callgate_meta WHERE name >= $1 AND name < $2 ORDER BY name"
+  /// By a pattern: the order of names is the database's, and a range means another thing in another collation.
+  private static let named = "SELECT name, value FROM callgate_meta WHERE name LIKE $1 ORDER BY name"
   static let save = Change(
     "save_meta",
     """

@@ -15,6 +15,8 @@ public final class LiveAgents: Sendable {
     /// When Talkdesk said so.
     public let asOf: UnixTime
     fileprivate let received: MonotonicTime
+    /// What was asked for.
+    fileprivate let settings: LiveSettings
   }
 
   /// What a stream is opened with. Another one replaces it.
@@ -68,7 +70,12 @@ public final class LiveAgents: Sendable {
 
   /// The number by these settings; nil where it is not known.
   public func current(_ settings: LiveSettings) -> Figure? {
-    figure.withLock { $0.flatMap { clock.now - $0.received <= settings.stale ? $0 : nil } }
+    figure.withLock {
+      $0.flatMap { figure in
+        clock.now - figure.received <= settings.stale && figure.settings.asksTheSame(as: settings)
+          ? figure : nil
+      }
+    }
   }
 
   /// Follows streams until the task is cancelled.
@@ -167,7 +174,7 @@ public final class LiveAgents: Sendable {
     return await withTaskGroup(of: End.self) { group in
       group.addTask { [self] in
         do throws(LiveAPI.Failure) {
-          try await api.follow(url, token) { [self] in take($0, reading, source.settings.path) }
+          try await api.follow(url, token) { [self] in take($0, reading, source.settings) }
           return .closed
         } catch {
           return reading.hasFailed ? .failed : .refused(error)
@@ -217,15 +224,18 @@ public final class LiveAgents: Sendable {
     func fail() { state.withLock { $0.hasFailed = true } }
   }
 
-  private func take(_ bytes: [UInt8], _ reading: Reading, _ path: [String]) -> Bool {
+  private func take(_ bytes: [UInt8], _ reading: Reading, _ settings: LiveSettings) -> Bool {
     guard let events = reading.take(bytes, at: clock.now) else {
       figure.withLock { $0 = nil }
       return false
     }
     for event in events {
-      switch LiveMessage(event, at: path) {
+      switch LiveMessage(event, at: settings.path) {
       case .figure(let number):
-        figure.withLock { $0 = Figure(available: number, asOf: clock.unixTime, received: clock.now) }
+        figure.withLock {
+          $0 = Figure(
+            available: number, asOf: clock.unixTime, received: clock.now, settings: settings)
+        }
       case .unreadable: figure.withLock { $0 = nil }
       case .failed:
         // Talkdesk keeps the entry in error, so another subscription is made.

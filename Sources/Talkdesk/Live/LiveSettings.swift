@@ -13,6 +13,11 @@ public struct LiveSettings: Hashable, Sendable {
   /// After which time without a result the number is not known any more.
   public var stale: Duration
 
+  /// Whether a number by these settings is one by others.
+  func asksTheSame(as other: LiveSettings) -> Bool {
+    query == other.query && path == other.path && ringGroup == other.ringGroup
+  }
+
   /// Settings.
   public init(
     query: String, path: [String] = ["result", "value"], ringGroup: String? = nil, atLeast: Int64 = 1,

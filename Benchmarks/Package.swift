@@ -55,7 +55,7 @@ let package = Package(
       name: "Records",
       dependencies: [
         "API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Notices", "Platform", "Sealing",
-        "Texts", "Trust",
+        "Texts", "Tokens", "Trust",
       ],
       swiftSettings: strict),
     .target(

@@ -106,7 +106,7 @@ extension ConfigurationBuilder {
     return confirmation
   }
 
-  /// What is told by notices needs a provider. The sandbox has some.
+  /// Settings that send notices need a provider. The sandbox has its own.
   private mutating func judgeProvider(
     _ place: DocumentPlace, _ path: String, _ notices: Configuration.Notices?
   ) {

@@ -17,7 +17,7 @@ public struct Configuration: Sendable {
   public let purpose: ConfigurationPurpose
   /// The public listener and its trusted proxies.
   public package(set) var listen: Listen
-  /// How clients reach this server, without a slash at the end; empty where nobody has said so.
+  /// How clients reach this server, without a slash at the end; empty where the configuration does not say.
   public package(set) var externalURLs: [String]
   /// The listener of operators, and the token that opens `/metrics` and `/admin` on the public port.
   public package(set) var admin: Admin

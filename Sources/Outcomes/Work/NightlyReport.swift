@@ -98,7 +98,7 @@ package final class NightlyReport: Sendable {
     return await clock.hasSlept(until: clock.now + Self.pauses[attempt])
   }
 
-  /// What is kept of a report that comes.
+  /// What is saved of a report while it arrives.
   private struct Arrival: Sendable {
     var entries = ReportEntries()
     var fault: ReportEntries.Fault?

@@ -123,8 +123,8 @@ struct ServeCommand: ParsableCommand {
           } ?? gateway
         },
         isColoured: Style(STDOUT_FILENO).isColoured, write: StandardOutput.write)
-      try Blocker.run { () async -> Result<Void, Service.StartError> in
-        do throws(Service.StartError) { return .success(try await service.prepare()) } catch {
+      try Blocker.run { () async -> Result<Void, StartError> in
+        do throws(StartError) { return .success(try await service.prepare()) } catch {
           return .failure(error)
         }
       }.get()
@@ -151,7 +151,7 @@ struct ServeCommand: ParsableCommand {
       }
       supervisor.tell(.ready)
       wait(for: signals, toEnd: service, and: talkdesk, telling: supervisor)
-    } catch let error as Service.StartError {
+    } catch let error as StartError {
       guard error.configurationProblems.isEmpty else {
         for problem in error.configurationProblems { Output.message(problem) }
         throw ExitStatus.configuration.exit

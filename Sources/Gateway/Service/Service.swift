@@ -27,39 +27,19 @@ import Upstream
 
 /// The running server: made from a configuration, started, drained and ended.
 public final class Service: Sendable {
-  private let configuration: Configuration
-  private let clock: any TimeSource
-  private let surroundings: Surroundings
-  private let upstreams: Upstreams
-  private let store: any Store
-  /// The sandbox makes one where none is configured.
-  private let storeKeys: StoreKeys?
-  let runtime: Runtime
-  /// TLS on the public listener; nil without TLS.
-  private let tls: TLSListener?
-  private let generations: Generations
-  private let health: Health
-  private let watch: FileWatch
-  private let reloader: Reloader
-  /// Carries appointments out; nil without a store key.
-  private let keeper: AppointmentKeeper?
-  private let anchors: AnchorKeeper?
-  /// Sends notices of callbacks; nil without a store key.
-  private let noticeKeeper: NoticeKeeper?
-  /// Takes events of calls.
-  private let outcomes: OutcomeDesk
-  /// Asks for the report of calls.
-  private let report: NightlyReport
-  /// Counts the decisions of each minute.
-  private let activity: RecentActivity
-  private let attention: AttentionList
+  private let wiring: Wiring
   private let server: Server
   /// The operators' own listener, if there is one.
   private let adminServer: Server?
+  /// Everything that runs, in the order in which it starts.
+  let parts: Parts
   /// The connection limit, if the limit on descriptors allows fewer connections than configured.
   private let cappedConnections: Int?
-  private let jobs = Mutex<Jobs?>(nil)
-  private var log: Log { surroundings.log }
+  var runtime: Runtime { wiring.runtime }
+  private var configuration: Configuration { wiring.configuration }
+  private var clock: any TimeSource { wiring.clock }
+  private var store: any Store { wiring.store }
+  private var log: Log { wiring.log }
 
   /// Makes a server. It listens on nothing and sends no request before `start`.
   ///
@@ -82,71 +62,22 @@ public final class Service: Sendable {
     isColoured: Bool = false,
     write: @escaping @Sendable ([UInt8]) -> Bool
   ) throws(StartError) {
-    self.configuration = configuration
-    self.clock = clock
-    storeKeys = configuration.storeKeys ?? (configuration.purpose == .sandbox ? .sandbox : nil)
-    surroundings = try Surroundings(
+    let storeKeys = configuration.storeKeys ?? (configuration.purpose == .sandbox ? .sandbox : nil)
+    let surroundings = try Surroundings(
       configuration, loops: loops.loops.count, clock: clock, isColoured: isColoured, storeKeys: storeKeys,
       write: write)
-    let (sink, log, metrics) = (surroundings.sink, surroundings.log, surroundings.metrics)
-    upstreams = try Upstreams(configuration, surroundings)
-    let (transport, tokens) = (upstreams.transport, upstreams.tokens)
-
-    store = configuration.store.open()
-    runtime = Runtime(
-      configuration, upstreams, store, kind: configuration.store.kind, storeKeys, Self.nonces(storeKeys),
-      surroundings, scheduler: scheduler)
-    tls = Self.listener(configuration, clock)
-
-    generations = Generations(Generation(configuration, number: 1, runtime))
-    metrics.configurationLoaded(at: clock.unixTime)
-    watch = FileWatch(configuration.files)
-    reloader = Reloader(
-      load: reload, generations: generations, runtime: runtime,
-      upstream: { try TalkdeskID($0, transport: transport, clock: clock) },
-      listener: tls, watch: watch, log: log, clock: clock)
-
-    let audit = AuditLog(sink: sink, clock: clock, metrics: metrics, log: log, trail: surroundings.trail)
-    noticeKeeper = runtime.push.map { [runtime, generations] in NoticeKeeper($0, runtime, generations) }
-    keeper = storeKeys.map { [runtime, generations, noticeKeeper] keys in
-      AppointmentKeeper(runtime, generations, keys, audit, log, notices: noticeKeeper)
-    }
-    outcomes = OutcomeDesk(
-      store: store, clock: clock, audit: audit, log: log,
-      settings: { [generations] in generations.current.configuration.outcomes },
-      onOutcome: { [watch = runtime.appointments.watch] in watch.changed($0) })
-    anchors = surroundings.trail.map { [store] in AnchorKeeper($0, in: store) }
-    report = NightlyReport(outcomes, runtime, generations, transport, log)
-    activity = RecentActivity(metrics: metrics, clock: clock)
-
-    attention = AttentionList(
-      runtime, generations, unknown: UnknownRecords(store: store, clock: clock), tls: tls,
-      lastReload: { [reloader] in reloader.last }, lostLines: { sink.droppedLines },
-      overdue: { [keeper] in keeper?.counts?.overdue ?? 0 }, audit: surroundings.trail, clock: clock)
-    health = Health(
-      tokens: tokens, store: store.health, generations: generations, attention: attention,
-      audit: surroundings.trail)
+    wiring = try Wiring(configuration, storeKeys, surroundings, scheduler: scheduler, reload: reload)
+    let (metrics, health) = (surroundings.metrics, wiring.health)
 
     var limits = ServerLimits(configuration.limits)
     let fitting = ServerLimits.connections(fitting: descriptorLimit)
     cappedConnections = fitting < limits.connections ? fitting : nil
     limits.connections = min(limits.connections, fitting)
-    let administration = Administration(
-      generations: generations, runtime: runtime, store: store, reloader: reloader, health: health,
-      metrics: MetricsPage(
-        metrics: metrics, tokens: tokens, stops: runtime.stops, store: store.health,
-        throttle: runtime.throttle, brakes: runtime.callbacks.brakes, generations: generations,
-        health: health, sink: sink, connectionLimit: limits.connections),
-      audit: audit, activity: activity, attention: attention,
-      appRoutes: Set(Endpoint.all.filter { $0.audience == .apps }.map { $0.paths[0] }), keeper: keeper,
-      log: log, clock: clock)
-    let handlers = Handlers(
-      generations: generations, tokens: tokens, loops: loops.loops.count, audit: audit, log: log,
-      clock: clock,
-      callbacks: runtime.callbacks, appointments: runtime.appointments, keeper: keeper,
-      outcomes: outcomes)
-    let gateway = Gateway(handlers, health: health, administration: administration)
-    let handler = front(gateway, SandboxControls(runtime, generations, administration, transport))
+    let administration = Administration(wiring, connectionLimit: limits.connections)
+    let gateway = Gateway(Handlers(wiring), health: health, administration: administration)
+    let handler = front(
+      gateway,
+      SandboxControls(wiring.runtime, wiring.generations, administration, wiring.upstreams.transport))
 
     // A sandbox must not tell browsers that this host name uses TLS for the next year.
     server = Server(
@@ -155,11 +86,11 @@ public final class Service: Sendable {
           Self.address(configuration.listen.host, configuration.listen.port),
           sharesPort: configuration.listen.sharePort),
       limits: limits, loops: loops, handler: handler, clock: clock,
-      filter: tls?.filter(log: log, metrics: metrics),
+      filter: wiring.tls?.filter(log: surroundings.log, metrics: metrics),
       filteredFields: configuration.purpose == .sandbox
         ? [:] : ["Strict-Transport-Security": "max-age=31536000"],
       observer: ServerCounting(metrics: metrics, countsConnections: true))
-    adminServer = configuration.admin.listener.map { [health] listener in
+    adminServer = configuration.admin.listener.map { listener in
       // Operators need few connections, and other clients cannot use them up for the public listener.
       limits.connections = min(limits.connections, 64)
       limits.idleTimeout = min(limits.idleTimeout, .seconds(10))
@@ -170,28 +101,8 @@ public final class Service: Sendable {
         handler: AdminHandler(administration, health, listener.isLoopback ? .loopback : .token),
         observer: ServerCounting(metrics: metrics, countsConnections: false))
     }
-
-    metrics.show(runtime.desks)
-    if let tls { metrics.show(tls) }
-    if let trail = surroundings.trail { metrics.show(trail) }
-    metrics.show(server)
-    if let installations = runtime.installations { metrics.show(installations, generations) }
-    metrics.showNotices(generations)
-    metrics.showAttestations(generations)
-    metrics.showProofs(generations)
-    if let keeper { metrics.show(keeper) }
-    metrics.show(outcomes, generations)
-    metrics.showAgents(generations)
-  }
-
-  private static func listener(_ configuration: Configuration, _ clock: any TimeSource) -> TLSListener? {
-    do throws(TLSFailure) {
-      return try (configuration.listen.tls?.identity).map { identity throws(TLSFailure) in
-        try TLSListener(identity, time: clock)
-      }
-    } catch {
-      preconditionFailure("a loaded TLS identity that cannot serve: \(error)")
-    }
+    parts = Parts(Part.all(wiring, server, operators: adminServer))
+    for shown in parts.metrics { metrics.addPart(shown) }
   }
 
   private static func address(_ host: String, _ port: UInt16) -> SocketAddress {
@@ -199,14 +110,6 @@ public final class Service: Sendable {
       preconditionFailure("a configured host that is not an address")
     }
     return address
-  }
-
-  /// The nonces of proofs: by the store keys, or until `prepare` by a random key.
-  private static func nonces(_ keys: StoreKeys?) -> ProofNonces {
-    if let keys { return ProofNonces(keys: keys.all.map { $0.derived(.proofNonce, count: 32) }) }
-    do throws(OpenSSLError) { return try ProofNonces() } catch {
-      preconditionFailure("OpenSSL has no randomness: \(error)")
-    }
   }
 
   /// Opens the store and updates it, and fetches the keys for callers' tokens. Call it before `start`.
@@ -218,7 +121,7 @@ public final class Service: Sendable {
         runtime.recovered(try await store.recoverCallbacks(at: Instant(clock.unixTime)))
       }
       // Without a store key instances recognise each other's nonces by a key that the first of them has made.
-      if storeKeys == nil {
+      if wiring.storeKeys == nil {
         let key = try await store.sharedSecret("proof-nonce", or: runtime.nonces.exposedKey())
         runtime.nonces.use(Secret(key))
       }
@@ -244,7 +147,7 @@ public final class Service: Sendable {
       let now = Instant(clock.unixTime)
       // By a wrong clock no value counts as forgotten.
       let judged = store.health.isClockRight ? now : Instant(seconds: 0)
-      ruling = try await store.updateKeys(at: now) { [storeKeys] in
+      ruling = try await store.updateKeys(at: now) { [storeKeys = wiring.storeKeys] in
         KeyRuling($0, holding: storeKeys, at: judged)
       }
     } catch {
@@ -260,7 +163,7 @@ public final class Service: Sendable {
   var connections: (open: Int, waiting: Int) { (server.connectionCount, server.deferredCount) }
 
   /// The scheme of the public address: `http` or `https`.
-  public var scheme: String { tls == nil ? "http" : "https" }
+  public var scheme: String { wiring.tls == nil ? "http" : "https" }
 
   /// Begins to listen and returns the public address, and that of the admin listener, if there is one.
   public func start() throws(StartError) -> (clients: SocketAddress, operators: SocketAddress?) {
@@ -276,20 +179,8 @@ public final class Service: Sendable {
       StoreLog(log: log, kind: runtime.storeKind).write(event)
       if case .unavailable = event { runtime.metrics.troubles.began(.store, at: clock.unixTime) }
     }
-    let work = Upkeep(
-      store: store, board: runtime.stops, clock: clock,
-      inHand: { [runtime] in runtime.callbacks.store.overdue(at: $0) },
-      recovered: { [runtime] in runtime.recovered($0) },
-      ended: { [log] stops in for stop in stops { log.write(stop, "a stop has ended") } },
-      saved: { [log] in log.write($0, "the store has saved a stop that it could not save before") },
-      unused: { [generations] in generations.current.unused(at: $0) })
-    jobs.withLock {
-      [runtime, generations, activity, attention, keeper, noticeKeeper, outcomes, anchors, report] in
-      $0 = Jobs(
-        work, runtime, generations, activity, attention, keeper, noticeKeeper, outcomes, anchors,
-        report: report, issuer: { runtime.tokens.issuer }, clock: clock)
-    }
-    watch.start { [reloader] in
+    parts.start()
+    wiring.watch.start { [reloader = wiring.reloader] in
       Task { await reloader.reload(because: "a changed file") }
     }
     return (address, operators)
@@ -310,18 +201,18 @@ public final class Service: Sendable {
   /// - Returns: Whether the new configuration is in use.
   @discardableResult
   public func reload(because reason: String) async -> Bool {
-    await reloader.reload(because: reason).isSuccess
+    await wiring.reloader.reload(because: reason).isSuccess
   }
 
   /// Opens the file of audit lines anew, after it was renamed.
-  public func reopenAuditFile() { surroundings.trail?.reopen() }
+  public func reopenAuditFile() { wiring.surroundings.trail?.reopen() }
 
   /// Begins to write the log. Separate from `start`, so that the line with the public address comes first.
   public func startLog() {
-    surroundings.sink.start { [log] lost in
+    wiring.surroundings.sink.start { [log] lost in
       log.line(.warning, "log lines were lost because the reader was too slow", ["lost": String(lost)])
     }
-    surroundings.trail?.start()
+    wiring.surroundings.trail?.start()
     log.write(startOf: configuration, cappedConnections: cappedConnections)
   }
 
@@ -329,53 +220,42 @@ public final class Service: Sendable {
   /// everything.
   public func drain() async {
     log.write(.info, "draining: finishing running requests")
-    health.beginDrain()
-    server.beginDrain()
-    runtime.appointments.watch.end()
-    watch.stop()
-    let limits = generations.current.configuration.limits
+    parts.drain(.announced)
+    let limits = wiring.generations.current.configuration.limits
     if limits.drainDelay > .zero {
       // Cancellation would only mean that draining goes faster.
       try? await clock.sleep(until: clock.now + limits.drainDelay)
     }
-    // It still took bookings.
-    keeper?.stop()
-    noticeKeeper?.stop()
-    server.stopAccepting()
-    // Shortly before the end, while the server can still respond to clients.
-    let end = clock.now + (limits.drainTimeout - min(.seconds(1), limits.drainTimeout / 10))
-    let callbacksEnd = endCallbacks(at: end)
-    await server.shutdown(within: limits.drainTimeout)
-    // A callback goes on after its client has closed the connection.
-    await runtime.callbacks.inHand.finished(within: max(end - clock.now, .zero), clock)
-    callbacksEnd.cancel()
-    runtime.callbacks.queue.shutdown()
-    await upstreams.callbacks.shutdown()
-    // Each callback has its outcome now and saves it.
-    await runtime.callbacks.inHand.finished(within: .seconds(5), clock)
-    await adminServer?.shutdown(within: .seconds(1))
-    upstreams.tokens.shutdown()
-    let jobs = jobs.withLock { $0 }
-    await jobs?.notices.value
-    await upstreams.transport.shutdown()
-    await jobs?.end()
-    runtime.callbacks.store.end()
-    await anchors?.end()
-    await store.close()
+    parts.drain(.closed)
+    await parts.end(within: limits.drainTimeout)
     log.write(.info, "stopped")
     // A reader that does not read must not keep the process from ending.
-    _ = surroundings.sink.close(within: .seconds(1))
+    _ = wiring.surroundings.sink.close(within: .seconds(1))
   }
 }
 
-extension Service {
-  /// Ends callbacks at a time: sent ones become unknown, unsent ones are refused, and both get a response.
-  private func endCallbacks(at end: MonotonicTime) -> Task<Void, Never> {
-    Task { [clock, runtime, upstreams] in
-      // After a cancellation nothing runs any more.
-      guard await clock.hasSlept(until: end) else { return }
-      runtime.callbacks.queue.shutdown()
-      await upstreams.callbacks.shutdown()
-    }
+extension Administration {
+  fileprivate convenience init(_ wiring: Wiring, connectionLimit: Int) {
+    let (runtime, surroundings) = (wiring.runtime, wiring.surroundings)
+    self.init(
+      generations: wiring.generations, runtime: runtime, store: wiring.store, reloader: wiring.reloader,
+      health: wiring.health,
+      metrics: MetricsPage(
+        metrics: surroundings.metrics, tokens: runtime.tokens, stops: runtime.stops,
+        store: wiring.store.health, throttle: runtime.throttle, brakes: runtime.callbacks.brakes,
+        generations: wiring.generations, health: wiring.health, sink: surroundings.sink,
+        connectionLimit: connectionLimit),
+      audit: wiring.audit, activity: wiring.activity, attention: wiring.attention,
+      appRoutes: Set(Endpoint.all.filter { $0.audience == .apps }.map { $0.paths[0] }),
+      keeper: wiring.keeper, log: wiring.log, clock: wiring.clock)
+  }
+}
+
+extension Handlers {
+  fileprivate convenience init(_ wiring: Wiring) {
+    self.init(
+      generations: wiring.generations, tokens: wiring.runtime.tokens, loops: wiring.surroundings.loops,
+      audit: wiring.audit, log: wiring.log, clock: wiring.clock, callbacks: wiring.runtime.callbacks,
+      appointments: wiring.runtime.appointments, keeper: wiring.keeper, outcomes: wiring.outcomes)
   }
 }

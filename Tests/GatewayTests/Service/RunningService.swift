@@ -52,18 +52,18 @@ final class RunningService: Sendable {
   }
 
   convenience init(environment: [String: String] = [:], yaml: String? = nil) throws {
-    try self.init(Parts(environment, yaml))
+    try self.init(Made(environment, yaml))
   }
 
   /// The same where the store has to be made ready, as one in a file has.
   convenience init(preparing environment: [String: String], yaml: String? = nil) async throws {
-    let parts = try Parts(environment, yaml)
+    let parts = try Made(environment, yaml)
     try await parts.service.prepare()
     try self.init(parts)
   }
 
   /// What is made before anything listens.
-  private struct Parts {
+  private struct Made {
     let talkdesk: LocalTalkdesk
     let yaml: Yaml
     let loops: EventLoopGroup
@@ -94,7 +94,7 @@ final class RunningService: Sendable {
     }
   }
 
-  private init(_ parts: Parts) throws {
+  private init(_ parts: Made) throws {
     talkdesk = parts.talkdesk
     yaml = parts.yaml
     loops = parts.loops
@@ -160,6 +160,9 @@ final class RunningService: Sendable {
 
   /// How many requests wait for the change of a record.
   var waitingForChanges: Int { service.runtime.appointments.watch.count }
+
+  /// The names of the service's parts, in their order.
+  var parts: [String] { service.parts.names }
 
   /// What is known of the store and its clock.
   var storeHealth: StoreHealth { service.runtime.storeHealth }

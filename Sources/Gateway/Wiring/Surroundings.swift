@@ -22,7 +22,7 @@ struct Surroundings: Sendable {
   init(
     _ configuration: Configuration, loops: Int, clock: any TimeSource, isColoured: Bool,
     storeKeys: StoreKeys?, write: @escaping @Sendable ([UInt8]) -> Bool
-  ) throws(Service.StartError) {
+  ) throws(StartError) {
     // One lane for each loop's audit, one for everything else.
     sink = LogSink(lanes: loops + 1, write: write)
     log = Log(

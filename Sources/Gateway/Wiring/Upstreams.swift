@@ -18,7 +18,7 @@ struct Upstreams: Sendable {
   private let proxies: ProxySettings?
 
   /// Makes them. They send nothing yet.
-  init(_ configuration: Configuration, _ surroundings: Surroundings) throws(Service.StartError) {
+  init(_ configuration: Configuration, _ surroundings: Surroundings) throws(StartError) {
     authorities = configuration.authorities
     // The sandbox is on this machine, whatever proxy leads out of it.
     proxies = configuration.purpose == .sandbox ? .direct : nil

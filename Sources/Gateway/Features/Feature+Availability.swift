@@ -1,0 +1,49 @@
+// Whether a callback is possible, and how many agents are available.
+
+import API
+import CallbackHandlers
+import Configuration
+import HTTP
+import HTTPServer
+import Handling
+import Metrics
+import Serving
+import Talkdesk
+import Tokens
+
+extension Feature {
+  /// Availability and offered times.
+  static let availability = Feature(
+    endpoints: [
+      ServedEndpoint(
+        "/availability", for: .apps, isKept: true,
+        .clients(.availability) { handlers, request, _, exchange in
+          handlers.showAvailability(request, &exchange)
+        }
+      )
+    ]) { wiring in
+      let (agents, generations, tokens) = (
+        wiring.runtime.liveAgents, wiring.generations, wiring.runtime.tokens
+      )
+      return [
+        Part(
+          name: "available agents",
+          work: {
+            await agents.run(
+              source: {
+                let configuration = generations.current.configuration
+                guard let live = configuration.live, let upstream = configuration.talkdesk.upstream else {
+                  return nil
+                }
+                return LiveAgents.Source(live, apiURL: upstream.apiURL)
+              }, issuer: { tokens.issuer })
+          },
+          metrics: { text in
+            guard let figure = generations.current.availableAgents else { return }
+            text.family(
+              "callgate_agents_available", .gauge, "Available agents, while Talkdesk tells their number.")
+            text.sample(Int(figure.available))
+          })
+      ]
+    }
+}

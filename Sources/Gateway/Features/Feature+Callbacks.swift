@@ -1,0 +1,78 @@
+// Callbacks, now and at a time.
+
+import API
+import Admin
+import Appointments
+import CallbackHandlers
+import Delivery
+import HTTP
+import HTTPServer
+import Handling
+import Metrics
+import Platform
+import Serving
+import Store
+
+extension Feature {
+  /// Callbacks now, and appointments.
+  static let callbacks = Feature(
+    endpoints: [
+      ServedEndpoint(
+        "/calls/callback", for: .apps, auditing: .known(.callback),
+        .clients(.callbacks) { handlers, request, _, exchange in handlers.call(request, &exchange) }),
+      ServedEndpoint(
+        "/callbacks", for: .apps, auditing: .some([.post: .callback]),
+        .clients(.callbackList) { handlers, request, _, exchange in handlers.listCallbacks(request, &exchange)
+        },
+        .clients(.callbacks.alias(of: "/calls/callback")) { handlers, request, _, exchange in
+          handlers.call(request, &exchange)
+        }),
+      // An id that does not decode is none, and finds nothing.
+      ServedEndpoint(
+        "/callbacks/{id}", for: .apps, auditing: .some([.patch: .change, .delete: .cancel]),
+        .clients(.callback) { handlers, request, parameters, exchange in
+          handlers.showCallback(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+        },
+        .clients(.cancelCallback) { handlers, request, parameters, exchange in
+          handlers.cancelCallback(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+        },
+        .clients(.changeCallback) { handlers, request, parameters, exchange in
+          handlers.moveCallback(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+        }),
+    ]) { wiring in
+      let (clock, appointments) = (wiring.clock, wiring.runtime.appointments)
+      let origins = appointments.keys.map {
+        OriginKeeper(store: wiring.runtime.callbacks.store, keys: $0, clock: clock)
+      }
+      return [
+        Part(
+          name: "appointments",
+          work: { [keeper = wiring.keeper] in
+            async let noting: Void? = origins?.run()
+            async let counting: Void? = keeper?.keepCounted()
+            await keeper?.run()
+            await counting
+            await noting
+          },
+          metrics: { [weak keeper = wiring.keeper] text in
+            guard let counts = keeper?.counts else { return }
+            text.family(
+              "callgate_appointments", .gauge,
+              "Appointments that wait for their time or are being carried out.")
+            text.sample([("state", "scheduled")], counts.scheduled)
+            text.sample([("state", "pending")], counts.pending)
+            text.family(
+              "callgate_appointments_overdue", .gauge,
+              "Appointments that no instance has taken five seconds after they were due.")
+            text.sample(counts.overdue)
+          },
+          drain: { [keeper = wiring.keeper] step in
+            switch step {
+            case .announced: appointments.watch.end()
+            // Until now requests booked some.
+            case .closed: keeper?.stop()
+            }
+          })
+      ]
+    }
+}

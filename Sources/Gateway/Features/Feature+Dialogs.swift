@@ -1,0 +1,31 @@
+// Answers to the questions of notices, and verification codes.
+
+import API
+import CallbackHandlers
+import HTTP
+import HTTPServer
+import Handling
+
+extension Feature {
+  /// Dialogs about due callbacks, and verification codes.
+  static let dialogs = Feature(
+    endpoints: [
+      // An id or an action that does not decode is none.
+      ServedEndpoint(
+        "/genesys/1/service/{id}/{action}", for: .apps, auditing: .handled([.connect, .snooze, .cancel]),
+        takesHead: false,
+        .clients(.dialog) { handlers, request, parameters, exchange in
+          handlers.answerDialog(
+            request.percentDecoded(parameters[0]) ?? "", request.percentDecoded(parameters[1]) ?? "", request,
+            &exchange)
+        },
+        .clients(.dialogByGet) { handlers, request, parameters, exchange in
+          handlers.answerDialog(
+            request.percentDecoded(parameters[0]) ?? "", request.percentDecoded(parameters[1]) ?? "", request,
+            &exchange)
+        }),
+      ServedEndpoint(
+        "/codes/verify", for: .apps, auditing: .known(.verify),
+        .clients(.verifyCode) { handlers, request, _, exchange in handlers.verifyCode(request, &exchange) }),
+    ])
+}

@@ -1,0 +1,39 @@
+// Pages: landing page and the API's description.
+
+import API
+import HTTP
+import HTTPServer
+import Handling
+import Pages
+
+extension Feature {
+  /// The landing page and the API's description.
+  static let pages = Feature(
+    endpoints: [
+      ServedEndpoint(
+        "/", for: .everybody,
+        .clients(.landing) { _, request, _, exchange in
+          exchange.respond(LandingPage.document.answer(to: request))
+        }),
+      ServedEndpoint(
+        "/openapi.json", for: .everybody,
+        .clients(.openAPI) { handlers, request, _, exchange in
+          exchange.respond(handlers.description.openAPI.answer(to: request))
+        }),
+      ServedEndpoint(
+        "/docs", for: .everybody,
+        .clients(.docs) { handlers, request, _, exchange in
+          exchange.respond(handlers.description.page.answer(to: request))
+        }),
+      // A name that does not decode is none.
+      ServedEndpoint(
+        "/docs/{tag}", for: .everybody,
+        .clients(.docsPage) { handlers, request, parameters, exchange in
+          let name = request.percentDecoded(parameters[0]) ?? ""
+          guard let page = handlers.description.pages[name] else {
+            return exchange.respond(Problem.noEndpoint.response(requestID: exchange.requestID))
+          }
+          exchange.respond(page.answer(to: request))
+        }),
+    ])
+}

@@ -1,0 +1,30 @@
+// Tickets of chat desks.
+
+import API
+import HTTP
+import HTTPServer
+import Handling
+import Serving
+import TicketHandlers
+
+extension Feature {
+  /// Tickets of chat desks.
+  static let tickets = Feature(
+    endpoints: [
+      ServedEndpoint(
+        "/tickets", for: .apps, auditing: .known(.ticket),
+        .clients(.tickets) { handlers, request, _, exchange in handlers.openTicket(request, &exchange) }),
+      // An id that does not decode is none.
+      ServedEndpoint(
+        "/tickets/{id}", for: .apps,
+        .clients(.ticket) { handlers, request, parameters, exchange in
+          handlers.showTicket(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+        }),
+    ]) { wiring in
+      [
+        Part(
+          name: "chat desks",
+          metrics: { [weak desks = wiring.runtime.desks] in desks?.append(to: &$0) })
+      ]
+    }
+}

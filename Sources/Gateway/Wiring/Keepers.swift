@@ -1,0 +1,44 @@
+// The keepers of appointments and notices, made from the parts of a server.
+
+import Appointments
+import Configuration
+import Delivery
+import Gate
+import Platform
+import PushDelivery
+import Records
+import Sealing
+import Serving
+import Store
+
+extension AppointmentKeeper {
+  /// The keeper of a server's appointments.
+  convenience init(
+    _ runtime: Runtime, _ generations: Generations, _ keys: StoreKeys, _ audit: AuditLog, _ log: Log,
+    notices: NoticeKeeper?
+  ) {
+    let parts = runtime.callbacks
+    let carrier = AppointmentCarrier(
+      parts, ledger: runtime.ledger, keys: keys, watch: runtime.appointments.watch, audit: audit, log: log,
+      setting: { generations.current.handling(runtime) },
+      onAccepted: { notices?.announce($0, from: $1) })
+    self.init(
+      store: parts.store, clock: parts.scheduler, inHand: parts.inHand,
+      isClockRight: { runtime.storeHealth.isClockRight },
+      lateness: { generations.current.appointments?.late }, handle: carrier.handle)
+  }
+}
+
+extension NoticeKeeper {
+  /// The keeper of a server's notices of callbacks.
+  convenience init(_ push: PushParts, _ runtime: Runtime, _ generations: Generations) {
+    self.init(
+      push.notices, push.book, scheduler: runtime.callbacks.scheduler, metrics: runtime.metrics,
+      isClockRight: { runtime.storeHealth.isClockRight },
+      setting: {
+        guard let push = generations.current.push, let notices = generations.current.configuration.notices
+        else { return nil }
+        return Setting(senders: push.senders, texts: notices.texts)
+      })
+  }
+}

@@ -1,0 +1,43 @@
+// The reasons why a server does not start, by whether waiting or a new configuration helps.
+
+public import Platform
+public import Stores
+
+/// Why no server could be made or started.
+public enum StartError: Error, Sendable, CustomStringConvertible {
+  /// The address cannot be listened on: taken, not this machine's, or not allowed.
+  case listen(host: String, port: UInt16, SystemError)
+  /// The upstream client cannot be made.
+  case upstream(String)
+  /// The file of audit lines cannot be opened.
+  case audit(path: String, SystemError)
+  /// The store cannot be opened or brought up to date.
+  case store(kind: String, StoreFailure)
+
+  /// Whether another address or time could succeed.
+  public var isUnavailable: Bool {
+    switch self {
+    case .listen: true
+    case .store(_, let failure): failure.isTemporary
+    case .upstream, .audit: false
+    }
+  }
+
+  /// The mistakes in the configuration itself, one line each.
+  public var configurationProblems: [String] {
+    switch self {
+    case .store(let kind, let failure) where !failure.isTemporary: ["store: \(kind): \(failure)"]
+    case .audit(let path, let error): ["log.audit.file: \(path) cannot be opened: \(error)"]
+    case .listen, .store, .upstream: []
+    }
+  }
+
+  public var description: String {
+    switch self {
+    case .listen(let host, let port, let error): "cannot listen on \(host) port \(port): \(error)"
+    case .audit(let path, let error): "the audit file \(path) cannot be opened: \(error)"
+    case .store(let kind, let failure): "the store (\(kind)) cannot be used: \(failure)"
+    case .upstream(let reason): "the HTTP client cannot be created: \(reason)"
+    }
+  }
+}

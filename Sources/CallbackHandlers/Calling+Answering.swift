@@ -33,7 +33,7 @@ extension Handlers {
       if case .noToken = reason { calling.record.lacksToken = true }
       if isRecorded { problem.id = id.description }
       if problem.code == .outcomeUnknown { problem.verificationCode = pending.verificationCode }
-      return refuse(&calling, problem)
+      return refuse(calling, problem)
     case .replay(let record): return replay(&calling, record)
     case .postponed, .elsewhere:
       preconditionFailure("the outcome of an appointment for an immediate callback")
@@ -58,7 +58,7 @@ extension Handlers {
     logRefusal(denial, of: charges.facts, by: policy, calling.context)
     callbacks.brakes.refused(
       denial, by: policy.brakes, contact: calling.record.contact, at: Instant(clock.unixTime))
-    return refuse(&calling, Problem(denial))
+    return refuse(calling, Problem(denial))
   }
 
   /// Answers as the first request with the key was answered.
@@ -71,12 +71,12 @@ extension Handlers {
     // A booking was answered when it was kept, whatever came of the call.
     if record.at == nil, var problem = Problem(repeating: record) {
       if problem.code == .outcomeUnknown { problem.verificationCode = code }
-      return refuse(&calling, problem)
+      return refuse(calling, problem)
     }
     if calling.call != nil {
       let at = record.at == nil ? nil : calling.at ?? record.at
       guard let created = calling.created(record.id, at: at, record.createdAt, earlier: record) else {
-        return refuse(&calling, Problem(.mismatch))
+        return refuse(calling, Problem(.mismatch))
       }
       return answer(&calling, created, [])
     }

@@ -27,9 +27,9 @@ extension Handlers {
       switch await hold.takeNumber(deadline: requested.deadline) {
       // A callback at once to the number is no duplicate of an appointment.
       case .free, .taken: break
-      case .late: return .answer(refuse(&calling, Problem(.noTurn(.late))))
+      case .late: return .answer(refuse(calling, Problem(.noTurn(.late))))
       case .full:
-        return .answer(refuse(&calling, Problem(.noTurn(.overloaded(retryAfter: .seconds(1))))))
+        return .answer(refuse(calling, Problem(.noTurn(.overloaded(retryAfter: .seconds(1))))))
       }
     }
     let decider = calling.generation.decider
@@ -47,7 +47,7 @@ extension Handlers {
         : try await decider.rulingOfRecord(facts, deadline: requested.deadline)
     } catch {
       calling.record.verdicts = decider.policy.skipped
-      return .answer(refuse(&calling, error))
+      return .answer(refuse(calling, error))
     }
     (calling.record.verdicts, calling.record.reason) = (ruling.verdicts, ruling.reason)
     let statuses = ruling.statuses
@@ -64,7 +64,7 @@ extension Handlers {
         callbacks.brakes.refused(
           denial, by: decider.policy.brakes, contact: calling.record.contact, at: facts.instant)
       }
-      return .answer(refuse(&calling, await problem(denial, time, calling)))
+      return .answer(refuse(calling, await problem(denial, time, calling)))
     case .granted(let granted):
       charges = granted.charges
       guard !Task.isCancelled else { return .answer(clientLeft(calling)) }
@@ -79,7 +79,7 @@ extension Handlers {
     do throws(Problem) {
       (content, code) = try await self.content(requested, &intent, facts, calling)
     } catch {
-      return .answer(refuse(&calling, error))
+      return .answer(refuse(calling, error))
     }
     let now = Instant(clock.unixTime)
     let result: BookingResult
@@ -87,8 +87,8 @@ extension Handlers {
       result = try await callbacks.store.book(booking(intent, content, time), at: now)
     } catch {
       callbacks.log.storeFailed(error, doing: "book", calling.context)
-      guard error.isInDoubt else { return .answer(refuse(&calling, Problem(.notSaved))) }
-      return .mayBeBooked(refuse(&calling, .mayBeBooked))
+      guard error.isInDoubt else { return .answer(refuse(calling, Problem(.notSaved))) }
+      return .mayBeBooked(refuse(calling, .mayBeBooked))
     }
     if result == .exhausted { return .answer(refuseExhausted(&calling, intent)) }
     if let response = await response(to: result, &calling, time) { return .answer(response) }
@@ -143,7 +143,7 @@ extension Handlers {
       if result == .full, try await time.hasPlace(callbacks.store) { return nil }
     } catch {
       callbacks.log.storeFailed(error, doing: "book", calling.context)
-      return refuse(&calling, Problem(.notSaved))
+      return refuse(calling, Problem(.notSaved))
     }
     return await response(to: result, &calling, time)
   }
@@ -156,12 +156,12 @@ extension Handlers {
     case .booked, .exhausted: nil
     case .unsealed:
       refuse(
-        &calling, Problem(.internal, "The server could not seal the appointment, so it was not booked."))
-    case .duplicate(let first): refuse(&calling, .alreadyBooked(first))
-    case .full: refuse(&calling, await full(time, calling.context))
-    case .inProgress: refuse(&calling, Problem(.inProgress))
-    case .mismatch: refuse(&calling, Problem(.mismatch))
-    case .revoked: refuse(&calling, .revoked)
+        calling, Problem(.internal, "The server could not seal the appointment, so it was not booked."))
+    case .duplicate(let first): refuse(calling, .alreadyBooked(first))
+    case .full: refuse(calling, await full(time, calling.context))
+    case .inProgress: refuse(calling, Problem(.inProgress))
+    case .mismatch: refuse(calling, Problem(.mismatch))
+    case .revoked: refuse(calling, .revoked)
     case .replay(let record): replay(&calling, record)
     }
   }
@@ -169,7 +169,7 @@ extension Handlers {
   /// The problem of a denial. Another interface names times that can be booked where it is closed.
   func problem(_ denial: Denial, _ time: AppointmentTime?, _ calling: Calling) async -> Problem {
     var problem = Problem(denial)
-    guard calling.form != nil, denial.code == .closed, let time else { return problem }
+    guard calling.client.form != nil, denial.code == .closed, let time else { return problem }
     // Where the store fails, the response does without.
     do throws(StoreError) { problem.alternatives = try await time.alternatives(callbacks.store) } catch {}
     return problem

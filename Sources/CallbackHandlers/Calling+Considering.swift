@@ -79,7 +79,7 @@ extension Handlers {
   private func consider(
     _ calling: inout Calling, _ requested: RequestedCallback, _ hold: inout Hold
   ) async -> Verdict {
-    if let problem = await testRefusal(of: requested, calling) { return .answer(refuse(&calling, problem)) }
+    if let problem = await testRefusal(of: requested, calling) { return .answer(refuse(calling, problem)) }
     // Claim the key before reading the store: a request that finished meanwhile has saved its result there.
     let claim = claim(calling, requested, &hold)
     let now = Instant(clock.unixTime)
@@ -90,8 +90,8 @@ extension Handlers {
         let standing = try await callbacks.store.standing(of: requested.intent, at: now)
         switch standing.key {
         case .free: duplicate = standing.duplicate
-        case .inProgress: return .answer(refuse(&calling, Problem(.inProgress)))
-        case .mismatch: return .answer(refuse(&calling, Problem(.mismatch)))
+        case .inProgress: return .answer(refuse(calling, Problem(.inProgress)))
+        case .mismatch: return .answer(refuse(calling, Problem(.mismatch)))
         case .replay(let record)
         where calling.isValidation && (record.status == .accepted || record.at != nil):
           calling.record.isReplay = true
@@ -101,18 +101,18 @@ extension Handlers {
         }
       } catch {
         callbacks.log.storeFailed(error, doing: "standing", calling.context)
-        return .answer(refuse(&calling, Problem(.notSaved)))
+        return .answer(refuse(calling, Problem(.notSaved)))
       }
     }
     switch claim {
-    case .inProgress: return .answer(refuse(&calling, Problem(.inProgress)))
-    case .mismatch: return .answer(refuse(&calling, Problem(.mismatch)))
+    case .inProgress: return .answer(refuse(calling, Problem(.inProgress)))
+    case .mismatch: return .answer(refuse(calling, Problem(.mismatch)))
     case .free: break
     }
     if let at = calling.at {
       if let fault = calling.generation.fault(inCallTime: at, at: now) {
         calling.record.verdicts = calling.generation.decider.policy.skipped
-        return .answer(refuse(&calling, .invalid([.init(name: "at", description: fault)])))
+        return .answer(refuse(calling, .invalid([.init(name: "at", description: fault)])))
       }
       if isAppointment { return await book(&calling, requested, for: at, &hold) }
     }
@@ -120,9 +120,9 @@ extension Handlers {
       switch await hold.takeNumber(deadline: requested.deadline) {
       case .free: break
       case .taken(let first): duplicate = first
-      case .late: return .answer(refuse(&calling, Problem(.noTurn(.late))))
+      case .late: return .answer(refuse(calling, Problem(.noTurn(.late))))
       case .full:
-        return .answer(refuse(&calling, Problem(.noTurn(.overloaded(retryAfter: .seconds(1))))))
+        return .answer(refuse(calling, Problem(.noTurn(.overloaded(retryAfter: .seconds(1))))))
       }
     }
     return await judge(&calling, requested, duplicate, &hold)
@@ -166,7 +166,7 @@ extension Handlers {
       }
     } catch {
       calling.record.verdicts = decider.policy.skipped
-      return .answer(refuse(&calling, error))
+      return .answer(refuse(calling, error))
     }
     let (verdicts, reason, statuses) = (ruling.verdicts, ruling.reason, ruling.statuses)
     let grant: Grant
@@ -181,16 +181,16 @@ extension Handlers {
           denial, by: decider.policy.brakes, contact: calling.record.contact, at: facts.instant)
       }
       let time = AppointmentTime(facts.instant, calling.generation, facts)
-      return .answer(refuse(&calling, await problem(denial, time, calling)))
+      return .answer(refuse(calling, await problem(denial, time, calling)))
     case .granted(let granted):
       guard !Task.isCancelled else { return .answer(clientLeft(calling)) }
       grant = granted
     }
     calling.record.verdicts = verdicts
     calling.record.reason = reason
-    if let duplicate { return .answer(refuse(&calling, Problem(.duplicate(of: duplicate)))) }
+    if let duplicate { return .answer(refuse(calling, Problem(.duplicate(of: duplicate)))) }
     if calling.isValidation { return .answer(answer(&calling, CallbackDocument.valid, statuses)) }
-    if let noTurn { return .answer(refuse(&calling, Problem(.noTurn(noTurn)))) }
+    if let noTurn { return .answer(refuse(calling, Problem(.noTurn(noTurn)))) }
     var intent = requested.intent
     intent.charges = grant.charges
     guard let installation = requested.caller.installation?.installation,
@@ -205,7 +205,7 @@ extension Handlers {
     do throws(Problem) {
       (sent, code) = try await carried(requested, &intent, calling)
     } catch {
-      return .answer(refuse(&calling, error))
+      return .answer(refuse(calling, error))
     }
     let order = CallbackOrder(
       grant, intent: intent, content: sent, deadline: requested.deadline, context: calling.context,
@@ -228,6 +228,6 @@ extension Handlers {
   }
 
   func clientLeft(_ calling: Calling) -> PreparedResponse {
-    calling.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self)
+    refuse(calling, .clientLeft)
   }
 }

@@ -22,16 +22,9 @@ import Talkdesk
 
 /// One request for a callback on its way, with everything that its response needs.
 struct Calling: Sendable {
-  /// The generation that serves the request, also after a reload.
-  let generation: Generation
-  /// When the request was whole.
-  let start: MonotonicTime
-  /// The loop it came on.
-  let lane: Int
+  let client: ClientRequest
   /// Whether the request has `?validate`.
   let isValidation: Bool
-  /// Whether the answer may be put off; false where too many requests wait already.
-  let mayWait: Bool
   /// The time that it names for the call, to the second.
   var at: Instant?
   var record: AuditRecord
@@ -66,8 +59,6 @@ extension Calling: AuditedWork {
   }
 
   var needsContent: Bool { true }
-
-  var form: ResponseForm? { call?.responses }
 }
 
 extension Handlers {
@@ -77,17 +68,13 @@ extension Handlers {
   package func call(
     _ request: borrowing Request, _ exchange: inout Exchange, as form: CallForm? = nil
   ) {
-    let generation = generations.current
-    let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
-    var calling = Calling(
-      generation: generation, start: exchange.now, lane: exchange.loopIndex,
-      isValidation: form == nil && request.query != nil && request.hasQueryItem("validate"),
-      mayWait: exchange.mayDefer,
-      record: AuditRecord(action: .callback, requestID: exchange.requestID, address: address))
-    calling.record.trace = TraceContext(request)
-    calling.record.via = form?.responses.via
-    calling.call = form
-    perform(calling, request, &exchange)
+    let client = client(request, exchange, form: form?.responses)
+    perform(
+      Calling(
+        client: client,
+        isValidation: form == nil && request.query != nil && request.hasQueryItem("validate"),
+        record: client.record(of: .callback), call: form),
+      request, &exchange)
   }
 
   // MARK: On the loop
@@ -98,9 +85,9 @@ extension Handlers {
   ) -> NextStep {
     let generation = calling.generation
     let name = calling.call?.app ?? request.queryItem("app")
-    switch identify(request, app: name, in: generation, circumstances, lane: calling.lane, &calling.record) {
+    switch identify(request, app: name, for: calling.client, circumstances, &calling.record) {
     case .first(let prerequisite): return .first(prerequisite)
-    case .refused(let problem): return .respond(refuse(&calling, problem))
+    case .refused(let problem): return .respond(refuse(calling, problem))
     case .caller(let caller):
       calling.record.caller = caller.audited
       let app: App?
@@ -108,7 +95,7 @@ extension Handlers {
         app = try generation.decider.admit(Applicant(caller), to: .callback, app: name)
       } catch {
         calling.record.note(error, generation.decider.policy)
-        return .respond(refuse(&calling, error.problem))
+        return .respond(refuse(calling, error.problem))
       }
       calling.record.app = app?.id
       do throws(Problem) {
@@ -131,12 +118,12 @@ extension Handlers {
           .callback, caller, app: app, address: circumstances.address, request, at: circumstances.time)
         facts.phone = asked.contactNumber
         let requested = requested(asked, key, caller, terms, facts, calling)
-        guard calling.mayWait else { return .respond(refuse(&calling, .tooManyWaiting)) }
+        guard calling.mayWait else { return .respond(refuse(calling, .tooManyWaiting)) }
         callbacks.inHand.enter()
         return .later { [self, calling] in await answer(calling, requested, $0) }
       } catch {
         calling.record.verdicts = generation.decider.policy.skipped
-        return .respond(refuse(&calling, error))
+        return .respond(refuse(calling, error))
       }
     }
   }

@@ -21,13 +21,9 @@ import Store
 import Texts
 
 /// A request for a dialog.
-struct DialogVisit: Sendable {
-  let generation: Generation
+struct DialogVisit: ForClient {
+  let client: ClientRequest
   let push: TokenPush
-  let address: IPAddress
-  let context: RequestContext
-  let start: MonotonicTime
-  let lane: Int
   /// Nil where the action changes nothing, and so has no audit line.
   var line: AuditRecord?
   /// Gets the response.
@@ -51,55 +47,35 @@ extension Handlers {
   package func answerDialog(
     _ id: String, _ action: String, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
-    let generation = generations.current
+    let client = client(request, exchange)
+    let generation = client.generation
     let isGMS = generation.configuration.gms != nil
     // GMS clients send GET for everything.
     if request.method == .get, !isGMS {
       return exchange.respond(
         Problem.methodNotAllowed("POST, OPTIONS").response(requestID: exchange.requestID))
     }
-    let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
-    let context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
     let asked = DialogAction(rawValue: action)
-    var line = asked?.audited.map {
-      AuditRecord(action: $0, requestID: exchange.requestID, address: address)
-    }
-    line?.trace = context.trace
-    let (start, lane) = (exchange.now, exchange.loopIndex)
-    guard let push = generation.push, exchange.mayDefer else {
-      let problem: Problem = generation.push == nil ? .noNotice : .tooManyWaiting
-      return exchange.respond(refuse(problem, line, start, lane, context))
+    let line = asked?.audited.map(client.record)
+    guard let push = generation.push, client.mayWait else {
+      return exchange.respond(
+        refuse(client, line, generation.push == nil ? .noNotice : .tooManyWaiting))
     }
     let responder = exchange.deferred()
-    let visit = DialogVisit(
-      generation: generation, push: push, address: address, context: context, start: start, lane: lane,
-      line: line, responder: responder)
-    context.task(answering: responder) { [self] in
-      var visit = visit
+    client.context.task(answering: responder) { [self] in
+      var visit = DialogVisit(client: client, push: push, line: line, responder: responder)
       do throws(Problem) {
         let informs = [Notice.Action.access, .changed, .expired, .calling].contains { $0.rawValue == action }
         var response = try await answer(&visit, NoticeID(id), asked, asks: action, informs: informs)
         if isGMS, response.status == .noContent, let id = NoticeID(id) {
           response = Self.response(.done(Self.text(action, generation), id))
         }
-        if let line = visit.line { audit.append(line, since: start, lane: lane) }
+        if let line = visit.line { audit.append(line, since: client.start, lane: client.lane) }
         responder.respond(response)
       } catch {
-        responder.respond(refuse(error, visit.line, start, lane, context))
+        responder.respond(refuse(client, visit.line, error))
       }
     }
-  }
-
-  private func refuse(
-    _ problem: Problem, _ line: AuditRecord?, _ start: MonotonicTime, _ lane: Int, _ context: RequestContext
-  ) -> PreparedResponse {
-    if var line {
-      line.outcome = problem.code.isError ? .error : .deny
-      line.code = problem.code
-      line.rule = problem.rule
-      audit.append(line, since: start, lane: lane)
-    }
-    return PreparedResponse(problem.response(requestID: context.requestID))
   }
 
   // MARK: The notice

@@ -4,7 +4,7 @@ package import API
 package import Callers
 package import HTTP
 package import Records
-package import Serving
+import Serving
 package import Trust
 
 extension Handlers {
@@ -17,14 +17,14 @@ extension Handlers {
   ///   - name: The app's name in the request, if any.
   ///   - record: Gets the attestation, and for a refusal the caller and the app.
   package func identify(
-    _ request: borrowing Request, app name: Request.QueryItem, in generation: Generation,
-    _ circumstances: Authenticator.Circumstances, lane: Int, _ record: inout AuditRecord?
+    _ request: borrowing Request, app name: Request.QueryItem, for client: ClientRequest,
+    _ circumstances: Authenticator.Circumstances, _ record: inout AuditRecord?
   ) -> Authenticator.Outcome {
-    let outcome = authenticate(request, in: generation, circumstances, lane: lane, &record)
-    guard let verifier = generation.appCheck, case .caller(let caller) = outcome,
-      let (app, terms) = generation.appCheckTerms(named: name, by: caller)
+    let outcome = authenticate(request, for: client, circumstances, &record)
+    guard let verifier = client.generation.appCheck, case .caller(let caller) = outcome,
+      let (app, terms) = client.generation.appCheckTerms(named: name, by: caller)
     else { return outcome }
-    switch attest(request, terms, verifier, generation, circumstances, lane: lane, &record) {
+    switch attest(request, terms, verifier, client, circumstances, &record) {
     case .passed: return outcome
     case .first(let prerequisite): return .first(prerequisite)
     case .refused(let problem):
@@ -36,27 +36,27 @@ extension Handlers {
 
   /// The caller of a request. Counts the result of judging its proof, and notes it in the record.
   package func authenticate(
-    _ request: borrowing Request, in generation: Generation, _ circumstances: Authenticator.Circumstances,
-    lane: Int, _ record: inout AuditRecord?
+    _ request: borrowing Request, for client: ClientRequest, _ circumstances: Authenticator.Circumstances,
+    _ record: inout AuditRecord?
   ) -> Authenticator.Outcome {
     var proof: ProofResult?
-    let outcome = generation.authenticator.authenticate(request, circumstances, &proof)
+    let outcome = client.generation.authenticator.authenticate(request, circumstances, &proof)
     if let proof {
       record?.proof = proof
       // What waits for something else is judged again.
-      if case .first = outcome {} else { generation.metrics.proved(proof, lane: lane) }
+      if case .first = outcome {} else { client.generation.metrics.proved(proof, lane: client.lane) }
     }
     return outcome
   }
 
   /// The same for work that always has a record.
   package func identify(
-    _ request: borrowing Request, app name: Request.QueryItem, in generation: Generation,
-    _ circumstances: Authenticator.Circumstances, lane: Int, _ record: inout AuditRecord
+    _ request: borrowing Request, app name: Request.QueryItem, for client: ClientRequest,
+    _ circumstances: Authenticator.Circumstances, _ record: inout AuditRecord
   ) -> Authenticator.Outcome {
     var optional: AuditRecord? = record
     defer { if let optional { record = optional } }
-    return identify(request, app: name, in: generation, circumstances, lane: lane, &optional)
+    return identify(request, app: name, for: client, circumstances, &optional)
   }
 
   /// What becomes of a request by its app's terms.
@@ -69,8 +69,7 @@ extension Handlers {
   /// Judges the header of a request, counts the result, and notes it in the record.
   package func attest(
     _ request: borrowing Request, _ terms: AppCheckTerms, _ verifier: AppCheckVerifier,
-    _ generation: Generation, _ circumstances: Authenticator.Circumstances, lane: Int,
-    _ record: inout AuditRecord?
+    _ client: ClientRequest, _ circumstances: Authenticator.Circumstances, _ record: inout AuditRecord?
   ) -> Attested {
     let result: AttestationResult
     switch request.count(of: .xFirebaseAppCheck) {
@@ -88,7 +87,7 @@ extension Handlers {
     default: result = .failed(.malformed)
     }
     let attestation = AuditedAttestation(type: .appCheck, result: result)
-    generation.metrics.attested(attestation, lane: lane)
+    client.generation.metrics.attested(attestation, lane: client.lane)
     record?.attestation = attestation
     guard terms.mode == .enforce, let problem = Problem(result, of: [.appCheck]) else { return .passed }
     return .refused(problem)

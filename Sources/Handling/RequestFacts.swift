@@ -6,18 +6,9 @@ package import Configuration
 package import Gate
 package import HTTP
 package import Platform
-package import Records
 package import Serving
 package import Store
 import Texts
-
-extension AuditRecord {
-  /// The address of a request's record. Only an appointment's may have none.
-  package var clientAddress: IPAddress {
-    guard let address else { preconditionFailure("a request without an address") }
-    return address
-  }
-}
 
 extension Generation {
   /// The facts of a request that rules may read.

@@ -1,23 +1,21 @@
 // Runs a request that needs a caller: at once, later, or after the issuer's keys were fetched.
 
-package import API
+import API
 package import Callers
 import Delivery
 package import HTTP
 package import HTTPServer
 import Installations
-package import Platform
+import Platform
 package import Records
 import Serving
 import Store
 import Trust
 
 /// The work for one request at an endpoint that needs a caller.
-package protocol RequestWork: Sendable {
-  /// The client's address.
-  var address: IPAddress { get }
-  /// The request's context, for logs and upstream.
-  var context: RequestContext { get }
+package protocol RequestWork: ForClient {
+  /// Its audit line; nil where it has none.
+  var line: AuditRecord? { get }
   /// Whether the work looks at the request's content.
   var needsContent: Bool { get }
   /// Authenticates the request and does everything that needs no waiting, by the given clocks.
@@ -25,9 +23,6 @@ package protocol RequestWork: Sendable {
   mutating func begin(
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
   ) -> NextStep
-  /// Ends the work before its beginning, and writes its audit line if it has one.
-  /// - Parameter reason: Why, for operators.
-  func refuse(_ problem: Problem, because reason: String?, at handlers: Handlers) -> PreparedResponse
 }
 
 /// The next step for a request.
@@ -55,7 +50,7 @@ extension Handlers {
     case .first(let prerequisite):
       let bytes = work.needsContent ? request.content.count : 0
       guard exchange.mayDefer, callbacks.inHand.hold(bytes) else {
-        return exchange.respond(work.refuse(.tooManyWaiting, because: nil, at: self))
+        return exchange.respond(refuse(work.client, work.line, .tooManyWaiting))
       }
       let peer = exchange.peer.address
       let responder = exchange.deferred()
@@ -95,7 +90,7 @@ extension Handlers {
         case .later(let rest): await rest(responder)
         case .first:
           guard Task.isCancelled else { preconditionFailure("a request that waits again for its caller") }
-          responder.respond(work.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self))
+          responder.respond(refuse(work.client, work.line, .clientLeft))
         }
       }
     }

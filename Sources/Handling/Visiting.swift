@@ -6,18 +6,14 @@ package import HTTP
 package import HTTPServer
 package import Platform
 package import Records
-package import Serving
+import Serving
 
 /// A caller who looks at something.
-package struct Visit: Sendable {
-  package let generation: Generation
+package struct Visit: ForClient {
+  package let client: ClientRequest
   package let caller: Caller
   package let request: Request
-  package let address: IPAddress
   package let time: UnixTime
-  /// When the request was whole.
-  package let start: MonotonicTime
-  package let context: RequestContext
   /// Gets the response.
   package let responder: Responder
 }
@@ -36,94 +32,53 @@ extension Handlers {
     isAttested: Bool = true,
     _ answer: @escaping @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response
   ) {
-    let generation = generations.current
-    let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
-    let context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
-    var record = action.map { AuditRecord(action: $0, requestID: exchange.requestID, address: address) }
-    record?.trace = context.trace
-    record?.via = form?.via
+    let client = client(request, exchange, form: form)
     perform(
       Visiting(
-        generation: generation, address: address, context: context, mayWait: exchange.mayDefer,
-        start: exchange.now, lane: exchange.loopIndex, record: record,
-        needsContent: readsContent || record != nil, form: form,
-        app: isAttested ? app ?? request.queryItem("app") : nil, answer: answer
-      ), request, &exchange
-    )
+        client: client, line: action.map(client.record), needsContent: readsContent || action != nil,
+        app: isAttested ? app ?? request.queryItem("app") : nil, answer: answer),
+      request, &exchange)
   }
 }
 
 /// A request that only reads.
 private struct Visiting: RequestWork {
-  let generation: Generation
-  let address: IPAddress
-  let context: RequestContext
-  /// Whether the response may wait for a task; false if too many requests wait already.
-  let mayWait: Bool
-  let start: MonotonicTime
-  let lane: Int
+  let client: ClientRequest
   /// Nil where looking is not audited.
-  let record: AuditRecord?
+  let line: AuditRecord?
   let needsContent: Bool
-  /// The form of another interface; nil for this server's own.
-  let form: ResponseForm?
   /// The app that the request names, if any, by whose terms of App Check it is judged; nil to judge it by none.
   let app: Request.QueryItem?
   /// Makes the response, and notes in the record what it is about.
   let answer: @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response
 
-  func refuse(_ problem: Problem, because reason: String?, at handlers: Handlers) -> PreparedResponse {
-    refuse(problem, record, by: nil, because: reason, at: handlers)
-  }
-
-  private func refuse(
-    _ problem: Problem, _ record: AuditRecord?, by caller: Caller?, because reason: String? = nil,
-    at handlers: Handlers
-  ) -> PreparedResponse {
-    if var record {
-      record.caller = caller?.audited ?? record.caller
-      record.outcome = problem.code.isError ? .error : .deny
-      record.code = problem.code
-      record.rule = problem.rule
-      record.retryAfter = problem.retryAfter
-      record.callback = record.callback ?? problem.id
-      record.reason = reason ?? record.reason
-      handlers.audit.append(record, since: start, lane: lane)
-    }
-    guard let form else { return PreparedResponse(problem.response(requestID: context.requestID)) }
-    return PreparedResponse(form.problem(problem, context.requestID))
-  }
-
   func begin(
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
   ) -> NextStep {
-    var record = record
+    var line = line
     let outcome: Authenticator.Outcome
     if let app {
-      outcome = handlers.identify(request, app: app, in: generation, circumstances, lane: lane, &record)
+      outcome = handlers.identify(request, app: app, for: client, circumstances, &line)
     } else {
-      outcome = handlers.authenticate(request, in: generation, circumstances, lane: lane, &record)
+      outcome = handlers.authenticate(request, for: client, circumstances, &line)
     }
     switch outcome {
     case .first(let prerequisite): return .first(prerequisite)
-    case .refused(let problem): return .respond(refuse(problem, record, by: nil, at: handlers))
+    case .refused(let problem): return .respond(handlers.refuse(client, line, problem))
     case .caller(let caller):
-      guard mayWait else { return .respond(refuse(.tooManyWaiting, record, by: caller, at: handlers)) }
+      line?.caller = caller.audited
+      guard mayWait else { return .respond(handlers.refuse(client, line, .tooManyWaiting)) }
       let kept = needsContent ? copy request : request.withoutContent()
-      return .later { [self, record] responder in
+      return .later { [self, line] responder in
         let visit = Visit(
-          generation: generation, caller: caller, request: kept, address: address, time: circumstances.time,
-          start: start, context: context, responder: responder)
-        var noted = record
+          client: client, caller: caller, request: kept, time: circumstances.time, responder: responder)
+        var line = line
         do throws(Problem) {
-          let response = try await answer(visit, &noted)
-          if var record = noted {
-            record.caller = caller.audited
-            handlers.audit.append(record, since: start, lane: lane)
-          }
+          let response = try await answer(visit, &line)
+          if let line { handlers.audit.append(line, since: start, lane: lane) }
           responder.respond(response)
         } catch {
-          responder.respond(refuse(error, noted, by: caller, at: handlers))
+          responder.respond(handlers.refuse(client, line, error))
         }
       }
     }

@@ -62,8 +62,8 @@ extension Handlers {
       let standing = try await callbacks.store.standing(of: requested.intent, at: Instant(clock.unixTime))
       switch (standing.key, claim) {
       case (.replay(let record), _): return .answer(replay(&ticketing, record))
-      case (.mismatch, _), (.free, .mismatch): return .answer(refuse(&ticketing, Problem(.mismatch)))
-      case (.inProgress, _), (.free, .inProgress): return .answer(refuse(&ticketing, Problem(.inProgress)))
+      case (.mismatch, _), (.free, .mismatch): return .answer(refuse(ticketing, Problem(.mismatch)))
+      case (.inProgress, _), (.free, .inProgress): return .answer(refuse(ticketing, Problem(.inProgress)))
       case (.free, .free): duplicate = standing.duplicate
       }
     } catch {
@@ -73,8 +73,8 @@ extension Handlers {
       switch await hold.takeNumber(deadline: requested.deadline) {
       case .free: break
       case .taken(let first): duplicate = first
-      case .late: return .answer(refuse(&ticketing, .ticketTooLate))
-      case .full: return .answer(refuse(&ticketing, .tooManyWaiting))
+      case .late: return .answer(refuse(ticketing, .ticketTooLate))
+      case .full: return .answer(refuse(ticketing, .tooManyWaiting))
       }
     }
     let grant: Grant
@@ -83,14 +83,14 @@ extension Handlers {
     case .granted(let granted): grant = granted
     }
     requested.intent.charges = grant.charges
-    if let duplicate { return .answer(refuse(&ticketing, .duplicateTicket(of: duplicate))) }
+    if let duplicate { return .answer(refuse(ticketing, .duplicateTicket(of: duplicate))) }
     // The customer is made at Sendbird, too.
     let audited = AuditIntent(
       .ticket, ticketing.record.requestID, callback: requested.intent.id.description,
       callerID: requested.caller.id,
       app: requested.facts.appID)
     guard await callbacks.audit?.intends(audited) != false else {
-      return .answer(refuse(&ticketing, .noAudit))
+      return .answer(refuse(ticketing, .noAudit))
     }
     let customer: CustomerID
     do throws(TokenError) {
@@ -99,10 +99,10 @@ extension Handlers {
         trace: ticketing.record.trace)
     } catch {
       if case .exchangeFailed(let cause, _) = error { ticketing.record.upstreamStatus = cause.status }
-      return .answer(refuse(&ticketing, Problem(ofTicket: error)))
+      return .answer(refuse(ticketing, Problem(ofTicket: error)))
     }
-    if let problem = await obstacle(ticketing, requested) { return .answer(refuse(&ticketing, problem)) }
-    guard !Task.isCancelled else { return .answer(refuse(&ticketing, .clientLeft)) }
+    if let problem = await obstacle(ticketing, requested) { return .answer(refuse(ticketing, problem)) }
+    guard !Task.isCancelled else { return .answer(refuse(ticketing, .clientLeft)) }
     if let response = await begin(&ticketing, requested) { return .answer(response) }
     hold.recorded(requested.intent.id)
     if let charges = requested.intent.charges {
@@ -112,7 +112,7 @@ extension Handlers {
     // The commit may have been slow.
     if let problem = await obstacle(ticketing, requested) {
       callbacks.store.withdraw(requested.intent)
-      return .answer(refuse(&ticketing, problem))
+      return .answer(refuse(ticketing, problem))
     }
     return .open(grant, customer)
   }
@@ -138,13 +138,13 @@ extension Handlers {
       }
     } catch {
       ticketing.record.verdicts = decider.policy.skipped
-      return .refused(refuse(&ticketing, error))
+      return .refused(refuse(ticketing, error))
     }
     (ticketing.record.verdicts, ticketing.record.reason) = (ruling.verdicts, ruling.reason)
     switch ruling.concluded() {
     case .refused(let denial):
       logRefusal(denial, of: facts, by: decider.policy, ticketing.context)
-      return .refused(refuse(&ticketing, Problem(denial)))
+      return .refused(refuse(ticketing, Problem(denial)))
     case .granted(let grant): return .granted(grant)
     }
   }
@@ -170,10 +170,10 @@ extension Handlers {
       switch try await callbacks.store.begin(requested.intent, at: Instant(clock.unixTime)) {
       case .begun: return nil
       case .exhausted: return refuseExhausted(&ticketing, requested)
-      case .inProgress: return refuse(&ticketing, Problem(.inProgress))
-      case .mismatch: return refuse(&ticketing, Problem(.mismatch))
+      case .inProgress: return refuse(ticketing, Problem(.inProgress))
+      case .mismatch: return refuse(ticketing, Problem(.mismatch))
       case .replay(let record): return replay(&ticketing, record)
-      case .duplicate(let first): return refuse(&ticketing, .duplicateTicket(of: first))
+      case .duplicate(let first): return refuse(ticketing, .duplicateTicket(of: first))
       }
     } catch {
       // If the commit succeeded nevertheless, the store withdraws the record.
@@ -189,7 +189,7 @@ extension Handlers {
     }
     ticketing.record.verdicts = verdicts
     logRefusal(denial, of: charges.facts, by: ticketing.generation.decider.policy, ticketing.context)
-    return refuse(&ticketing, Problem(denial))
+    return refuse(ticketing, Problem(denial))
   }
 
   private func notSaved(_ ticketing: inout Ticketing, _ error: StoreError, _ step: String) -> PreparedResponse
@@ -197,14 +197,14 @@ extension Handlers {
     log.write(
       .error, "the store failed, so the server refused a ticket",
       ["step": step, "request_id": "\(ticketing.context.requestID)", "detail": "\(error)"])
-    return refuse(&ticketing, .ticketNotSaved)
+    return refuse(ticketing, .ticketNotSaved)
   }
 
   /// Answers as the first request with the key was answered.
   private func replay(_ ticketing: inout Ticketing, _ record: StoredCallback) -> PreparedResponse {
     ticketing.record.isReplay = true
     guard let opened = record.ticket?.opened else {
-      return refuse(&ticketing, Problem(repeatingTicket: record) ?? .ticketUnknown(isAnswered: true))
+      return refuse(ticketing, Problem(repeatingTicket: record) ?? .ticketUnknown(isAnswered: true))
     }
     return answer(&ticketing, record.id, opened)
   }
@@ -236,7 +236,7 @@ extension Handlers {
       hold.withdraw()
     }
     problem.id = id.description
-    return refuse(&ticketing, problem)
+    return refuse(ticketing, problem)
   }
 
   private func settle(

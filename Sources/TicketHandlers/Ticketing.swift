@@ -21,14 +21,7 @@ import Store
 
 /// One request for a ticket on its way, with everything that its response needs.
 struct Ticketing: Sendable {
-  /// The generation that serves the request, also after a reload.
-  let generation: Generation
-  /// When the request was whole.
-  let start: MonotonicTime
-  /// The loop it came on.
-  let lane: Int
-  /// Whether the answer may be put off; false where too many requests wait already.
-  let mayWait: Bool
+  let client: ClientRequest
   var record: AuditRecord
   /// The rest of the caller's allowances, for the fields of a success.
   var statuses: [AllowanceStatus] = []
@@ -59,13 +52,8 @@ extension Ticketing: AuditedWork {
 extension Handlers {
   /// Answers a request for a ticket. All steps without a wait run on the loop.
   package func openTicket(_ request: borrowing Request, _ exchange: inout Exchange) {
-    let generation = generations.current
-    let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
-    var ticketing = Ticketing(
-      generation: generation, start: exchange.now, lane: exchange.loopIndex, mayWait: exchange.mayDefer,
-      record: AuditRecord(action: .ticket, requestID: exchange.requestID, address: address))
-    ticketing.record.trace = TraceContext(request)
-    perform(ticketing, request, &exchange)
+    let client = client(request, exchange)
+    perform(Ticketing(client: client, record: client.record(of: .ticket)), request, &exchange)
   }
 
   /// `GET /tickets/{id}`: the record, for the user who asked for it.
@@ -92,11 +80,9 @@ extension Handlers {
   ) -> NextStep {
     let generation = ticketing.generation
     let name = request.queryItem("app")
-    switch identify(
-      request, app: name, in: generation, circumstances, lane: ticketing.lane, &ticketing.record)
-    {
+    switch identify(request, app: name, for: ticketing.client, circumstances, &ticketing.record) {
     case .first(let prerequisite): return .first(prerequisite)
-    case .refused(let problem): return .respond(refuse(&ticketing, problem))
+    case .refused(let problem): return .respond(refuse(ticketing, problem))
     case .caller(let caller):
       ticketing.record.caller = caller.audited
       let app: App?
@@ -104,7 +90,7 @@ extension Handlers {
         app = try generation.decider.admit(Applicant(caller), to: .ticket, app: name)
       } catch {
         ticketing.record.note(error, generation.decider.policy)
-        return .respond(refuse(&ticketing, error.problem))
+        return .respond(refuse(ticketing, error.problem))
       }
       ticketing.record.app = app?.id
       ticketing.record.desk = app?.desk
@@ -131,12 +117,12 @@ extension Handlers {
           user: served.userIDs.user(owner.subject, of: owner.callerID, requestedAs: caller.subject),
           desk: tickets, facts: facts,
           intent: intent, deadline: ticketing.start + terms.timeout)
-        guard ticketing.mayWait else { return .respond(refuse(&ticketing, .tooManyWaiting)) }
+        guard ticketing.mayWait else { return .respond(refuse(ticketing, .tooManyWaiting)) }
         callbacks.inHand.enter()
         return .later { [self, ticketing] in await answer(ticketing, requested, $0) }
       } catch {
         ticketing.record.verdicts = generation.decider.policy.skipped
-        return .respond(refuse(&ticketing, error))
+        return .respond(refuse(ticketing, error))
       }
     }
   }

@@ -17,11 +17,8 @@ import Store
 
 /// One request for a challenge. It needs no credential, and has no audit line.
 private struct Challenging: RequestWork {
-  let generation: Generation
-  let address: IPAddress
-  let context: RequestContext
-  /// Whether the response may wait for a task; false if too many requests wait already.
-  let mayWait: Bool
+  let client: ClientRequest
+  var line: AuditRecord? { nil }
   var needsContent: Bool { false }
 
   func begin(
@@ -43,29 +40,19 @@ private struct Challenging: RequestWork {
         do throws(Problem) {
           responder.respond(try await handlers.challenge(for: app.id, from: address, service, generation))
         } catch {
-          responder.respond(error.response(requestID: context.requestID))
+          responder.respond(handlers.refuse(client, nil, error))
         }
       }
     } catch {
-      return .respond(refuse(error, because: nil, at: handlers))
+      return .respond(handlers.refuse(client, nil, error))
     }
-  }
-
-  func refuse(_ problem: Problem, because reason: String?, at handlers: Handlers) -> PreparedResponse {
-    PreparedResponse(problem.response(requestID: context.requestID))
   }
 }
 
 extension Handlers {
   /// `POST /attestation/challenge`
   func giveChallenge(_ request: borrowing Request, _ exchange: inout Exchange) {
-    let generation = generations.current
-    perform(
-      Challenging(
-        generation: generation,
-        address: generation.clientAddress.resolve(request, peer: exchange.peer.address),
-        context: RequestContext(requestID: exchange.requestID, trace: TraceContext(request)),
-        mayWait: exchange.mayDefer), request, &exchange)
+    perform(Challenging(client: client(request, exchange)), request, &exchange)
   }
 
   /// A challenge for an app. An address gets 300 a minute.

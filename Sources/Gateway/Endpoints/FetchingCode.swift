@@ -21,11 +21,7 @@ import Trust
 
 /// One request for a code on its way.
 struct FetchingCode: Sendable {
-  let generation: Generation
-  let start: MonotonicTime
-  let lane: Int
-  /// Whether the answer may be put off; false where too many requests wait already.
-  let mayWait: Bool
+  let client: ClientRequest
   var record: AuditRecord
   /// The one use of the attestation's challenge, if it was taken. A response of 503 gives it back.
   var challenge: AllowanceReceipt?
@@ -65,13 +61,8 @@ extension FetchingCode: AuditedWork {
 extension Handlers {
   /// `POST /fetch-code`
   func fetchCode(_ request: borrowing Request, _ exchange: inout Exchange) {
-    let generation = generations.current
-    let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
-    var work = FetchingCode(
-      generation: generation, start: exchange.now, lane: exchange.loopIndex, mayWait: exchange.mayDefer,
-      record: AuditRecord(action: .enrol, requestID: exchange.requestID, address: address))
-    work.record.trace = TraceContext(request)
-    perform(work, request, &exchange)
+    let client = client(request, exchange)
+    perform(FetchingCode(client: client, record: client.record(of: .enrol)), request, &exchange)
   }
 
   // MARK: On the loop
@@ -84,14 +75,14 @@ extension Handlers {
     if request.value(of: .authorization) != nil || request.value(of: .xAPIKey) != nil {
       switch authenticate(request, &work, circumstances) {
       case .first(let prerequisite): return .first(prerequisite)
-      case .refused(let problem): return .respond(refuse(&work, problem))
+      case .refused(let problem): return .respond(refuse(work, problem))
       case .caller(let known): if known.proof == .jwt { caller = known }
       }
     }
     switch attest(request, &work, circumstances) {
     case .passed: break
     case .first(let prerequisite): return .first(prerequisite)
-    case .refused(let problem): return .respond(refuse(&work, problem))
+    case .refused(let problem): return .respond(refuse(work, problem))
     }
     do throws(Problem) {
       var requested = try requested(request, &work, caller, circumstances)
@@ -100,7 +91,7 @@ extension Handlers {
       guard work.mayWait else { throw .tooManyWaiting }
       return .later { [self, work, requested] in $0.respond(await answer(work, requested)) }
     } catch {
-      return .respond(refuse(&work, error))
+      return .respond(refuse(work, error))
     }
   }
 
@@ -109,7 +100,7 @@ extension Handlers {
   ) -> Authenticator.Outcome {
     var record: AuditRecord? = work.record
     defer { if let record { work.record = record } }
-    return authenticate(request, in: work.generation, circumstances, lane: work.lane, &record)
+    return authenticate(request, for: work.client, circumstances, &record)
   }
 
   /// Judges the token of App Check of a request for an app that demands one.
@@ -123,7 +114,7 @@ extension Handlers {
     work.record.app = app.id
     var record: AuditRecord? = work.record
     defer { if let record { work.record = record } }
-    return attest(request, terms, verifier, generation, circumstances, lane: work.lane, &record)
+    return attest(request, terms, verifier, work.client, circumstances, &record)
   }
 
   /// The kill switch, the app and the content.
@@ -252,7 +243,7 @@ extension Handlers {
       if !Task.isCancelled, error.code.status == .serviceUnavailable, let challenge = work.challenge {
         await work.generation.decider.ledger.giveBack([challenge], at: Instant(clock.unixTime))
       }
-      return refuse(&work, error)
+      return refuse(work, error)
     }
   }
 

@@ -32,7 +32,7 @@ extension Handlers {
     guard let installation = caller.installation?.installation, let push = vending.generation.push else {
       preconditionFailure("a caller that is no installation was admitted to an app whose tokens come by push")
     }
-    guard vending.mayWait else { return .respond(refuse(&vending, .tooManyWaiting)) }
+    guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
     let facts = vending.generation.facts(
       .access, caller, app: app, address: circumstances.address, request, at: circumstances.time)
     // HEAD shows what GET would answer, and sends nothing.
@@ -51,9 +51,9 @@ extension Handlers {
       statuses = try await notify(&vending, push, id, facts, sends: sends)
     } catch {
       guard !Task.isCancelled else {
-        return vending.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self)
+        return refuse(vending, .clientLeft)
       }
-      return refuse(&vending, error)
+      return refuse(vending, error)
     }
     if vending.record.reason == nil { vending.record.reason = "the token comes by push" }
     audit.append(vending.record, since: vending.start, lane: vending.lane)

@@ -40,7 +40,7 @@ extension Handlers {
         vending.record.cache = .hit
         return .respond(answerProbe(vending, statuses))
       }
-      guard vending.mayWait else { return .respond(refuse(&vending, .tooManyWaiting)) }
+      guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
       return .later { [self, vending] in $0.respond(await probe(vending, session, statuses)) }
     }
     switch session.source.vendAtOnce(grant, user: session.user, now: circumstances.now, lane: vending.lane) {
@@ -48,7 +48,7 @@ extension Handlers {
       vending.record.cache = .hit
       return .respond(answer(&vending, token, statuses, at: circumstances.now))
     case .notCached(let grant):
-      guard vending.mayWait else { return .respond(refuse(&vending, .tooManyWaiting)) }
+      guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
       let granted = Once(grant)
       return .later { [self, vending] in
         $0.respond(await fetch(vending, granted.take(), session, statuses))

@@ -22,14 +22,7 @@ struct Vending: Sendable {
   let form: AccessForm
   /// The app that the request names, if any.
   let app: Request.QueryItem
-  /// The configuration that serves the request, even after a reload.
-  let generation: Generation
-  /// When the request was whole.
-  let start: MonotonicTime
-  /// The loop it came on.
-  let lane: Int
-  /// Whether the response may wait for a task; false if too many requests wait already.
-  let mayWait: Bool
+  let client: ClientRequest
   var record: AuditRecord
   /// Whose session token is asked for; nil for an app without a chat desk.
   var session: SessionRequest?
@@ -44,14 +37,9 @@ extension Handlers {
   func vend(
     as form: AccessForm, app name: Request.QueryItem, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
-    let generation = generations.current
-    let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
-    var vending = Vending(
-      form: form, app: name, generation: generation, start: exchange.now, lane: exchange.loopIndex,
-      mayWait: exchange.mayDefer,
-      record: AuditRecord(action: .access, requestID: exchange.requestID, address: address))
-    vending.record.trace = TraceContext(request)
-    perform(vending, request, &exchange)
+    let client = client(request, exchange)
+    perform(
+      Vending(form: form, app: name, client: client, record: client.record(of: .access)), request, &exchange)
   }
 
   /// Authenticates a request, evaluates the rules, and responds from the cache if it can.
@@ -60,11 +48,9 @@ extension Handlers {
   ) -> NextStep {
     let generation = vending.generation
     let facts: Facts
-    switch identify(
-      request, app: vending.app, in: generation, circumstances, lane: vending.lane, &vending.record)
-    {
+    switch identify(request, app: vending.app, for: vending.client, circumstances, &vending.record) {
     case .first(let prerequisite): return .first(prerequisite)
-    case .refused(let problem): return .respond(refuse(&vending, problem))
+    case .refused(let problem): return .respond(refuse(vending, problem))
     case .caller(let caller):
       vending.record.caller = caller.audited
       do throws(Decider.Refusal) {
@@ -87,7 +73,7 @@ extension Handlers {
           .access, caller, app: app, address: circumstances.address, request, at: circumstances.time)
       } catch {
         vending.record.note(error, generation.decider.policy)
-        return .respond(refuse(&vending, error.problem))
+        return .respond(refuse(vending, error.problem))
       }
     }
 
@@ -98,11 +84,11 @@ extension Handlers {
       switch ruling.concluded() {
       case .refused(let denial):
         logRefusal(denial, of: facts, by: generation.decider.policy, vending.context)
-        return .respond(refuse(&vending, Problem(denial)))
+        return .respond(refuse(vending, Problem(denial)))
       case .granted(let grant): return proceed(&vending, grant, statuses, circumstances)
       }
     case .undecided(let known):
-      guard vending.mayWait else { return .respond(refuse(&vending, .tooManyWaiting)) }
+      guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
       return .later { [self, vending] in $0.respond(await rule(vending, facts, known)) }
     }
   }
@@ -121,7 +107,7 @@ extension Handlers {
         vending.record.cache = .hit
         return .respond(answerProbe(vending, statuses))
       }
-      guard vending.mayWait else { return .respond(refuse(&vending, .tooManyWaiting)) }
+      guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
       return .later { [self, vending] in $0.respond(await probe(vending, scope, statuses)) }
     }
     switch tokens.vendAtOnce(grant, scope: scope, now: circumstances.now, lane: vending.lane) {
@@ -130,7 +116,7 @@ extension Handlers {
       return .respond(answer(&vending, token, statuses, at: circumstances.now, circumstances.time))
     case .notCached(let grant):
       // A grant without a wait for the store has taken nothing.
-      guard vending.mayWait else { return .respond(refuse(&vending, .tooManyWaiting)) }
+      guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
       let granted = Once(grant)
       return .later { [self, vending] in
         $0.respond(await fetch(vending, granted.take(), scope, statuses))
@@ -152,7 +138,7 @@ extension Handlers {
     } catch {
       guard !Task.isCancelled else { return await abandon(&vending, []) }
       vending.record.verdicts = generation.decider.policy.skipped
-      return refuse(&vending, error)
+      return refuse(vending, error)
     }
     vending.note(ruling)
     let statuses = ruling.statuses
@@ -160,7 +146,7 @@ extension Handlers {
     case .refused(let denial):
       guard !Task.isCancelled else { return await abandon(&vending, []) }
       logRefusal(denial, of: facts, by: generation.decider.policy, vending.context)
-      return refuse(&vending, Problem(denial))
+      return refuse(vending, Problem(denial))
     case .granted(let grant):
       guard !Task.isCancelled else { return await abandon(&vending, grant.receipts) }
       if let session = vending.session { return await vend(vending, grant, session, statuses) }
@@ -219,13 +205,13 @@ extension Handlers {
     await giveBack(receipts, vending)
     // During a cool-down the server sends no request, so there is no status.
     if case .exchangeFailed(let cause, _) = error { vending.record.upstreamStatus = cause.status }
-    return refuse(&vending, Problem(error, from: vending.session == nil ? .talkdeskID : .sendbird))
+    return refuse(vending, Problem(error, from: vending.session == nil ? .talkdeskID : .sendbird))
   }
 
   /// The client closed the connection while its request waited: vends nothing and gives the allowances back.
   private func abandon(_ vending: inout Vending, _ receipts: [AllowanceReceipt]) async -> PreparedResponse {
     await giveBack(receipts, vending)
-    return vending.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self)
+    return refuse(vending, .clientLeft)
   }
 
   func giveBack(_ receipts: [AllowanceReceipt], _ vending: Vending) async {
@@ -258,22 +244,9 @@ extension Handlers {
     response.fields.append(allowances: statuses)
     return PreparedResponse(response)
   }
-
-  /// Writes the record of a refusal and makes its answer.
-  func refuse(_ vending: inout Vending, _ problem: Problem) -> PreparedResponse {
-    vending.record.outcome = problem.code.isError ? .error : .deny
-    vending.record.code = problem.code
-    vending.record.rule = problem.rule
-    vending.record.retryAfter = problem.retryAfter
-    audit.append(vending.record, since: vending.start, lane: vending.lane)
-    return PreparedResponse(problem.response(requestID: vending.record.requestID))
-  }
 }
 
-extension Vending: RequestWork {
-  var address: IPAddress { record.clientAddress }
-  var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
-
+extension Vending: AuditedWork {
   mutating func begin(
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
   ) -> NextStep {
@@ -281,12 +254,6 @@ extension Vending: RequestWork {
   }
 
   var needsContent: Bool { false }
-
-  func refuse(_ problem: Problem, because reason: String?, at handlers: Handlers) -> PreparedResponse {
-    var vending = self
-    vending.record.reason = reason
-    return handlers.refuse(&vending, problem)
-  }
 
   /// Notes the ruling for the audit line.
   mutating func note(_ ruling: borrowing Ruling) {

@@ -1,0 +1,89 @@
+// What every request of a client has from its beginning to its answer, and how a refusal is recorded and answered.
+
+package import API
+import Callers
+package import HTTP
+package import HTTPServer
+package import Platform
+package import Records
+package import Serving
+
+/// A request of a client, from its beginning to its answer.
+package struct ClientRequest: Sendable {
+  /// The configuration that serves the request, even after a reload.
+  package let generation: Generation
+  package let address: IPAddress
+  /// For logs and upstream.
+  package let context: RequestContext
+  /// When the request was whole.
+  package let start: MonotonicTime
+  /// The loop it came on.
+  package let lane: Int
+  /// Whether the response may wait for a task; false if too many requests wait already.
+  package let mayWait: Bool
+  /// The form of another interface; nil for this server's own.
+  package var form: ResponseForm?
+
+  package init(
+    _ generation: Generation, _ request: borrowing Request, _ exchange: borrowing Exchange,
+    form: ResponseForm? = nil
+  ) {
+    self.generation = generation
+    address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
+    context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
+    start = exchange.now
+    lane = exchange.loopIndex
+    mayWait = exchange.mayDefer
+    self.form = form
+  }
+
+  /// A new audit line of the request.
+  package func record(of action: AuditedAction) -> AuditRecord {
+    var record = AuditRecord(action: action, requestID: context.requestID, address: address)
+    record.trace = context.trace
+    record.via = form?.via
+    return record
+  }
+}
+
+/// Something that is done for a client's request.
+package protocol ForClient: Sendable {
+  var client: ClientRequest { get }
+}
+
+extension ForClient {
+  package var generation: Generation { client.generation }
+  package var address: IPAddress { client.address }
+  package var context: RequestContext { client.context }
+  package var start: MonotonicTime { client.start }
+  package var lane: Int { client.lane }
+  package var mayWait: Bool { client.mayWait }
+}
+
+extension Handlers {
+  /// A request under the current configuration.
+  package func client(
+    _ request: borrowing Request, _ exchange: borrowing Exchange, form: ResponseForm? = nil
+  ) -> ClientRequest {
+    ClientRequest(generations.current, request, exchange, form: form)
+  }
+
+  /// Writes the audit line of a refusal, if the request has one, and makes the answer.
+  package func refuse(
+    _ client: ClientRequest, _ record: AuditRecord?, _ problem: Problem
+  ) -> PreparedResponse {
+    if var record {
+      record.callback = record.callback ?? problem.id
+      if problem.isUnread { record.reason = AuditRecord.clientLeft }
+      record.outcome = problem.code.isError ? .error : .deny
+      record.code = problem.code
+      record.rule = problem.rule
+      record.retryAfter = problem.retryAfter
+      audit.append(record, since: client.start, lane: client.lane)
+    }
+    guard let form = client.form else {
+      return PreparedResponse(problem.response(requestID: client.context.requestID))
+    }
+    return PreparedResponse(form.problem(problem, client.context.requestID))
+  }
+}

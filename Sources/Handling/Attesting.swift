@@ -3,6 +3,7 @@
 package import API
 package import Callers
 package import HTTP
+import Platform
 package import Records
 import Serving
 package import Trust
@@ -20,33 +21,48 @@ extension Handlers {
     _ request: borrowing Request, app name: Request.QueryItem, for client: ClientRequest,
     _ circumstances: Authenticator.Circumstances, _ record: inout AuditRecord?
   ) -> Authenticator.Outcome {
-    let outcome = authenticate(request, for: client, circumstances, &record)
-    guard let verifier = client.generation.appCheck, case .caller(let caller) = outcome,
+    var judged = Judged()
+    var outcome = client.generation.authenticator.authenticate(request, circumstances, &judged.proof)
+    if let verifier = client.generation.appCheck, case .caller(let caller) = outcome,
       let (app, terms) = client.generation.appCheckTerms(named: name, by: caller)
-    else { return outcome }
-    switch attest(request, terms, verifier, client, circumstances, &record) {
-    case .passed: return outcome
-    case .first(let prerequisite): return .first(prerequisite)
-    case .refused(let problem):
-      record?.caller = caller.audited
-      record?.app = app?.id
-      return .refused(problem)
+    {
+      switch attest(request, terms, verifier, circumstances, &judged) {
+      case .passed: break
+      case .first(let prerequisite): outcome = .first(prerequisite)
+      case .refused(let problem):
+        record?.caller = caller.audited
+        record?.app = app?.id
+        outcome = .refused(problem)
+      }
     }
+    // What waits for something else is judged again.
+    if case .first = outcome {} else { note(judged, of: client, &record) }
+    return outcome
   }
 
-  /// The caller of a request. Counts the result of judging its proof, and notes it in the record.
+  /// The caller of a request for something that belongs to no app. Counts and notes the result of judging its proof.
   package func authenticate(
     _ request: borrowing Request, for client: ClientRequest, _ circumstances: Authenticator.Circumstances,
     _ record: inout AuditRecord?
   ) -> Authenticator.Outcome {
-    var proof: ProofResult?
-    let outcome = client.generation.authenticator.authenticate(request, circumstances, &proof)
-    if let proof {
-      record?.proof = proof
-      // What waits for something else is judged again.
-      if case .first = outcome {} else { client.generation.metrics.proved(proof, lane: client.lane) }
-    }
+    var judged = Judged()
+    let outcome = client.generation.authenticator.authenticate(request, circumstances, &judged.proof)
+    if case .first = outcome {} else { note(judged, of: client, &record) }
     return outcome
+  }
+
+  /// Counts what was judged of a request, once, and notes it in the record.
+  package func note(
+    _ judged: Judged, of client: ClientRequest, _ record: inout AuditRecord?
+  ) {
+    if let proof = judged.proof {
+      record?.proof = proof
+      client.generation.metrics.proved(proof, lane: client.lane)
+    }
+    if let attestation = judged.attestation {
+      record?.attestation = attestation
+      client.generation.metrics.attested(attestation, lane: client.lane)
+    }
   }
 
   /// The same for work that always has a record.
@@ -59,6 +75,14 @@ extension Handlers {
     return identify(request, app: name, for: client, circumstances, &optional)
   }
 
+  /// What was judged of a request's headers.
+  package struct Judged {
+    package var proof: ProofResult?
+    package var attestation: AuditedAttestation?
+
+    package init() {}
+  }
+
   /// What becomes of a request by its app's terms.
   package enum Attested {
     case passed
@@ -66,10 +90,10 @@ extension Handlers {
     case refused(Problem)
   }
 
-  /// Judges the header of a request, counts the result, and notes it in the record.
+  /// Judges the header of a request.
   package func attest(
     _ request: borrowing Request, _ terms: AppCheckTerms, _ verifier: AppCheckVerifier,
-    _ client: ClientRequest, _ circumstances: Authenticator.Circumstances, _ record: inout AuditRecord?
+    _ circumstances: Authenticator.Circumstances, _ judged: inout Judged
   ) -> Attested {
     let result: AttestationResult
     switch request.count(of: .xFirebaseAppCheck) {
@@ -81,15 +105,15 @@ extension Handlers {
         time: circumstances.time, now: circumstances.now)
       switch outcome {
       case .fetchFirst(let keys): return .first(.appCheckKeys(keys))
-      case .judged(let judged): result = judged
+      case .judged(let known): result = known
       }
     // Which of several counts would depend on who reads them.
     default: result = .failed(.malformed)
     }
-    let attestation = AuditedAttestation(type: .appCheck, result: result)
-    client.generation.metrics.attested(attestation, lane: client.lane)
-    record?.attestation = attestation
-    guard terms.mode == .enforce, let problem = Problem(result, of: [.appCheck]) else { return .passed }
+    judged.attestation = AuditedAttestation(type: .appCheck, result: result)
+    guard terms.mode == .enforce,
+      let problem = Problem(result, of: [.appCheck], retryAfter: verifier.keys.rest)
+    else { return .passed }
     return .refused(problem)
   }
 }
@@ -100,7 +124,10 @@ extension Problem {
   /// - Parameters:
   ///   - types: Those that the app takes.
   ///   - inBody: Whether the attestation is a member of the body, and not a header.
-  package init?(_ result: AttestationResult, of types: [AttestationType], inBody: Bool = false) {
+  ///   - retryAfter: For how long nobody is asked who would know; nil for an outage without a time.
+  package init?(
+    _ result: AttestationResult, of types: [AttestationType], inBody: Bool = false, retryAfter: Duration?
+  ) {
     switch result {
     case .passed: return nil
     case .missing:
@@ -119,7 +146,7 @@ extension Problem {
     case .unavailable:
       self.init(
         .attestationUnavailable, "The server cannot check the attestation right now. Try again.",
-        retryAfter: 10)
+        retryAfter: retryAfter?.wholeSecondsRoundedUp ?? 10)
     }
   }
 }

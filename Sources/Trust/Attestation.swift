@@ -124,6 +124,12 @@ public enum AttestationResult: Hashable, Sendable {
     }
   }
 
+  /// Every result but the failed ones.
+  public static let others =
+    [.passed, .missing] + AttestationOutage.allCases.map { AttestationResult.unavailable($0) }
+  /// Every result.
+  public static let every = others + AttestationFault.allCases.map { AttestationResult.failed($0) }
+
   /// Every result that a type has, for counters whose series are there from the start.
   public static func all(of type: AttestationType) -> [AttestationResult] {
     let outages: [AttestationOutage] =

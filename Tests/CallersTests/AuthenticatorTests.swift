@@ -34,7 +34,7 @@ import Trust
   /// No caller here has a key.
   private static let proofs = ProofVerifier(
     nonces: ProofNonces(keys: [Secret([1])]), externalURLs: [], isTLS: false,
-    proxies: ClientAddress(trusted: [], hops: 0))
+    proxies: ClientAddress(trusted: [], hops: 0), throttle: LoginThrottle())
 
   /// The issuer of the users' tokens, whose keys are there.
   private static func users(_ keys: JWTAuthenticator.Keys, id: String = "users") -> JWTAuthenticator {

@@ -32,11 +32,12 @@ import Trust
   }
 
   private func verifier(
-    _ urls: [String] = ["https://calls.example.com"], isTLS: Bool = false, hops: Int = 0
+    _ urls: [String] = ["https://calls.example.com"], isTLS: Bool = false, hops: Int = 0,
+    throttle: LoginThrottle = LoginThrottle()
   ) throws -> ProofVerifier {
     ProofVerifier(
       nonces: Self.nonces, externalURLs: urls, isTLS: isTLS,
-      proxies: ClientAddress(trusted: [try CIDR("10.0.0.0/8")], hops: hops))
+      proxies: ClientAddress(trusted: [try CIDR("10.0.0.0/8")], hops: hops), throttle: throttle)
   }
 
   /// A server with users, and with the phones of two apps.
@@ -297,5 +298,34 @@ import Trust
     #expect(try result(secure, "X-Forwarded-Proto: http, https", peer: "10.1.2.3") == .passed)
     #expect(try result(plain, "X-Forwarded-Proto: http, https", peer: "10.1.2.3", hops: 2) == .passed)
     #expect(try result(plain, "X-Forwarded-Proto: ftp", peer: "10.1.2.3") == .passed)
+  }
+
+  @Test func `an address has a limited number of signatures verified, and a known client's always`() throws {
+    let throttle = LoginThrottle()
+    let server = try authenticator(verifier(throttle: throttle))
+    let found = installation("shop", key: phone)
+    func result(_ proof: String) throws -> String {
+      let (words, result, _) = try outcome(Self.basic, proof, by: server, found: found)
+      return "\(words) \(result?.reason ?? "-")"
+    }
+    #expect(try result(proof()) == "look spend installation -")
+    let forger = try PrivateKey.generate(for: .ES256)
+    let forged = try proof(by: forger)
+    // 1,000 at once, by the same clock: a stranger's right signature costs as much as a wrong one.
+    throttle.verified(address: try #require(IPAddress("203.0.113.9")), effort: 997, now: Self.start)
+    for _ in 0..<2 { #expect(try result(forged) == "look invalid_proof other_key") }
+    #expect(try result(forged) == "look rate_limited -")
+    // What costs no verification is told what is wrong.
+    #expect(try result(proof(url: "https://b.example/access")).hasSuffix("wrong_url"))
+    #expect(try result(proof()) == "look spend installation -")
+  }
+
+  @Test func `a client that sends nothing is told how to begin where a key alone is a credential`() throws {
+    let problem = try #require(try outcome().problem)
+    #expect(problem.code == .unauthenticated)
+    let challenges = problem.responseFields.values(of: "WWW-Authenticate")
+    #expect(challenges.contains(#"DPoP error="use_dpop_nonce", algs="ES256""#))
+    #expect(challenges.contains { $0.hasPrefix("Basic ") })
+    #expect(problem.responseFields["DPoP-Nonce"] == Self.nonces.nonce(now: Self.seconds))
   }
 }

@@ -118,7 +118,11 @@ import Trust
         ? AuditedCaller(id: random.one(of: texts), subject: random.one(of: texts), installation: text()) : nil
       record.installation = text()
       record.app = text()
-      record.attestation = random.chance(30) ? random.one(of: AuditedAttestation.all.flatMap { $0 }) : nil
+      record.attestation =
+        random.chance(30)
+        ? AuditedAttestation(
+          type: random.one(of: AttestationType.allCases), result: random.one(of: AttestationResult.every))
+        : nil
       record.outcome = random.one(of: [.allow, .deny, .error, nil])
       record.code = random.chance(50) ? random.one(of: Problem.Code.allCases) : nil
       record.rule = text()

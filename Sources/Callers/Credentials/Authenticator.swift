@@ -198,6 +198,7 @@ package final class Authenticator: Sendable {
     switch proofs.judge(request, circumstances) {
     case .absent: return refused(.missing, circumstances, &result)
     case .failed(let fault): return refused(.failed(fault), circumstances, &result)
+    case .limited(let wait): return .refused(.tooManyLogins(wait))
     case .verified(let verified): proof = verified
     }
     if caller.proof == .jwt, proof.accessToken == nil || proof.accessToken != tokenDigest(request) {
@@ -206,6 +207,7 @@ package final class Authenticator: Sendable {
     guard proof.key == key else { return refused(.failed(.otherKey), circumstances, &result) }
     guard let spending = circumstances.proof?.spending else { return .first(.proof(proof)) }
     guard case .spent = spending else { return refused(spending.result, circumstances, &result) }
+    proofs.succeeded(proof, address: circumstances.address, now: circumstances.now)
     result = .passed
     return .caller(caller)
   }
@@ -270,7 +272,10 @@ package final class Authenticator: Sendable {
     }
     if let own { return key(own, circumstances) }
     guard allowsAnonymous else {
-      return .refused(unauthenticated("Send the credentials that this server's operator gave you."))
+      var problem = unauthenticated("Send the credentials that this server's operator gave you.")
+      // A client whose key is its credential begins here.
+      if takesProofAlone { proofs.challenge(.useNonce, at: circumstances.time, &problem) }
+      return .refused(problem)
     }
     return .caller(anonymous)
   }
@@ -368,6 +373,7 @@ package final class Authenticator: Sendable {
     switch proofs.judge(request, circumstances) {
     case .absent: return refused(.missing, circumstances, &result)
     case .failed(let fault): return refused(.failed(fault), circumstances, &result)
+    case .limited(let wait): return .refused(.tooManyLogins(wait))
     case .verified(let verified): proof = verified
     }
     let credential = LoginThrottle.Credential(digest: proof.key)

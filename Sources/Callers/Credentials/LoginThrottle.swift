@@ -160,6 +160,15 @@ package final class LoginThrottle: Sendable {
     }
   }
 
+  /// The same in one step, for what is counted whether it is right or wrong: nil where it may be verified now, and is counted, unless
+  /// it was right at this address before.
+  func takeVerification(address: IPAddress, credential: Credential, now: MonotonicTime) -> Duration? {
+    guard !isProven(credential, address) else { return nil }
+    let wait = waitToVerify(address: address, credential: credential, now: now)
+    if wait == nil { verified(address: address, effort: 1, now: now) }
+    return wait
+  }
+
   private func verificationKey(_ address: IPAddress) -> UInt64 {
     var hasher = hasher(address)
     hasher.combine("verification")

@@ -12,6 +12,8 @@ package final class ProofVerifier: Sendable {
   package enum Judgement: Sendable {
     case absent
     case failed(ProofFault)
+    /// The address has sent too many proofs. The next one is verified after this time.
+    case limited(Duration)
     case verified(VerifiedProof)
   }
 
@@ -19,12 +21,18 @@ package final class ProofVerifier: Sendable {
   private let externalURLs: [String]
   private let isTLS: Bool
   private let proxies: ClientAddress
+  private let throttle: LoginThrottle
 
   /// - Parameters:
   ///   - externalURLs: How clients reach this server, without a slash at the end; none leaves that to each request.
   ///   - isTLS: Whether the server itself takes `https`.
   ///   - proxies: The proxies whose `X-Forwarded-Proto` counts.
-  package init(nonces: ProofNonces, externalURLs: [String], isTLS: Bool, proxies: ClientAddress) {
+  ///   - throttle: Limits how many signatures an address has verified.
+  package init(
+    nonces: ProofNonces, externalURLs: [String], isTLS: Bool, proxies: ClientAddress,
+    throttle: LoginThrottle
+  ) {
+    self.throttle = throttle
     self.nonces = nonces
     self.externalURLs = externalURLs
     self.isTLS = isTLS
@@ -46,13 +54,27 @@ package final class ProofVerifier: Sendable {
       return .failed(.malformed)
     }
     do throws(ProofFault) {
-      return .verified(
-        try DPoPProof(parsing: Array(request.head[range])).verify(
-          method: request.method.rawValue, urls: urls(of: request, circumstances), nonces: nonces,
-          now: circumstances.time.fractionalSeconds))
+      let proof = try DPoPProof(parsing: Array(request.head[range]))
+      let client = LoginThrottle.Credential(digest: proof.headerDigest)
+      var wait: Duration?
+      let verified = try proof.verify(
+        method: request.method.rawValue, urls: urls(of: request, circumstances), nonces: nonces,
+        now: circumstances.time.fractionalSeconds
+      ) {
+        // Anyone can make a key and sign with it, so a right signature of a stranger counts like a wrong one.
+        wait = throttle.takeVerification(
+          address: circumstances.address, credential: client, now: circumstances.now)
+        return wait == nil
+      }
+      return verified.map { .verified($0) } ?? .limited(wait ?? .zero)
     } catch {
       return .failed(error)
     }
+  }
+
+  /// Notes that a proof was its caller's: the client's later ones are verified however many others its address sends.
+  package func succeeded(_ proof: VerifiedProof, address: IPAddress, now: MonotonicTime) {
+    throttle.succeeded(address: address, credential: .init(digest: proof.headerDigest), now: now)
   }
 
   /// The URLs that a proof for this request may name.
@@ -93,10 +115,15 @@ package final class ProofVerifier: Sendable {
         .invalidProof,
         "The proof in the header DPoP does not hold: \(fault.rawValue). Make a new one for this request.")
     }
+    self.challenge(challenge, at: time, &problem)
+    return problem
+  }
+
+  /// Tells the client what to do about its proof, with a nonce for the next one.
+  func challenge(_ challenge: ProofFault.Challenge, at time: UnixTime, _ problem: inout Problem) {
     problem.responseFields.append(
       "WWW-Authenticate", "DPoP error=\"\(challenge.rawValue)\", algs=\"\(DPoPProof.algorithm.rawValue)\"")
     problem.responseFields.append("DPoP-Nonce", nonces.nonce(now: time.fractionalSeconds))
-    return problem
   }
 }
 

@@ -175,6 +175,11 @@ package final class KeySource: Sendable {
     }
   }
 
+  /// The time until the issuer is asked again after a failure; nil after a success.
+  package var rest: Duration? {
+    state.withLock { $0.failure == nil ? nil : max($0.mayFetchAt - time.now, .seconds(1)) }
+  }
+
   /// Fetches the set, or waits for the fetch under way.
   @discardableResult
   package func fetch() async -> Result<Void, Failure> { await state.withLock { begin(&$0) }.value }

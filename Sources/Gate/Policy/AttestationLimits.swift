@@ -50,8 +50,8 @@ public enum AttestationLimits {
     AllowanceCharge(rule: challenge, party: .caller(digest))
   }
 
-  /// Whether a charge or a receipt is the one use of a token.
-  public static func isToken(_ charge: AllowanceCharge) -> Bool { charge.key.rule == Rule.attestationToken }
+  /// Whether the key of a charge or a receipt is that of the one use of a token.
+  public static func isToken(_ key: AllowanceKey) -> Bool { key.rule == Rule.attestationToken }
 
   /// What an installation takes that an attestation alone authorizes.
   ///

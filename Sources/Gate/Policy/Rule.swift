@@ -75,8 +75,12 @@ public struct Rule: Sendable {
   static let attestationChallenge = "built-in.attestation-challenge"
   /// The name of the limit on challenges.
   static let challenges = "built-in.challenges"
+  /// The name of the limit on tokens that Google decodes.
+  static let decodings = "built-in.decodings"
   /// The name of the limit on proofs of keys, each of which is good once.
   static let proof = "built-in.proof"
+  /// The name of the limit on such proofs by address.
+  static let proofs = "built-in.proofs"
   /// The name of the allowance of the nightly report of calls.
   static let report = "built-in.report"
   /// The same for the rule that limits unknown ids of notices.
@@ -126,7 +130,7 @@ public struct Rule: Sendable {
   /// A built-in limit by address.
   private static let ownNames = [
     defaultNumbers, enrolments, unknownNotices, attestedApp, attestedAddress, attestationToken,
-    attestationChallenge, challenges, proof, report,
+    attestationChallenge, challenges, decodings, proof, proofs, report,
   ]
 
   init(builtIn name: String, _ action: Action, _ kind: Kind) {

@@ -107,7 +107,10 @@ extension Handlers {
         result = await consume(token, by: consumer, work)
       }
       guard result == .passed else {
-        await work.generation.decider.ledger.giveBack(receipts, at: now)
+        // A token that Google has judged is used up here, too: otherwise it would be sent, and Google asked, again and again.
+        let isJudged = if case .failed = result { true } else { false }
+        await work.generation.decider.ledger.giveBack(
+          receipts.filter { !isJudged || !AttestationLimits.isToken($0.key) }, at: now)
         requested.held = nil
         try conclude(result, requested, &work)
         return []
@@ -115,7 +118,7 @@ extension Handlers {
       try conclude(.passed, requested, &work)
       return receipts
     case .refused(let index, let states):
-      guard AttestationLimits.isToken(charges[index]) else {
+      guard AttestationLimits.isToken(charges[index].key) else {
         try conclude(.passed, requested, &work)
         let denial = AttestationLimits.denial(charges, index: index, states, at: now)
         throw Problem(
@@ -152,7 +155,7 @@ extension Handlers {
     guard let policy = work.generation.appAttest else {
       preconditionFailure("an attested app without a root")
     }
-    guard try await takeChallenge(evidence.challenge, requested, &work) else { return .failed(.badChallenge) }
+    if let result = try await takeChallenge(evidence.challenge, requested, &work) { return result }
     let client = requested.request.client
     do throws(AttestationFault) {
       try AppAttestation(parsing: evidence.object).verify(
@@ -177,7 +180,9 @@ extension Handlers {
     _ work: inout FetchingCode
   ) async throws(Problem) -> AttestationResult {
     guard let play = work.generation.play else { preconditionFailure("an attested app without an account") }
-    guard try await takeChallenge(evidence.challenge, requested, &work) else { return .failed(.badChallenge) }
+    if let result = try await takeChallenge(evidence.challenge, requested, &work, and: .decodings) {
+      return result
+    }
     guard evidence.token.utf8.count <= PlayIntegrityEvidence.longestToken else { return .failed(.malformed) }
     let hash = EnrolmentStatement.digest(
       requested.request.client, challenge: evidence.challenge, key: requested.request.key)
@@ -199,38 +204,65 @@ extension Handlers {
     }
   }
 
-  /// Takes the one use of a challenge; false where it has none left, or is not this server's.
+  /// Takes the one use of a challenge, and one of what its address may do.
+  ///
+  /// - Returns: Nil where both were taken. Otherwise the result for the attestation.
   private func takeChallenge(
-    _ challenge: String, _ requested: RequestedCode, _ work: inout FetchingCode
-  ) async throws(Problem) -> Bool {
+    _ challenge: String, _ requested: RequestedCode, _ work: inout FetchingCode,
+    and limit: AddressLimit? = nil
+  ) async throws(Problem) -> AttestationResult? {
     let now = clock.unixTime
     let challenges = requested.service.codes.challenges
-    guard challenges.isValid(challenge, for: requested.app.id, at: now.seconds) else { return false }
+    guard challenges.isValid(challenge, for: requested.app.id, at: now.seconds) else {
+      return .failed(.badChallenge)
+    }
     let digest = Hex.encode(SHA256.digest(Array(challenge.utf8)))
-    let charge = AttestationLimits.charge(challenge: digest)
-    switch await work.generation.decider.ledger.take([charge], at: Instant(now)).outcome {
+    let charges =
+      [AttestationLimits.charge(challenge: digest)] + (limit.map { [$0.charge(work.address)] } ?? [])
+    switch await work.generation.decider.ledger.take(charges, at: Instant(now)).outcome {
     case .taken(let receipts):
-      work.challenge = receipts.first
-      return true
-    case .refused: return false
+      work.challenge = receipts
+      return nil
+    case .refused(let index, let states):
+      guard index > 0, let limit else { return .failed(.badChallenge) }
+      // Where attestations are only counted, nobody is refused.
+      guard requested.app.attested?.mode == .enforce else { return .unavailable(.quota) }
+      let denial = limit.denial([states[index]], at: Instant(now))
+      throw Problem(
+        .rateLimited, "This address has sent too many attestations. Retry after the time in Retry-After.",
+        retryAfter: denial.retryAfter.map { Int(clamping: $0) })
     case .unavailable: throw Problem(StoreError(.unavailable, "enrol", "no store"))
     }
   }
 
-  /// Counts a result, notes it for the audit line, and refuses where the app's terms do.
+  /// Notes a result for the audit line and the metric, and refuses where the app's terms do.
   private func conclude(
     _ result: AttestationResult, _ requested: RequestedCode, _ work: inout FetchingCode
   ) throws(Problem) {
     guard let terms = requested.app.attested else { return }
     note(result, of: requested.request.attestation?.type ?? terms.types.first ?? .appCheck, &work)
-    guard terms.mode == .enforce, let problem = Problem(result, of: terms.types, inBody: true) else { return }
+    guard terms.mode == .enforce,
+      let problem = Problem(
+        result, of: terms.types, inBody: true,
+        retryAfter: work.generation.rest(after: result, of: requested.request.attestation))
+    else { return }
     throw problem
   }
 
-  /// Counts the result for an attestation, and notes it for the audit line.
+  /// Notes the result for an attestation, for the audit line and the metric.
   func note(_ result: AttestationResult, of type: AttestationType, _ work: inout FetchingCode) {
-    let attestation = AuditedAttestation(type: type, result: result)
-    work.generation.metrics.attested(attestation, lane: work.lane)
-    work.record.attestation = attestation
+    work.attested = AuditedAttestation(type: type, result: result)
+    work.record.attestation = work.attested
+  }
+}
+
+extension Generation {
+  /// For how long Google is not asked about an attestation; nil where it is asked, or not needed.
+  fileprivate func rest(after result: AttestationResult, of attestation: AttestationEvidence?) -> Duration? {
+    switch attestation {
+    case .appCheck: result == .unavailable(.keys) ? appCheck?.keys.rest : consumer?.service.status.rest
+    case .playIntegrity: play?.decoder.service.status.rest
+    case .appAttest, nil: nil
+    }
   }
 }

@@ -23,8 +23,12 @@ import Trust
 struct FetchingCode: Sendable {
   let client: ClientRequest
   var record: AuditRecord
-  /// The one use of the attestation's challenge, if it was taken. A response of 503 gives it back.
-  var challenge: AllowanceReceipt?
+  /// The one use of the attestation's challenge, and what the address took with it. A response of 503 gives both back.
+  var challenge: [AllowanceReceipt] = []
+  /// What was judged of the headers, until it is counted.
+  var judged = Handlers.Judged()
+  /// What was judged of the attestation in the body, until it is counted.
+  var attested: AuditedAttestation?
 }
 
 /// The checked content of a request for a code.
@@ -54,7 +58,10 @@ extension FetchingCode: AuditedWork {
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
   ) -> NextStep {
     var work = self
-    return handlers.read(request, &work, circumstances)
+    let next = handlers.read(request, &work, circumstances)
+    // What waits for something else is judged again. What goes on beside the loop counts at its end.
+    if case .respond = next { handlers.count(work) }
+    return next
   }
 }
 
@@ -65,6 +72,15 @@ extension Handlers {
     perform(FetchingCode(client: client, record: client.record(of: .enrol)), request, &exchange)
   }
 
+  /// Counts what was judged of a request, once.
+  fileprivate func count(_ work: FetchingCode) {
+    let metrics = work.generation.metrics
+    if let proof = work.judged.proof { metrics.proved(proof, lane: work.lane) }
+    for attestation in [work.judged.attestation, work.attested].compactMap(\.self) {
+      metrics.attested(attestation, lane: work.lane)
+    }
+  }
+
   // MARK: On the loop
 
   fileprivate func read(
@@ -73,7 +89,9 @@ extension Handlers {
     var caller: Caller?
     // No credential is needed. A wrong one never counts as none.
     if request.value(of: .authorization) != nil || request.value(of: .xAPIKey) != nil {
-      switch authenticate(request, &work, circumstances) {
+      let outcome = work.generation.authenticator.authenticate(request, circumstances, &work.judged.proof)
+      work.record.proof = work.judged.proof
+      switch outcome {
       case .first(let prerequisite): return .first(prerequisite)
       case .refused(let problem): return .respond(refuse(work, problem))
       case .caller(let known): if known.proof == .jwt { caller = known }
@@ -95,14 +113,6 @@ extension Handlers {
     }
   }
 
-  private func authenticate(
-    _ request: borrowing Request, _ work: inout FetchingCode, _ circumstances: Authenticator.Circumstances
-  ) -> Authenticator.Outcome {
-    var record: AuditRecord? = work.record
-    defer { if let record { work.record = record } }
-    return authenticate(request, for: work.client, circumstances, &record)
-  }
-
   /// Judges the token of App Check of a request for an app that demands one.
   private func attest(
     _ request: borrowing Request, _ work: inout FetchingCode, _ circumstances: Authenticator.Circumstances
@@ -112,9 +122,8 @@ extension Handlers {
       let app = generation.namedApp(request.queryItem("app")), let terms = app.appCheck
     else { return .passed }
     work.record.app = app.id
-    var record: AuditRecord? = work.record
-    defer { if let record { work.record = record } }
-    return attest(request, terms, verifier, work.client, circumstances, &record)
+    defer { work.record.attestation = work.judged.attestation }
+    return attest(request, terms, verifier, circumstances, &work.judged)
   }
 
   /// The kill switch, the app and the content.
@@ -187,6 +196,7 @@ extension Handlers {
   ) throws(Problem) {
     guard requested.request.form != .first || requested.request.key != nil else { return }
     requested.keyProof = work.generation.authenticator.proofs.judge(request, circumstances)
+    if case .limited(let wait) = requested.keyProof { throw .tooManyLogins(wait) }
     requested.isKeyProofSpent = circumstances.proof?.spending != nil
     if requested.request.form == .first, let key = requested.request.key {
       _ = try verified(requested.keyProof, by: key, &work)
@@ -200,6 +210,7 @@ extension Handlers {
     switch judgement {
     case .absent: try noteProof(.missing, &work)
     case .failed(let fault): try noteProof(.failed(fault), &work)
+    case .limited(let wait): throw .tooManyLogins(wait)
     case .verified(let proof):
       if proof.key == key { return proof }
       try noteProof(.failed(.otherKey), &work)
@@ -207,12 +218,12 @@ extension Handlers {
     preconditionFailure("a proof that does not hold is refused")
   }
 
-  /// Counts the result for a proof, and notes it for the audit line.
+  /// Notes the result for a proof, for the audit line and the metric.
   ///
   /// - Throws: The response to a proof that does not hold.
   private func noteProof(_ result: ProofResult, _ work: inout FetchingCode) throws(Problem) {
     work.record.proof = result
-    work.generation.metrics.proved(result, lane: work.lane)
+    work.judged.proof = result
     if let problem = work.generation.authenticator.proofs.problem(result, at: clock.unixTime) {
       throw problem
     }
@@ -232,6 +243,7 @@ extension Handlers {
 
   private func answer(_ work: FetchingCode, _ requested: RequestedCode) async -> PreparedResponse {
     var work = work
+    defer { count(work) }
     do throws(Problem) {
       switch requested.request.form {
       case .first: return try await enrol(&work, requested)
@@ -240,20 +252,28 @@ extension Handlers {
       }
     } catch {
       // A client that has gone spends its challenge.
-      if !Task.isCancelled, error.code.status == .serviceUnavailable, let challenge = work.challenge {
-        await work.generation.decider.ledger.giveBack([challenge], at: Instant(clock.unixTime))
+      if !Task.isCancelled, error.code.status == .serviceUnavailable {
+        await work.generation.decider.ledger.giveBack(work.challenge, at: Instant(clock.unixTime))
       }
       return refuse(work, error)
     }
   }
 
   /// Takes the one use of a proof, which the key must have made.
+  ///
+  /// - Parameter isKnown: Whether the installation has proved its secret. Each proof is a row of the store for three minutes, so others
+  ///   have a limit for their address.
   private func prove(
-    _ key: SHA256Digest, _ work: inout FetchingCode, _ requested: RequestedCode
+    _ key: SHA256Digest, _ work: inout FetchingCode, _ requested: RequestedCode, isKnown: Bool = false
   ) async throws(Problem) {
     let proof = try verified(requested.keyProof, by: key, &work)
-    if !requested.isKeyProofSpent {
-      try noteProof(await work.generation.spend(proof, at: clock.unixTime).result, &work)
+    guard !requested.isKeyProofSpent else { return }
+    if !isKnown {
+      _ = try await take(.proofs, of: work.address, work, or: "This address has sent too many proofs.")
+    }
+    try noteProof(await work.generation.spend(proof, at: clock.unixTime).result, &work)
+    if isKnown {
+      work.generation.authenticator.proofs.succeeded(proof, address: work.address, now: clock.now)
     }
   }
 
@@ -268,7 +288,10 @@ extension Handlers {
     let spent = try await spend(&work, &requested)
     var receipts = spent
     if requested.user == nil, !requested.isByAttestation {
-      do throws(Problem) { receipts += try await takeFirstRequest(of: work.address, decider.ledger) } catch {
+      do throws(Problem) {
+        receipts += try await take(
+          .enrolments, of: work.address, work, or: "This address has asked for too many installations.")
+      } catch {
         await decider.ledger.giveBack(spent, at: Instant(clock.unixTime))
         throw error
       }
@@ -324,18 +347,19 @@ extension Handlers {
     }
   }
 
-  /// Counts one first request of an address.
-  private func takeFirstRequest(
-    of address: IPAddress, _ ledger: AllowanceLedger
+  /// Takes one of what an address may do.
+  ///
+  /// - Parameter words: What it has done too often.
+  private func take(
+    _ limit: AddressLimit, of address: IPAddress, _ work: FetchingCode, or words: String
   ) async throws(Problem) -> [AllowanceReceipt] {
     let now = Instant(clock.unixTime)
-    switch await ledger.take([AddressLimit.enrolments.charge(address)], at: now).outcome {
+    switch await work.generation.decider.ledger.take([limit.charge(address)], at: now).outcome {
     case .taken(let receipts): return receipts
     case .refused(_, let states):
-      let denial = AddressLimit.enrolments.denial(states, at: now)
+      let denial = limit.denial(states, at: now)
       throw Problem(
-        .rateLimited,
-        "This address has asked for too many installations. Retry after the time in Retry-After.",
+        .rateLimited, "\(words) Retry after the time in Retry-After.",
         retryAfter: denial.retryAfter.map { Int(clamping: $0) })
     case .unavailable:
       throw Problem(StoreError(.unavailable, "enrol", "no store"))
@@ -408,7 +432,7 @@ extension Handlers {
     }
     work.record.caller = Caller.audited(installation)
     if let key = installation.key {
-      try await prove(key, &work, requested)
+      try await prove(key, &work, requested, isKnown: true)
     } else if requested.terms.key != .off {
       try noteProof(requested.terms.key == .required ? .failed(.noKey) : .keyless, &work)
     }

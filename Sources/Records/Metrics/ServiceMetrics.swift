@@ -36,7 +36,8 @@ package final class ServiceMetrics: Sendable {
   private let tokenCache: LaneCounters
   private let connections: LaneCounters
   /// One for each type.
-  private let attestations: [LaneCounters]
+  /// By type.
+  private let attestations, attestationFaults: [LaneCounters]
   private let proofs, proofFaults: LaneCounters
 
   // MARK: Beside it
@@ -112,8 +113,11 @@ package final class ServiceMetrics: Sendable {
       lanes: loops)
     tokenCache = LaneCounters(
       label: "outcome", words: TokenCacheOutcome.allCases.map(\.rawValue), lanes: loops)
-    attestations = AuditedAttestation.all.map { all in
-      LaneCounters(label: "result", words: all.map { "\($0)" }, lanes: loops)
+    attestations = AttestationType.allCases.map { _ in
+      LaneCounters(label: "result", words: AttestationResult.others.map(\.word), lanes: loops)
+    }
+    attestationFaults = AttestationType.allCases.map { _ in
+      LaneCounters(label: "reason", words: AttestationFault.allCases.map(\.rawValue), lanes: loops)
     }
     proofs = LaneCounters(label: "result", words: ProofResult.others.map(\.word), lanes: loops)
     proofFaults = LaneCounters(label: "reason", words: ProofFault.allCases.map(\.rawValue), lanes: loops)
@@ -148,14 +152,41 @@ package final class ServiceMetrics: Sendable {
 
   /// Counts a judged attestation.
   package func attested(_ attestation: AuditedAttestation, lane: Int) {
-    let (type, result) = attestation.number
-    attestations[type].add(to: result, lane: lane)
+    let (counters, index) = place(of: attestation)
+    counters.add(to: index, lane: lane)
+  }
+
+  private func place(of attestation: AuditedAttestation) -> (LaneCounters, Int) {
+    let type = AttestationType.allCases.firstIndex(of: attestation.type) ?? 0
+    return if case .failed(let fault) = attestation.result {
+      (attestationFaults[type], AttestationFault.allCases.firstIndex(of: fault) ?? 0)
+    } else {
+      (attestations[type], AttestationResult.others.firstIndex(of: attestation.result) ?? 0)
+    }
   }
 
   /// How many attestations had this result.
   package func count(of attestation: AuditedAttestation) -> Int {
-    let (type, result) = attestation.number
-    return attestations[type].total(result)
+    let (counters, index) = place(of: attestation)
+    return counters.total(index)
+  }
+
+  /// What the server has judged since its start: attestations of each type, and proofs of keys (`key`). Those that failed are refused
+  /// where an app enforces them, and would be where it audits.
+  package var trust: [(kind: String, judged: Int, failed: Int)] {
+    let attested = AttestationType.allCases.map { type in
+      (
+        kind: type.rawValue,
+        counts: AttestationResult.every.map { ($0 == .passed, count(of: .init(type: type, result: $0))) }
+      )
+    }
+    let proved =
+      ProofResult.others.enumerated().map { ($1 == .passed, proofs.total($0)) }
+      + ProofFault.allCases.indices.map { (false, proofFaults.total($0)) }
+    return (attested + [(kind: "key", counts: proved)]).compactMap { kind, counts in
+      let judged = counts.reduce(0) { $0 + $1.1 }
+      return judged == 0 ? nil : (kind, judged, counts.reduce(judged) { $0 - ($1.0 ? $1.1 : 0) })
+    }
   }
 
   /// Writes the attestations that were judged, for servers whose apps are attested.
@@ -163,12 +194,15 @@ package final class ServiceMetrics: Sendable {
     text.family(
       "callgate_attestations_total", .counter,
       "Requests whose attestation the server judged, by type, result and reason.")
-    for attestation in AuditedAttestation.all.joined() {
-      text.sample(
-        [
-          ("type", attestation.type.rawValue), ("result", attestation.result.word),
-          ("reason", attestation.result.reason ?? "none"),
-        ], count(of: attestation))
+    for type in AttestationType.allCases {
+      let usual = AttestationResult.all(of: type)
+      for result in usual + AttestationResult.every.filter({ !usual.contains($0) }) {
+        let count = count(of: AuditedAttestation(type: type, result: result))
+        // A result that its type should not have is shown where it was counted.
+        guard count > 0 || usual.contains(result) else { continue }
+        text.sample(
+          [("type", type.rawValue), ("result", result.word), ("reason", result.reason ?? "none")], count)
+      }
     }
   }
 

@@ -100,7 +100,7 @@ package final class Generation: Sendable {
       configuration, throttle: runtime.throttle, keys: runtime.keys, installations: installations,
       proofs: ProofVerifier(
         nonces: runtime.nonces, externalURLs: configuration.externalURLs,
-        isTLS: configuration.listen.tls != nil, proxies: clientAddress))
+        isTLS: configuration.listen.tls != nil, proxies: clientAddress, throttle: runtime.throttle))
     let takesAppCheck = configuration.apps.contains(where: \.takesAppCheck)
     precondition(
       !takesAppCheck || configuration.appCheck != nil, "attested apps without a project would be open")

@@ -17,6 +17,8 @@ public struct DPoPProof: Sendable {
   private let claims: JWTClaims
   private let id, method, url: String
   private let issuedAt: Double
+  /// SHA-256 of the header as it was sent: a client sends the same one with each of its proofs.
+  public let headerDigest: SHA256Digest
 
   /// Takes a proof apart: a JWT with the claims of RFC 9449 §4.2, the type of a proof, and the algorithm ES256.
   public init(parsing octets: [UInt8]) throws(ProofFault) {
@@ -37,32 +39,36 @@ public struct DPoPProof: Sendable {
       let url = claims["htu"]?.string, let issuedAt = claims.issuedAt
     else { throw .missingClaim }
     (self.id, self.method, self.url, self.issuedAt) = (id, method, url, issuedAt)
+    headerDigest = SHA256Digest(of: Array(octets.prefix { $0 != UInt8(ascii: ".") }))
     guard token.header["typ"] == "dpop+jwt" else { throw .wrongType }
     guard token.algorithmName == Self.algorithm.rawValue else { throw .wrongAlgorithm }
   }
 
-  /// Verifies everything that needs neither the caller nor the store, in the order of RFC 9449 §4.3.
+  /// Verifies everything that needs neither the caller nor the store. The signature comes last, because it costs most: what is for
+  /// another request or has no nonce of this server costs no verification.
   ///
   /// - Parameters:
   ///   - method: Of the request.
   ///   - urls: The URLs of the request, without a query: one of them has to be the proof's.
   ///   - nonces: Those of this server.
   ///   - now: Seconds since 1970.
+  ///   - mayVerify: Whether the signature may be verified now. It is asked once everything else holds.
+  /// - Returns: Nil where the signature may not be verified now.
   /// - Throws: The first check that fails.
-  public func verify(method: String, urls: [ComparableURL], nonces: ProofNonces, now: Double)
-    throws(ProofFault)
-    -> VerifiedProof
-  {
-    let key = try key()
-    guard token.verify(with: key, algorithm: Self.algorithm) else { throw .badSignature }
+  public func verify(
+    method: String, urls: [ComparableURL], nonces: ProofNonces, now: Double, mayVerify: () -> Bool
+  ) throws(ProofFault) -> VerifiedProof? {
     guard !hasPrivateKey else { throw .wrongKey }
     guard self.method.hasSameBytes(as: method) else { throw .wrongMethod }
     guard let url = ComparableURL(self.url), urls.contains(url) else { throw .wrongURL }
     guard let nonce = claims["nonce"]?.string else { throw .noNonce }
     guard nonces.isValid(nonce, now: now) else { throw .wrongNonce }
     guard abs(issuedAt - now) <= Self.window else { throw .wrongTime }
+    guard mayVerify() else { return nil }
+    let key = try key()
+    guard token.verify(with: key, algorithm: Self.algorithm) else { throw .badSignature }
     return VerifiedProof(
-      key: key.thumbprint, id: id,
+      key: key.thumbprint, id: id, headerDigest: headerDigest,
       accessToken: claims["ath"]?.string.flatMap { Base64URL.decode($0) }.flatMap { SHA256Digest($0) })
   }
 
@@ -86,9 +92,12 @@ public struct VerifiedProof: Hashable, Sendable {
   public let id: SHA256Digest
   /// `ath`: SHA-256 of the access token that it is for.
   public let accessToken: SHA256Digest?
+  /// SHA-256 of its header.
+  public let headerDigest: SHA256Digest
 
-  init(key: SHA256Digest, id: String, accessToken: SHA256Digest?) {
+  init(key: SHA256Digest, id: String, headerDigest: SHA256Digest, accessToken: SHA256Digest?) {
     self.key = key
+    self.headerDigest = headerDigest
     // The thumbprint has a fixed length, so no two pairs are the same bytes.
     self.id = SHA256Digest(of: key.bytes + Array(id.utf8))
     self.accessToken = accessToken

@@ -47,6 +47,8 @@ static const unsigned char demo_js[] = {
 , '\n',
 #embed "../Pages/Files/demo/enrol.js"
 , '\n',
+#embed "../Pages/Files/demo/trust.js"
+, '\n',
 #embed "../Pages/Files/demo/push.js"
 , '\n',
 #embed "../Pages/Files/demo/dialog.js"

@@ -35,6 +35,7 @@ extension ConfigurationBuilder {
   ) {
     let takesAppAttest = apps.contains { $0.attested?.appAttest != nil }
     guard let section = partial.sections[Self.attestationSection] else {
+      if showsSampleAttestation { return Self.sampleAttestation }
       if let app = apps.first(where: \.takesAppCheck) { needsAppCheck(app) }
       if let app = apps.first(where: { $0.attested?.play != nil }) { needsPlayIntegrity(app) }
       return (nil, takesAppAttest ? .usual : nil, nil)

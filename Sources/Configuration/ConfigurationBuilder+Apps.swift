@@ -12,7 +12,7 @@ extension ConfigurationBuilder {
 
   /// The apps that are known where no `apps` section says otherwise: that of Talkdesk's own samples. In the sandbox it has
   /// installations, whose codes every caller may verify, and the scope of Talkdesk's Mobile SDK, like its twin for Android. Another
-  /// app has its tokens by push, and one has a chat desk.
+  /// app has its tokens by push, one has a chat desk, and the phones of one have to attest.
   private func sampleApps(callers: [String]) -> [Configuration.App] {
     let terms = purpose == .sandbox ? InstallationTerms(verifiers: Set(callers), key: .optional) : nil
     func app(
@@ -29,6 +29,7 @@ extension ConfigurationBuilder {
       apps.append(app("example-app-push", .push))
     }
     if showsSampleDesk { apps.append(app(Self.sampleChatApp, desk: Self.sampleDesk.id)) }
+    if showsSampleAttestation { apps.append(Self.sampleAttestedApp) }
     return apps
   }
 

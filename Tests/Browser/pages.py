@@ -231,6 +231,33 @@ def enrol(driver, kind):
     waits_for(driver, "the phone is enrolled", lambda d: "200: installed" in text(d, "enrol-status"))
 
 
+def attested(base):
+    """The card of attested phones: the genuine app enrols by each way, each other phone by none, and its key is needed."""
+    with browser(DESKTOP) as driver:
+        opened(driver, base)
+        for way in ("app_check", "app_attest", "play_integrity"):
+            choose(driver, "trust-way", way)
+            for kind, result in (("genuine", "200: installed"), ("resigned", "403 attestation_failed"), ("old", "403 attestation_failed"),
+                                 ("emulator", "401 attestation_required" if way == "app_check" else "403 attestation_failed")):
+                choose(driver, "trust-kind", kind)
+                use(driver, "Enrol by attestation", "trust-status", result)
+                check(f"{way}, {kind}: on the page", "" if driver.find_element(By.ID, "trusted").is_displayed() == (kind == "genuine") else "the other")
+                if kind != "genuine":
+                    continue
+                use(driver, "Fetch a token with a proof", "trust-token-status", "200: authorized")
+                use(driver, "Send the last proof again", "trust-token-status", "401 invalid_proof")
+                use(driver, "Use its secret without the key", "trust-token-status", "401 invalid_proof")
+                use(driver, "Fetch a token with a proof", "trust-token-status", "200: authorized")
+        choose(driver, "trust-kind", "genuine")
+        choose(driver, "trust-key", "")
+        use(driver, "Enrol by attestation", "trust-status", "200: installed")
+        check("no proof without a key", driver.find_element(By.ID, "trust-copied").is_enabled() and "enabled")
+        use(driver, "Fetch a token with a proof", "trust-token-status", "200: authorized")
+        use(driver, "Fetch a token", "token-status", "200: authorized")
+        screenshot(driver, "trust-used")
+        check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
+
+
 def ticketed(base):
     """The card of tickets: one is opened for the phone's user, with its first message, and one is refused."""
     with browser(DESKTOP) as driver:
@@ -427,6 +454,7 @@ if kind == "sandbox":
         attempt("the picture", picture, base)
     attempt("the demo", demo, base)
     attempt("tokens by push", pushed, base)
+    attempt("attested phones", attested, base)
     attempt("tickets", ticketed, base)
     attempt("dialogs", asked, base)
     attempt("appointments", appointments, base)

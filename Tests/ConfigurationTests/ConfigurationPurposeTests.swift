@@ -61,12 +61,12 @@ import Testing
     #expect(configuration.callbacks.talkdeskPhoneNumbers == ["+18005550199"])
     #expect(
       configuration.apps.map(\.id) == [
-        "example-app-ios", "example-app-android", "example-app-push", "example-chat",
+        "example-app-ios", "example-app-android", "example-app-push", "example-chat", "example-attested",
       ])
     let sdk = "visual-sessions:execute"
-    #expect(configuration.apps.map(\.scope) == [sdk, sdk, nil, nil])
-    #expect(configuration.apps.map(\.delivery) == [.response, .response, .push, .response])
-    #expect(configuration.apps.map(\.desk) == [nil, nil, nil, "chat"])
+    #expect(configuration.apps.map(\.scope) == [sdk, sdk, nil, nil, nil])
+    #expect(configuration.apps.map(\.delivery) == [.response, .response, .push, .response, .response])
+    #expect(configuration.apps.map(\.desk) == [nil, nil, nil, "chat", nil])
     #expect(configuration.enrolmentApp == "example-app-ios" && configuration.notices == nil)
     // Its apps have installations to try.
     #expect(configuration.apps.allSatisfy { $0.installations != nil })

@@ -100,8 +100,10 @@ import Testing
     let own = try Fixture.load("log: { level: info }", environment: [:], for: .sandbox).configuration
     #expect(own.desks.map(\.id) == ["chat"])
     #expect(
-      own.apps.map(\.id) == ["example-app-ios", "example-app-android", "example-app-push", "example-chat"])
-    #expect(own.apps.map(\.desk) == [nil, nil, nil, "chat"])
+      own.apps.map(\.id) == [
+        "example-app-ios", "example-app-android", "example-app-push", "example-chat", "example-attested",
+      ])
+    #expect(own.apps.map(\.desk) == [nil, nil, nil, "chat", nil])
     let apps = try Fixture.load("apps: { shop: {} }", environment: [:], for: .sandbox).configuration
     #expect(apps.desks.isEmpty)
     #expect(apps.apps.map(\.id) == ["shop"])

@@ -95,6 +95,7 @@ async function ask(method, path, body, fields = {}, credentials = "same-origin")
   const text = await answer.text();
   return {
     ok: answer.ok, status: answer.status, text, location: answer.headers.get("Location"),
+    challenge: answer.headers.get("WWW-Authenticate") ?? "", nonce: answer.headers.get("DPoP-Nonce"),
     wait: Number(answer.headers.get("Retry-After") ?? 5),
   };
 }

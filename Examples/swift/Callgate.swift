@@ -7,6 +7,9 @@ import Foundation
 #if canImport(CryptoKit)
   import CryptoKit
 #endif
+#if canImport(DeviceCheck)
+  import DeviceCheck
+#endif
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
@@ -272,14 +275,16 @@ public actor Callgate {
 
   /// Gets a credential for this phone. With the user's JWT as the credential it is there at once. Otherwise `show` gets a code, which
   /// the customer tells an operator, and this waits for the approval. `app` is a name for the operator. `serverApp` is the app in the
-  /// server's configuration, if more than one has installations.
+  /// server's configuration, if more than one has installations. `attest` proves that this is the genuine app, where the server asks for
+  /// that.
   public func enrol(
     clientID: UUID = UUID(), app: String, detail: String? = nil, serverApp: String? = nil,
-    show: @Sendable (_ userCode: String) async -> Void
+    attest: Attester? = nil, show: @Sendable (_ userCode: String) async -> Void
   ) async throws -> Installation {
     struct Body: Encodable {
       var clientId, clientApp: String
       var clientDetail, jkt, requestId: String?
+      var attestation: [String: String]?
     }
     struct Content: Decodable {
       var clientSecret, requestId, userCode: String?
@@ -289,7 +294,20 @@ public actor Callgate {
     var body = Body(
       clientId: clientID.uuidString.lowercased(), clientApp: app, clientDetail: detail,
       jkt: phoneKey?.thumbprint)
-    let path = "/fetch-code" + (serverApp.map { "?app=\($0)" } ?? "")
+    let query = serverApp.map { "?app=\($0)" } ?? ""
+    let path = "/fetch-code" + query
+    if let attest {
+      struct Challenge: Decodable { var challenge: String }
+      var challenge = ""
+      if attest.needsChallenge {
+        let content: Challenge = try await send("POST", "/attestation/challenge" + query).decoded()
+        challenge = content.challenge
+      }
+      let lines = [
+        "callgate-enrol-1", body.clientId, app, detail ?? "", challenge, phoneKey?.thumbprint ?? "",
+      ]
+      body.attestation = try await attest.attest(Data(lines.joined(separator: "\n").utf8), challenge)
+    }
     while true {
       let content: Content = try await send("POST", path, body: body, patience: .seconds(60)).decoded()
       if let secret = content.clientSecret {
@@ -299,6 +317,7 @@ public actor Callgate {
       if body.requestId == nil, let code = content.userCode { await show(code) }
       // It is worth a secret until the secret is delivered: keep it in memory, and out of logs.
       body.requestId = request
+      body.attestation = nil
       try await Task.sleep(for: .seconds(min(Problem.pause(content.interval) ?? 5, 600)))
     }
   }
@@ -419,6 +438,41 @@ public actor Callgate {
       try await Task.sleep(for: wait)
       pause = min(2 * pause, 8)
     }
+  }
+
+  /// Proves when this phone enrols that it has the genuine app.
+  public struct Attester: Sendable {
+    let needsChallenge: Bool
+    let attest: @Sendable (_ clientData: Data, _ challenge: String) async throws -> [String: String]
+
+    /// A token of Firebase App Check, not one from the SDK's cache: `AppCheck.appCheck().token(forcingRefresh: true).token`.
+    public static func appCheck(_ token: @escaping @Sendable () async throws -> String) -> Attester {
+      Attester(needsChallenge: false) { _, _ in ["type": "app_check", "token": try await token()] }
+    }
+
+    /// A new key of App Attest and Apple's attestation of it, whose client data hash is SHA-256 of what `make` gets.
+    public static func appAttest(
+      _ make: @escaping @Sendable (_ clientData: Data) async throws -> (key: String, object: Data)
+    ) -> Attester {
+      Attester(needsChallenge: true) { clientData, challenge in
+        let (key, object) = try await make(clientData)
+        return [
+          "type": "app_attest", "key_id": key, "object": object.base64EncodedString(), "challenge": challenge,
+        ]
+      }
+    }
+
+    #if canImport(DeviceCheck) && canImport(CryptoKit)
+      /// The same by this iPhone. Where `DCAppAttestService.shared.isSupported` is false, there is no attestation.
+      public static var appAttest: Attester {
+        appAttest { clientData in
+          let service = DCAppAttestService.shared
+          let key = try await service.generateKey()
+          let hash = Data(SHA256.hash(data: clientData))
+          return (key, try await service.attestKey(key, clientDataHash: hash))
+        }
+      }
+    #endif
   }
 
   /// This phone's key, with which it proves each request (DPoP, RFC 9449).

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.Collections;
 import java.util.Date;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TimeZone;
 import java.util.UUID;
@@ -328,13 +329,30 @@ public final class Callgate {
    */
   public Installation enrol(String clientId, String app, String detail, String serverApp, Consumer<String> show)
       throws Problem, InterruptedException {
-    String path = serverApp == null ? "fetch-code" : "fetch-code?app=" + serverApp;
+    return enrol(clientId, app, detail, serverApp, null, show);
+  }
+
+  /** @param attester proves that this is the genuine app, where the server asks for that; otherwise null */
+  public Installation enrol(String clientId, String app, String detail, String serverApp, Attester attester, Consumer<String> show)
+      throws Problem, InterruptedException {
+    String query = serverApp == null ? "" : "?app=" + serverApp;
+    String path = "fetch-code" + query;
     // All values stay the same in each request, byte for byte: the server compares them.
     Map<String, Object> body = new LinkedHashMap<>();
     body.put("client_id", clientId);
     body.put("client_app", app);
     body.put("client_detail", detail);
     if (phoneKey != null) body.put("jkt", phoneKey.thumbprint());
+    if (attester != null) {
+      String challenge = "";
+      if (attester.needsChallenge) {
+        Answer answer = send("POST", "attestation/challenge" + query, Collections.emptyMap(), null, 20);
+        challenge = answer.content().get("challenge").toString();
+      }
+      String key = phoneKey == null ? "" : phoneKey.thumbprint();
+      String clientData = String.join("\n", "callgate-enrol-1", clientId.toLowerCase(Locale.ROOT), app, detail == null ? "" : detail, challenge, key);
+      body.put("attestation", attester.making.make(clientData, challenge));
+    }
     while (true) {
       Map<String, Object> content = send("POST", path, body, null, 60).content();
       if (content.containsKey("client_secret")) return new Installation(clientId, content.get("client_secret").toString());
@@ -342,6 +360,7 @@ public final class Callgate {
       if (!body.containsKey("request_id")) show.accept(content.get("user_code").toString());
       // It is worth a secret until the secret is delivered: keep it in memory, and out of logs.
       body.put("request_id", content.get("request_id"));
+      body.remove("attestation");
       Double interval = Problem.seconds(content.get("interval"));
       Thread.sleep((long) (interval == null ? 5 : Math.min(interval, 600)) * 1000);
     }

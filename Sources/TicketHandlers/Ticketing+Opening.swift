@@ -19,6 +19,12 @@ import Store
 import Tokens
 
 extension Handlers {
+  /// What creating a ticket consumes.
+  private struct GrantedTicket: ~Copyable, Sendable {
+    let grant: Grant
+    let hold: Hold
+  }
+
   /// The result of a valid request before its ticket is created.
   private enum TicketVerdict: ~Copyable, Sendable {
     case answer(PreparedResponse)
@@ -36,13 +42,13 @@ extension Handlers {
       responder.respond(response)
       callbacks.inHand.leave()
     case .open(let grant, let customer):
-      let (granted, held) = (Once(grant), Once(hold))
-      ticketing.context.task { [self, ticketing, requested] in
+      ticketing.context.task(consuming: GrantedTicket(grant: grant, hold: hold)) {
+        [self, ticketing, requested] granted in
         var ticketing = ticketing
         let outcome = await requested.desk.source.open(
-          requested.ticket, granted.take(), of: requested.user, customer, deadline: requested.deadline,
+          requested.ticket, granted.grant, of: requested.user, customer, deadline: requested.deadline,
           trace: ticketing.record.trace)
-        responder.respond(await conclude(&ticketing, requested, held.take(), outcome))
+        responder.respond(await conclude(&ticketing, requested, granted.hold, outcome))
         callbacks.inHand.leave()
       }
     }

@@ -34,6 +34,17 @@ package enum NextStep {
   case first(Authenticator.Prerequisite)
 }
 
+extension NextStep {
+  /// The same for work that consumes a value.
+  package static func later<Value: ~Copyable & Sendable>(
+    consuming value: consuming Value,
+    _ rest: @escaping @Sendable (consuming Value, Responder) async -> Void
+  ) -> NextStep {
+    let once = Once(value)
+    return .later { await rest(once.take(), $0) }
+  }
+}
+
 extension Handlers {
   /// Does a request's work. If the caller is not known at once, it waits for an issuer's keys or for the store. Then the work begins
   /// again with the new time: a token, a rate or an opening may have ended during the wait.

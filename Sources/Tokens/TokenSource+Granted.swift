@@ -4,21 +4,21 @@ public import Gate
 public import HTTP
 public import Platform
 
-extension TokenSource {
-  /// The result of a look without waiting.
-  public enum Vended: ~Copyable {
-    case token(AccessToken)
-    /// There is none at hand; `vend` gets one with the grant.
-    case notCached(Grant)
-  }
+/// The result of a look without waiting.
+public enum Vended<Token>: ~Copyable {
+  case token(Token)
+  /// There is none at hand; `vend` gets one with the grant.
+  case notCached(Grant)
+}
 
+extension TokenSource {
   /// The shared token for a client, if it may be vended now. Counts as use of the token, and begins its renewal where that
   /// is due.
   ///
   /// - Parameter lane: for the observer: the loop that asks.
   public func vendAtOnce(
     _ grant: consuming Grant, scope: ScopeID, now: MonotonicTime, lane: Int? = nil
-  ) -> Vended {
+  ) -> Vended<AccessToken> {
     precondition(grant.action == .access, "a token for a client without a grant of access")
     guard let token = cached(scope, now: now, lane: lane) else { return .notCached(grant) }
     return .token(token)

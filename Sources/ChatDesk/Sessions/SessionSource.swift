@@ -58,17 +58,10 @@ package final class SessionSource: Sendable {
 
   // MARK: Tokens
 
-  /// The result of a lookup that does not wait.
-  package enum Vended: ~Copyable {
-    case token(SessionToken)
-    /// There is none at hand; `vend` gets one with the grant.
-    case notCached(Grant)
-  }
-
   /// The user's token, if it is kept and 20 % of its life is left.
   package func vendAtOnce(
     _ grant: consuming Grant, user: DeskUser, now: MonotonicTime, lane: Int? = nil
-  ) -> Vended {
+  ) -> Vended<SessionToken> {
     Self.check(grant, user)
     guard let token = cached(user.id, now, lane) else { return .notCached(grant) }
     return .token(token)

@@ -25,7 +25,7 @@ struct Vending: Sendable {
   let client: ClientRequest
   var record: AuditRecord
   /// Whose session token is asked for; nil for an app without a chat desk.
-  var session: SessionRequest?
+  var session: UserSessions?
 
   /// Whether it takes from allowances.
   var takes: Bool { form != .probe }
@@ -57,7 +57,7 @@ extension Handlers {
         let app = try generation.decider.admit(Applicant(caller), to: .access, app: vending.app)
         vending.record.app = app?.id
         if let desk = app?.desk {
-          vending.session = SessionRequest(caller, app, generation)
+          vending.session = UserSessions(caller, app, generation)
           vending.record.desk = vending.session == nil ? nil : desk
         }
         // A probe asks for the decision alone, which is the same for installations.
@@ -93,33 +93,38 @@ extension Handlers {
     }
   }
 
-  /// Answers a granted request from the cache, or by asking Talkdesk ID.
+  /// Answers a granted request from the cache, or by asking upstream.
   private func proceed(
     _ vending: inout Vending, _ grant: consuming Grant, _ statuses: [AllowanceStatus],
     _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
-    if let session = vending.session {
-      return proceed(&vending, grant, session, statuses, circumstances)
-    }
-    let scope = vending.generation.scopes.scope(of: grant.appID)
+    if let session = vending.session { return proceed(&vending, grant, session, statuses, circumstances) }
+    let account = AccountTokens(source: tokens, scope: vending.generation.scopes.scope(of: grant.appID))
+    return proceed(&vending, grant, account, statuses, circumstances)
+  }
+
+  private func proceed(
+    _ vending: inout Vending, _ grant: consuming Grant, _ vendor: some TokenVendor,
+    _ statuses: [AllowanceStatus], _ circumstances: Authenticator.Circumstances
+  ) -> NextStep {
     guard vending.form != .probe else {
-      guard !tokens.holdsToken(scope, now: circumstances.now, lane: vending.lane) else {
+      guard !vendor.holdsToken(now: circumstances.now, lane: vending.lane) else {
         vending.record.cache = .hit
         return .respond(answerProbe(vending, statuses))
       }
       guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
-      return .later { [self, vending] in $0.respond(await probe(vending, scope, statuses)) }
+      return .later { [self, vending] in $0.respond(await probe(vending, vendor, statuses)) }
     }
-    switch tokens.vendAtOnce(grant, scope: scope, now: circumstances.now, lane: vending.lane) {
+    switch vendor.vendAtOnce(grant, now: circumstances.now, lane: vending.lane) {
     case .token(let token):
       vending.record.cache = .hit
-      return .respond(answer(&vending, token, statuses, at: circumstances.now, circumstances.time))
+      return .respond(
+        answer(&vending, token, of: vendor, statuses, at: circumstances.now, circumstances.time))
     case .notCached(let grant):
       // A grant without a wait for the store has taken nothing.
       guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
-      let granted = Once(grant)
-      return .later { [self, vending] in
-        $0.respond(await fetch(vending, granted.take(), scope, statuses))
+      return .later(consuming: grant) { [self, vending] grant, responder in
+        responder.respond(await fetch(vending, grant, vendor, statuses))
       }
     }
   }
@@ -150,30 +155,37 @@ extension Handlers {
     case .granted(let grant):
       guard !Task.isCancelled else { return await abandon(&vending, grant.receipts) }
       if let session = vending.session { return await vend(vending, grant, session, statuses) }
-      let scope = generation.scopes.scope(of: grant.appID)
-      if vending.form == .probe { return await probe(vending, scope, statuses) }
-      switch tokens.vendAtOnce(grant, scope: scope, now: clock.now, lane: vending.lane) {
-      case .token(let token):
-        vending.record.cache = .hit
-        return answer(&vending, token, statuses, at: clock.now, clock.unixTime)
-      case .notCached(let grant): return await fetch(vending, grant, scope, statuses)
-      }
+      let account = AccountTokens(source: tokens, scope: generation.scopes.scope(of: grant.appID))
+      return await vend(vending, grant, account, statuses)
     }
   }
 
-  /// Gets a token from Talkdesk ID, in one exchange for all requests that wait. Gives the allowances back if
-  /// it gets none.
+  /// The answer to a request that had to wait for the rules.
+  private func vend(
+    _ vending: Vending, _ grant: consuming Grant, _ vendor: some TokenVendor, _ statuses: [AllowanceStatus]
+  ) async -> PreparedResponse {
+    if vending.form == .probe { return await probe(vending, vendor, statuses) }
+    switch vendor.vendAtOnce(grant, now: clock.now, lane: vending.lane) {
+    case .token(let token):
+      var vending = vending
+      vending.record.cache = .hit
+      return answer(&vending, token, of: vendor, statuses, at: clock.now, clock.unixTime)
+    case .notCached(let grant): return await fetch(vending, grant, vendor, statuses)
+    }
+  }
+
+  /// Gets a token, in one request upstream for all requests that wait for it. Gives the allowances back if it gets none.
   private func fetch(
-    _ vending: Vending, _ grant: consuming Grant, _ scope: TokenSource.ScopeID,
+    _ vending: Vending, _ grant: consuming Grant, _ vendor: some TokenVendor,
     _ statuses: [AllowanceStatus]
   ) async -> PreparedResponse {
     var vending = vending
     vending.record.cache = .miss
     let receipts = grant.receipts
     do throws(TokenError) {
-      let token = try await tokens.vend(grant, scope: scope, trace: vending.record.trace)
+      let token = try await vendor.vend(grant, trace: vending.record.trace)
       vending.record.upstreamStatus = 200
-      return answer(&vending, token, statuses, at: clock.now, clock.unixTime)
+      return answer(&vending, token, of: vendor, statuses, at: clock.now, clock.unixTime)
     } catch {
       return await refuse(&vending, error, givingBack: receipts)
     }
@@ -181,12 +193,12 @@ extension Handlers {
 
   /// Finds out whether a token could be vended, which shows none and takes nothing.
   private func probe(
-    _ vending: Vending, _ scope: TokenSource.ScopeID, _ statuses: [AllowanceStatus]
+    _ vending: Vending, _ vendor: some TokenVendor, _ statuses: [AllowanceStatus]
   ) async -> PreparedResponse {
     var vending = vending
     vending.record.cache = .miss
     do throws(TokenError) {
-      if try await tokens.probe(scope, lane: vending.lane, trace: vending.record.trace) {
+      if try await vendor.probe(lane: vending.lane, trace: vending.record.trace) {
         vending.record.upstreamStatus = 200
       } else {
         vending.record.cache = .hit
@@ -198,7 +210,7 @@ extension Handlers {
   }
 
   /// No token came.
-  func refuse(
+  private func refuse(
     _ vending: inout Vending, _ error: TokenError, givingBack receipts: [AllowanceReceipt]
   ) async -> PreparedResponse {
     if case .cancelled = error { return await abandon(&vending, receipts) }
@@ -214,31 +226,26 @@ extension Handlers {
     return refuse(vending, .clientLeft)
   }
 
-  func giveBack(_ receipts: [AllowanceReceipt], _ vending: Vending) async {
+  private func giveBack(_ receipts: [AllowanceReceipt], _ vending: Vending) async {
     await vending.generation.decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
   }
 
   /// Writes the record of a vended token, before the token leaves, and makes its answer.
-  private func answer(
-    _ vending: inout Vending, _ token: AccessToken, _ statuses: [AllowanceStatus], at now: MonotonicTime,
-    _ time: UnixTime
+  private func answer<Vendor: TokenVendor>(
+    _ vending: inout Vending, _ token: Vendor.Token, of vendor: Vendor, _ statuses: [AllowanceStatus],
+    at now: MonotonicTime, _ time: UnixTime
   ) -> PreparedResponse {
-    vending.record.tokenSHA256 = token.sha256
+    vending.record.tokenSHA256 = vendor.fingerprint(token)
     audit.append(vending.record, since: vending.start, at: time, lane: vending.lane)
-    if vending.form == .text {
-      let ready = prepared.response(for: token, loop: vending.lane)
-      guard !statuses.isEmpty else { return ready }
-      var fields = Fields()
-      fields.append(allowances: statuses)
-      return ready.adding(fields)
-    }
-    var response = vending.form.response(token, expiresIn: token.wholeSecondsLeft(at: now))
-    response.fields.append(allowances: statuses)
-    return PreparedResponse(response)
+    let ready = vendor.response(token, as: vending.form, prepared, now: now, lane: vending.lane)
+    guard !statuses.isEmpty else { return ready }
+    var fields = Fields()
+    fields.append(allowances: statuses)
+    return ready.adding(fields)
   }
 
   /// Writes the record of a probe that is allowed and makes its answer. It returns no token, so none is put down as vended.
-  func answerProbe(_ vending: Vending, _ statuses: [AllowanceStatus]) -> PreparedResponse {
+  private func answerProbe(_ vending: Vending, _ statuses: [AllowanceStatus]) -> PreparedResponse {
     audit.append(vending.record, since: vending.start, lane: vending.lane)
     var response = AccessForm.probed
     response.fields.append(allowances: statuses)

@@ -20,33 +20,17 @@ package final class AppointmentKeeper: Sendable {
     case leftAside(for: Duration)
   }
 
-  /// How long before their time appointments are read: longer than the time between two looks.
-  private static let lookAhead = Duration.milliseconds(1500)
-  private static let interval = Duration.seconds(1)
-  /// The shortest time between two looks on request.
-  private static let shortestInterval = Duration.milliseconds(20)
-  /// The time to the next look after one failed, after two, and so on.
-  private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(5)]
   /// The most appointments that are handled at once, and the most that a look reads besides. Each has its content in memory.
   static let mostInHand = 2048
   static let mostAtOnce = 1024
   private static let mostRead = 8192
 
   private struct State {
-    var isStopped = false
-    /// Whether the loop looks as soon as it may.
-    var isWoken = false
-    var nap: Task<Void, Never>?
     var inHand: Set<CallbackID> = []
     /// The appointments that this instance leaves aside, each until a time.
     var aside: [CallbackID: MonotonicTime] = [:]
     /// Whether the last look found more than it could take.
     var hasMore = false
-
-    mutating func wake() {
-      isWoken = true
-      nap?.cancel()
-    }
   }
 
   private let store: any AppointmentStore
@@ -55,6 +39,7 @@ package final class AppointmentKeeper: Sendable {
   private let isClockRight: @Sendable () -> Bool
   private let lateness: @Sendable () -> Duration?
   private let handle: @Sendable (DueAppointment) async -> Handling
+  private let loop: DueLoop
   private let state = Mutex(State())
   private let latestCounts = Mutex<AppointmentCounts?>(nil)
 
@@ -77,21 +62,17 @@ package final class AppointmentKeeper: Sendable {
     self.isClockRight = isClockRight
     self.lateness = lateness
     self.handle = handle
+    loop = DueLoop(clock: clock)
   }
 
   /// An appointment has a new time by a request to this instance. If it is due soon, the keeper looks at once.
   package func wake(at time: Instant) {
-    guard time <= Instant(clock.unixTime).advanced(by: Self.lookAhead) else { return }
-    state.withLock { $0.wake() }
+    guard time <= Instant(clock.unixTime).advanced(by: DueLoop.lookAhead) else { return }
+    loop.wake()
   }
 
   /// Begins nothing more, and ends `run`. The handling of appointments that have begun goes on.
-  package func stop() {
-    state.withLock { state in
-      state.isStopped = true
-      state.wake()
-    }
-  }
+  package func stop() { loop.stop() }
 
   // MARK: Counting
 
@@ -119,54 +100,13 @@ package final class AppointmentKeeper: Sendable {
 
   // MARK: The loop
 
-  /// Looks and waits until `stop`.
+  /// Reads and waits until `stop`.
   package func run() async {
-    /// The appointments that were read and are not due yet, the earliest first. Each look replaces them.
-    var upcoming: [DueAppointment] = []
-    var lookAt = clock.now
-    var lastLook: MonotonicTime?
-    var failures = 0
-    while !state.withLock({ $0.isStopped }) {
-      if isWoken() { lookAt = min(lookAt, lastLook.map { $0 + Self.shortestInterval } ?? lookAt) }
-      if clock.now >= lookAt {
-        lastLook = clock.now
-        do throws(StoreError) {
-          upcoming = try await look()
-          failures = 0
-          lookAt = clock.now + Self.interval
-        } catch {
-          // The store's health shows and logs the failure.
-          lookAt = clock.now + Self.pauses[min(failures, Self.pauses.count - 1)]
-          failures += 1
-        }
-      }
-      // Since the look the clock may have been set.
-      if !isClockRight() { upcoming = [] }
-      let now = Instant(clock.unixTime)
-      let due = upcoming.prefix { $0.due <= now }
-      for appointment in due { begin(appointment) }
-      upcoming.removeFirst(due.count)
-      await nap(until: upcoming.first.map { min(clock.now + ($0.due - now), lookAt) } ?? lookAt)
-    }
-  }
-
-  private func isWoken() -> Bool {
-    state.withLock { state in
-      defer { state.isWoken = false }
-      return state.isWoken
-    }
-  }
-
-  /// Sleeps until a point, or until the loop is woken.
-  private func nap(until point: MonotonicTime) async {
-    let nap = Task { [clock] in _ = await clock.hasSlept(until: point) }
-    let isAwake = state.withLock { state in
-      state.nap = nap
-      return state.isWoken || state.isStopped
-    }
-    if isAwake { nap.cancel() }
-    await nap.value
-    state.withLock { $0.nap = nil }
+    await loop.run(
+      read: {
+        // The store's health shows and logs a failure.
+        do throws(StoreError) { return try await look() } catch { return nil }
+      }, mayBegin: isClockRight, wait: { $0.due - Instant(clock.unixTime) }, begin: begin)
   }
 
   /// The appointments that are due soon and not in hand, the earliest first; none where this process may not judge times.
@@ -185,7 +125,7 @@ package final class AppointmentKeeper: Sendable {
     let wallNow = Instant(clock.unixTime)
     // Without calls, only late appointments matter.
     let time = wallNow.advanced(
-      by: lateness() == nil ? .zero - AppointmentSetting.usualLateness : Self.lookAhead)
+      by: lateness() == nil ? .zero - AppointmentSetting.usualLateness : DueLoop.lookAhead)
     // Beyond those that were left aside are others, which this instance may be able to carry out.
     let most = min(before.count + room, Self.mostRead)
     let found = try await store.dueAppointments(at: time, most: most)
@@ -203,8 +143,8 @@ package final class AppointmentKeeper: Sendable {
 
   private func begin(_ due: DueAppointment) {
     let id = due.record.id
-    let isTaken = state.withLock { state in
-      guard !state.isStopped, state.inHand.insert(id).inserted else { return false }
+    let isTaken = loop.unlessStopped {
+      guard state.withLock({ $0.inHand.insert(id).inserted }) else { return false }
       // An ending process waits for handling that has begun. Nothing begins after `stop`.
       inHand.enter()
       return true
@@ -213,15 +153,15 @@ package final class AppointmentKeeper: Sendable {
     Task {
       let handling = await handle(due)
       let now = clock.now
-      state.withLock { state in
+      let wakes = state.withLock { state in
         state.inHand.remove(id)
         if case .leftAside(let span) = handling { state.aside[id] = now + span }
-        // Not at the first end: each look also reads the appointments in hand.
-        if state.hasMore, state.inHand.count <= Self.mostAtOnce / 2 {
-          state.hasMore = false
-          state.wake()
-        }
+        // Not at the first end: each read also finds the appointments in hand.
+        guard state.hasMore, state.inHand.count <= Self.mostAtOnce / 2 else { return false }
+        state.hasMore = false
+        return true
       }
+      if wakes { loop.wake() }
       inHand.leave()
     }
   }

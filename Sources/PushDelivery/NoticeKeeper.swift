@@ -26,11 +26,6 @@ package final class NoticeKeeper: Sendable {
     }
   }
 
-  /// How long before their time notices are read: longer than the time between two looks.
-  private static let lookAhead = Duration.milliseconds(1500)
-  private static let interval = Duration.seconds(1)
-  /// The shortest time between two looks where there is more to send.
-  private static let shortestInterval = Duration.milliseconds(20)
   /// How many notices are on their way to a provider at once.
   static let mostInHand = 256
   /// How long a notice is this instance's: longer than a try takes. After that another instance may send it.
@@ -41,17 +36,9 @@ package final class NoticeKeeper: Sendable {
   static let pauses: [Duration] = [.seconds(2), .seconds(15)]
 
   private struct State {
-    var isStopped = false
-    var isWoken = false
-    var nap: Task<Void, Never>?
     var inHand: [CallbackID: PushPlatform] = [:]
     /// The providers of which the last look found more than it could take.
     var hasMore: Set<PushPlatform> = []
-
-    mutating func wake() {
-      isWoken = true
-      nap?.cancel()
-    }
   }
 
   private let book: NoticeBook
@@ -60,6 +47,7 @@ package final class NoticeKeeper: Sendable {
   private let metrics: ServiceMetrics
   private let isClockRight: @Sendable () -> Bool
   private let setting: @Sendable () -> Setting?
+  private let loop: DueLoop
   private let state = Mutex(State())
 
   /// A keeper that does nothing before `run`.
@@ -79,15 +67,11 @@ package final class NoticeKeeper: Sendable {
     self.metrics = metrics
     self.isClockRight = isClockRight
     self.setting = setting
+    loop = DueLoop(clock: scheduler)
   }
 
   /// Begins nothing more. `run` ends when the notices on their way are settled.
-  package func stop() {
-    state.withLock { state in
-      state.isStopped = true
-      state.wake()
-    }
-  }
+  package func stop() { loop.stop() }
 
   // MARK: A call that comes now
 
@@ -138,52 +122,21 @@ package final class NoticeKeeper: Sendable {
 
   // MARK: The loop
 
-  /// Looks and waits until `stop`.
+  /// Reads and waits until `stop`, and then until the notices on their way are settled.
   package func run() async {
     await withDiscardingTaskGroup { group in
-      /// The notices that were read and are not due yet, the earliest first. Each look replaces them.
-      var upcoming: [DueNotice] = []
       var reach = NoticeReach()
-      var lookAt = scheduler.now
-      while !state.withLock({ $0.isStopped }) {
-        if isWoken() { lookAt = min(lookAt, scheduler.now + Self.shortestInterval) }
-        guard let setting = setting(), isClockRight() else {
-          upcoming = []
-          await nap(until: scheduler.now + Self.interval)
-          continue
-        }
-        if scheduler.now >= lookAt {
+      await loop.run(
+        read: {
+          guard let setting = setting(), isClockRight() else { return [] }
           reach.use(setting.senders)
-          upcoming = await look(setting.senders, &reach)
-          lookAt = scheduler.now + Self.interval
-        }
-        let due = upcoming.prefix { wait(for: $0) <= .zero }
-        for notice in due where begin(notice) {
+          return await look(setting.senders, &reach)
+        }, mayBegin: { setting() != nil && isClockRight() }, wait: wait(for:),
+        begin: { notice in
+          guard let setting = setting(), begin(notice) else { return }
           group.addTask { await self.handle(notice, setting) }
-        }
-        upcoming.removeFirst(due.count)
-        await nap(until: upcoming.first.map { min(scheduler.now + wait(for: $0), lookAt) } ?? lookAt)
-      }
+        })
     }
-  }
-
-  private func isWoken() -> Bool {
-    state.withLock { state in
-      defer { state.isWoken = false }
-      return state.isWoken
-    }
-  }
-
-  /// Sleeps until a point, or until the loop is woken.
-  private func nap(until point: MonotonicTime) async {
-    let nap = Task { [scheduler] in _ = await scheduler.hasSlept(until: point) }
-    let isAwake = state.withLock { state in
-      state.nap = nap
-      return state.isWoken || state.isStopped
-    }
-    if isAwake { nap.cancel() }
-    await nap.value
-    state.withLock { $0.nap = nil }
   }
 
   // MARK: Times
@@ -217,8 +170,8 @@ package final class NoticeKeeper: Sendable {
       guard room > 0 else { continue }
       let most = room + inHand
       let (times, now) = (times, scheduler.now)
-      let end = times.asked.advanced(by: Self.lookAhead)
-      let lastNews = times.later.advanced(by: Self.lookAhead)
+      let end = times.asked.advanced(by: DueLoop.lookAhead)
+      let lastNews = times.later.advanced(by: DueLoop.lookAhead)
       // Where the clocks differ, the end of a look says nothing about times by the other clock.
       let isOneClock = times.later < times.earlier.advanced(by: .seconds(1))
       let start = isOneClock ? reach.start(platform, until: end, at: now) : nil
@@ -245,24 +198,23 @@ package final class NoticeKeeper: Sendable {
 
   private func begin(_ notice: DueNotice) -> Bool {
     guard let platform = PushPlatform(rawValue: notice.platform) else { return false }
-    return state.withLock { state in
-      guard !state.isStopped, state.inHand[notice.record.id] == nil else { return false }
-      state.inHand[notice.record.id] = platform
-      return true
+    return loop.unlessStopped {
+      state.withLock { state in
+        guard state.inHand[notice.record.id] == nil else { return false }
+        state.inHand[notice.record.id] = platform
+        return true
+      }
     }
   }
 
   private func end(_ notice: DueNotice) {
-    state.withLock { state in
-      guard let platform = state.inHand.removeValue(forKey: notice.record.id) else { return }
-      // Not at the first end: each look also reads the notices in hand.
-      if state.hasMore.contains(platform),
-        state.inHand.count(where: { $0.value == platform }) <= Self.mostInHand / 2
-      {
-        state.hasMore.remove(platform)
-        state.wake()
-      }
+    let wakes = state.withLock { state in
+      guard let platform = state.inHand.removeValue(forKey: notice.record.id) else { return false }
+      // Not at the first end: each read also finds the notices in hand.
+      guard state.inHand.count(where: { $0.value == platform }) <= Self.mostInHand / 2 else { return false }
+      return state.hasMore.remove(platform) != nil
     }
+    if wakes { loop.wake() }
   }
 
   // MARK: One notice

@@ -61,6 +61,15 @@ package enum AdminAccess: Sendable {
     }
   }
 
+  /// The page's style or script, where the page is.
+  package func file(for request: borrowing Request, tokenDigest: SHA256Digest?) -> FixedDocument? {
+    guard request.method == .get || request.method == .head, page(tokenDigest: tokenDigest) != nil else {
+      return nil
+    }
+    return request.pathIs("/admin/operator.css")
+      ? OperatorPage.styleFile : request.pathIs("/admin/operator.js") ? OperatorPage.scriptFile : nil
+  }
+
   /// The page in its place, for browsers, where there is no token; nil where there is one.
   package func replacement(for request: borrowing Request, tokenDigest: SHA256Digest?) -> PreparedResponse? {
     guard case .token = self, tokenDigest == nil, request.method == .get || request.method == .head,

@@ -1,4 +1,4 @@
-// The operator's page as a response.
+// The operator's page and its files as responses.
 
 import API
 import HTTP
@@ -17,10 +17,12 @@ extension OperatorPage {
       Response(status: .notFound, fields: fields, content: Array(off.utf8)), isShared: true)
   }()
 
-  /// The policy admits the page's own style and script by their digests, and requests to its own origin.
+  /// The files of both pages.
+  static let styleFile = FixedDocument.file("text/css", Array(style.utf8))
+  static let scriptFile = FixedDocument.file("text/javascript", Array(script.utf8))
+
   private static func document(needsToken: Bool) -> FixedDocument {
     FixedDocument(
-      fields: HTMLText.pageFields(style: style, script: script),
-      content: Array(html(needsToken: needsToken).utf8))
+      fields: HTMLText.pageFields(asksServer: true), content: Array(html(needsToken: needsToken).utf8))
   }
 }

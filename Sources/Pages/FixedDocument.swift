@@ -21,6 +21,14 @@ package struct FixedDocument: Sendable {
     unchanged = PreparedResponse(Response(status: .notModified, fields: keeping))
   }
 
+  /// A style sheet or a script of a page.
+  /// - Parameter type: Its media type without the character set, which is UTF-8.
+  package static func file(_ type: String, _ content: [UInt8]) -> FixedDocument {
+    FixedDocument(
+      fields: ["Content-Type": "\(type); charset=utf-8", "X-Content-Type-Options": "nosniff"],
+      content: content)
+  }
+
   /// The answer to a GET or HEAD.
   package func answer(to request: borrowing Request) -> PreparedResponse {
     for value in request.values(of: .ifNoneMatch) {

@@ -2,18 +2,15 @@
 
 /// The page at `/admin/`: it shows how a server does, and acts on it, by the endpoints below `/admin/`. It holds no data itself.
 public enum OperatorPage {
-  /// The design, and what is this page's own.
+  /// The design, and what is this page's own: `/admin/operator.css`.
   public static let style = PageFile.design.text + PageFile.operatorsStyle.text
-  /// The page's script. It writes text nodes only, so no fetched text can become markup.
+  /// The page's script, `/admin/operator.js`. It writes text nodes only, so no fetched text can become markup.
   public static let script = PageFile.operatorsScript.text
 
-  /// The whole page, style and script included.
+  /// The page, which names its style and its script.
   /// - Parameter needsToken: Whether the data behind the page needs the admin token. The page then asks for it first.
   public static func html(needsToken: Bool) -> String {
-    PageFile.operators.filled([
-      "access": .text(needsToken ? "token" : "open"), "style": .markup("<style>\(style)</style>"),
-      "script": .markup("<script>\(script)</script>"),
-    ])
+    PageFile.operators.filled(["access": .text(needsToken ? "token" : "open")])
   }
 
   /// The style of the page that says how to switch the operator's page on.

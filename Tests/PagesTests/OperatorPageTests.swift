@@ -7,7 +7,8 @@ import Testing
 @Suite struct OperatorPageTests {
   @Test(arguments: [true, false])
   func `the page with all its parts has at most 120 KB`(needsToken: Bool) {
-    #expect(OperatorPage.html(needsToken: needsToken).utf8.count <= 120_000)
+    let parts = [OperatorPage.html(needsToken: needsToken), OperatorPage.style, OperatorPage.script]
+    #expect(parts.reduce(0) { $0 + $1.utf8.count } <= 120_000)
   }
 
   @Test func `the page takes its colours from the design`() {
@@ -19,9 +20,12 @@ import Testing
     let page = OperatorPage.html(needsToken: true)
     let elsewhere = page.matches(of: /(src|href|action)="([^"]*)"/).map { String($0.2) }
       .filter { !$0.hasPrefix("#") && !$0.hasPrefix("data:image/svg+xml,") }
-    #expect(elsewhere.isEmpty)
+    #expect(elsewhere == ["/admin/operator.css", "/admin/operator.js"])
     // The name of SVG, which is requested from nobody.
-    #expect(page.matches(of: /https?:\/\/[^"]*/).map { String($0.0) } == ["http://www.w3.org/2000/svg"])
+    #expect(
+      (page + OperatorPage.script).matches(of: /https?:\/\/[^"]*/).map { String($0.0) } == [
+        "http://www.w3.org/2000/svg"
+      ])
   }
 
   @Test(arguments: ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("])
@@ -37,6 +41,7 @@ import Testing
       written == [
         "className = name;", #"className = "badge " + (outlook[state.callbacks] ?? "");"#,
         #"className = "badge " + (tones[state.status] ?? "");"#,
+        #"className = "badge";"#,
       ])
   }
 

@@ -19,15 +19,21 @@ import Testing
     #expect(script.hasSuffix("\n" + (try Self.source("operator/polling.js"))))
   }
 
+  @Test(arguments: [PageFile.demoScript, .docsScript, .operatorsScript])
+  func `the script of a page has at most 60 KB`(script: PageFile) {
+    #expect((1...60_000).contains(script.octets.count))
+  }
+
   @Test func `a value enters a page escaped, and is not searched for names`() {
-    let page = PageFile.operators.filled([
-      "access": .text(#"{{style}}"<'&>"#), "style": .markup("<b>{{access}}</b>"), "script": .markup(""),
+    let page = PageFile.docs.filled([
+      "title": .text(#"{{version}}"<'&>"#), "version": .text(""), "content": .markup("<b>{{title}}</b>"),
+      "contents": .markup(""),
     ])
-    #expect(page.contains(#"data-access="{{style}}&quot;&lt;&#39;&amp;&gt;""#))
-    #expect(page.contains("<b>{{access}}</b>"))
+    #expect(page.contains("<h1>{{version}}&quot;&lt;&#39;&amp;&gt;</h1>"))
+    #expect(page.contains("<b>{{title}}</b>"))
   }
 
   @Test func `a page that names a value which it does not get ends the program`() async {
-    await #expect(processExitsWith: .failure) { _ = PageFile.operators.filled(["access": .text("")]) }
+    await #expect(processExitsWith: .failure) { _ = PageFile.docs.filled(["title": .text("")]) }
   }
 }

@@ -24,8 +24,8 @@ package struct DocsPages {
   /// What is below `/docs/`, by its name there.
   package var parts: [String: FixedDocument] {
     var parts = [
-      "docs.css": Self.file("text/css", PageFile.design.octets + PageFile.docsStyle.octets),
-      "docs.js": Self.file("text/javascript", PageFile.docsScript.octets),
+      "docs.css": .file("text/css", PageFile.design.octets + PageFile.docsStyle.octets),
+      "docs.js": .file("text/javascript", PageFile.docsScript.octets),
       "errors": page("Errors", errors), "schemas": page("Schemas", schemas),
     ]
     for tag in APIOperation.Tag.allCases {
@@ -37,18 +37,12 @@ package struct DocsPages {
     return parts
   }
 
-  private static func file(_ type: String, _ content: [UInt8]) -> FixedDocument {
-    FixedDocument(
-      fields: ["Content-Type": "\(type); charset=utf-8", "X-Content-Type-Options": "nosniff"],
-      content: content)
-  }
-
   private func page(_ title: String, _ content: String) -> FixedDocument {
     let html = PageFile.docs.filled([
       "title": .text(title), "version": .text(Version.current), "content": .markup(content),
       "contents": .markup(contents),
     ])
-    return FixedDocument(fields: HTMLText.pageFields(ofScript: true), content: Array(html.utf8))
+    return FixedDocument(fields: HTMLText.pageFields(asksServer: false), content: Array(html.utf8))
   }
 
   /// What a reader without scripts has to know. With scripts the commands have this server's address.

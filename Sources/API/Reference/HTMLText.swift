@@ -7,30 +7,25 @@ import Pages
 
 /// Writes HTML. It escapes all text.
 package enum HTMLText {
-  /// The fields of a page. Its policy allows only the style and script inside the page, by their digests: no frame around it,
-  /// nothing from other hosts.
-  /// - Parameter script: The script, which may send requests to its own origin and write text, but no markup; nil for a page without one.
-  package static func pageFields(style: String, script: String? = nil) -> Fields {
-    let scripting = script.map {
-      "script-src \(source($0)); connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; "
-    }
-    return [
-      "Content-Type": "text/html; charset=utf-8",
-      "Content-Security-Policy":
-        "default-src 'none'; style-src \(source(style)); \(scripting ?? "")img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-      "X-Content-Type-Options": "nosniff",
-      "Referrer-Policy": "no-referrer",
-    ]
+  /// The fields of a page without scripts. Its policy allows only the style inside the page, by its digest: no frame around it, nothing
+  /// from other hosts.
+  package static func pageFields(style: String) -> Fields {
+    pageFields(policy: "style-src \(source(style)); ")
   }
 
-  /// The fields of a page whose style, and script if it has one, are files of its own origin. The script sends no requests.
-  package static func pageFields(ofScript hasScript: Bool) -> Fields {
-    let scripting =
-      hasScript ? "script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; " : ""
-    return [
+  /// The fields of a page whose style and script are files of its own origin. The script writes text, but no markup.
+  /// - Parameter asksServer: Whether the script sends requests, to its own origin.
+  package static func pageFields(asksServer: Bool) -> Fields {
+    pageFields(
+      policy: "style-src 'self'; script-src 'self'; \(asksServer ? "connect-src 'self'; " : "")"
+        + "require-trusted-types-for 'script'; trusted-types 'none'; ")
+  }
+
+  private static func pageFields(policy: String) -> Fields {
+    [
       "Content-Type": "text/html; charset=utf-8",
       "Content-Security-Policy":
-        "default-src 'none'; style-src 'self'; \(scripting)img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "default-src 'none'; \(policy)img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
       "X-Content-Type-Options": "nosniff",
       "Referrer-Policy": "no-referrer",
     ]

@@ -13,12 +13,15 @@ import Serving
 extension Administration {
   /// Answers a request for an operators' path.
   /// - Parameters:
-  ///   - served: The endpoint; nil for an unknown path.
+  ///   - served: The endpoint; nil for another path, which may be a file of the operator's page.
   ///   - access: The rule of access of its listener.
   func handle(
     _ served: ServedEndpoint?, _ access: AdminAccess, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     let generation = generations.current
+    if served == nil, let file = access.file(for: request, tokenDigest: generation.adminTokenDigest) {
+      return exchange.respond(file.answer(to: request))
+    }
     if case .page = served?.handler(for: request.method) {
       if let page = access.page(tokenDigest: generation.adminTokenDigest) {
         return exchange.respond(page.answer(to: request))

@@ -19,18 +19,14 @@ enum DemoClient {
   }
 
   private static let documents = [
-    "/": document(
-      "text/html", PageFile.demo.octets,
-      ["Content-Security-Policy": contentSecurityPolicy, "Referrer-Policy": "no-referrer"]),
-    "/_sandbox/demo.js": document("text/javascript", PageFile.demoScript.octets),
-    "/_sandbox/demo.css": document("text/css", PageFile.design.octets + PageFile.demoStyle.octets),
+    "/": FixedDocument(
+      fields: [
+        "Content-Type": "text/html; charset=utf-8", "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": contentSecurityPolicy, "Referrer-Policy": "no-referrer",
+      ], content: PageFile.demo.octets),
+    "/_sandbox/demo.js": .file("text/javascript", PageFile.demoScript.octets),
+    "/_sandbox/demo.css": .file("text/css", PageFile.design.octets + PageFile.demoStyle.octets),
   ]
-
-  private static func document(_ type: String, _ content: [UInt8], _ more: Fields = [:]) -> FixedDocument {
-    var fields: Fields = ["Content-Type": "\(type); charset=utf-8", "X-Content-Type-Options": "nosniff"]
-    for line in more.lines { fields.append(line.name, line.value) }
-    return FixedDocument(fields: fields, content: content)
-  }
 
   /// Script and style from this origin, requests to this origin, and nothing else at all.
   static let contentSecurityPolicy =

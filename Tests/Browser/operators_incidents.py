@@ -14,6 +14,7 @@ Screenshots of each incident, on a desktop and on a phone, go to $SCREENSHOTS, i
 import base64
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -97,9 +98,12 @@ def shoot(driver, name):
             "width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False})
         wide = driver.execute_script("return document.documentElement.scrollWidth") - size[0]
         check(f"{name}: nothing is cut at {size[0]} px", f"{wide} pixels too wide" if wide > 0 else "")
+        top = driver.execute_script("scrollTo(0, 0); return document.querySelector('#attention-list li')?.getBoundingClientRect().top ?? 0")
+        # A lost server stands above the problems.
+        if name != "server gone":
+            check(f"{name}: it begins in the upper third at {size[0]} px", f"after {top:.0f} px" if top > size[1] / 3 else "")
         if os.environ.get("SCREENSHOTS"):
             os.makedirs(os.environ["SCREENSHOTS"], exist_ok=True)
-            driver.execute_script("scrollTo(0, 0)")
             driver.save_screenshot(os.path.join(os.environ["SCREENSHOTS"], f"incident-{name.replace(' ', '-')}-{device}.png"))
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False})
 
@@ -127,7 +131,7 @@ def callback_api(driver):
     named(driver, "callback API down", "Callback API is unavailable", "failing")
     item = driver.find_element(By.CSS_SELECTOR, "#attention-list li").text
     check("it says since when, how many, what to do and where to read", "" if all(
-        word in item for word in ("since ", "3 requests hit", "callgate doctor", "Runbook")) else item)
+        re.search(word, item) for word in (r"since [\d:]{8}, \d+ s", "3 requests hit", "callgate doctor", "Runbook")) else item)
     call()
     over(driver, "callback API down", "Callback API")
 
@@ -158,7 +162,7 @@ def brake(driver):
     time.sleep(2)
     while call() == 201:
         pass
-    named(driver, "brake used up", "The brake brake-burst", "held")
+    named(driver, "brake used up", "Callbacks are refused: brake-burst, a limit on all callbacks (1 in 5 minutes)", "held")
     configure("callbacks: { brakes: { per_5m: 0 } }\n")
     over(driver, "brake used up", "brake-burst")
 
@@ -166,6 +170,7 @@ def brake(driver):
 def stop(driver):
     send("POST", "/admin/stop", {"scope": "all", "action": "callback", "reason": "agents have no phones <b>", "for": "30m"})
     call()
+    within(driver, "stop: the button offers more", PROMPT, lambda d: text(d, "stop-open") == "Stop more…", lambda d: text(d, "stop-open"))
     named(driver, "stop", "Callbacks of everyone are stopped by an operator: “agents have no phones <b>”", "held")
     driver.find_element(By.XPATH, "//ul[@id='attention-list']//button[normalize-space()='Resume']").click()
     driver.find_element(By.ID, "confirm-act").click()
@@ -184,7 +189,7 @@ def unknown(driver):
     call()
     call()
     call()
-    named(driver, "unknown callbacks", "2 callbacks of the last 24 hours", "open")
+    named(driver, "unknown callbacks", "The outcome of 2 callbacks of the last 24 hours is unknown", "open")
     driver.find_element(By.XPATH, "//button[normalize-space()='List them']").click()
     waits_for(driver, "the unknown ones are listed", lambda d: "2 records" in text(d, "list-status"))
     rows = driver.find_elements(By.CSS_SELECTOR, "#list-rows li")
@@ -215,9 +220,9 @@ def push(driver):
     check("a device is registered", "" if send("PUT", "/installations/self/push", {"platform": "http", "token": "device"}, basic) == 204 else "no")
     fault("hook", status=410, times=1)
     send("GET", "/access", None, basic)
-    named(driver, "push provider stopped", "The push provider “http” refuses", "open")
+    named(driver, "push provider stopped", "Phones get no push notices by the web hook (http): it refuses", "open")
     configure("callbacks: { brakes: { per_5m: 0, per_hour: 0 } }\n")
-    over(driver, "push provider stopped", "push provider")
+    over(driver, "push provider stopped", "push notices")
 
 
 def token_changed(driver):
@@ -231,7 +236,7 @@ def token_changed(driver):
 
 def store(driver):
     os.rename(FILE, FILE + ".away")
-    named(driver, "store gone", "The store (sqlite)", "failing")
+    named(driver, "store gone", "are refused: the store (sqlite) has lost its file", "failing")
     check("the page goes on", "" if send("GET", "/admin/") == 200 else "it does not")
 
 
@@ -244,13 +249,17 @@ def read_only(driver):
                            check=True, stdout=subprocess.DEVNULL)
 
     allow(writing=False)
-    named(driver, "store read-only", "The store (postgres) is read-only", "failing")
+    named(driver, "store read-only", "are refused: the store (postgres) is read-only", "failing")
     allow(writing=True)
-    over(driver, "store read-only", "The store")
+    over(driver, "store read-only", "the store")
 
 
 def clock(driver):
-    named(driver, "clock", "s ahead of the database server's", "failing")
+    named(driver, "clock", "The server makes no calls: this machine's clock is", "failing")
+    check("clock: the page says whose times it shows", "" if re.search(
+        r"times are the server's; this device's clock is (59|60) s behind", text(driver, "identity")) else text(driver, "identity"))
+    ages = [re.search(r"since [\d:]{8}, (\d+) s", item) for item in text(driver, "attention-list").splitlines() if "since" in item]
+    check("clock: its beginning is in the past", "" if ages and all(age and int(age[1]) < 60 for age in ages) else text(driver, "attention-list"))
 
 
 def gone(driver):

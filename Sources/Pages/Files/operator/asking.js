@@ -64,6 +64,7 @@ function forget(words) {
 function showLogin(words) {
   $("board").hidden = true;
   $("tools").hidden = true;
+  $("stop-open").hidden = true;
   $("login").hidden = false;
   $("token").focus();
   say("login-status", words ?? "", words ? false : undefined);

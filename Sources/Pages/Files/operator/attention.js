@@ -2,9 +2,9 @@
 const urgent = new Set(["store", "clock", "credential", "talkdesk_id", "callback_api", "stop", "brake", "audit"]);
 const outlook = { open: "good", closed: "", held: "warn", failing: "bad" };
 
-// How long until a time, by the server's clock.
-let serverAhead = 0;
-const left = (time) => Math.max(0, Math.round((Date.parse(time) - Date.now() - serverAhead) / 1000));
+// How long until a time, and since one.
+const left = (time) => Math.max(0, Math.round((Date.parse(time) - serverNow()) / 1000));
+const past = (time) => Math.max(0, (serverNow() - Date.parse(time)) / 1000);
 function countdown(time) {
   const seconds = left(time);
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
@@ -13,7 +13,6 @@ function countdown(time) {
 }
 
 function showAttention(state) {
-  serverAhead = Date.parse(state.time) - Date.now();
   const entries = state.attention;
   const stops = [...state.stops];
   // The server lists its stops in one order everywhere.
@@ -44,8 +43,11 @@ function attentionItem(entry, stop) {
     row.prepend(resume);
   }
   if (entry.code === "unknown_callbacks") row.prepend(button("List them", "small", () => openList("unknown")));
+  const line = box("p", "facts", make("span"), make("span"), make("span"));
+  // It changes each second, which a screen reader need not say.
+  line.setAttribute("aria-live", "off");
   item.append(
-    box("strong", "", stranger("")), box("p", "facts", make("span"), make("span"), make("span")),
+    box("strong", "", stranger("")), line,
     box("p", "", make("span"), " ", link));
   if (row.children.length > 0) item.append(row);
   return item;
@@ -55,7 +57,7 @@ function fillAttention(item, entry) {
   const [text, line, action] = item.children;
   const [since, hit, until] = line.children;
   put(text.firstChild, entry.text);
-  put(since, `since ${moment(entry.since)}`);
+  since.dataset.since = entry.since;
   put(hit, entry.count > 0 && !entry.code.startsWith("unknown_") ? several(entry.count, "request hit", "requests hit") : "");
   put(action.firstChild, entry.action);
   if (entry.until) {
@@ -69,6 +71,10 @@ function fillAttention(item, entry) {
 
 // Each second, without asking the server.
 function countDown() {
+  for (const element of document.querySelectorAll("[data-since]")) {
+    const { since } = element.dataset;
+    put(element, `since ${moment(since)}, ${span(past(since))}`);
+  }
   for (const element of document.querySelectorAll("[data-until]")) {
     const { until, word } = element.dataset;
     put(element, left(until) > 0 ? `${word} ${moment(until)} (in ${countdown(until)})` : `${word} now`);

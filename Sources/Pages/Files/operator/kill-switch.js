@@ -8,6 +8,8 @@ function showSwitch(state) {
   const scheduled = state.appointments?.scheduled;
   put($("stop-waits"), `${several(waiting, "callback is", "callbacks are")} in line now.`
     + (scheduled ? ` ${several(scheduled, "appointment is", "appointments are")} scheduled: those that come due before you resume fail.` : ""));
+  const isStopped = state.stops.some(({ scope, action }) => scope === "all" && ["callback", "all"].includes(action));
+  put($("stop-open"), isStopped ? "Stop more…" : "Stop callbacks…");
   const callers = [...state.callers, ...["anonymous", "installation"].filter((id) => !state.callers.includes(id))];
   const targets = [
     { scope: "all" }, ...state.apps.map((id) => ({ scope: "app", id })), ...callers.map((id) => ({ scope: "caller", id })),

@@ -5,7 +5,11 @@ function showNow(state) {
   put($("health"), words[state.status] ?? state.status);
   $("health").className = "badge " + (tones[state.status] ?? "");
   const { instance, version, account, region } = state.server;
-  put($("identity"), [instance, `Callgate ${version}`, account && `account ${account}`, region].filter(Boolean).join(" · "));
+  const apart = Math.abs(serverAhead) / 1000;
+  put($("identity"), [
+    instance, `Callgate ${version}`, account && `account ${account}`, region,
+    apart >= 10 && `times are the server's; this device's clock is ${span(apart)} ${serverAhead > 0 ? "behind" : "ahead"}`,
+  ].filter(Boolean).join(" · "));
   const tiles = [openTile(state), ...trafficTiles(state), ...workTiles(state)];
   update("tiles", [tiles, isUTC], () => tiles.map(makeTile));
 }
@@ -22,7 +26,8 @@ function openTile({ openings, callbacks }) {
   const changes = openings.map((opening) => opening.next_change).filter(Boolean).sort();
   const next = changes.length > 0 ? `hours change ${moment(changes[0])}` : "no change of hours";
   const some = open.length > 0 && open.length < openings.length ? `open for ${open.length} of ${openings.length}, ` : "";
-  return ["Callbacks", callbacks, some + next, "state " + (outlook[callbacks] ?? "")];
+  const more = { failing: "see the reason above", held: "some or all are refused: see above" }[callbacks] ?? some + next;
+  return ["Callbacks", callbacks, more, "state " + (outlook[callbacks] ?? "")];
 }
 
 function trafficTiles({ last_hour: hour, latency }) {

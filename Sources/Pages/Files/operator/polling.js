@@ -35,9 +35,11 @@ function unreadDecisions(state, after) {
 // Shows the state that came for a request after a number.
 function show(state, after) {
   heardAt = Date.now();
+  serverAhead = Date.parse(state.time) - heardAt;
   $("connection").hidden = true;
   $("board").hidden = false;
   $("tools").hidden = false;
+  $("stop-open").hidden = false;
   $("lock").hidden = !needsToken;
   document.body.classList.remove("stale");
   last = state;
@@ -71,15 +73,21 @@ async function poll() {
 
 // The server is lost: what the page shows is old.
 function trouble(words) {
-  put($("connection"), heardAt === null ? `${words} Trying again …` : `${words} What you see is old, of ${moment(heardAt)}. Run callgate status on its machine. Trying again …`);
+  put($("connection-cause"), words);
+  put($("connection-more"), heardAt === null ? "Trying again …"
+    : `What you see is old, of ${lastHeard()}. Log in to its machine and run callgate status: is it running? Trying again …`);
   $("connection").hidden = false;
   document.body.classList.add("stale");
   document.title = "(!) Callgate operator";
-  put($("heard"), heardAt === null ? "not live" : `not live since ${clock(heardAt)}`);
+  put($("heard"), heardAt === null ? "not live" : `not live since ${lastHeard()}`);
+  put($("callbacks-state"), "callbacks not known");
+  $("callbacks-state").className = "badge";
 }
 
+const lastHeard = () => moment(heardAt + serverAhead);
+
 function showHeard() {
-  put($("heard"), paused ? `paused at ${clock(heardAt)}` : `live, ${clock(heardAt)}`);
+  put($("heard"), `${paused ? "paused at" : "live,"} ${lastHeard()}`);
 }
 
 function showZone() {

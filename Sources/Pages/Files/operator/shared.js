@@ -85,6 +85,10 @@ const tones = { allow: "good", deny: "warn", error: "bad", pass: "good", warn: "
 const count = new Intl.NumberFormat("en").format;
 const several = (number, one, many) => `${count(number)} ${number === 1 ? one : many}`;
 
+// How far the server's clock is ahead of this device's, in milliseconds. Times are the server's.
+let serverAhead = 0;
+const serverNow = () => Date.now() + serverAhead;
+
 // All times have one form: 2026-11-24 15:04:05, without the date on the same day, in the zone that the page names.
 let isUTC = sessionStorage.getItem("callgate.utc") === "true";
 const zone = () => (isUTC ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone ?? "local time");
@@ -100,7 +104,7 @@ const dayOf = (time) => dayAndTime(time)[0];
 const clock = (time) => dayAndTime(time)[1];
 const minuteOf = (time) => clock(time).slice(0, 5);
 const whole = (time) => dayAndTime(time).join(" ");
-const moment = (time) => (!time ? "never" : dayOf(time) === dayOf(Date.now()) ? clock(time) : whole(time));
+const moment = (time) => (!time ? "never" : dayOf(time) === dayOf(serverNow()) ? clock(time) : whole(time));
 
 function span(seconds) {
   if (seconds === undefined || seconds === null) return "";

@@ -28,7 +28,7 @@ extension AttentionList {
         .stop, since: UnixTime(seconds: stop.since), until: stop.until.map { UnixTime(seconds: $0) },
         count: trouble?.hits ?? 0,
         "\(what) of \(whom) are stopped by an operator\(stop.reason.map { ": “\($0)”" } ?? "").",
-        action: "To end the stop, use the operator's page or callgate resume.")
+        action: "To end the stop, press Resume on the operator's page or run callgate resume.")
     }
   }
 
@@ -43,6 +43,8 @@ extension AttentionList {
     let name: String
     let concernsCallbacks: Bool
     let trouble: Troubles.Open
+    /// What a brake allows, in words.
+    var figure = ""
   }
 
   private func refusing(_ generation: Generation, _ now: UnixTime) -> [Limit] {
@@ -57,7 +59,10 @@ extension AttentionList {
       }
       if let brake = Brake.allCases.first(where: { $0.ruleName == name }) {
         // One customer's number is no incident.
-        return brake == .number || policy.brakes[brake] == 0 ? nil : limit(.brake, true)
+        guard brake != .number, policy.brakes[brake] != 0 else { return nil }
+        var limit = limit(.brake, true)
+        limit.figure = " (\(policy.brakes[brake]) in \(brake == .burst ? "5 minutes" : "an hour"))"
+        return limit
       }
       guard let rule = policy.rules.first(where: { $0.name == name }), rule.mode == .enforce else {
         return nil
@@ -78,18 +83,18 @@ extension AttentionList {
         switch limit.code {
         case .brake:
           (
-            "The brake \(limit.name), a limit on all callbacks, is used up and refuses callbacks.",
+            "Callbacks are refused: \(limit.name), a limit on all callbacks\(limit.figure), is used up.",
             "Find out whether these are customers or abuse: look at caller and address of the decisions. "
               + "Stop a caller, or set callbacks.brakes and reload."
           )
         case .rate:
           (
-            "The rate \(limit.name) is used up and refuses requests.",
+            "Requests are refused: the rate \(limit.name) is used up.",
             "Look at the decisions of this rule. Raise its limit and reload, or stop the caller."
           )
         default:
           (
-            "The quota \(limit.name) is used up and refuses requests.",
+            "Requests are refused: the quota \(limit.name) is used up.",
             "Look at the decisions of this rule. Raise its limit and reload, or stop the caller."
           )
         }

@@ -19,7 +19,7 @@ extension AttentionList {
     return [
       Attention(
         .store, since: trouble.since, count: trouble.hits,
-        "The store (\(runtime.storeKind)) \(failure.words), so callbacks and limits are refused.",
+        "Callbacks, and requests with a limit, are refused: the store (\(runtime.storeKind)) \(failure.words).",
         action: failure.repair)
     ]
   }
@@ -43,13 +43,13 @@ extension AttentionList {
     guard let trouble = troubles.note(.clock, isThere: standing != .agrees, at: now) else { return [] }
     let ahead = runtime.storeHealth.clockAhead.map { $0.components.seconds }
     let text =
-      ahead.map {
-        "This machine's clock is \($0.magnitude) s \($0 < 0 ? "behind" : "ahead of") the database server's."
-      } ?? "This machine's clock is not compared with the database server's yet."
+      ahead.map { "clock is \($0.magnitude) s \($0 < 0 ? "behind" : "ahead of") the database server's." }
+      ?? "clock is not compared with the database server's yet."
     return [
       Attention(
         .clock, since: trouble.since, count: trouble.hits,
-        text + (runtime.storeHealth.isClockRight ? "" : " The server makes no calls."),
+        (runtime.storeHealth.isClockRight ? "This" : "The server makes no calls: this")
+          + " machine's \(text)",
         action: "Repair NTP on this machine, or on the database server if all instances differ.")
     ]
   }
@@ -79,7 +79,9 @@ extension AttentionList {
     return [
       Attention(
         .appointments, since: trouble.since, count: count,
-        "\(count) appointments were due more than 5 s ago, and no instance has taken them.",
+        count == 1
+          ? "1 appointment was due more than 5 s ago, and no instance has taken it."
+          : "\(count) appointments were due more than 5 s ago, and no instance has taken them.",
         action: "Check Talkdesk, the store, and that an instance runs. They expire by themselves.")
     ]
   }
@@ -123,13 +125,17 @@ extension AttentionList {
       callbacks.first.map { first in
         Attention(
           .unknownCallbacks, since: UnixTime(seconds: first.seconds), count: callbacks.count,
-          "\(callbacks.count) callbacks of the last 24 hours have an unknown outcome: the phones may ring.",
+          callbacks.count == 1
+            ? "The outcome of 1 callback of the last 24 hours is unknown: the phone may have rung, or not."
+            : "The outcome of \(callbacks.count) callbacks of the last 24 hours is unknown: the phones may have rung, or not.",
           action: "Compare them with Talkdesk's reports before you call a customer back.")
       },
       tickets.first.map { first in
         Attention(
           .unknownTickets, since: UnixTime(seconds: first.seconds), count: tickets.count,
-          "\(tickets.count) tickets of the last 24 hours have an unknown outcome: they may be open.",
+          tickets.count == 1
+            ? "The outcome of 1 ticket of the last 24 hours is unknown: it may be open."
+            : "The outcome of \(tickets.count) tickets of the last 24 hours is unknown: they may be open.",
           action: "Search the chat desk for them before you ask a user to try again.")
       },
     ].compactMap { $0 }

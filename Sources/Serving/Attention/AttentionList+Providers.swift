@@ -37,10 +37,10 @@ extension AttentionList {
       else { return nil }
       let text =
         isStopped
-        ? "The push provider “\(name)” refuses this server's settings, so phones get no notices by it."
+        ? "Phones get no push notices by \(platform.words): it refuses this server's settings."
         : rest != nil
-          ? "The push provider “\(name)” wants no notices until the pause ends."
-          : "The push provider “\(name)” does not take notices: \(cause)."
+          ? "Phones get no push notices by \(platform.words): it asks for a pause."
+          : "Phones get no push notices by \(platform.words): \(cause)."
       return Attention(
         .push, since: trouble.since, until: after(rest, now), count: trouble.hits, text,
         action: isStopped
@@ -64,6 +64,17 @@ extension AttentionList {
           ? "The server has no keys of the caller \(callerID)'s issuer and refuses its users."
           : "The issuer of the caller \(callerID) does not answer. The server uses its last keys.",
         action: "Check the issuer's key set, egress and DNS; run callgate doctor.")
+    }
+  }
+}
+
+extension PushPlatform {
+  /// Its name in a sentence.
+  fileprivate var words: String {
+    switch self {
+    case .fcm: "FCM"
+    case .apns: "APNs"
+    case .http: "the web hook (http)"
     }
   }
 }

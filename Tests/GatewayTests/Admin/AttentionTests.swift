@@ -123,8 +123,8 @@ import Testing
     let entries = try await status(fixture)["attention"]?.array ?? []
     #expect(
       entries.first?["text"]
-        == "The brake brake-burst, a limit on all callbacks, is used up and refuses callbacks.")
-    #expect(entries.last?["text"] == "The quota hourly is used up and refuses requests.")
+        == "Callbacks are refused: brake-burst, a limit on all callbacks (3 in 5 minutes), is used up.")
+    #expect(entries.last?["text"] == "Requests are refused: the quota hourly is used up.")
     _ = try await fixture.end()
   }
 

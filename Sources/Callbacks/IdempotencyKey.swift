@@ -62,9 +62,7 @@ package struct IdempotencyKey: Hashable, Sendable {
   }
 
   private static func problem(_ description: String) -> Problem {
-    var problem = Problem(.invalidRequest, "The Idempotency-Key is invalid. See fields.")
-    problem.fields = [.init(name: "Idempotency-Key", description: description)]
-    return problem
+    .invalid([.init(name: "Idempotency-Key", description: description)])
   }
 }
 

@@ -21,10 +21,7 @@ package struct FieldProblems {
 
   /// Ends the validation where anything was found.
   package func throwIfAny() throws(Problem) {
-    guard !fields.isEmpty else { return }
-    var problem = Problem(.invalidRequest, "The request has invalid values. See fields.")
-    problem.fields = fields
-    throw problem
+    if !fields.isEmpty { throw .invalid(fields) }
   }
 
   /// A member's name from outside as a path may show it: at most 64 characters, controls as `?`, and from a run of seven

@@ -55,9 +55,11 @@ extension Problem {
 }
 
 extension Problem {
-  /// A request with mistakes.
+  /// A request with mistakes. The detail names the first.
   package static func invalid(_ mistakes: [FieldProblem]) -> Problem {
-    var problem = Problem(.invalidRequest, "The request has invalid members. See fields.")
+    let first = mistakes.first.map { "\($0.name): \($0.description)" } ?? "The request is not valid."
+    let more = mistakes.count > 1 ? " More mistakes are in fields." : ""
+    var problem = Problem(.invalidRequest, first + more)
     problem.fields = mistakes
     return problem
   }

@@ -206,11 +206,10 @@ public struct AdminClient: Sendable {
         "there is no admin interface at \(destination.url), because the server's configuration has no admin: for it. Give the "
           + "address of the admin listener with --url, or set admin.port or admin.token_file on the server")
     case 500...: return .unreachable("\(destination.url) cannot do this now (\(code)): \(detail)")
-    // The fields say it all where the detail only points at them.
+    // The fields say it all where the detail repeats the first.
     default:
       return .refused(
-        fields.isEmpty
-          ? [first] : detail.hasSuffix("See fields.") ? fields : [first] + fields.map { "  \($0)" })
+        fields.first.map(detail.hasPrefix) == true ? fields : [first] + fields.map { "  \($0)" })
     }
   }
 }

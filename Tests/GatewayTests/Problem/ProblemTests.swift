@@ -74,6 +74,16 @@ import Tokens
     }
   }
 
+  @Test(arguments: [
+    (["at"], "at: Give a time."), (["at", "to"], "at: Give a time. More mistakes are in fields."),
+    ([], "The request is not valid."),
+  ])
+  func `the detail of a request with mistakes names the first`(names: [String], detail: String) {
+    let problem = Problem.invalid(names.map { .init(name: $0, description: "Give a time.") })
+    #expect(problem.detail == detail)
+    #expect(problem.fields.map(\.name) == names)
+  }
+
   @Test(arguments: Problem.Code.allCases)
   func `every refusal has a status of its class and a title`(code: Problem.Code) {
     #expect((400...599).contains(code.status.code))

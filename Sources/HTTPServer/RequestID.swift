@@ -7,7 +7,8 @@ public import Texts
 /// digits.
 public struct RequestID: Hashable, Sendable, CustomStringConvertible {
   @usableFromInline enum Form: Hashable, Sendable {
-    case random(UInt64, UInt64)
+    /// With its digits: each answer and each audit line has them.
+    case random(HexadecimalDigits, HexadecimalDigits)
     case given(String)
   }
   @usableFromInline let form: Form
@@ -15,7 +16,7 @@ public struct RequestID: Hashable, Sendable, CustomStringConvertible {
   /// Makes a random one.
   public init() {
     var generator = SystemRandomNumberGenerator()
-    form = .random(generator.next(), generator.next())
+    form = .random(HexadecimalDigits(generator.next()), HexadecimalDigits(generator.next()))
   }
 
   /// Takes a text of 1–128 letters, digits, dots, underscores and hyphens; nil for anything else.
@@ -36,7 +37,7 @@ public struct RequestID: Hashable, Sendable, CustomStringConvertible {
 
   init(from generator: inout RequestIDGenerator) {
     let (a, b) = generator.next()
-    form = .random(a, b)
+    form = .random(HexadecimalDigits(a), HexadecimalDigits(b))
   }
 
   /// The most octets of an id.
@@ -57,8 +58,8 @@ public struct RequestID: Hashable, Sendable, CustomStringConvertible {
     switch form {
     case .given(let text): output.append(utf8: text)
     case .random(let a, let b):
-      output.append(hexadecimal: a)
-      output.append(hexadecimal: b)
+      output.append(a)
+      output.append(b)
     }
   }
 

@@ -216,7 +216,7 @@ final class Worker: @unchecked Sendable {
       lines.count + added.count + date.count + RequestID.mostOctets + filtered.count + Self.mostEndOctets
       + content.count
     withOutput { output in
-      output.append(addingCapacity: most) { output in
+      output.append(upTo: most) { output in
         output.append(octets: lines.span)
         output.append(octets: added.span)
         output.append(octets: date.span)

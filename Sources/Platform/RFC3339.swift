@@ -11,26 +11,32 @@ extension UnixTime {
     let days = seconds.flooredQuotient(by: 86_400)
     let secondOfDay = seconds - days * 86_400
     let (year, month, day) = Self.civilDate(ofDay: days)
-    output.append(twoDigits: year / 100)
-    output.append(twoDigits: year % 100)
-    output.append(UInt8(ascii: "-"))
-    output.append(twoDigits: month)
-    output.append(UInt8(ascii: "-"))
-    output.append(twoDigits: day)
-    output.append(UInt8(ascii: "T"))
-    output.append(twoDigits: secondOfDay / 3600)
-    output.append(UInt8(ascii: ":"))
-    output.append(twoDigits: secondOfDay / 60 % 60)
-    output.append(UInt8(ascii: ":"))
-    output.append(twoDigits: secondOfDay % 60)
-    output.append(UInt8(ascii: "."))
-    output.append(threeDigits: Int64(nanoseconds / 1_000_000))
-    output.append(UInt8(ascii: "Z"))
+    let milliseconds = Int64(nanoseconds / 1_000_000)
+    // Eight characters at once, the first one lowest: `2026-11-`, `20T23:59`, `:59.123Z`.
+    output.append(
+      octetsOf: Self.digits(year / 100) | Self.digits(year % 100) << 16 | Self.octet("-", at: 4)
+        | Self.digits(month) << 40 | Self.octet("-", at: 7))
+    output.append(
+      octetsOf: Self.digits(day) | Self.octet("T", at: 2) | Self.digits(secondOfDay / 3600) << 24
+        | Self.octet(":", at: 5) | Self.digits(secondOfDay / 60 % 60) << 48)
+    output.append(
+      octetsOf: Self.octet(":", at: 0) | Self.digits(secondOfDay % 60) << 8 | Self.octet(".", at: 3)
+        | Self.digits(milliseconds / 10) << 32 | UInt64(48 + milliseconds % 10) << 48 | Self.octet("Z", at: 7)
+    )
+  }
+
+  /// The two digits of a number below 100, the first one lowest.
+  @inline(__always) private static func digits(_ number: Int64) -> UInt64 {
+    UInt64(truncatingIfNeeded: 0x3030 + number / 10 + (number % 10) << 8)
+  }
+
+  @inline(__always) private static func octet(_ character: Unicode.Scalar, at index: UInt64) -> UInt64 {
+    UInt64(UInt8(ascii: character)) << (8 * index)
   }
 
   /// Appends the time in UTC with milliseconds: `2026-11-20T23:59:59.123Z`. Years 0 to 9999.
   public func appendRFC3339(to output: inout [UInt8]) {
-    output.append(addingCapacity: Self.rfc3339Count) { appendRFC3339(to: &$0) }
+    output.append(upTo: Self.rfc3339Count) { appendRFC3339(to: &$0) }
   }
 
   /// The time in UTC with milliseconds.
@@ -64,11 +70,11 @@ extension Int64 {
 }
 
 extension OutputSpan where Element == UInt8 {
-  /// Appends a span in milliseconds with three decimals: `12.345`. A negative span counts as none.
+  /// Appends a span of nanoseconds in milliseconds with three decimals: `12.345`. A negative span counts as none.
   ///
   /// It appends at most 20 octets.
-  public mutating func append(milliseconds span: Duration) {
-    let microseconds = Swift.max(0, span.nanosecondsClamped / 1000)
+  public mutating func append(millisecondsOf nanoseconds: Int64) {
+    let microseconds = Swift.max(0, nanoseconds / 1000)
     append(decimal: UInt64(microseconds / 1000))
     append(UInt8(ascii: "."))
     append(threeDigits: microseconds % 1000)

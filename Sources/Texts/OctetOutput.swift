@@ -1,5 +1,16 @@
 // Appends texts, digits and octets to memory that is reserved once for a whole line.
 
+extension [UInt8] {
+  /// Appends at most so many octets, for which there is room at once.
+  ///
+  /// The closure goes behind another one: the standard library's function would copy, and release, each value that it captures.
+  @inlinable @inline(__always) public mutating func append(
+    upTo most: Int, _ body: (inout OutputSpan<UInt8>) -> Void
+  ) {
+    append(addingCapacity: most) { body(&$0) }
+  }
+}
+
 extension OutputSpan where Element == UInt8 {
   /// Appends a text of the program itself. Traps where there is no room, as every function here does.
   @inlinable @inline(__always) public mutating func append(literal text: StaticString) {
@@ -32,8 +43,20 @@ extension OutputSpan where Element == UInt8 {
 
   /// Appends the 16 hexadecimal digits of a number.
   @inlinable @inline(__always) public mutating func append(hexadecimal number: UInt64) {
-    let digits = (Self.digits(number >> 32), Self.digits(number))
-    unsafe write(16) { unsafe UnsafeMutableRawPointer($0).storeBytes(of: digits, as: (UInt64, UInt64).self) }
+    append(HexadecimalDigits(number))
+  }
+
+  /// Appends digits that are ready.
+  @inlinable @inline(__always) public mutating func append(_ digits: HexadecimalDigits) {
+    unsafe write(16) {
+      unsafe UnsafeMutableRawPointer($0).storeBytes(
+        of: (digits.upper, digits.lower), as: (UInt64, UInt64).self)
+    }
+  }
+
+  /// Appends the eight octets of a word, the lowest first.
+  @inlinable @inline(__always) public mutating func append(octetsOf word: UInt64) {
+    unsafe write(8) { unsafe UnsafeMutableRawPointer($0).storeBytes(of: word.littleEndian, as: UInt64.self) }
   }
 
   /// Appends a number's decimal digits.
@@ -56,18 +79,6 @@ extension OutputSpan where Element == UInt8 {
     append(twoDigits: number % 100)
   }
 
-  /// The eight hexadecimal digits of the lower half, the highest first in memory.
-  @usableFromInline static func digits(_ value: UInt64) -> UInt64 {
-    // Each nibble into an octet of its own.
-    var spread = value & 0xFFFF_FFFF
-    spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
-    spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
-    spread = (spread | spread << 4) & 0x0F0F_0F0F_0F0F_0F0F
-    // 6 more carries into the upper half exactly where the nibble is a letter.
-    let letters = (spread &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-    return (spread &+ 0x3030_3030_3030_3030 &+ letters &* 0x27).bigEndian
-  }
-
   /// Has so many octets written behind the others.
   @inlinable @inline(__always) mutating func write(
     _ size: Int, _ body: (UnsafeMutablePointer<UInt8>) -> Void
@@ -78,5 +89,27 @@ extension OutputSpan where Element == UInt8 {
       unsafe body(start + count)
       count += size
     }
+  }
+}
+
+/// The 16 hexadecimal digits of a number, in lower case, for a number that is written more than once.
+public struct HexadecimalDigits: Hashable, Sendable {
+  @usableFromInline let upper, lower: UInt64
+
+  @inlinable public init(_ number: UInt64) {
+    upper = Self.digits(number >> 32)
+    lower = Self.digits(number)
+  }
+
+  /// The eight digits of the lower half, the highest first in memory.
+  @usableFromInline static func digits(_ value: UInt64) -> UInt64 {
+    // Each nibble into an octet of its own.
+    var spread = value & 0xFFFF_FFFF
+    spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
+    spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
+    spread = (spread | spread << 4) & 0x0F0F_0F0F_0F0F_0F0F
+    // 6 more carries into the upper half exactly where the nibble is a letter.
+    let letters = (spread &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+    return (spread &+ 0x3030_3030_3030_3030 &+ letters &* 0x27).bigEndian
   }
 }

@@ -141,7 +141,7 @@ import Trust
       let time = UnixTime(seconds: random.one(of: times), nanoseconds: Int32(random.below(1_000_000_000)))
       let duration = random.one(of: durations)
       var line = Array("before".utf8)
-      record.append(to: &line, time: time, duration: duration)
+      record.append(to: &line, time: time, nanoseconds: duration.nanosecondsClamped)
       #expect(
         String(decoding: line, as: UTF8.self) == "before" + reference(record, time: time, duration: duration))
     }

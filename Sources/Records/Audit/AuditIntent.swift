@@ -5,6 +5,7 @@ import HTTP
 package import HTTPServer
 import JSON
 import Platform
+import Texts
 
 /// What is about to be requested from Talkdesk or Sendbird. The audit line with the outcome comes after it.
 package struct AuditIntent: Sendable {
@@ -34,7 +35,7 @@ package struct AuditIntent: Sendable {
     var line = Array(#"{"log":"intent","time":""#.utf8)
     time.appendRFC3339(to: &line)
     line.append(contentsOf: #"","request_id":""#.utf8)
-    line.append(addingCapacity: RequestID.mostOctets) { requestID.append(to: &$0) }
+    line.append(upTo: RequestID.mostOctets) { requestID.append(to: &$0) }
     line.append(contentsOf: #"","action":"\#(action.rawValue)""#.utf8)
     let texts = [("caller", callerID), ("app", app), (action == .ticket ? "ticket" : "callback", callback)]
     for (name, text) in texts {

@@ -31,20 +31,20 @@ package struct AuditLog: Sendable {
   ///   - start: When the whole request had arrived.
   ///   - time: When it was decided, if known; otherwise now.
   package func append(
-    _ record: borrowing AuditRecord, since start: MonotonicTime, at time: UnixTime? = nil, lane: Int
+    _ record: AuditRecord, since start: MonotonicTime, at time: UnixTime? = nil, lane: Int
   ) {
     let time = time ?? clock.unixTime
-    let duration = clock.now - start
+    let nanoseconds = clock.now.nanoseconds - start.nanoseconds
     metrics.decided(record, lane: lane)
     if record.code != nil { metrics.troubles.met(by: record, at: time) }
     if trail == nil, log.isText {
       sink.append(lane: lane) {
-        record.appendText(to: &$0, time: time, duration: duration, colour: log.colour)
+        record.appendText(to: &$0, time: time, nanoseconds: nanoseconds, colour: log.colour)
       }
     } else {
       let isTaken = sink.append(lane: lane) { bytes in
         let start = bytes.count
-        record.append(to: &bytes, time: time, duration: duration)
+        record.append(to: &bytes, time: time, nanoseconds: nanoseconds)
         if record.outcome != nil { recent.append(bytes.span.extracting(start..<bytes.count), lane: lane) }
       }
       if isTaken { return }
@@ -52,7 +52,7 @@ package struct AuditLog: Sendable {
     // The log has the line as text, or no room for it.
     guard record.outcome != nil else { return }
     var line: [UInt8] = []
-    record.append(to: &line, time: time, duration: duration)
+    record.append(to: &line, time: time, nanoseconds: nanoseconds)
     recent.append(line.span, lane: lane)
   }
 }

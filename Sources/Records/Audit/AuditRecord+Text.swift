@@ -13,7 +13,7 @@ extension AuditRecord {
   /// Appends the record as one readable line:
   /// `TIME deny  callback ios-app/shop 203.0.113.9 +*********00 closed (opening-hours) 0.213 ms request_id=…`.
   func appendText(
-    to line: inout [UInt8], time: UnixTime, duration: Duration, colour: TerminalColour
+    to line: inout [UInt8], time: UnixTime, nanoseconds: Int64, colour: TerminalColour
   ) {
     time.appendRFC3339(to: &line)
     line.append(UInt8(ascii: " "))
@@ -51,8 +51,8 @@ extension AuditRecord {
     if let cancelled { Self.append(member: "cancelled", "\(cancelled)", to: &line) }
     if isReplay { Self.append(member: "replay", "true", to: &line) }
     line.append(UInt8(ascii: " "))
-    line.append(addingCapacity: Self.mostEndOctets) { output in
-      output.append(milliseconds: duration)
+    line.append(upTo: Self.mostEndOctets) { output in
+      output.append(millisecondsOf: nanoseconds)
       output.append(literal: " ms request_id=")
       requestID.append(to: &output)
       if let trace {

@@ -69,10 +69,13 @@ package struct AuditRecord: Sendable {
   /// The reason of a request whose client closed the connection while it waited.
   package static let clientLeft = "the client closed the connection before the response"
 
-  package init(action: AuditedAction, requestID: RequestID, address: IPAddress?) {
+  package init(
+    action: AuditedAction, requestID: RequestID, address: IPAddress?, trace: TraceContext? = nil
+  ) {
     self.action = action
     self.requestID = requestID
     self.address = address
+    self.trace = trace
   }
 
   /// The names of members, words, numbers and punctuation of a line together have fewer octets.
@@ -95,13 +98,13 @@ package struct AuditRecord: Sendable {
   /// Appends the record as one JSON line.
   /// - Parameters:
   ///   - time: When the decision was taken.
-  ///   - duration: From the whole request to the answer.
-  func append(to output: inout [UInt8], time: UnixTime, duration: Duration) {
+  ///   - nanoseconds: From the whole request to the answer.
+  func append(to output: inout [UInt8], time: UnixTime, nanoseconds: Int64) {
     // Reserved at once: a line has some sixty parts.
-    output.append(addingCapacity: mostOctets) { append(to: &$0, time, duration) }
+    output.append(upTo: mostOctets) { append(to: &$0, time, nanoseconds) }
   }
 
-  private func append(to output: inout OutputSpan<UInt8>, _ time: UnixTime, _ duration: Duration) {
+  private func append(to output: inout OutputSpan<UInt8>, _ time: UnixTime, _ nanoseconds: Int64) {
     output.append(literal: #"{"log":"audit","time":""#)
     time.appendRFC3339(to: &output)
     output.append(literal: #"","request_id":""#)
@@ -155,7 +158,7 @@ package struct AuditRecord: Sendable {
       output.append(threeDigits: Int64(upstreamStatus))
     }
     output.append(literal: #","duration_ms":"#)
-    output.append(milliseconds: duration)
+    output.append(millisecondsOf: nanoseconds)
     // Hexadecimal digits: nothing to escape.
     if let tokenSHA256 { Self.append(word: tokenSHA256, #","token_sha256":""#, to: &output) }
     if let contact { Self.append(contact, #","contact":"#, to: &output) }

@@ -19,7 +19,8 @@ import Testing
   ) {
     var bytes: [UInt8] = []
     record.append(
-      to: &bytes, time: UnixTime(seconds: 1_795_219_199, nanoseconds: 5_000_000), duration: duration)
+      to: &bytes, time: UnixTime(seconds: 1_795_219_199, nanoseconds: 5_000_000),
+      nanoseconds: duration.nanosecondsClamped)
     #expect(bytes.last == UInt8(ascii: "\n"))
     #expect(!bytes.dropLast().contains(UInt8(ascii: "\n")))
     return (String(decoding: bytes, as: UTF8.self), try JSONValue(parsing: Array(bytes.dropLast())))

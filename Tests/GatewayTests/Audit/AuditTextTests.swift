@@ -26,7 +26,7 @@ import Testing
     var bytes: [UInt8] = []
     record.appendText(
       to: &bytes, time: UnixTime(seconds: 1_795_219_199, nanoseconds: 5_000_000),
-      duration: .microseconds(1_234), colour: TerminalColour(isOn: isColoured))
+      nanoseconds: 1_234_000, colour: TerminalColour(isOn: isColoured))
     return String(decoding: bytes, as: UTF8.self)
   }
 

@@ -96,7 +96,7 @@ extension Connection {
     if isContinued { swap(&request, &partial) } else { swap(&request, &worker.request) }
     var offset = 0
     parsing: while machine.wantsInput {
-      switch parser.parse(input, from: &offset, into: &request) {
+      switch parse(input, from: &offset, into: &request) {
       case .complete:
         handle(request, inputFollows: offset < input.count)
         // Nothing may come into the output behind a document.
@@ -106,7 +106,9 @@ extension Connection {
         _ = machine.step(.parsed(parser.phase), now: worker.loop.now)
         if parser.expectsContinue {
           worker.withOutput { $0.append(contentsOf: "HTTP/1.1 100 Continue\r\n\r\n".utf8) }
+          var parser = self.parser
           parser.continueWasSent()
+          self.parser = parser
         }
         break parsing
       case .failed(let failure):
@@ -125,12 +127,26 @@ extension Connection {
     flush()
   }
 
+  /// Parses with a copy of the parser, a hundred octets. Then no access to the connection lasts during the call, and the compiler need
+  /// not have each one checked at run time.
+  private func parse(
+    _ input: Span<UInt8>, from offset: inout Int, into request: inout Request
+  ) -> RequestParser.Progress {
+    var parser = self.parser
+    defer { self.parser = parser }
+    return parser.parse(input, from: &offset, into: &request)
+  }
+
   /// Keeps the octets that cannot be parsed now, unless nothing will be parsed any more.
   private func keep(_ input: Span<UInt8>, from offset: Int) {
     switch machine.phase {
     case .ending, .lingering, .closed: break
     case .opened, .idle, .head, .content, .handling:
-      unread.append(contentsOf: input.extracting(offset..<input.count))
+      // Taken out meanwhile, as the parser is.
+      var octets: [UInt8] = []
+      swap(&octets, &unread)
+      octets.append(contentsOf: input.extracting(offset..<input.count))
+      swap(&octets, &unread)
     }
   }
 

@@ -38,7 +38,7 @@ final class Worker: @unchecked Sendable {
   /// How many connections only get 503.
   private(set) var refusals = 0
   private var handshakes: Handshakes
-  private var filteredLines: [UInt8] = []
+  private let filteredLines: [UInt8]
   private var dateLine: [UInt8] = []
   private var dateSecond = Int64.min
   private var dateCheckedAt = MonotonicTime(nanoseconds: .min)
@@ -57,8 +57,8 @@ final class Worker: @unchecked Sendable {
     self.makeFilter = makeFilter
     self.observer = observer
     handshakes = Handshakes(limit: limits.handshakes / loopCount, protection: limits.handshakeProtection)
-    for line in filteredFields.lines { filteredLines += Array("\r\n\(line.name): \(line.value)".utf8) }
-    output.reserveCapacity(32_768)
+    filteredLines = filteredFields.lines.flatMap { Array("\r\n\($0.name): \($0.value)".utf8) }
+    withOutput { $0.reserveCapacity(32_768) }
   }
 
   // MARK: Connections
@@ -171,8 +171,8 @@ final class Worker: @unchecked Sendable {
 
   /// Empties both.
   func discardOutput() {
-    output.removeAll(keepingCapacity: true)
-    wire.removeAll(keepingCapacity: true)
+    withOutput { $0.removeAll(keepingCapacity: true) }
+    withWire { $0.removeAll(keepingCapacity: true) }
   }
 
   /// Sends what goes of the output, and empties it.
@@ -242,8 +242,9 @@ final class Worker: @unchecked Sendable {
     let second = clock.unixTime.seconds
     guard second != dateSecond else { return }
     dateSecond = second
-    dateLine = Array("Date: ".utf8)
-    HTTPDate.append(unixSeconds: second, to: &dateLine)
-    dateLine.append(contentsOf: "\r\nX-Request-Id: ".utf8)
+    var line = Array("Date: ".utf8)
+    HTTPDate.append(unixSeconds: second, to: &line)
+    line.append(contentsOf: "\r\nX-Request-Id: ".utf8)
+    dateLine = line
   }
 }

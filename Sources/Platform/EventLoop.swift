@@ -56,8 +56,10 @@ public final class EventLoop: @unchecked Sendable {
 
   // The loop's own.
   private let clock = SystemClock()
-  /// The time at which the present turn began.
-  public private(set) var now: MonotonicTime
+  /// The time at which the present turn began. A function, since other modules would have each access to a variable checked at run
+  /// time.
+  public var now: MonotonicTime { turn }
+  private var turn: MonotonicTime
   private var slots: [Slot] = []
   private var freeSlots: [UInt32] = []
   private var deadlines = DeadlineQueue()
@@ -69,7 +71,7 @@ public final class EventLoop: @unchecked Sendable {
   public init(index: Int = 0) throws(SystemError) {
     self.index = index
     poller = try Poller()
-    now = clock.now
+    turn = clock.now
     queue = DispatchQueue(label: "callgate.loop.\(index)")
     queue.async { self.run() }
   }
@@ -196,7 +198,7 @@ public final class EventLoop: @unchecked Sendable {
     thread.store(UInt(pthread_self()), ordering: .relaxed)
     while !stopping.load(ordering: .acquiring) {
       let count = poller.wait(milliseconds: timeout())
-      now = clock.now
+      turn = clock.now
       for i in 0..<count {
         guard let (tag, readiness) = poller.event(i) else { continue }
         let slot = Int(truncatingIfNeeded: tag & 0xFFFF_FFFF)
@@ -205,7 +207,7 @@ public final class EventLoop: @unchecked Sendable {
         }
         receiver.ready(readiness)
       }
-      while let slot = deadlines.next(due: now) { slots[slot].receiver?.deadlinePassed() }
+      while let slot = deadlines.next(due: turn) { slots[slot].receiver?.deadlinePassed() }
       runWork()
       runAgainNow()
     }

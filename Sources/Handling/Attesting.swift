@@ -8,6 +8,32 @@ package import Records
 import Serving
 package import Trust
 
+/// Gets what identifying a request finds out: its record, or none. A protocol, so that a record that is there is written in place, and
+/// not copied for each request.
+package protocol IdentityNotes {
+  mutating func note(_ proof: ProofResult)
+  mutating func note(_ attestation: AuditedAttestation)
+  /// Who is refused, after the caller is known.
+  mutating func note(refused caller: AuditedCaller, app: String?)
+}
+
+extension AuditRecord: IdentityNotes {
+  package mutating func note(_ proof: ProofResult) { self.proof = proof }
+  package mutating func note(_ attestation: AuditedAttestation) { self.attestation = attestation }
+  package mutating func note(refused caller: AuditedCaller, app: String?) {
+    self.caller = caller
+    self.app = app
+  }
+}
+
+extension AuditRecord?: IdentityNotes {
+  package mutating func note(_ proof: ProofResult) { self?.note(proof) }
+  package mutating func note(_ attestation: AuditedAttestation) { self?.note(attestation) }
+  package mutating func note(refused caller: AuditedCaller, app: String?) {
+    self?.note(refused: caller, app: app)
+  }
+}
+
 extension Handlers {
   /// The caller of a request whose app is genuine as far as the app's terms demand.
   ///
@@ -19,7 +45,7 @@ extension Handlers {
   ///   - record: Gets the attestation, and for a refusal the caller and the app.
   package func identify(
     _ request: borrowing Request, app name: Request.QueryItem, for client: ClientRequest,
-    _ circumstances: Authenticator.Circumstances, _ record: inout AuditRecord?
+    _ circumstances: Authenticator.Circumstances, _ record: inout some IdentityNotes
   ) -> Authenticator.Outcome {
     var judged = Judged()
     var outcome = client.generation.authenticator.authenticate(request, circumstances, &judged.proof)
@@ -30,8 +56,7 @@ extension Handlers {
       case .passed: break
       case .first(let prerequisite): outcome = .first(prerequisite)
       case .refused(let problem):
-        record?.caller = caller.audited
-        record?.app = app?.id
+        record.note(refused: caller.audited, app: app?.id)
         outcome = .refused(problem)
       }
     }
@@ -43,7 +68,7 @@ extension Handlers {
   /// The caller of a request for something that belongs to no app. Counts and notes the result of judging its proof.
   package func authenticate(
     _ request: borrowing Request, for client: ClientRequest, _ circumstances: Authenticator.Circumstances,
-    _ record: inout AuditRecord?
+    _ record: inout some IdentityNotes
   ) -> Authenticator.Outcome {
     var judged = Judged()
     let outcome = client.generation.authenticator.authenticate(request, circumstances, &judged.proof)
@@ -53,26 +78,16 @@ extension Handlers {
 
   /// Counts what was judged of a request, once, and notes it in the record.
   package func note(
-    _ judged: Judged, of client: ClientRequest, _ record: inout AuditRecord?
+    _ judged: Judged, of client: ClientRequest, _ record: inout some IdentityNotes
   ) {
     if let proof = judged.proof {
-      record?.proof = proof
+      record.note(proof)
       client.generation.metrics.proved(proof, lane: client.lane)
     }
     if let attestation = judged.attestation {
-      record?.attestation = attestation
+      record.note(attestation)
       client.generation.metrics.attested(attestation, lane: client.lane)
     }
-  }
-
-  /// The same for work that always has a record.
-  package func identify(
-    _ request: borrowing Request, app name: Request.QueryItem, for client: ClientRequest,
-    _ circumstances: Authenticator.Circumstances, _ record: inout AuditRecord
-  ) -> Authenticator.Outcome {
-    var optional: AuditRecord? = record
-    defer { if let optional { record = optional } }
-    return identify(request, app: name, for: client, circumstances, &optional)
   }
 
   /// What was judged of a request's headers.

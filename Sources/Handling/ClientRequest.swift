@@ -39,8 +39,8 @@ package struct ClientRequest: Sendable {
 
   /// A new audit line of the request.
   package func record(of action: AuditedAction) -> AuditRecord {
-    var record = AuditRecord(action: action, requestID: context.requestID, address: address)
-    record.trace = context.trace
+    var record = AuditRecord(
+      action: action, requestID: context.requestID, address: address, trace: context.trace)
     record.via = form?.via
     return record
   }

@@ -95,6 +95,9 @@ package final class RecentDecisions: Sendable {
           parts.newer = archive.withLock {
             $0.add(full, atLeast: Self.findable, octets: archiveOctets)
           }
+          // As large as the one before, so that it does not grow line by line.
+          parts.newer.bytes.reserveCapacity(full.bytes.count)
+          parts.newer.marks.reserveCapacity(Self.capacity)
         }
       }
       // A number is given and kept under one lock, so that a reader who knows the number finds the line.

@@ -162,6 +162,7 @@ public final class LogSink: Sendable {
     }
     var next = batches.map { _ in 0 }
     var merged: [UInt8] = []
+    merged.reserveCapacity(min(rest.reduce(0) { $0 + batches[$1].bytes.count }, Self.eager * 2))
     var lines = 0
     while let first = rest.min(by: { batches[$0].marks[next[$0]].number < batches[$1].marks[next[$1]].number }
     ) {

@@ -40,7 +40,8 @@ extension Request {
     guard index(of: UInt8(ascii: "%"), in: range) < range.upperBound else {
       let octets = head.span.extracting(range)
       guard !octets.hasControl else { return nil }
-      return unsafe octets.withUnsafeBufferPointer { unsafe String(validating: $0, as: UTF8.self) }
+      // A target has no octet beyond ASCII: there is nothing to validate.
+      return unsafe octets.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
     var octets: [UInt8] = []
     octets.reserveCapacity(range.count)

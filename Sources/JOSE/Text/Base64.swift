@@ -97,7 +97,9 @@ enum Base64Codec {
     }
     guard end % 4 != 1 else { return nil }
     let values = values.span
-    var bytes = [UInt8](repeating: 0, count: end * 3 / 4)
+    // Not `[UInt8](repeating:count:)`, which asks the runtime for the type of its storage each time: as much as the decoding.
+    var bytes: [UInt8] = []
+    bytes.append(contentsOf: repeatElement(0, count: end * 3 / 4))
     var octets = bytes.mutableSpan
     var index = 0
     var place = 0

@@ -16,17 +16,16 @@ extension Generation {
     _ action: Action, _ caller: Caller, app: App?, address: IPAddress, _ request: borrowing Request,
     at now: UnixTime
   ) -> Facts {
-    var facts = Facts(
-      action: action, callerID: caller.id, subject: caller.subject, appID: app?.id, address: address,
-      phone: nil, claims: caller.claims, instant: Instant(now))
-    facts.installation = caller.installationFacts
-    facts.agents = agentsForRules
+    var fields: [RequestField] = []
     for field in ruleFields {
       for value in request.values(of: field.field) {
-        facts.fields.append(RequestField(lowercaseName: field.name, value: request.string(value)))
+        fields.append(RequestField(lowercaseName: field.name, value: request.string(value)))
       }
     }
-    return facts
+    return Facts(
+      action: action, callerID: caller.id, subject: caller.subject, appID: app?.id, address: address,
+      phone: nil, claims: caller.claims, fields: fields, instant: Instant(now),
+      installation: caller.installationFacts, agents: agentsForRules)
   }
 }
 

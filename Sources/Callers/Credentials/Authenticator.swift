@@ -58,9 +58,10 @@ package final class Authenticator: Sendable {
   /// The result of checking a request's credentials.
   package enum Outcome {
     case caller(Caller)
-    case refused(Problem)
+    // Indirect: each request passes an outcome on several times, and nearly all are callers.
+    indirect case refused(Problem)
     /// Wait for this, then authenticate again with the result.
-    case first(Prerequisite)
+    indirect case first(Prerequisite)
   }
 
   /// A value that the server must fetch before it can identify the caller.

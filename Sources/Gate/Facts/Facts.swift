@@ -58,8 +58,11 @@ public struct Facts: Sendable {
   /// Collects the facts.
   public init(
     action: Action, callerID: String?, subject: String? = nil, appID: String? = nil, address: IPAddress?,
-    phone: E164?, claims: [FactMember] = [], fields: [RequestField] = [], instant: Instant
+    phone: E164?, claims: [FactMember] = [], fields: [RequestField] = [], instant: Instant,
+    installation: InstallationFacts? = nil, agents: Int64? = nil
   ) {
+    self.installation = installation
+    self.agents = agents
     self.action = action
     self.callerID = callerID
     self.subject = subject

@@ -130,8 +130,8 @@ public struct Decision: Sendable {
   public enum Outcome: Sendable {
     /// No enforced rule objects; once its allowances are taken it is granted.
     case allow(Clearance)
-    /// An enforced rule objects.
-    case deny(Denial)
+    /// An enforced rule objects. Indirect: a decision is passed on several times, and nearly all allow.
+    indirect case deny(Denial)
   }
 
   /// The outcome.

@@ -48,9 +48,12 @@ public struct Evaluation: Sendable {
   init(_ policy: Policy, _ facts: Facts, _ questions: Questions) {
     self.policy = policy
     self.questions = questions
-    held = Policy.Held(facts)
     scope = policy.scope(of: facts)
-    marks = [Verdict](repeating: .skipped, count: policy.verdictCount(scope))
+    held = Policy.Held(facts)
+    // Appended, since `[Verdict](repeating:count:)` asks the runtime for the type of its storage each time.
+    var skipped: [Verdict] = []
+    skipped.append(contentsOf: repeatElement(.skipped, count: policy.verdictCount(scope)))
+    marks = skipped
   }
 
   /// Asks rules until one denies, one has to ask a remote policy, or none is left.

@@ -48,7 +48,8 @@ public struct RequestID: Hashable, Sendable, CustomStringConvertible {
     switch form {
     case .given(let text): return text
     case .random:
-      let octets = [UInt8](capacity: Self.mostOctets) { append(to: &$0) }
+      var octets: [UInt8] = []
+      octets.append(upTo: Self.mostOctets) { append(to: &$0) }
       return String(decoding: octets, as: UTF8.self)
     }
   }

@@ -13,11 +13,9 @@ package struct StoreID: Hashable, Comparable, Sendable {
   /// The 16 bytes, the most significant first.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(16)
-    for word in [high, low] {
-      for shift in stride(from: UInt64(56), through: 0, by: -8) {
-        bytes.append(UInt8(truncatingIfNeeded: word >> shift))
-      }
+    bytes.append(upTo: 16) { output in
+      output.append(octetsOf: high.byteSwapped)
+      output.append(octetsOf: low.byteSwapped)
     }
     return bytes
   }
@@ -27,10 +25,12 @@ package struct StoreID: Hashable, Comparable, Sendable {
 
   /// The same as octets.
   var hexDigits: [UInt8] {
-    [UInt8](capacity: 32) { output in
+    var digits: [UInt8] = []
+    digits.append(upTo: 32) { output in
       output.append(hexadecimal: high)
       output.append(hexadecimal: low)
     }
+    return digits
   }
 
   init(high: UInt64, low: UInt64) {

@@ -25,12 +25,19 @@ extension StoreID {
 
   /// The text of a UUID in lower case.
   package var uuid: String {
-    let octets = [UInt8](capacity: 36) { output in
-      for (index, digit) in hexDigits.enumerated() {
-        if index == 8 || index == 12 || index == 16 || index == 20 { output.append(UInt8(ascii: "-")) }
-        output.append(digit)
+    // A callback has its id in six places.
+    String(unsafeUninitializedCapacity: 36) { characters in
+      var end = 0
+      for index in 0..<32 {
+        if index == 8 || index == 12 || index == 16 || index == 20 {
+          characters[end] = UInt8(ascii: "-")
+          end += 1
+        }
+        let digit = UInt8(truncatingIfNeeded: (index < 16 ? high : low) >> UInt64(60 - index % 16 * 4) & 0xF)
+        characters[end] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit
+        end += 1
       }
+      return end
     }
-    return String(decoding: octets, as: UTF8.self)
   }
 }

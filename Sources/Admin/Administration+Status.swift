@@ -99,6 +99,8 @@ extension Administration {
           $0[$1.rawValue] = StatusDocument.number(counts[$1])
         })
     }
+    let trust = runtime.metrics.trust
+    if !trust.isEmpty { status["trust"] = .array(trust.map(StatusDocument.trust)) }
     let desks = health.desks
     if !desks.isEmpty { status["desks"] = .array(desks) }
     let hour = activity.report()

@@ -114,6 +114,11 @@ enum StatusDocument {
       })
   }
 
+  /// The attestations of a type, or the proofs of keys, that the server has judged.
+  static func trust(_ kind: (kind: String, judged: Int, failed: Int)) -> JSONValue {
+    ["kind": .string(kind.kind), "judged": number(kind.judged), "failed": number(kind.failed)]
+  }
+
   /// A service that the server asks.
   static func upstream(_ health: ServiceMetrics.UpstreamHealth) -> JSONValue {
     var document: JSONObject = [

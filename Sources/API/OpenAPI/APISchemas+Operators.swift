@@ -173,6 +173,11 @@ extension APISchemas {
                 "properties": { "scheduled": { "type": "integer", "minimum": 0 }, "pending": { "type": "integer", "minimum": 0 } } },
               "installations": { "type": "object", "description": "Installations and requests for them, by state.",
                 "additionalProperties": { "type": "integer", "minimum": 0 } },
+              "trust": { "type": "array", "description": "Attestations and proofs of phones' keys that the server has judged, since the start. Those that did not pass (`failed`) are refused by `enforce`, and let through by `audit`. Absent without any.",
+                "items": { "type": "object", "additionalProperties": false, "required": ["kind", "judged", "failed"],
+                  "properties": {
+                    "kind": { "type": "string", "enum": ["app_check", "app_attest", "play_integrity", "key"] },
+                    "judged": { "type": "integer", "minimum": 1 }, "failed": { "type": "integer", "minimum": 0 } } } },
               "desks": { "type": "array", "description": "The chat desks.",
                 "items": { "type": "object", "additionalProperties": false, "required": ["desk", "status", "users"],
                   "properties": {

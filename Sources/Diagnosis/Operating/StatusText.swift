@@ -46,6 +46,7 @@ struct StatusText {
       return "\(word(rule["name"])) (\(word(rule["kind"]))\(mode == "enforce" ? "" : ", \(mode)"))"
     }
     rows.append(("Rules", rules.isEmpty ? "none" : rules.joined(separator: ", ")))
+    rows += (document["trust"]?.array ?? []).enumerated().map { ($0 == 0 ? "Trust" : "", trust($1)) }
     rows += (document["tokens"]?.array ?? []).enumerated().map { ($0 == 0 ? "Tokens" : "", token($1)) }
     rows += (document["keys"]?["keys"]?.array ?? []).enumerated().map { ($0 == 0 ? "Keys" : "", key($1)) }
     return rows
@@ -71,6 +72,12 @@ struct StatusText {
   private var store: String {
     let store = document["store"]
     return word(store?["kind"]) + (store?["failure"].map { ": fails, \(word($0))" } ?? "")
+  }
+
+  private func trust(_ kind: JSONValue) -> String {
+    let (failed, judged) = (kind["failed"]?.number?.text ?? "-", kind["judged"]?.number?.text ?? "-")
+    return
+      "\(word(kind["kind"])): \(failed) of \(judged) did not pass, which enforce refuses and audit counts"
   }
 
   private func token(_ scope: JSONValue) -> String {

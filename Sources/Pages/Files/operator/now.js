@@ -41,9 +41,14 @@ function trafficTiles({ last_hour: hour, latency }) {
   ];
 }
 
-function workTiles({ appointments, installations }) {
+const attestations = { app_check: "App Check", app_attest: "App Attest", play_integrity: "Play Integrity", key: "Phones' keys" };
+
+function workTiles({ appointments, installations, trust }) {
   const tiles = [];
   if (appointments) tiles.push(["Appointments", count(appointments.scheduled), `${count(appointments.pending)} being called now`]);
   if (installations) tiles.push(["Installations", count(installations.active), `${count(installations.pending)} waiting for approval`]);
+  for (const { kind, judged, failed } of trust ?? []) {
+    tiles.push([attestations[kind] ?? kind, `${count(failed)} of ${count(judged)}`, "did not pass: enforce refuses them, audit counts them"]);
+  }
   return tiles;
 }

@@ -196,52 +196,25 @@ let package = Package(
     .target(
       name: "Handling",
       dependencies: [
-        "API", "Appointments", "Callbacks", "Callers", "ChatDesk", "Configuration", "Delivery", "Gate",
-        "HTTP",
-        "HTTPServer", "Installations", "JOSE", "Outcomes", "Platform", "Records", "Responses", "Serving",
-        "Store",
-        "Tokens", "Texts", "Trust",
-      ],
-      swiftSettings: memorySafe),
-    .target(
-      name: "CallbackHandlers",
-      dependencies: [
-        "API", "Appointments", "Callbacks", "Callers", "Configuration", "Deciding", "Delivery", "Gate",
-        "HTTP",
-        "HTTPServer", "Handling", "Installations", "JOSE", "JSON", "Notices", "Platform", "PushDelivery",
-        "Records", "Responses", "Sealing", "Serving", "Store", "Talkdesk",
-      ],
-      swiftSettings: memorySafe),
-    .target(
-      name: "TicketHandlers",
-      dependencies: [
-        "API", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding", "Delivery", "Gate", "HTTP",
-        "HTTPServer", "Handling", "Installations", "JOSE", "JSON", "Platform", "Records", "Responses",
-        "Serving", "Store", "Tokens",
-      ],
-      swiftSettings: memorySafe),
-    .target(
-      name: "GMS",
-      dependencies: [
-        "API", "Appointments", "CallbackHandlers", "Callbacks", "Callers", "Configuration", "Deciding",
-        "Delivery",
-        "Documents", "Gate", "HTTP", "HTTPServer", "Handling", "JOSE", "JSON", "Notices", "Platform",
-        "Records", "Responses", "Sealing", "Serving", "Store", "Texts",
+        "API", "Appointments", "AskingGoogle", "Callbacks", "Callers", "ChatDesk", "Configuration",
+        "Deciding", "Delivery", "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON",
+        "Notices", "Outcomes", "Platform", "PushDelivery", "Records", "Responses", "Sealing", "Serving",
+        "Store", "Talkdesk", "Texts", "Tokens", "Trust",
       ],
       swiftSettings: memorySafe),
     .target(
       name: "Gateway",
       dependencies: [
-        "API", "Admin", "Appointments", "CallbackHandlers", "Callers", "ChatDesk", "Configuration",
+        "API", "Admin", "Appointments", "Callers", "ChatDesk", "Configuration",
         "Deciding",
-        "Delivery", "Documents", "GMS", "Gate", "HTTP", "HTTPServer", "Handling", "Installations", "JOSE",
+        "Delivery", "Documents", "Gate", "HTTP", "HTTPServer", "Handling", "Installations", "JOSE",
         "JSON",
         "Metrics",
         "Notices", "Pages", "Outcomes", "Platform", "AskingGoogle", "PushDelivery", "Records", "Responses",
         "SQLiteStore",
         "Sealing",
         "Serving",
-        "Store", "Stores", "TLS", "Talkdesk", "Texts", "TicketHandlers", "Tokens", "Upstream", "Trust",
+        "Store", "Stores", "TLS", "Talkdesk", "Texts", "Tokens", "Upstream", "Trust",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -360,9 +333,9 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "GMSTests",
+      name: "HandlingTests",
       dependencies: [
-        "GMS", "API", "CallbackHandlers", "Gate", "HTTP", "HTTPServer", "Handling", "JSON", "Notices",
+        "API", "Gate", "HTTP", "HTTPServer", "Handling", "JSON", "Notices",
         "Platform", "Sealing", "Store", "TestSupport",
       ],
       swiftSettings: strict),
@@ -443,14 +416,14 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "API", "Admin", "Appointments", "AskingGoogle", "CallbackHandlers", "Callbacks", "Callers",
+        "API", "Admin", "Appointments", "AskingGoogle", "Callbacks", "Callers",
         "Certificates",
         "ChatDesk", "Configuration",
         "Deciding", "Delivery", "DeliverySupport", "Diagnosis", "Documents", "Gate", "Gateway", "HTTP",
         "HTTPServer", "Handling", "Installations", "JOSE", "JSON", "Metrics", "Notices", "Pages", "Platform",
         "PushDelivery", "Records", "Responses",
         "RoomSupport", "SQLiteStore", "Sandbox", "Sealing", "Serving", "Store", "Stores", "TLS", "Talkdesk",
-        "StoreSupport", "TestSupport", "Texts", "TicketHandlers", "Tokens", "Upstream", "Trust",
+        "StoreSupport", "TestSupport", "Texts", "Tokens", "Upstream", "Trust",
       ], swiftSettings: strict),
     .testTarget(
       name: "SandboxTests",

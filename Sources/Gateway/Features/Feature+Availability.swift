@@ -1,7 +1,6 @@
 // Whether a callback is possible, and how many agents are available.
 
 import API
-import CallbackHandlers
 import Configuration
 import HTTP
 import HTTPServer

@@ -3,7 +3,6 @@
 import API
 import Admin
 import Appointments
-import CallbackHandlers
 import Delivery
 import HTTP
 import HTTPServer

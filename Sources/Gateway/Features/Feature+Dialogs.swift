@@ -1,7 +1,6 @@
 // Answers to the questions of notices, and verification codes.
 
 import API
-import CallbackHandlers
 import HTTP
 import HTTPServer
 import Handling

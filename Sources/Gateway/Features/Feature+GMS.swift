@@ -1,7 +1,6 @@
 // Callbacks of GMS clients.
 
 import API
-import GMS
 import HTTP
 import HTTPServer
 import Handling

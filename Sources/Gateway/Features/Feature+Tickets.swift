@@ -5,7 +5,6 @@ import HTTP
 import HTTPServer
 import Handling
 import Serving
-import TicketHandlers
 
 extension Feature {
   /// Tickets of chat desks.

@@ -1,0 +1,231 @@
+// Answers requests for tokens that come by push: it sends the notice, and gives the token for the claim.
+
+import API
+import Callers
+import Configuration
+import Deciding
+import Gate
+package import HTTP
+package import HTTPServer
+import Installations
+import JSON
+import Platform
+import PushDelivery
+import Records
+import Responses
+import Serving
+import Store
+import Tokens
+
+extension Handlers {
+  private static let fields: Fields = ["Content-Type": "application/json", "Cache-Control": "no-store"]
+
+  // MARK: The notice
+
+  /// A request for a token of an app whose tokens come by push.
+  func push(
+    _ vending: inout Vending, _ caller: Caller, _ app: App, _ request: borrowing Request,
+    _ circumstances: Authenticator.Circumstances
+  ) -> NextStep {
+    vending.record.verdicts = vending.generation.decider.policy.skipped
+    guard let installation = caller.installation?.installation, let push = vending.generation.push else {
+      preconditionFailure("a caller that is no installation was admitted to an app whose tokens come by push")
+    }
+    guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
+    let facts = vending.generation.facts(
+      .access, caller, app: app, address: circumstances.address, request, at: circumstances.time)
+    // HEAD shows what GET would answer, and sends nothing.
+    let sends = request.method != .head
+    return .later { [self, vending] in
+      $0.respond(await answer(vending, push, installation.identity, facts, sends: sends))
+    }
+  }
+
+  private func answer(
+    _ vending: Vending, _ push: TokenPush, _ id: InstallationIdentity, _ facts: Facts, sends: Bool
+  ) async -> PreparedResponse {
+    var vending = vending
+    let statuses: [AllowanceStatus]
+    do throws(Problem) {
+      statuses = try await notify(&vending, push, id, facts, sends: sends)
+    } catch {
+      guard !Task.isCancelled else {
+        return refuse(vending, .clientLeft)
+      }
+      return refuse(vending, error)
+    }
+    if vending.record.reason == nil { vending.record.reason = "the token comes by push" }
+    audit.append(vending.record, since: vending.start, lane: vending.lane)
+    var response = Response(
+      status: .accepted, fields: Self.fields, content: Array(#"{"delivery":"push"}"#.utf8))
+    response.fields.append(allowances: statuses)
+    return PreparedResponse(response)
+  }
+
+  /// Evaluates the rules. If they permit the token, takes the allowances and sends the notice.
+  ///
+  /// - Parameter sends: False for HEAD, which takes nothing and sends nothing.
+  /// - Returns: What is left of the caller's allowances.
+  private func notify(
+    _ vending: inout Vending, _ push: TokenPush, _ id: InstallationIdentity, _ facts: Facts, sends: Bool
+  ) async throws(Problem) -> [AllowanceStatus] {
+    let device = try await push.book.device(of: id)
+    let generation = vending.generation
+    let ruling = try await generation.decider.ruling(
+      facts, taking: sends, deadline: vending.start + generation.configuration.tokens.deadline)
+    vending.note(ruling)
+    let statuses = ruling.statuses
+    switch ruling.concluded() {
+    case .refused(let denial):
+      logRefusal(denial, of: facts, by: generation.decider.policy, vending.context)
+      throw Problem(denial)
+    case .granted(let grant):
+      guard sends else { return statuses }
+      guard !Task.isCancelled else {
+        await push.book.giveBack(grant.receipts)
+        throw .clientLeft
+      }
+      // The notice lets its device fetch the token.
+      let intent = AuditIntent(
+        .access, vending.record.requestID, callerID: vending.record.caller?.id, app: vending.record.app)
+      guard await audit.trail?.intends(intent) != false else {
+        await push.book.giveBack(grant.receipts)
+        throw .noAudit
+      }
+      try await push.send(grant, to: device)
+      return statuses
+    }
+  }
+
+  // MARK: The claim
+
+  /// `POST /access/claim`: the token for the `_id` of its notice, once.
+  package func claimToken(_ request: borrowing Request, _ exchange: inout Exchange) {
+    let form = AccessForm(accepting: request)
+    visit(request, &exchange, as: .access) { [self] visit, line throws(Problem) in
+      line?.verdicts = visit.generation.decider.policy.skipped
+      let (push, id) = try visit.installationWithPush
+      try JSONContent.check(visit.request)
+      let claim: StoredClaim
+      switch try await push.book.find(ClaimRequest(parsing: visit.request.content).id, for: id) {
+      case .live(let found): claim = found
+      case .over: throw .claimExpired
+      case .foreign: throw Problem(.denied, "This claim is another installation's.")
+      case .unknown:
+        try await push.book.countUnknown(from: visit.address)
+        throw .claimExpired
+      }
+      let token = try await token(for: claim, visit, &line)
+      // Redeem the claim only when the token is at hand and the client is still connected.
+      guard !Task.isCancelled else { throw .clientLeft }
+      try await push.book.redeem(claim)
+      line?.tokenSHA256 = token.sha256
+      return form.response(token, expiresIn: token.wholeSecondsLeft(at: clock.now))
+    }
+  }
+
+  /// Evaluates the rules again without taking allowances, and gets the token.
+  private func token(
+    for claim: StoredClaim, _ visit: Visit, _ line: inout AuditRecord?
+  ) async throws(Problem) -> AccessToken {
+    let generation = visit.generation
+    let decider = generation.decider
+    let app: App?
+    do throws(Decider.Refusal) {
+      app = try decider.admit(Applicant(visit.caller), to: .access, app: .value(claim.appID))
+    } catch {
+      line?.note(error, decider.policy)
+      throw error.problem
+    }
+    line?.app = app?.id
+    // A reload gave the app a desk, whose tokens do not come this way.
+    guard app?.desk == nil else { throw .claimExpired }
+    let facts = generation.facts(
+      .access, visit.caller, app: app, address: visit.address, visit.request, at: clock.unixTime)
+    let ruling = try await decider.ruleAgain(
+      facts, asking: .besideAllowances, deadline: visit.start + generation.configuration.tokens.deadline)
+    line?.verdicts = ruling.verdicts
+    line?.reason = ruling.reason
+    switch ruling.concluded() {
+    case .refused(let denial):
+      logRefusal(denial, of: facts, by: decider.policy, visit.context)
+      throw Problem(denial)
+    case .granted(let grant):
+      let scope = generation.scopes.scope(of: grant.appID)
+      switch tokens.vendAtOnce(grant, scope: scope, now: clock.now) {
+      case .token(let token):
+        line?.cache = .hit
+        return token
+      case .notCached(let grant):
+        line?.cache = .miss
+        do throws(TokenError) {
+          let token = try await tokens.vend(grant, scope: scope, trace: visit.context.trace)
+          line?.upstreamStatus = 200
+          return token
+        } catch {
+          if case .exchangeFailed(let cause, _) = error { line?.upstreamStatus = cause.status }
+          throw Problem(error)
+        }
+      }
+    }
+  }
+
+  /// `GET /notices/{id}`: what a notice is about.
+  package func showNotice(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange) { visit, _ throws(Problem) in
+      if case (let push, let installation)? = visit.installation {
+        switch try await push.book.find(id, for: installation) {
+        case .live, .over:
+          return Response(status: .ok, fields: Self.fields, content: Array(#"{"action":"access"}"#.utf8))
+        case .foreign, .unknown: break
+        }
+        // One that is found is an installation's that holds: of this id, it is this one.
+        if let found = try await push.notices.find(id), found.notice.installation.id == installation.id {
+          var document: JSONObject = ["action": .string(found.notice.action.rawValue)]
+          document["callback"] = found.notice.callback.map { .string($0.description) }
+          return Response(status: .ok, fields: Self.fields, content: document.serialized())
+        }
+        try await push.book.countUnknown(from: visit.address)
+      }
+      throw Problem(.notFound, "This installation has no such notice.")
+    }
+  }
+
+  // MARK: The device
+
+  /// `PUT /installations/self/push`: registers the device of the installation that asks.
+  package func registerDevice(_ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange, as: .device) { visit, line throws(Problem) in
+      let (push, id) = try visit.installationWithPush
+      try JSONContent.check(visit.request)
+      let asked = try DeviceRequest(parsing: visit.request.content, platforms: push.senders.platforms)
+      line?.app = visit.caller.installedFor
+      try await push.register(asked.token, of: id)
+      return Response(status: .noContent, fields: ["Cache-Control": "no-store"])
+    }
+  }
+
+  /// `DELETE /installations/self/push`: removes it.
+  package func removeDevice(_ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange) { visit, _ throws(Problem) in
+      let (push, id) = try visit.installationWithPush
+      try await push.book.removeDevice(of: id)
+      return Response(status: .noContent, fields: ["Cache-Control": "no-store"])
+    }
+  }
+}
+
+extension Visit {
+  /// The installation that asks, where it is one.
+  fileprivate var installation: (push: TokenPush, id: InstallationIdentity)? {
+    guard let id = caller.installation?.installation.identity, let push = generation.push else { return nil }
+    return (push, id)
+  }
+
+  fileprivate var installationWithPush: (push: TokenPush, id: InstallationIdentity) {
+    get throws(Problem) {
+      guard let installation else { throw Problem(.denied, "Only an installation gets notices.") }
+      return installation
+    }
+  }
+}

@@ -1,0 +1,92 @@
+// Where the token of a granted request comes from: Talkdesk ID, or a chat desk's sessions.
+
+import API
+import Callers
+import ChatDesk
+import Gate
+import HTTP
+import HTTPServer
+import JOSE
+import Platform
+import Records
+import Responses
+import Serving
+import Store
+import Tokens
+
+/// Where the token of one granted request comes from.
+protocol TokenVendor: Sendable {
+  associatedtype Token: Sendable
+  /// Whether there is a token that may be vended now.
+  func holdsToken(now: MonotonicTime, lane: Int) -> Bool
+  /// The token, if it can be had without waiting.
+  func vendAtOnce(_ grant: consuming Grant, now: MonotonicTime, lane: Int) -> Vended<Token>
+  /// The token, in one request upstream for all that wait for it.
+  func vend(_ grant: consuming Grant, trace: TraceContext?) async throws(TokenError) -> Token
+  /// Whether `vend` would bring a token.
+  /// - Returns: Whether upstream was asked for it.
+  func probe(lane: Int, trace: TraceContext?) async throws(TokenError) -> Bool
+  /// The token's fingerprint for the audit line.
+  func fingerprint(_ token: Token) -> String
+  /// The response with the token.
+  func response(
+    _ token: Token, as form: AccessForm, _ prepared: PreparedTokens, now: MonotonicTime, lane: Int
+  ) -> PreparedResponse
+}
+
+/// The account's tokens of a scope.
+struct AccountTokens: TokenVendor {
+  let source: TokenSource
+  let scope: TokenSource.ScopeID
+
+  func holdsToken(now: MonotonicTime, lane: Int) -> Bool { source.holdsToken(scope, now: now, lane: lane) }
+  func vendAtOnce(_ grant: consuming Grant, now: MonotonicTime, lane: Int) -> Vended<AccessToken> {
+    source.vendAtOnce(grant, scope: scope, now: now, lane: lane)
+  }
+  func vend(_ grant: consuming Grant, trace: TraceContext?) async throws(TokenError) -> AccessToken {
+    try await source.vend(grant, scope: scope, trace: trace)
+  }
+  func probe(lane: Int, trace: TraceContext?) async throws(TokenError) -> Bool {
+    try await source.probe(scope, lane: lane, trace: trace)
+  }
+  func fingerprint(_ token: AccessToken) -> String { token.sha256 }
+  func response(
+    _ token: AccessToken, as form: AccessForm, _ prepared: PreparedTokens, now: MonotonicTime, lane: Int
+  ) -> PreparedResponse {
+    if case .text = form { return prepared.response(for: token, loop: lane) }
+    return PreparedResponse(form.response(token, expiresIn: token.wholeSecondsLeft(at: now)))
+  }
+}
+
+/// The session tokens of one user of a chat desk.
+struct UserSessions: TokenVendor {
+  let user: DeskUser
+  let source: SessionSource
+
+  /// Nil for an app without a desk.
+  init?(_ caller: Caller, _ app: App?, _ generation: Generation) {
+    guard let name = app?.desk, let desk = generation.desks[name] else { return nil }
+    let owner = caller.owner
+    user = desk.userIDs.user(owner.subject, of: owner.callerID, requestedAs: caller.subject)
+    source = desk.source
+  }
+
+  func holdsToken(now: MonotonicTime, lane: Int) -> Bool { source.holdsToken(user, now: now, lane: lane) }
+  func vendAtOnce(_ grant: consuming Grant, now: MonotonicTime, lane: Int) -> Vended<SessionToken> {
+    source.vendAtOnce(grant, user: user, now: now, lane: lane)
+  }
+  func vend(_ grant: consuming Grant, trace: TraceContext?) async throws(TokenError) -> SessionToken {
+    try await source.vend(grant, user: user, trace: trace)
+  }
+  func probe(lane: Int, trace: TraceContext?) async throws(TokenError) -> Bool {
+    try await source.probe(user, lane: lane, trace: trace)
+  }
+  func fingerprint(_ token: SessionToken) -> String { token.sha256 }
+  func response(
+    _ token: SessionToken, as form: AccessForm, _ prepared: PreparedTokens, now: MonotonicTime, lane: Int
+  ) -> PreparedResponse {
+    if case .text = form { return prepared.response(for: token, loop: lane) }
+    let left = max(0, (token.expiresAt - now).components.seconds)
+    return PreparedResponse(form.response(token.secret, of: token.user.text, expiresIn: left))
+  }
+}

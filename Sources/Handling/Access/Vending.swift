@@ -1,0 +1,276 @@
+// Answers requests for a token: authenticates the caller, asks the rules, and takes a token from the cache or Talkdesk ID.
+
+import API
+import Callers
+import Configuration
+import Deciding
+import Delivery
+import Gate
+package import HTTP
+package import HTTPServer
+import Installations
+import Platform
+import Records
+package import Responses
+import Serving
+import Store
+import Tokens
+
+/// One request for a token, with everything that its response needs, now or later.
+struct Vending: Sendable {
+  let form: AccessForm
+  /// The app that the request names, if any.
+  let app: Request.QueryItem
+  let client: ClientRequest
+  var record: AuditRecord
+  /// Whose session token is asked for; nil for an app without a chat desk.
+  var session: UserSessions?
+
+  /// Whether it takes from allowances.
+  var takes: Bool { form != .probe }
+}
+
+extension Handlers {
+  /// Answers a request for a token, now or later.
+  /// - Parameter name: The app the request names, if any.
+  package func vend(
+    as form: AccessForm, app name: Request.QueryItem, _ request: borrowing Request, _ exchange: inout Exchange
+  ) {
+    let client = client(request, exchange)
+    perform(
+      Vending(form: form, app: name, client: client, record: client.record(of: .access)), request, &exchange)
+  }
+
+  /// Authenticates a request, evaluates the rules, and responds from the cache if it can.
+  fileprivate func consider(
+    _ vending: inout Vending, _ request: borrowing Request, _ circumstances: Authenticator.Circumstances
+  ) -> NextStep {
+    let generation = vending.generation
+    let facts: Facts
+    switch identify(request, app: vending.app, for: vending.client, circumstances, &vending.record) {
+    case .first(let prerequisite): return .first(prerequisite)
+    case .refused(let problem): return .respond(refuse(vending, problem))
+    case .caller(let caller):
+      vending.record.caller = caller.audited
+      do throws(Decider.Refusal) {
+        let app = try generation.decider.admit(Applicant(caller), to: .access, app: vending.app)
+        vending.record.app = app?.id
+        if let desk = app?.desk {
+          vending.session = UserSessions(caller, app, generation)
+          vending.record.desk = vending.session == nil ? nil : desk
+        }
+        // A probe asks for the decision alone, which is the same for installations.
+        if let app, app.isPushed, vending.form != .probe {
+          return push(&vending, caller, app, request, circumstances)
+        }
+        if let grant = generation.decider.policy.unconditionalAccess(
+          callerID: caller.id, subject: caller.subject, appID: app?.id, at: Instant(circumstances.time))
+        {
+          return proceed(&vending, grant, [], circumstances)
+        }
+        facts = generation.facts(
+          .access, caller, app: app, address: circumstances.address, request, at: circumstances.time)
+      } catch {
+        vending.record.note(error, generation.decider.policy)
+        return .respond(refuse(vending, error.problem))
+      }
+    }
+
+    switch generation.decider.ruleAtOnce(facts, taking: vending.takes) {
+    case .ruled(let ruling):
+      vending.note(ruling)
+      let statuses = ruling.statuses
+      switch ruling.concluded() {
+      case .refused(let denial):
+        logRefusal(denial, of: facts, by: generation.decider.policy, vending.context)
+        return .respond(refuse(vending, Problem(denial)))
+      case .granted(let grant): return proceed(&vending, grant, statuses, circumstances)
+      }
+    case .undecided(let known):
+      guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
+      return .later { [self, vending] in $0.respond(await rule(vending, facts, known)) }
+    }
+  }
+
+  /// Answers a granted request from the cache, or by asking upstream.
+  private func proceed(
+    _ vending: inout Vending, _ grant: consuming Grant, _ statuses: [AllowanceStatus],
+    _ circumstances: Authenticator.Circumstances
+  ) -> NextStep {
+    if let session = vending.session { return proceed(&vending, grant, session, statuses, circumstances) }
+    let account = AccountTokens(source: tokens, scope: vending.generation.scopes.scope(of: grant.appID))
+    return proceed(&vending, grant, account, statuses, circumstances)
+  }
+
+  private func proceed(
+    _ vending: inout Vending, _ grant: consuming Grant, _ vendor: some TokenVendor,
+    _ statuses: [AllowanceStatus], _ circumstances: Authenticator.Circumstances
+  ) -> NextStep {
+    guard vending.form != .probe else {
+      guard !vendor.holdsToken(now: circumstances.now, lane: vending.lane) else {
+        vending.record.cache = .hit
+        return .respond(answerProbe(vending, statuses))
+      }
+      guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
+      return .later { [self, vending] in $0.respond(await probe(vending, vendor, statuses)) }
+    }
+    switch vendor.vendAtOnce(grant, now: circumstances.now, lane: vending.lane) {
+    case .token(let token):
+      vending.record.cache = .hit
+      return .respond(
+        answer(&vending, token, of: vendor, statuses, at: circumstances.now, circumstances.time))
+    case .notCached(let grant):
+      // A grant without a wait for the store has taken nothing.
+      guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
+      return .later(consuming: grant) { [self, vending] grant, responder in
+        responder.respond(await fetch(vending, grant, vendor, statuses))
+      }
+    }
+  }
+
+  /// Asks the rules where a remote policy or the store has to be waited for, and goes on.
+  private func rule(
+    _ vending: Vending, _ facts: Facts, _ known: Decider.Preliminary
+  ) async -> PreparedResponse {
+    var vending = vending
+    let generation = vending.generation
+    let ruling: Ruling
+    do throws(Problem) {
+      ruling = try await generation.decider.ruling(
+        facts, taking: vending.takes, after: known,
+        deadline: vending.start + generation.configuration.tokens.deadline)
+    } catch {
+      guard !Task.isCancelled else { return await abandon(&vending, []) }
+      vending.record.verdicts = generation.decider.policy.skipped
+      return refuse(vending, error)
+    }
+    vending.note(ruling)
+    let statuses = ruling.statuses
+    switch ruling.concluded() {
+    case .refused(let denial):
+      guard !Task.isCancelled else { return await abandon(&vending, []) }
+      logRefusal(denial, of: facts, by: generation.decider.policy, vending.context)
+      return refuse(vending, Problem(denial))
+    case .granted(let grant):
+      guard !Task.isCancelled else { return await abandon(&vending, grant.receipts) }
+      if let session = vending.session { return await vend(vending, grant, session, statuses) }
+      let account = AccountTokens(source: tokens, scope: generation.scopes.scope(of: grant.appID))
+      return await vend(vending, grant, account, statuses)
+    }
+  }
+
+  /// The answer to a request that had to wait for the rules.
+  private func vend(
+    _ vending: Vending, _ grant: consuming Grant, _ vendor: some TokenVendor, _ statuses: [AllowanceStatus]
+  ) async -> PreparedResponse {
+    if vending.form == .probe { return await probe(vending, vendor, statuses) }
+    switch vendor.vendAtOnce(grant, now: clock.now, lane: vending.lane) {
+    case .token(let token):
+      var vending = vending
+      vending.record.cache = .hit
+      return answer(&vending, token, of: vendor, statuses, at: clock.now, clock.unixTime)
+    case .notCached(let grant): return await fetch(vending, grant, vendor, statuses)
+    }
+  }
+
+  /// Gets a token, in one request upstream for all requests that wait for it. Gives the allowances back if it gets none.
+  private func fetch(
+    _ vending: Vending, _ grant: consuming Grant, _ vendor: some TokenVendor,
+    _ statuses: [AllowanceStatus]
+  ) async -> PreparedResponse {
+    var vending = vending
+    vending.record.cache = .miss
+    let receipts = grant.receipts
+    do throws(TokenError) {
+      let token = try await vendor.vend(grant, trace: vending.record.trace)
+      vending.record.upstreamStatus = 200
+      return answer(&vending, token, of: vendor, statuses, at: clock.now, clock.unixTime)
+    } catch {
+      return await refuse(&vending, error, givingBack: receipts)
+    }
+  }
+
+  /// Finds out whether a token could be vended, which shows none and takes nothing.
+  private func probe(
+    _ vending: Vending, _ vendor: some TokenVendor, _ statuses: [AllowanceStatus]
+  ) async -> PreparedResponse {
+    var vending = vending
+    vending.record.cache = .miss
+    do throws(TokenError) {
+      if try await vendor.probe(lane: vending.lane, trace: vending.record.trace) {
+        vending.record.upstreamStatus = 200
+      } else {
+        vending.record.cache = .hit
+      }
+      return answerProbe(vending, statuses)
+    } catch {
+      return await refuse(&vending, error, givingBack: [])
+    }
+  }
+
+  /// No token came.
+  private func refuse(
+    _ vending: inout Vending, _ error: TokenError, givingBack receipts: [AllowanceReceipt]
+  ) async -> PreparedResponse {
+    if case .cancelled = error { return await abandon(&vending, receipts) }
+    await giveBack(receipts, vending)
+    // During a cool-down the server sends no request, so there is no status.
+    if case .exchangeFailed(let cause, _) = error { vending.record.upstreamStatus = cause.status }
+    return refuse(vending, Problem(error, from: vending.session == nil ? .talkdeskID : .sendbird))
+  }
+
+  /// The client closed the connection while its request waited: vends nothing and gives the allowances back.
+  private func abandon(_ vending: inout Vending, _ receipts: [AllowanceReceipt]) async -> PreparedResponse {
+    await giveBack(receipts, vending)
+    return refuse(vending, .clientLeft)
+  }
+
+  private func giveBack(_ receipts: [AllowanceReceipt], _ vending: Vending) async {
+    await vending.generation.decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
+  }
+
+  /// Writes the record of a vended token, before the token leaves, and makes its answer.
+  private func answer<Vendor: TokenVendor>(
+    _ vending: inout Vending, _ token: Vendor.Token, of vendor: Vendor, _ statuses: [AllowanceStatus],
+    at now: MonotonicTime, _ time: UnixTime
+  ) -> PreparedResponse {
+    vending.record.tokenSHA256 = vendor.fingerprint(token)
+    audit.append(vending.record, since: vending.start, at: time, lane: vending.lane)
+    let ready = vendor.response(token, as: vending.form, prepared, now: now, lane: vending.lane)
+    guard !statuses.isEmpty else { return ready }
+    var fields = Fields()
+    fields.append(allowances: statuses)
+    return ready.adding(fields)
+  }
+
+  /// Writes the record of a probe that is allowed and makes its answer. It returns no token, so none is put down as vended.
+  private func answerProbe(_ vending: Vending, _ statuses: [AllowanceStatus]) -> PreparedResponse {
+    audit.append(vending.record, since: vending.start, lane: vending.lane)
+    var response = AccessForm.probed
+    response.fields.append(allowances: statuses)
+    return PreparedResponse(response)
+  }
+}
+
+extension Vending: AuditedWork {
+  mutating func begin(
+    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
+  ) -> NextStep {
+    handlers.consider(&self, request, circumstances)
+  }
+
+  var needsContent: Bool { false }
+
+  /// Notes the ruling for the audit line.
+  mutating func note(_ ruling: borrowing Ruling) {
+    record.verdicts = ruling.verdicts
+    record.reason = ruling.reason
+  }
+}
+
+extension AccessToken {
+  /// The whole seconds left of its life, never rounded up; nil where they are not known.
+  func wholeSecondsLeft(at now: MonotonicTime) -> Int64? {
+    remaining(at: now).map { max(0, $0.components.seconds) }
+  }
+}

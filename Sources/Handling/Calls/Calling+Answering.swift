@@ -1,0 +1,105 @@
+// Makes the responses to callback requests and writes their audit records first.
+
+import API
+import Deciding
+import Delivery
+import Gate
+import HTTP
+import HTTPServer
+import Platform
+import Records
+import Responses
+import Serving
+import Store
+
+extension Handlers {
+  /// The answer to a callback that was carried out.
+  func response(to pending: PendingResponse, _ result: DeliveryResult) -> PreparedResponse {
+    let order = pending.order
+    var calling = pending.calling
+    calling.record.cache = result.cache
+    calling.record.upstreamStatus = result.upstreamStatus
+    let id = order.intent.id
+    // A client that may have gone reads nothing, so a notice tells it.
+    if order.intent.notifies != nil, !pending.responder.mayClientHaveLeft {
+      callbacks.store.told(id)
+      calling.generation.told(id)
+    }
+    switch result.outcome {
+    case .undelivered(.exhausted, _): return refuseExhausted(&calling, order.intent)
+    case .undelivered(let reason, let isRecorded):
+      var problem = Problem(reason)
+      if case .noToken = reason { calling.record.lacksToken = true }
+      if isRecorded { problem.id = id.description }
+      if problem.code == .outcomeUnknown { problem.verificationCode = pending.verificationCode }
+      return refuse(calling, problem)
+    case .replay(let record): return replay(&calling, record)
+    case .postponed, .elsewhere:
+      preconditionFailure("the outcome of an appointment for an immediate callback")
+    case .accepted(let createdAt):
+      calling.record.callback = id.description
+      let created =
+        calling.created(id, at: nil, createdAt)
+        ?? CallbackDocument.created(
+          id, createdAt: createdAt, contact: order.intent.contact.masked,
+          verificationCode: pending.verificationCode)
+      return answer(&calling, created, order.intent.charges?.statuses ?? [])
+    }
+  }
+
+  /// Refuses a request for which an allowance was exhausted when its record was to be saved: others were faster.
+  func refuseExhausted(_ calling: inout Calling, _ intent: CallbackIntent) -> PreparedResponse {
+    guard let charges = intent.charges, let (denial, verdicts) = charges.refusal else {
+      preconditionFailure("an exhausted allowance without its denial")
+    }
+    let policy = calling.generation.decider.policy
+    calling.record.verdicts = verdicts
+    logRefusal(denial, of: charges.facts, by: policy, calling.context)
+    callbacks.brakes.refused(
+      denial, by: policy.brakes, contact: calling.record.contact, at: Instant(clock.unixTime))
+    return refuse(calling, Problem(denial))
+  }
+
+  /// Answers as the first request with the key was answered.
+  func replay(_ calling: inout Calling, _ record: StoredCallback) -> PreparedResponse {
+    // The response to a booking shows the booking, and not its end.
+    if record.at == nil, let responder = calling.responder { calling.generation.told(record, by: responder) }
+    calling.record.callback = record.id.description
+    calling.record.isReplay = true
+    let code = calling.generation.verificationCode(of: record, at: Instant(clock.unixTime), log)
+    // A booking was answered when it was kept, whatever came of the call.
+    if record.at == nil, var problem = Problem(repeating: record) {
+      if problem.code == .outcomeUnknown { problem.verificationCode = code }
+      return refuse(calling, problem)
+    }
+    if calling.call != nil {
+      let at = record.at == nil ? nil : calling.at ?? record.at
+      guard let created = calling.created(record.id, at: at, record.createdAt, earlier: record) else {
+        return refuse(calling, Problem(.mismatch))
+      }
+      return answer(&calling, created, [])
+    }
+    return answer(
+      &calling, CallbackDocument.created(record, at: calling.at, verificationCode: code), [])
+  }
+
+  /// Writes the record of a success, before it leaves, and makes its answer.
+  func answer(
+    _ calling: inout Calling, _ response: Response, _ statuses: [AllowanceStatus]
+  ) -> PreparedResponse {
+    audit.append(calling.record, since: calling.start, lane: calling.lane)
+    var response = response
+    response.fields.append(allowances: statuses)
+    return PreparedResponse(response)
+  }
+}
+
+extension Calling {
+  /// The response to a success in the form of another interface; nil for this server's own.
+  func created(
+    _ id: CallbackID, at: Instant?, _ createdAt: Instant, earlier: StoredCallback? = nil
+  ) -> Response? {
+    guard let call, let asked else { return nil }
+    return call.success(.init(id: id, at: at, createdAt: createdAt, earlier: earlier, request: asked))
+  }
+}

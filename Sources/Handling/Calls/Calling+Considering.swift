@@ -1,0 +1,241 @@
+// Takes a valid callback request through key, rules, dedupe and allowances to Talkdesk.
+
+import API
+import Callbacks
+import Callers
+import Configuration
+import Deciding
+import Delivery
+import Gate
+import HTTP
+import HTTPServer
+import Installations
+import Platform
+import Records
+import Responses
+import Serving
+import Store
+
+/// An allowed callback request that waits for Talkdesk's response. A class, so that each waiting request is stored once.
+final class PendingResponse: Sendable {
+  let calling: Calling
+  let order: CallbackOrder
+  /// The code that the callback carries.
+  let verificationCode: String?
+  let responder: Responder
+
+  init(
+    calling: Calling, order: CallbackOrder, verificationCode: String?, responder: Responder
+  ) {
+    self.calling = calling
+    self.order = order
+    self.verificationCode = verificationCode
+    self.responder = responder
+  }
+}
+
+extension Handlers {
+  /// The result of a valid request.
+  enum Verdict {
+    case answer(PreparedResponse)
+    /// It is permitted: the order and its verification code.
+    case make(CallbackOrder, String?)
+    /// It is booked for a later time.
+    case booked(PreparedResponse)
+    /// The store did not confirm its booking, so it may be booked.
+    case mayBeBooked(PreparedResponse)
+  }
+
+  /// Goes on once the request is known to be sound: key, rules, dedupe, allowances, and then Talkdesk.
+  func answer(_ calling: Calling, _ requested: RequestedCallback, _ responder: Responder) async {
+    var calling = calling
+    calling.responder = responder
+    var hold = Hold(requested.intent, callbacks)
+    switch await consider(&calling, requested, &hold) {
+    case .answer(let response):
+      hold.withdraw()
+      responder.respond(response)
+      callbacks.inHand.leave()
+    case .booked(let response):
+      hold.settle()
+      responder.respond(response)
+      callbacks.inHand.leave()
+    case .mayBeBooked(let response):
+      hold.settle()
+      responder.respond(response)
+      callbacks.inHand.leave()
+    case .make(let order, let code):
+      let pending = PendingResponse(
+        calling: calling, order: order, verificationCode: code, responder: responder)
+      let delivery = calling.generation.delivery(callbacks, tokens: tokens)
+      switch await delivery.begin(order, hold) {
+      case .over(let result): answer(pending, result)
+      case .goesOn(let begun):
+        order.context.task(consuming: begun) { [self] begun in
+          answer(pending, await delivery.finish(begun))
+        }
+      }
+    }
+  }
+
+  private func answer(_ pending: PendingResponse, _ result: DeliveryResult) {
+    pending.responder.respond(response(to: pending, result))
+    callbacks.inHand.leave()
+  }
+
+  /// Claims the key, reads the saved state of key and number, and waits for another request that is about to call the number.
+  private func consider(
+    _ calling: inout Calling, _ requested: RequestedCallback, _ hold: inout Hold
+  ) async -> Verdict {
+    if let problem = await testRefusal(of: requested, calling) { return .answer(refuse(calling, problem)) }
+    // Claim the key before reading the store: a request that finished meanwhile has saved its result there.
+    let claim = claim(calling, requested, &hold)
+    let now = Instant(clock.unixTime)
+    let isAppointment = calling.at.map { !$0.isNow(at: now) } ?? false
+    var duplicate: CallbackID?
+    if requested.key != nil || !isAppointment && requested.intent.terms.dedupeWindow > .zero {
+      do throws(StoreError) {
+        let standing = try await callbacks.store.standing(of: requested.intent, at: now)
+        switch standing.key {
+        case .free: duplicate = standing.duplicate
+        case .inProgress: return .answer(refuse(calling, Problem(.inProgress)))
+        case .mismatch: return .answer(refuse(calling, Problem(.mismatch)))
+        case .replay(let record)
+        where calling.isValidation && (record.status == .accepted || record.at != nil):
+          calling.record.isReplay = true
+          // The request would be a success, and nothing was done for this one.
+          return .answer(answer(&calling, CallbackDocument.valid, []))
+        case .replay(let record): return .answer(replay(&calling, record))
+        }
+      } catch {
+        callbacks.log.storeFailed(error, doing: "standing", calling.context)
+        return .answer(refuse(calling, Problem(.notSaved)))
+      }
+    }
+    switch claim {
+    case .inProgress: return .answer(refuse(calling, Problem(.inProgress)))
+    case .mismatch: return .answer(refuse(calling, Problem(.mismatch)))
+    case .free: break
+    }
+    if let at = calling.at {
+      if let fault = calling.generation.fault(inCallTime: at, at: now) {
+        calling.record.verdicts = calling.generation.decider.policy.skipped
+        return .answer(refuse(calling, .invalid([.init(name: "at", description: fault)])))
+      }
+      if isAppointment { return await book(&calling, requested, for: at, &hold) }
+    }
+    if duplicate == nil, !calling.isValidation, requested.intent.terms.dedupeWindow > .zero {
+      switch await hold.takeNumber(deadline: requested.deadline) {
+      case .free: break
+      case .taken(let first): duplicate = first
+      case .late: return .answer(refuse(calling, Problem(.noTurn(.late))))
+      case .full:
+        return .answer(refuse(calling, Problem(.noTurn(.overloaded(retryAfter: .seconds(1))))))
+      }
+    }
+    return await judge(&calling, requested, duplicate, &hold)
+  }
+
+  /// The state of the key in this process. Claims the key if it is free; a validation only looks.
+  private func claim(
+    _ calling: Calling, _ requested: RequestedCallback, _ hold: inout Hold
+  ) -> CallbacksInHand.Claim {
+    let fingerprint = requested.request.fingerprint
+    guard calling.isValidation else { return hold.claimKey(fingerprint: fingerprint) }
+    guard let key = CallbacksInHand.Key(requested.intent) else { return .free }
+    return callbacks.inHand.look(key, fingerprint: fingerprint)
+  }
+
+  /// Asks the rules. The allowances are taken with the record.
+  private func judge(
+    _ calling: inout Calling, _ requested: RequestedCallback, _ duplicate: CallbackID?, _ hold: inout Hold
+  ) async -> Verdict {
+    // The checks after the rules come before the allowances here, so that no allowance is taken for nothing.
+    let content = calling.isValidation ? [] : requested.request.content
+    let noTurn =
+      calling.isValidation || duplicate != nil
+      ? nil
+      : callbacks.queue.refusal(
+        CallbackQueue.Party(requested.intent), deadline: requested.deadline, bytes: content.count)
+    let takes = !calling.isValidation && noTurn == nil
+    let decider = calling.generation.decider
+    // The store and a request for the same number may have been waited for: rules judge by the clock of now.
+    var facts = requested.facts
+    facts.instant = Instant(clock.unixTime)
+    let ruling: Ruling
+    do throws(Problem) {
+      if duplicate != nil {
+        ruling = try await decider.ruleAgain(facts, asking: .besideAllowances, deadline: requested.deadline)
+      } else {
+        ruling =
+          takes
+          ? try await decider.rulingOfRecord(facts, deadline: requested.deadline)
+          : try await decider.ruling(facts, taking: false, deadline: requested.deadline)
+      }
+    } catch {
+      calling.record.verdicts = decider.policy.skipped
+      return .answer(refuse(calling, error))
+    }
+    let (verdicts, reason, statuses) = (ruling.verdicts, ruling.reason, ruling.statuses)
+    let grant: Grant
+    switch ruling.concluded() {
+    case .refused(let denial):
+      guard !Task.isCancelled else { return .answer(clientLeft(calling)) }
+      calling.record.verdicts = verdicts
+      calling.record.reason = reason
+      logRefusal(denial, of: facts, by: decider.policy, calling.context)
+      if takes {
+        callbacks.brakes.refused(
+          denial, by: decider.policy.brakes, contact: calling.record.contact, at: facts.instant)
+      }
+      let time = AppointmentTime(facts.instant, calling.generation, facts)
+      return .answer(refuse(calling, await problem(denial, time, calling)))
+    case .granted(let granted):
+      guard !Task.isCancelled else { return .answer(clientLeft(calling)) }
+      grant = granted
+    }
+    calling.record.verdicts = verdicts
+    calling.record.reason = reason
+    if let duplicate { return .answer(refuse(calling, Problem(.duplicate(of: duplicate)))) }
+    if calling.isValidation { return .answer(answer(&calling, CallbackDocument.valid, statuses)) }
+    if let noTurn { return .answer(refuse(calling, Problem(.noTurn(noTurn)))) }
+    var intent = requested.intent
+    intent.charges = grant.charges
+    guard let installation = requested.caller.installation?.installation,
+      let service = calling.generation.installationService
+    else {
+      let order = CallbackOrder(
+        grant, intent: intent, content: content, deadline: requested.deadline,
+        context: calling.context)
+      return .make(order, nil)
+    }
+    let (sent, code): ([UInt8], String?)
+    do throws(Problem) {
+      (sent, code) = try await carried(requested, &intent, calling)
+    } catch {
+      return .answer(refuse(calling, error))
+    }
+    let order = CallbackOrder(
+      grant, intent: intent, content: sent, deadline: requested.deadline, context: calling.context,
+      recheck: recheck(installation, service, calling.context))
+    return .make(order, code)
+  }
+
+  /// The body for Talkdesk, and the verification code in it, if the callback carries one.
+  func carried(
+    _ requested: RequestedCallback, _ intent: inout CallbackIntent, _ calling: Calling
+  ) async throws(Problem) -> (content: [UInt8], code: String?) {
+    guard requested.carriesCode, let installation = requested.caller.installation?.installation,
+      let service = calling.generation.installationService
+    else { return (requested.request.content, nil) }
+    let made = try await verificationCode(of: installation, service, intent, calling.context)
+    intent.sealedCode = made.sealed
+    let content = requested.request.content(
+      verificationCode: made.code, installation: installation.client.id.description)
+    return (content, made.code)
+  }
+
+  func clientLeft(_ calling: Calling) -> PreparedResponse {
+    refuse(calling, .clientLeft)
+  }
+}

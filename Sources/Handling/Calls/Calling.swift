@@ -1,0 +1,171 @@
+// `POST /calls/callback`: authenticates the caller, checks the kill switch, app and body, and starts the callback.
+
+import API
+import Callbacks
+import Callers
+import Configuration
+import Deciding
+import Delivery
+import Gate
+package import HTTP
+package import HTTPServer
+import Installations
+import JOSE
+import Notices
+import Platform
+import PushDelivery
+import Records
+import Serving
+import Store
+import Talkdesk
+
+/// One request for a callback on its way, with everything that its response needs.
+struct Calling: Sendable {
+  let client: ClientRequest
+  /// Whether the request has `?validate`.
+  let isValidation: Bool
+  /// The time that it names for the call, to the second.
+  var at: Instant?
+  var record: AuditRecord
+  /// The form of another interface; nil for this server's own.
+  var call: CallForm?
+  /// What was asked for, for that form.
+  var asked: CallbackRequest?
+  /// The device that the request names.
+  var device = CallForm.Device.none
+  /// Gets the response; nil until the request waits for one.
+  var responder: Responder?
+}
+
+/// The checked content of a request for a callback.
+struct RequestedCallback: Sendable {
+  let request: CallbackRequest
+  let key: IdempotencyKey?
+  let caller: Caller
+  /// Whether it carries a verification code if an installation asks.
+  let carriesCode: Bool
+  let facts: Facts
+  let intent: CallbackIntent
+  let deadline: MonotonicTime
+}
+
+extension Calling: AuditedWork {
+  func begin(
+    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
+  ) -> NextStep {
+    var calling = self
+    return handlers.read(request, &calling, circumstances)
+  }
+
+  var needsContent: Bool { true }
+}
+
+extension Handlers {
+  /// Answers a request for a callback. All steps without a wait run on the loop.
+  ///
+  /// - Parameter form: The form of another interface; nil for this server's own.
+  package func call(
+    _ request: borrowing Request, _ exchange: inout Exchange, as form: CallForm? = nil
+  ) {
+    let client = client(request, exchange, form: form?.responses)
+    perform(
+      Calling(
+        client: client,
+        isValidation: form == nil && request.query != nil && request.hasQueryItem("validate"),
+        record: client.record(of: .callback), call: form),
+      request, &exchange)
+  }
+
+  // MARK: On the loop
+
+  /// Authenticates a request, asks kill switch and app, and checks its content.
+  fileprivate func read(
+    _ request: borrowing Request, _ calling: inout Calling, _ circumstances: Authenticator.Circumstances
+  ) -> NextStep {
+    let generation = calling.generation
+    let name = calling.call?.app ?? request.queryItem("app")
+    switch identify(request, app: name, for: calling.client, circumstances, &calling.record) {
+    case .first(let prerequisite): return .first(prerequisite)
+    case .refused(let problem): return .respond(refuse(calling, problem))
+    case .caller(let caller):
+      calling.record.caller = caller.audited
+      let app: App?
+      do throws(Decider.Refusal) {
+        app = try generation.decider.admit(Applicant(caller), to: .callback, app: name)
+      } catch {
+        calling.record.note(error, generation.decider.policy)
+        return .respond(refuse(calling, error.problem))
+      }
+      calling.record.app = app?.id
+      do throws(Problem) {
+        let terms = generation.callbackTerms.terms(of: app?.id)
+        let now = Instant(circumstances.time)
+        let fault = { generation.fault(inCallTime: $0, at: now) }
+        let read = calling.call?.read(request)
+        let (asked, key) = try IdempotencyKey.read(
+          with: request, converted: read?.map { $0.content }
+        ) { (content) throws(Problem) in
+          try CallbackRequest(parsing: content, terms: terms, timeFault: fault)
+        } laterFaults: {
+          $0.at.flatMap(fault).map { [Problem.FieldProblem(name: "at", description: $0)] } ?? []
+        }
+        calling.record.contact = asked.maskedContact
+        calling.at = asked.at
+        if case .success(let read)? = read { calling.device = read.device }
+        if calling.call != nil { calling.asked = asked }
+        var facts = generation.facts(
+          .callback, caller, app: app, address: circumstances.address, request, at: circumstances.time)
+        facts.phone = asked.contactNumber
+        let requested = requested(asked, key, caller, terms, facts, calling)
+        guard calling.mayWait else { return .respond(refuse(calling, .tooManyWaiting)) }
+        callbacks.inHand.enter()
+        return .later { [self, calling] in await answer(calling, requested, $0) }
+      } catch {
+        calling.record.verdicts = generation.decider.policy.skipped
+        return .respond(refuse(calling, error))
+      }
+    }
+  }
+
+  private func requested(
+    _ asked: CallbackRequest, _ key: IdempotencyKey?, _ caller: Caller, _ own: CallbackTerms, _ facts: Facts,
+    _ calling: Calling
+  ) -> RequestedCallback {
+    let terms = calling.generation.configuration.callbacks
+    let owner = caller.owner
+    var intent = CallbackIntent(
+      id: CallbackID(at: facts.instant), callerID: owner.callerID, subject: owner.subject, appID: facts.appID,
+      contact: asked.contactNumber,
+      key: key.map { .init(text: caller.owned($0), fingerprint: Array(asked.fingerprint.utf8)) },
+      terms: terms.kept,
+      deadline: facts.instant.advanced(by: terms.timeout))
+    intent.installation = caller.installation?.installation.identity
+    notify(caller, of: &intent, calling)
+    intent.alias = calling.call?.alias(intent)
+    if calling.generation.configuration.outcomes != nil { intent.talkdeskNumber = asked.talkdeskNumber }
+    return RequestedCallback(
+      request: asked, key: key, caller: caller, carriesCode: own.addsVerificationCode, facts: facts,
+      intent: intent, deadline: calling.start + terms.timeout)
+  }
+
+  /// Has the notices go to the device that the request names, or else to the caller's installation.
+  private func notify(_ caller: Caller, of intent: inout CallbackIntent, _ calling: Calling) {
+    switch calling.device {
+    case .none:
+      intent.notifies = calling.generation.notified(caller)
+      return
+    case .token(let token):
+      let platforms = calling.generation.push?.senders.platforms ?? []
+      guard platforms.contains(token.platform), let keys = appointments.keys else { break }
+      do throws(OpenSSLError) {
+        intent.notify(try GivenDevice(token, of: intent.id, keys))
+        return
+      } catch {
+        log.write(
+          .error, "a device could not be sealed, so it gets no notices", ["error.message": "\(error)"])
+      }
+    case .unusable: break
+    }
+    callbacks.ignoredDevice()
+  }
+}

@@ -1,0 +1,437 @@
+// The endpoints for a caller's own callbacks: reads one, waits for a change, lists appointments, and moves or cancels one.
+
+package import API
+package import Appointments
+import Callbacks
+import Callers
+import Configuration
+import Deciding
+import Delivery
+package import Gate
+package import HTTP
+package import HTTPServer
+import Installations
+import JOSE
+import JSON
+import Platform
+package import Records
+import Responses
+import Sealing
+package import Serving
+package import Store
+import Texts
+
+extension Handlers {
+  /// How many appointments a list has at most.
+  private static let mostListed = 100
+  /// How many seconds a request waits for a change at most.
+  private static let longestWait = 25
+
+  // MARK: Reading
+
+  /// `GET /callbacks/{id}`: the record, for the caller that asked for it and, where users share a caller, for the user.
+  package func showCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange) { [self] visit, _ throws(Problem) in
+      let wait = try Self.wait(visit.request.queryItem("wait"))
+      var record = try await record(id, of: visit.caller)
+      if wait > 0 { record = try await change(of: record, within: .seconds(wait), visit) }
+      // HEAD has no body.
+      if visit.request.method != .head { visit.generation.told(record, by: visit.responder) }
+      return CallbackDocument.response(document(of: record, visit))
+    }
+  }
+
+  /// How often a request that waits asks whether its installation is still one.
+  private static let holdInterval = Duration.milliseconds(500)
+
+  /// Waits for a change of a record. The wait ends early if its client has finished writing, since it may have closed its connection, or if
+  /// its caller is no installation any more.
+  private func change(
+    of record: StoredCallback, within span: Duration, _ visit: Visit
+  ) async throws(Problem) -> StoredCallback {
+    let owner = visit.caller.owner
+    let party: AppointmentWatch.Party =
+      visit.caller.hasOwnSubject
+      ? .owner(callerID: ExactText(owner.callerID), subject: ExactText(owner.subject))
+      : .any(at: visit.address)
+    let installation = visit.caller.installation?.installation
+    let directory = visit.generation.installationService?.directory
+    let waiting = Task { [clock, watch = appointments.watch] in
+      await withTaskGroup(of: StoredCallback?.self) { group in
+        group.addTask {
+          await watch.wait(
+            for: record, of: party, until: visit.start + span,
+            awaitsOutcome: visit.generation.configuration.outcomes != nil)
+        }
+        if let installation, let directory {
+          group.addTask {
+            while await clock.hasSlept(until: clock.now + Self.holdInterval) {
+              // While the store fails, the caller waits on.
+              do throws(StoreError) {
+                guard try await directory.holds(installation) else { return nil }
+              } catch {}
+            }
+            return nil
+          }
+        }
+        defer { group.cancelAll() }
+        // The end of the client ends both: then the record counts.
+        for await result in group where result != nil || !Task.isCancelled { return result }
+        return nil
+      }
+    }
+    visit.responder.whenClientFinishes { waiting.cancel() }
+    let changed = await withTaskCancellationHandler {
+      await waiting.value
+    } onCancel: {
+      waiting.cancel()
+    }
+    if let installation, let directory {
+      // The wait was longer than what is known of the caller.
+      let holds: Bool
+      do throws(StoreError) { holds = try await directory.holdsNow(installation) } catch { throw .noRecords }
+      guard holds else { throw .ended }
+    }
+    return changed ?? record
+  }
+
+  /// Reads `wait`.
+  private static func wait(_ item: Request.QueryItem) throws(Problem) -> Int {
+    switch item {
+    case .absent: return 0
+    case .value(let text) where !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }:
+      return min(Int(text) ?? longestWait, longestWait)
+    case .value, .malformed:
+      throw .invalid([.init(name: "wait", description: "Give a whole number of seconds, such as 25.")])
+    }
+  }
+
+  /// `GET /callbacks?status=scheduled`: the caller's appointments.
+  package func listCallbacks(_ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange) { [self] visit, _ throws(Problem) in
+      switch visit.caller.proof {
+      case .jwt, .installation: break
+      case .none, .basic, .key:
+        throw Problem(
+          .denied,
+          "Only users with a JWT and installations can list their appointments. Keep the ids of the responses."
+        )
+      }
+      guard visit.request.queryItem("status") == .value(StoredCallback.Status.scheduled.rawValue) else {
+        throw .invalid([.init(name: "status", description: "Give status=scheduled.")])
+      }
+      let owner = visit.caller.owner
+      let records: [StoredCallback]
+      do throws(StoreError) {
+        records = try await callbacks.store.appointments(
+          of: owner.callerID, subject: owner.subject, most: Self.mostListed)
+      } catch {
+        throw .noRecords
+      }
+      return CallbackDocument.response([
+        "callbacks": .array(records.map { .object(document(of: $0, visit)) })
+      ])
+    }
+  }
+
+  /// A caller's own record. Unknown, foreign and malformed ids get one answer.
+  private func record(_ text: String, of caller: Caller) async throws(Problem) -> StoredCallback {
+    guard let id = CallbackID(text) else { throw .noCallback }
+    let owner = caller.owner
+    let record: StoredCallback?
+    do throws(StoreError) {
+      record = try await callbacks.store.callback(id, of: owner.callerID)
+    } catch {
+      throw .noRecords
+    }
+    guard let record, record.ticket == nil, record.belongs(to: owner.subject) else { throw .noCallback }
+    return record
+  }
+
+  /// A record as its owner sees it.
+  private func document(of record: StoredCallback, _ visit: Visit) -> JSONObject {
+    CallbackDocument.record(
+      record,
+      verificationCode: visit.generation.verificationCode(of: record, at: Instant(clock.unixTime), log))
+  }
+
+  // MARK: Moving
+
+  /// `PATCH /callbacks/{id}`: gives an appointment another time, judged as a booking would be.
+  package func moveCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange, as: .change) { [self] visit, line throws(Problem) in
+      let decider = visit.generation.decider
+      line?.verdicts = decider.policy.skipped
+      let caller = visit.caller
+      // Before anything else is looked at; the appointment's own app is asked for once it is known.
+      if let stop = decider.stops.stop(for: .callback, callerID: caller.id, appID: caller.installedFor) {
+        line?.reason = stop.auditReason
+        throw .stopped
+      }
+      let request = visit.request
+      try JSONContent.checkPatch(
+        type: request.value(of: .contentType).map { request.head[$0] },
+        encodings: request.values(of: .contentEncoding).map { request.head[$0] })
+      let at = try CallbackChange(parsing: request.content).at
+      let record = try await record(id, of: caller)
+      line?.note(record)
+      let moved = try await change(record, AppointmentChange(at: at), visit, &line)
+      return CallbackDocument.response(document(of: moved, visit))
+    }
+  }
+
+  /// How often another change of the content may be faster.
+  private static let mostRewrites = 20
+
+  /// Changes an appointment, unless app, rules or store forbid it.
+  package func change(
+    _ record: StoredCallback, _ change: AppointmentChange, _ visit: Visit, _ line: inout AuditRecord?
+  ) async throws(Problem) -> StoredCallback {
+    let (decider, caller) = (visit.generation.decider, visit.caller)
+    guard record.status == .scheduled else { throw .tooLate(record) }
+    let app: App?
+    do throws(Decider.Refusal) {
+      app = try decider.admit(
+        Applicant(caller), to: .callback, app: record.appID.map { .value($0) } ?? .absent)
+    } catch {
+      line?.note(error, decider.policy)
+      throw error.problem
+    }
+    guard let at = change.at else { return try await rewrite(record, change, visit) }
+    let now = Instant(clock.unixTime)
+    if let fault = visit.generation.fault(inAppointment: at, at: now) {
+      throw .invalid([.init(name: "at", description: fault)])
+    }
+    var facts = visit.generation.facts(
+      .callback, caller, app: app, address: visit.address, visit.request, at: clock.unixTime)
+    facts.at = at
+    for _ in 0..<Self.mostRewrites {
+      switch try await move(record, to: at, change, facts, visit, &line) {
+      case .moved(let moved):
+        appointments.watch.changed(moved)
+        keeper?.wake(at: at)
+        return moved
+      case .duplicate(let first): throw .alreadyBooked(first)
+      case .full:
+        guard let time = AppointmentTime(at, visit.generation, facts) else { throw .noCallback }
+        throw await full(time, visit.context)
+      case .tooLate(let now): throw .tooLate(now)
+      case .missing: throw .noCallback
+      case .rewritten: continue
+      }
+    }
+    throw .changedByOthers
+  }
+
+  /// Asks the rules, and has the store move the appointment.
+  private func move(
+    _ record: StoredCallback, to at: Instant, _ change: AppointmentChange, _ facts: Facts, _ visit: Visit,
+    _ line: inout AuditRecord?
+  ) async throws(Problem) -> MoveResult {
+    let decider = visit.generation.decider
+    var facts = facts
+    let (kept, sealed) = try await content(of: record, visit.context)
+    try await check(record, kept, visit)
+    facts.phone = kept.contact
+    let limits = visit.generation.configuration.callbacks
+    let ruling = try await decider.ruleAgain(
+      facts, asking: .besideAllowances, deadline: visit.start + limits.timeout)
+    line?.verdicts = ruling.verdicts
+    line?.reason = ruling.reason
+    if case .refused(let denial) = ruling.concluded() {
+      logRefusal(denial, of: facts, by: decider.policy, visit.context)
+      var problem = Problem(denial)
+      if line?.via != nil, denial.code == .closed, let time = AppointmentTime(at, visit.generation, facts) {
+        // Where the store fails, the response does without.
+        do throws(StoreError) { problem.alternatives = try await time.alternatives(callbacks.store) } catch {}
+      }
+      throw problem
+    }
+    guard let time = AppointmentTime(at, visit.generation, facts) else {
+      preconditionFailure("a time that was judged without appointments")
+    }
+    var intent = CallbackIntent(
+      id: record.id, callerID: record.callerID, subject: record.subject, appID: record.appID,
+      contact: kept.contact, key: nil, terms: kept.terms, deadline: at)
+    intent.notifies = visit.generation.notified(visit.caller)
+    let rewritten = try self.rewritten(kept, change, record.id)
+    var booking = time.booking(intent, content: rewritten ?? sealed)
+    booking.replacedContent = rewritten.map { _ in sealed }
+    do throws(StoreError) {
+      return try await callbacks.store.move(booking, at: Instant(clock.unixTime))
+    } catch {
+      callbacks.log.storeFailed(error, doing: "move", visit.context)
+      throw .notChanged(error)
+    }
+  }
+
+  /// Checks that an appointment may still be made.
+  private func check(
+    _ record: StoredCallback, _ content: AppointmentContent, _ visit: Visit
+  ) async throws(Problem) {
+    let objection: String?
+    do throws(StoreError) {
+      objection = try await setting(visit.generation).objection(to: record, content)
+    } catch {
+      callbacks.log.storeFailed(error, doing: "move", visit.context)
+      throw .noRecords
+    }
+    if let objection { throw Problem(.denied, "Not any more: \(objection).") }
+  }
+
+  /// Changes the content of an appointment, and leaves its time.
+  private func rewrite(
+    _ record: StoredCallback, _ change: AppointmentChange, _ visit: Visit
+  ) async throws(Problem) -> StoredCallback {
+    for _ in 0..<Self.mostRewrites {
+      let (kept, sealed) = try await content(of: record, visit.context)
+      try await check(record, kept, visit)
+      guard let rewritten = try rewritten(kept, change, record.id) else { return record }
+      do throws(StoreError) {
+        if try await callbacks.store.rewrite(record.id, from: sealed, to: rewritten) { return record }
+      } catch {
+        callbacks.log.storeFailed(error, doing: "rewrite", visit.context)
+        throw .notChanged(error)
+      }
+    }
+    throw .changedByOthers
+  }
+
+  /// The changed content of an appointment, sealed; nil where the change leaves it.
+  private func rewritten(
+    _ content: AppointmentContent, _ change: AppointmentChange, _ id: CallbackID
+  ) throws(Problem) -> [UInt8]? {
+    guard let body = try change.body?(content), let keys = appointments.keys else { return nil }
+    var content = content
+    content.body = body
+    do throws(OpenSSLError) {
+      return try content.sealed(with: keys, for: id)
+    } catch {
+      log.write(.error, "an appointment could not be sealed", ["error.message": "\(error)"])
+      throw .unreadable
+    }
+  }
+
+  /// The content of an appointment, opened and as it is sealed.
+  package func content(
+    of record: StoredCallback, _ context: RequestContext
+  ) async throws(Problem) -> (AppointmentContent, sealed: [UInt8]) {
+    let kept: DueAppointment?
+    do throws(StoreError) {
+      kept = try await callbacks.store.scheduledAppointment(record.id)
+    } catch {
+      callbacks.log.storeFailed(error, doing: "move", context)
+      throw .noRecords
+    }
+    guard let kept else { throw .tooLate(record) }
+    guard let content = open(kept.content, of: record.id) else { throw .unreadable }
+    return (content, kept.content)
+  }
+
+  private func open(_ sealed: [UInt8], of id: CallbackID) -> AppointmentContent? {
+    guard let keys = appointments.keys else { return nil }
+    do throws(StoreKeys.Failure) {
+      return try AppointmentContent(opening: sealed, with: keys, for: id)
+    } catch {
+      log.write(
+        .error, "the content of an appointment cannot be opened",
+        ["id": id.description, "error.message": "\(error)"])
+      return nil
+    }
+  }
+
+  // MARK: Cancelling
+
+  /// `DELETE /callbacks/{id}`: ends an appointment, and gives its allowances back.
+  package func cancelCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange, as: .cancel) { [self] visit, line throws(Problem) in
+      let record = try await record(id, of: visit.caller)
+      line?.note(record)
+      let ended = try await cancel(record, visit.generation, visit.context, visit.responder)
+      return CallbackDocument.response(document(of: ended, visit))
+    }
+  }
+
+  /// Ends an appointment as `cancelled`, and returns its record. One that is cancelled already stays so.
+  ///
+  /// - Parameter serial: The serial number of the notice that asked for an answer, of which one counts; nil for a request.
+  package func cancel(
+    _ record: StoredCallback, answering serial: Int? = nil, _ generation: Generation,
+    _ context: RequestContext, _ responder: Responder
+  ) async throws(Problem) -> StoredCallback {
+    let result: EndResult
+    var kept: [UInt8]?
+    let ending = serial.map { AppointmentEnding.declined(serial: $0) } ?? .cancelled
+    let now = Instant(clock.unixTime)
+    do throws(StoreError) {
+      // The end wipes the content. In doubt, only this copy has the allowances to give back.
+      kept = try await callbacks.store.scheduledAppointment(record.id)?.content
+      result = try await callbacks.store.end(record.id, ending, at: now)
+    } catch {
+      callbacks.log.storeFailed(error, doing: "cancel", context)
+      if error.isInDoubt, let kept { findOut(record.id, ending, kept, at: now, generation) }
+      throw .notChanged(error)
+    }
+    switch result {
+    case .ended(let ended, let content):
+      await cancelled(ended, content, generation)
+      generation.told(ended, by: responder)
+      return ended
+    case .unchanged(let now) where now.status == .cancelled && serial == nil:
+      generation.told(now, by: responder)
+      return now
+    case .unchanged(let now): throw .tooLate(now)
+    // An immediate callback is no appointment.
+    case .missing: throw .tooLate(record)
+    }
+  }
+
+  /// Wakes the requests that wait for the record, and gives its allowances back.
+  private func cancelled(_ record: StoredCallback, _ content: [UInt8], _ generation: Generation) async {
+    appointments.watch.changed(record)
+    callbacks.ended(record.status)
+    guard let content = open(content, of: record.id) else { return }
+    await callbacks.giveBack(
+      content.receipts.map(AllowanceReceipt.init), to: generation.decider.ledger)
+  }
+
+  /// Finds out beside the response whether a cancellation in doubt was made, and completes it if so. If not, the appointment stays: its
+  /// owner was told to try again, and may have moved it since.
+  private func findOut(
+    _ id: CallbackID, _ ending: AppointmentEnding, _ content: [UInt8], at now: Instant,
+    _ generation: Generation
+  ) {
+    callbacks.store.inBackground { [self] in
+      guard let record = await callbacks.store.ended(id, ending, at: now) else { return }
+      await cancelled(record, content, generation)
+    }
+  }
+}
+
+/// Another time or content of an appointment.
+package struct AppointmentChange: Sendable {
+  /// The new time; nil where it stays.
+  package var at: Instant?
+  /// Makes the new body for Talkdesk; nil where it stays.
+  package var body: (@Sendable (AppointmentContent) throws(Problem) -> [UInt8])?
+
+  package init(at: Instant?, body: (@Sendable (AppointmentContent) throws(Problem) -> [UInt8])? = nil) {
+    self.at = at
+    self.body = body
+  }
+}
+
+extension AuditRecord {
+  /// Notes the callback that a request is about.
+  package mutating func note(_ record: StoredCallback) {
+    callback = record.id.description
+    contact = record.contact
+    app = record.appID
+  }
+}
+
+extension Problem {
+  fileprivate static var changedByOthers: Problem {
+    Problem(.storeUnavailable, "Others change this appointment now. Try again.", retryAfter: 1)
+  }
+}

@@ -1,0 +1,267 @@
+// Judges the attestation of a first request for an installation, and takes what it may be used for.
+
+import API
+import AskingGoogle
+import Callers
+import Deciding
+import Gate
+import Installations
+import JOSE
+import Platform
+import Records
+import Responses
+import Serving
+import Store
+import Trust
+
+/// An attestation that holds.
+enum HeldAttestation: Sendable {
+  /// A token of App Check, by its SHA-256.
+  case appCheck(SHA256Digest)
+  /// An attestation of App Attest, by the name of its key.
+  case appAttest(SHA256Digest)
+  /// A token of Play Integrity, which its challenge makes good once.
+  case playIntegrity
+
+  /// The key that the installation is bound to.
+  var key: SHA256Digest? { if case .appAttest(let key) = self { key } else { nil } }
+}
+
+extension Handlers {
+  /// Judges what can be judged on the loop: tokens of App Check, and whether there is an attestation at all.
+  ///
+  /// - Returns: The keys to fetch before it can be judged.
+  func judge(
+    _ requested: inout RequestedCode, _ work: inout FetchingCode, _ circumstances: Authenticator.Circumstances
+  ) throws(Problem) -> KeySource? {
+    guard requested.request.form == .first, let terms = requested.app.attested else { return nil }
+    var result = AttestationResult.missing
+    switch requested.request.attestation {
+    case .appCheck(let token):
+      guard let own = terms.appCheck, let verifier = work.generation.appCheck else { break }
+      let octets = Array(token.utf8)
+      switch verifier.judge(
+        octets.span, for: own, fetched: circumstances.hasFetchedAppCheckKeys, time: circumstances.time,
+        now: circumstances.now)
+      {
+      case .fetchFirst(let keys): return keys
+      case .judged(let judged): result = judged
+      }
+      // It is counted when the store has seen whether it was used.
+      guard result != .passed else {
+        requested.held = .appCheck(SHA256Digest(of: octets))
+        return nil
+      }
+    case .appAttest:
+      // It is verified beside the loop, once its challenge is taken.
+      if terms.appAttest != nil { return nil }
+    case .playIntegrity:
+      // The same, by Google.
+      if terms.play != nil { return nil }
+    case nil: break
+    }
+    try conclude(result, requested, &work)
+    return nil
+  }
+
+  /// Takes the one use of an attestation, and what an installation takes that it alone authorizes.
+  ///
+  /// - Returns: What a refusal gives back. A challenge stays spent.
+  func spend(
+    _ work: inout FetchingCode, _ requested: inout RequestedCode
+  ) async throws(Problem) -> [AllowanceReceipt] {
+    guard let terms = requested.app.attested else { return [] }
+    if case .appAttest(let evidence) = requested.request.attestation, let own = terms.appAttest {
+      let result = try await judge(evidence, own, requested, &work)
+      guard result == .passed, let key = SHA256Digest(evidence.keyID) else {
+        try conclude(result, requested, &work)
+        return []
+      }
+      requested.held = .appAttest(key)
+    }
+    if case .playIntegrity(let evidence) = requested.request.attestation, let own = terms.play {
+      let result = try await judge(evidence, own, requested, &work)
+      guard result == .passed else {
+        try conclude(result, requested, &work)
+        return []
+      }
+      requested.held = .playIntegrity
+    }
+    var charges: [AllowanceCharge] = []
+    switch requested.held {
+    case .appCheck(let token): charges.append(AttestationLimits.charge(token: Hex.encode(token.bytes)))
+    case .appAttest, .playIntegrity: break
+    case nil: return []
+    }
+    if requested.isByAttestation {
+      charges += AttestationLimits.charges(app: requested.app.id, perDay: terms.perDay, work.address)
+    }
+    let now = Instant(clock.unixTime)
+    let outcome =
+      charges.isEmpty ? .taken([]) : await work.generation.decider.ledger.take(charges, at: now).outcome
+    switch outcome {
+    case .taken(let receipts):
+      var result = AttestationResult.passed
+      if case .appCheck(let token) = requested.request.attestation, let consumer = work.generation.consumer {
+        result = await consume(token, by: consumer, work)
+      }
+      guard result == .passed else {
+        // A token that Google has judged is used up here, too: otherwise it would be sent, and Google asked, again and again.
+        let isJudged = if case .failed = result { true } else { false }
+        await work.generation.decider.ledger.giveBack(
+          receipts.filter { !isJudged || !AttestationLimits.isToken($0.key) }, at: now)
+        requested.held = nil
+        try conclude(result, requested, &work)
+        return []
+      }
+      try conclude(.passed, requested, &work)
+      return receipts
+    case .refused(let index, let states):
+      guard AttestationLimits.isToken(charges[index].key) else {
+        try conclude(.passed, requested, &work)
+        let denial = AttestationLimits.denial(charges, index: index, states, at: now)
+        throw Problem(
+          .rateLimited,
+          "There were too many installations by attestation today. Retry after the time in Retry-After.",
+          retryAfter: denial.retryAfter.map { Int(clamping: $0) })
+      }
+      try conclude(.failed(.replayed), requested, &work)
+      return []
+    case .unavailable:
+      throw Problem(StoreError(.unavailable, "enrol", "no store"))
+    }
+  }
+
+  /// Has Google consume a token of App Check.
+  private func consume(
+    _ token: String, by consumer: AppCheckConsumer, _ work: FetchingCode
+  ) async -> AttestationResult {
+    switch await consumer.consume(token) {
+    case .success(let wasConsumed): return wasConsumed ? .failed(.replayed) : .passed
+    case .failure(.refused): return .failed(.malformed)
+    case .failure(.unavailable(let outage)):
+      work.generation.metrics.troubles.hit(
+        .attestation, AttestationType.appCheck.rawValue, at: clock.unixTime)
+      return .unavailable(outage)
+    }
+  }
+
+  /// Verifies an attestation of App Attest. Each costs a challenge, so that nobody makes the server verify for nothing.
+  private func judge(
+    _ evidence: AppAttestEvidence, _ terms: AppAttestTerms, _ requested: RequestedCode,
+    _ work: inout FetchingCode
+  ) async throws(Problem) -> AttestationResult {
+    guard let policy = work.generation.appAttest else {
+      preconditionFailure("an attested app without a root")
+    }
+    if let result = try await takeChallenge(evidence.challenge, requested, &work) { return result }
+    let client = requested.request.client
+    do throws(AttestationFault) {
+      try AppAttestation(parsing: evidence.object).verify(
+        keyID: evidence.keyID,
+        clientDataHash: EnrolmentStatement.digest(
+          client, challenge: evidence.challenge, key: requested.request.key),
+        terms, policy, now: clock.unixTime.seconds)
+    } catch {
+      return .failed(error)
+    }
+    guard let key = SHA256Digest(evidence.keyID) else { return .failed(.wrongKey) }
+    do throws(InstallationService.Failure) {
+      return try await requested.service.isTaken(key, besides: client.id) ? .failed(.keyInUse) : .passed
+    } catch {
+      throw Problem(error)
+    }
+  }
+
+  /// Has Google decode a token of Play Integrity, and judges its verdict. Each costs a challenge, since Google's quota is small.
+  private func judge(
+    _ evidence: PlayIntegrityEvidence, _ terms: PlayIntegrityTerms, _ requested: RequestedCode,
+    _ work: inout FetchingCode
+  ) async throws(Problem) -> AttestationResult {
+    guard let play = work.generation.play else { preconditionFailure("an attested app without an account") }
+    if let result = try await takeChallenge(evidence.challenge, requested, &work, and: .decodings) {
+      return result
+    }
+    guard evidence.token.utf8.count <= PlayIntegrityEvidence.longestToken else { return .failed(.malformed) }
+    let hash = EnrolmentStatement.digest(
+      requested.request.client, challenge: evidence.challenge, key: requested.request.key)
+    let verdict: PlayIntegrityVerdict
+    switch await play.decoder.verdict(on: evidence.token, of: terms.package) {
+    case .success(let decoded): verdict = decoded
+    case .failure(.refused): return .failed(.malformed)
+    case .failure(.unavailable(let outage)):
+      work.generation.metrics.troubles.hit(
+        .attestation, AttestationType.playIntegrity.rawValue, at: clock.unixTime)
+      return .unavailable(outage)
+    }
+    do throws(AttestationFault) {
+      try verdict.verify(
+        requestHash: Base64URL.encode(hash), terms, maximumAge: play.maximumAge, now: clock.unixTime.seconds)
+      return .passed
+    } catch {
+      return .failed(error)
+    }
+  }
+
+  /// Takes the one use of a challenge, and one of what its address may do.
+  ///
+  /// - Returns: Nil where both were taken. Otherwise the result for the attestation.
+  private func takeChallenge(
+    _ challenge: String, _ requested: RequestedCode, _ work: inout FetchingCode,
+    and limit: AddressLimit? = nil
+  ) async throws(Problem) -> AttestationResult? {
+    let now = clock.unixTime
+    let challenges = requested.service.codes.challenges
+    guard challenges.isValid(challenge, for: requested.app.id, at: now.seconds) else {
+      return .failed(.badChallenge)
+    }
+    let digest = Hex.encode(SHA256.digest(Array(challenge.utf8)))
+    let charges =
+      [AttestationLimits.charge(challenge: digest)] + (limit.map { [$0.charge(work.address)] } ?? [])
+    switch await work.generation.decider.ledger.take(charges, at: Instant(now)).outcome {
+    case .taken(let receipts):
+      work.challenge = receipts
+      return nil
+    case .refused(let index, let states):
+      guard index > 0, let limit else { return .failed(.badChallenge) }
+      // Where attestations are only counted, nobody is refused.
+      guard requested.app.attested?.mode == .enforce else { return .unavailable(.quota) }
+      let denial = limit.denial([states[index]], at: Instant(now))
+      throw Problem(
+        .rateLimited, "This address has sent too many attestations. Retry after the time in Retry-After.",
+        retryAfter: denial.retryAfter.map { Int(clamping: $0) })
+    case .unavailable: throw Problem(StoreError(.unavailable, "enrol", "no store"))
+    }
+  }
+
+  /// Notes a result for the audit line and the metric, and refuses where the app's terms do.
+  private func conclude(
+    _ result: AttestationResult, _ requested: RequestedCode, _ work: inout FetchingCode
+  ) throws(Problem) {
+    guard let terms = requested.app.attested else { return }
+    note(result, of: requested.request.attestation?.type ?? terms.types.first ?? .appCheck, &work)
+    guard terms.mode == .enforce,
+      let problem = Problem(
+        result, of: terms.types, inBody: true,
+        retryAfter: work.generation.rest(after: result, of: requested.request.attestation))
+    else { return }
+    throw problem
+  }
+
+  /// Notes the result for an attestation, for the audit line and the metric.
+  func note(_ result: AttestationResult, of type: AttestationType, _ work: inout FetchingCode) {
+    work.attested = AuditedAttestation(type: type, result: result)
+    work.record.attestation = work.attested
+  }
+}
+
+extension Generation {
+  /// For how long Google is not asked about an attestation; nil where it is asked, or not needed.
+  fileprivate func rest(after result: AttestationResult, of attestation: AttestationEvidence?) -> Duration? {
+    switch attestation {
+    case .appCheck: result == .unavailable(.keys) ? appCheck?.keys.rest : consumer?.service.status.rest
+    case .playIntegrity: play?.decoder.service.status.rest
+    case .appAttest, nil: nil
+    }
+  }
+}

@@ -1,0 +1,154 @@
+// Reads the content of GMS requests, JSON or a form, and writes it as this server's own.
+
+import API
+import Appointments
+import Callbacks
+import Gate
+import HTTP
+import JSON
+import Notices
+import Texts
+
+/// The members of a request. Those that begin with an underscore are the service's, all others are the customer's data.
+struct GMSContent {
+  private static let number = "_customer_number"
+
+  private let members: [(name: String, value: JSONValue)]
+
+  /// Reads JSON or a form.
+  init(_ request: borrowing Request) throws(Problem) {
+    let head = request.head
+    let isForm = try JSONContent.isForm(
+      type: request.value(of: .contentType).map { head[$0] },
+      encodings: request.values(of: .contentEncoding).map { head[$0] })
+    guard isForm else {
+      members = try CallbackRequest.object(parsing: request.content, holding: Self.number).members
+      return
+    }
+    guard request.content.count <= CallbackLimits.contentBytes else {
+      throw Problem(.contentTooLarge, "The body has at most \(CallbackLimits.contentBytes) bytes.")
+    }
+    do throws(Form.Problem) {
+      members = try Form(decoding: request.content).parameters.map { ($0.name, .string($0.value)) }
+    } catch {
+      throw Problem(.invalidRequest, "The body is not a valid form: \(error).")
+    }
+  }
+
+  private subscript(name: String) -> JSONValue? {
+    members.first { $0.name.hasSameBytes(as: name) && $0.value != .null }?.value
+  }
+
+  /// A time; nil where it is absent.
+  func time(_ name: String) throws(Problem) -> Instant? {
+    guard let value = self[name] else { return nil }
+    guard let time = value.string.flatMap({ Instant(gms: $0) }) else {
+      throw .invalid(name, "Give a time such as 2026-11-23T10:00:00.000Z.")
+    }
+    return Instant(seconds: time.seconds)
+  }
+
+  /// The customer's data. A boolean is the same as its text, and null is absent.
+  var properties: [(name: String, value: JSONValue)] {
+    members.compactMap { member in
+      guard !member.name.utf8.starts(with: [UInt8(ascii: "_")]) else { return nil }
+      return switch member.value {
+      case .null: nil
+      case .bool(let value): (member.name, .string(value ? "true" : "false"))
+      default: member
+      }
+    }
+  }
+
+  /// The providers behind the systems of devices.
+  private static let platforms: [(system: String, platform: PushPlatform)] = [
+    ("gcm", .fcm), ("fcm", .fcm), ("android", .fcm), ("ios", .apns), ("apns", .apns), ("customhttp", .http),
+    ("httpcb", .http),
+  ]
+
+  /// The device for notices.
+  var device: CallForm.Device {
+    guard let id = self["_device_notification_id"] else { return .none }
+    guard let text = id.string, let system = self["_device_os"]?.string,
+      let platform = Self.platforms.first(where: { $0.system.hasSameBytes(as: system) })?.platform,
+      let token = DeviceAddress(text, platform: platform)
+    else { return .unusable }
+    return .token(token)
+  }
+
+  /// The content as that of `POST /calls/callback`.
+  func callback() throws(Problem) -> [UInt8] {
+    if self["_media_type"]?.string?.hasSameBytes(as: "chat") == true {
+      throw .invalid("_media_type", "This server calls. It has no chats.")
+    }
+    var object = JSONObject()
+    if let number = self[Self.number] { object["contact_phone_number"] = number }
+    if let at = try time("_desired_time") { object["at"] = .string(at.rfc3339) }
+    let fields = properties.filter { $0.value != .string("") }
+    if !fields.isEmpty { object["context"] = Self.context(fields) }
+    return object.serialized()
+  }
+
+  /// In the long form, since a property may have any name.
+  private static func context(_ fields: [(name: String, value: JSONValue)]) -> JSONValue {
+    ["fields": .array(fields.map { ["name": .string($0.name), "value": $0.value] })]
+  }
+}
+
+// MARK: - Changes
+
+extension GMSContent {
+  /// The body for Talkdesk with the properties of this request in place of those with the same names. An empty text deletes one.
+  func changed(_ content: AppointmentContent, _ terms: CallbackTerms) throws(Problem) -> [UInt8] {
+    let body = GMSBody(content)
+    var fields = body.context(terms)
+    for property in properties {
+      if let index = fields.firstIndex(where: { $0.name.hasSameBytes(as: property.name) }) {
+        fields.remove(at: index)
+      }
+      if property.value != .string("") { fields.append(property) }
+    }
+    var object: JSONObject = ["contact_phone_number": .string(content.contact.text)]
+    if terms.talkdeskNumbers.isEmpty, let number = body.document["talkdesk_phone_number"] {
+      object["talkdesk_phone_number"] = number
+    }
+    if !fields.isEmpty { object["context"] = Self.context(fields) }
+    let asked = try CallbackRequest(parsing: object.serialized(), terms: terms)
+    return body.replacingContext(asked, terms)
+  }
+}
+
+/// The body of an appointment for Talkdesk.
+struct GMSBody {
+  let document: JSONObject
+
+  init(_ content: AppointmentContent) {
+    // The server has built the body.
+    do throws(JSONError) { document = try JSONValue(parsing: content.body).object ?? [:] } catch {
+      document = [:]
+    }
+  }
+
+  private var fields: [JSONValue] { document["context"]?["fields"]?.array ?? [] }
+
+  /// The client's own fields: those that the server adds are left out.
+  func context(_ terms: CallbackTerms) -> [(name: String, value: JSONValue)] {
+    fields.compactMap { field in
+      guard let name = field["name"]?.string, let value = field["value"], !terms.adds(name) else {
+        return nil
+      }
+      return (name, value)
+    }
+  }
+
+  /// The same with another context. Number and verification code stay.
+  func replacingContext(_ request: CallbackRequest, _ terms: CallbackTerms) -> [UInt8] {
+    var document = document
+    let made: JSONValue?
+    do throws(JSONError) { made = try JSONValue(parsing: request.content)["context"] } catch { made = nil }
+    let codes = fields.filter { $0["name"]?.string.map { terms.addsCode($0) } ?? false }
+    let all = (made?["fields"]?.array ?? []) + codes
+    document["context"] = all.isEmpty ? nil : ["fields": .array(all)]
+    return document.serialized()
+  }
+}

@@ -47,7 +47,7 @@ import Testing
     #expect(!asked.isEmpty)
     for id in asked { #expect(ids.contains(id), "\(id)") }
     let inputs = PageFile.demo.text.matches(of: /<(?:input|select) id="([a-z-]+)"/).map { String($0.1) }
-    #expect(inputs.count == 12)
+    #expect(inputs.count == 15)
     for id in inputs { #expect(PageFile.demo.text.contains("<label for=\"\(id)\">")) }
   }
 

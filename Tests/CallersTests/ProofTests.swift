@@ -89,7 +89,8 @@ import Trust
   }
 
   private func proof(
-    by key: PrivateKey? = nil, url: String = "https://calls.example.com/access", for token: String? = nil
+    by key: PrivateKey? = nil, naming named: PrivateKey? = nil,
+    url: String = "https://calls.example.com/access", for token: String? = nil
   ) throws -> String {
     let key = key ?? phone
     var claims: JSONObject = [
@@ -97,7 +98,7 @@ import Trust
       "nonce": .string(Self.nonces.nonce(now: Self.seconds)),
     ]
     if let token { claims["ath"] = .string(Base64URL.encode(SHA256.digest(Array(token.utf8)))) }
-    let header: JSONObject = ["typ": "dpop+jwt", "jwk": .object(key.publicKey.jwk())]
+    let header: JSONObject = ["typ": "dpop+jwt", "jwk": .object((named ?? key).publicKey.jwk())]
     return "DPoP: "
       + (try JWS.sign(
         header: header, payload: claims.serialized(), with: try Signer(key: key, algorithm: .ES256)))
@@ -315,6 +316,8 @@ import Trust
     throttle.verified(address: try #require(IPAddress("203.0.113.9")), effort: 997, now: Self.start)
     for _ in 0..<2 { #expect(try result(forged) == "look invalid_proof other_key") }
     #expect(try result(forged) == "look rate_limited -")
+    // A client that is known needs its own signature all the same.
+    #expect(try result(proof(by: forger, naming: phone)) == "look invalid_proof bad_signature")
     // What costs no verification is told what is wrong.
     #expect(try result(proof(url: "https://b.example/access")).hasSuffix("wrong_url"))
     #expect(try result(proof()) == "look spend installation -")

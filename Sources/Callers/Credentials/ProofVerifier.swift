@@ -4,6 +4,7 @@ package import API
 package import HTTP
 import JOSE
 package import Platform
+import Synchronization
 package import Trust
 
 /// Judges proofs for one configuration.
@@ -22,6 +23,10 @@ package final class ProofVerifier: Sendable {
   private let isTLS: Bool
   private let proxies: ClientAddress
   private let throttle: LoginThrottle
+  /// The keys of clients whose proofs were right, by the digests of the headers that name them.
+  private let known = Mutex<[SHA256Digest: ProofKey]>([:])
+  /// How many keys are kept, of about 4 KB each; beyond it, half of them are forgotten.
+  private static let capacity = 2_048
 
   /// - Parameters:
   ///   - externalURLs: How clients reach this server, without a slash at the end; none leaves that to each request.
@@ -59,7 +64,7 @@ package final class ProofVerifier: Sendable {
       var wait: Duration?
       let verified = try proof.verify(
         method: request.method.rawValue, urls: urls(of: request, circumstances), nonces: nonces,
-        now: circumstances.time.fractionalSeconds
+        now: circumstances.time.fractionalSeconds, signer: known.withLock { $0[proof.headerDigest] }
       ) {
         // Anyone can make a key and sign with it, so a right signature of a stranger counts like a wrong one.
         wait = throttle.takeVerification(
@@ -75,6 +80,14 @@ package final class ProofVerifier: Sendable {
   /// Notes that a proof was its caller's: the client's later ones are verified however many others its address sends.
   package func succeeded(_ proof: VerifiedProof, address: IPAddress, now: MonotonicTime) {
     throttle.succeeded(address: address, credential: .init(digest: proof.headerDigest), now: now)
+    known.withLock { known in
+      guard known[proof.headerDigest] == nil else { return }
+      if known.count >= Self.capacity {
+        known = Dictionary(
+          uniqueKeysWithValues: known.dropFirst(Self.capacity / 2).map { ($0.key, $0.value) })
+      }
+      known[proof.headerDigest] = proof.signer
+    }
   }
 
   /// The URLs that a proof for this request may name.

@@ -52,11 +52,13 @@ public struct DPoPProof: Sendable {
   ///   - urls: The URLs of the request, without a query: one of them has to be the proof's.
   ///   - nonces: Those of this server.
   ///   - now: Seconds since 1970.
+  ///   - signer: The key in the header, where it was read before.
   ///   - mayVerify: Whether the signature may be verified now. It is asked once everything else holds.
   /// - Returns: Nil where the signature may not be verified now.
   /// - Throws: The first check that fails.
   public func verify(
-    method: String, urls: [ComparableURL], nonces: ProofNonces, now: Double, mayVerify: () -> Bool
+    method: String, urls: [ComparableURL], nonces: ProofNonces, now: Double, signer known: ProofKey? = nil,
+    mayVerify: () -> Bool
   ) throws(ProofFault) -> VerifiedProof? {
     guard !hasPrivateKey else { throw .wrongKey }
     guard self.method.hasSameBytes(as: method) else { throw .wrongMethod }
@@ -65,17 +67,11 @@ public struct DPoPProof: Sendable {
     guard nonces.isValid(nonce, now: now) else { throw .wrongNonce }
     guard abs(issuedAt - now) <= Self.window else { throw .wrongTime }
     guard mayVerify() else { return nil }
-    let key = try key()
-    guard token.verify(with: key, algorithm: Self.algorithm) else { throw .badSignature }
+    let signer = if let known { known } else { try ProofKey(token.header["jwk"]) }
+    guard token.verify(with: signer.key, algorithm: Self.algorithm) else { throw .badSignature }
     return VerifiedProof(
-      key: key.thumbprint, id: id, headerDigest: headerDigest,
+      signer: signer, id: id, headerDigest: headerDigest,
       accessToken: claims["ath"]?.string.flatMap { Base64URL.decode($0) }.flatMap { SHA256Digest($0) })
-  }
-
-  /// The key in the header. It proves nothing about who the client is: `thumbprint` does.
-  private func key() throws(ProofFault) -> PublicKey {
-    guard let jwk = token.header["jwk"], jwk["kty"] == "EC", jwk["crv"] == "P-256" else { throw .wrongKey }
-    do throws(KeyError) { return try PublicKey(jwk: jwk) } catch { throw .wrongKey }
   }
 
   /// Whether `jwk` has a member of a private key (RFC 7518 §6.2.2, §6.3.2, §6.4.1).
@@ -84,10 +80,27 @@ public struct DPoPProof: Sendable {
   }
 }
 
+/// The key in a proof's header. It proves nothing about who the client is: its thumbprint does.
+///
+/// To read one costs three times what a verification does, so that those of known clients are kept.
+public struct ProofKey: Hashable, Sendable {
+  let key: PublicKey
+  /// RFC 7638.
+  let thumbprint: SHA256Digest
+
+  init(_ jwk: JSONValue?) throws(ProofFault) {
+    guard let jwk, jwk["kty"] == "EC", jwk["crv"] == "P-256" else { throw .wrongKey }
+    do throws(KeyError) { key = try PublicKey(jwk: jwk) } catch { throw .wrongKey }
+    thumbprint = key.thumbprint
+  }
+}
+
 /// A proof that has passed all checks but those of its caller and of its one use.
 public struct VerifiedProof: Hashable, Sendable {
-  /// The thumbprint of the key that made it (RFC 7638).
-  public let key: SHA256Digest
+  /// The key that made it.
+  public let signer: ProofKey
+  /// Its thumbprint (RFC 7638).
+  public var key: SHA256Digest { signer.thumbprint }
   /// Identifies the proof among all proofs of all keys.
   public let id: SHA256Digest
   /// `ath`: SHA-256 of the access token that it is for.
@@ -95,11 +108,11 @@ public struct VerifiedProof: Hashable, Sendable {
   /// SHA-256 of its header.
   public let headerDigest: SHA256Digest
 
-  init(key: SHA256Digest, id: String, headerDigest: SHA256Digest, accessToken: SHA256Digest?) {
-    self.key = key
+  init(signer: ProofKey, id: String, headerDigest: SHA256Digest, accessToken: SHA256Digest?) {
+    self.signer = signer
     self.headerDigest = headerDigest
     // The thumbprint has a fixed length, so no two pairs are the same bytes.
-    self.id = SHA256Digest(of: key.bytes + Array(id.utf8))
+    self.id = SHA256Digest(of: signer.thumbprint.bytes + Array(id.utf8))
     self.accessToken = accessToken
   }
 }

@@ -81,7 +81,7 @@ let package = Package(
       name: "microbench",
       dependencies: [
         "API", "Callers", "Delivery", "Documents", "Gate", "HTTP", "JOSE", "JSON", "Metrics", "Notices",
-        "Platform", "Records", "SQLiteStore", "Sealing", "Store", "Talkdesk", "Tokens", "Upstream",
+        "Platform", "Records", "SQLiteStore", "Sealing", "Store", "Talkdesk", "Tokens", "Trust", "Upstream",
       ],
       path: "Sources/Microbench", swiftSettings: strict),
   ]

@@ -36,6 +36,7 @@ struct Microbench {
     "keys": [KeyFigures.memory, KeyFigures.sqlite],
     "metrics": [MetricsFigures.measure],
     "notices": [NoticeFigures.apns],
+    "proofs": [ProofFigures.measure],
     "rules": [RuleFigures.measure, CallerFigures.repetition],
   ]
 }

@@ -208,6 +208,53 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(AuditVerifier.verdict(on: changed, keys: [key]).verdict == finding(1, .foreign))
   }
 
+  @Test func `a chain that lacks its beginning behind another one is no cut head`() throws {
+    let lines = try sample()
+    let second = try sample(boot: "8899aabbccddeeff")
+    // From an anchor on in the same file, and from a line before it in the next file.
+    #expect(
+      AuditVerifier.verdict(on: lines + second[4...], keys: [key]).verdict
+        == finding(10, .missing(from: 1, through: 4)))
+    #expect(
+      AuditVerifier.verdict(on: lines, Array(second[3...]), keys: [key]).verdict
+        == .tampered(.init(place: place(1, file: 1), fault: .missing(from: 1, through: 3))))
+  }
+
+  @Test func `numbers and epochs that no server writes are refused before they are counted with`() throws {
+    func line(_ number: Int64) -> [UInt8] {
+      Array(#"{"log":"audit","seq":\#(number),"chain":"AAAAAAAAAAAAAAAAAAAAAA"}"#.utf8) + [0x0A]
+    }
+    #expect(AuditLineForm.parts(ofLine: line(.max)) == nil)
+    #expect(AuditLineForm.parts(ofLine: line(Int64.max - 1))?.number == Int64.max - 1)
+    let lines = try sample()
+    for number: Int64 in [.max, .max - 1] {
+      // At the head of a file, and within it.
+      for at in [0, 5] {
+        var changed = at == 0 ? Array(lines[4...]) : lines
+        changed.insert(line(number), at: at)
+        let (verdict, _) = AuditVerifier.verdict(on: changed, keys: [key])
+        guard case .tampered = verdict else {
+          Issue.record("\(number): \(verdict)")
+          continue
+        }
+      }
+    }
+    func anchor(_ epoch: Int) -> [UInt8] {
+      Array(#"{"log":"anchor","event":"minute","boot":"8899aabbccddeeff","epoch":\#(epoch)}"#.utf8)
+    }
+    #expect(AuditAnchor(reading: anchor(10_000_000))?.epoch == 10_000_000)
+    #expect(AuditAnchor(reading: anchor(10_000_001)) == nil)
+  }
+
+  @Test func `a line longer than any server's is foreign, and one octet less is a torn end`() throws {
+    let lines = try sample()
+    let long = [UInt8](repeating: UInt8(ascii: "x"), count: AuditVerifier.longestLine)
+    #expect(AuditVerifier.verdict(on: lines + [long], keys: [key]).verdict == finding(10, .foreign))
+    let (verdict, notes) = AuditVerifier.verdict(on: lines + [Array(long.dropLast())], keys: [key])
+    #expect(verdict == .sound)
+    #expect(notes == [.tornEnd(place(10))])
+  }
+
   /// CALLGATE_ALTERATIONS says how many, where there is time for more.
   @Test func `thousands of random alterations are found, and the first line is named`() throws {
     let rounds = ProcessInfo.processInfo.environment["CALLGATE_ALTERATIONS"].flatMap { Int($0) } ?? 3000

@@ -373,7 +373,7 @@ let package = Package(
       name: "OutcomesTests",
       dependencies: [
         "Outcomes", "Gate", "HTTPServer", "JOSE", "JSON", "Metrics", "Platform", "Records", "Store",
-        "TestSupport",
+        "StoreSupport", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -218,6 +218,18 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(
       AuditVerifier.verdict(on: lines, Array(second[3...]), keys: [key]).verdict
         == .tampered(.init(place: place(1, file: 1), fault: .missing(from: 1, through: 3))))
+    // A rotation begins a file, and no file goes on with it.
+    let rotated = try Written(key, boot: "8899aabbccddeeff")
+    rotated.audit(0..<3)
+    rotated.trail.anchor(.reopen)
+    rotated.audit(3..<6)
+    let third = rotated.lines()
+    #expect(
+      AuditVerifier.verdict(on: lines + third[4...], keys: [key]).verdict
+        == finding(10, .missing(from: 1, through: 4)))
+    let (verdict, notes) = AuditVerifier.verdict(on: lines, Array(third[4...]), keys: [key])
+    #expect(verdict == .sound)
+    #expect(notes == [.cutHead(place(1, file: 1), isChecked: true)])
   }
 
   @Test func `numbers and epochs that no server writes are refused before they are counted with`() throws {

@@ -109,6 +109,8 @@ package final class AuditVerifier {
   /// Lines before the first anchor of a file, whose chain is not known yet.
   private var head: [HeadLine] = []
   private var fitsInFile = false
+  /// Whether the first line that fitted in a file was written because a rotation had begun it.
+  private var isRotated = false
   /// A line that is none of the chain: torn, if the server started right after it.
   private var odd: Place?
   private var codes: [[UInt8]] = []
@@ -232,7 +234,7 @@ package final class AuditVerifier {
         return distrust(anchor, parts, place)
       }
       // A chain begins with its start, or with the file that a rotation has begun.
-      if runs.count > 1, anchor.event != .reopen {
+      if runs.count > 1, anchor.event != .reopen || fitsInFile && !isRotated {
         let first = head.first?.parts.number ?? parts.number
         fail(head.first?.place ?? place, .missing(from: 1, through: first - 1))
       }
@@ -251,6 +253,7 @@ package final class AuditVerifier {
 
   private func accepted(_ run: Run, _ anchor: AuditAnchor?, _ place: Place) {
     fitting += 1
+    if !fitsInFile { isRotated = anchor?.event == .reopen }
     fitsInFile = true
     current = run
     run.isTrusted = true

@@ -1,5 +1,6 @@
 // sources: Texts JSON JOSE Trust
 // about: Trust/CBOR.swift Trust/AppAttest.swift JOSE/Certificates/X509Certificate.swift
+// without: number
 // CBOR, attestation objects and certificates against any octets.
 
 /// The input's first octet chooses the reader.
@@ -35,7 +36,20 @@ public func fuzzAttestation(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt
 }
 
 private func verify(_ object: [UInt8]) {
-  let policy = AppAttestPolicy(environments: [.production], categories: [4], root: AppAttestPolicy.appleRoot)
-  try? AppAttestation(parsing: object).verify(
-    keyID: [], clientDataHash: [], AppAttestTerms(appID: "", atLeast: nil), policy, now: 1_776_800_000)
+  guard let attestation = try? AppAttestation(parsing: object) else { return }
+  let keyID = Base64.decode("zgSY9YSD+7TaDXssY6WlOPVS1K3Lmk+pFhlcSWE+ZV0=") ?? []
+  let clientDataHash = Array("example_server_challenge".utf8)
+  let appID = "1234567890.com.example.myapp"
+  // Those of the sample in the corpus, which passes by the first and fails by one check each with the others.
+  let terms: [(appID: String, least: String?, AppAttestPolicy.Environment, categories: [UInt32], keyID: [UInt8])] = [
+    (appID, "0.9.9.0", .production, [1, 2, 3, 4], keyID), (appID, "99999", .production, [1, 2, 3, 4], keyID),
+    (appID, "1.a", .development, [4], keyID), (appID, nil, .production, [], keyID),
+    ("", nil, .production, [4], keyID), (appID, nil, .production, [4], []),
+  ]
+  for (appID, least, environment, categories, keyID) in terms {
+    let terms = AppAttestTerms(appID: appID, atLeast: least.flatMap { BuildNumber($0) })
+    let policy = AppAttestPolicy(
+      environments: [environment], categories: Set(categories), root: AppAttestPolicy.appleRoot)
+    try? attestation.verify(keyID: keyID, clientDataHash: clientDataHash, terms, policy, now: 1_776_800_000)
+  }
 }

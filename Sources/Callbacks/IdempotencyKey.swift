@@ -90,14 +90,14 @@ extension IdempotencyKey {
     do throws(Problem) {
       let asked = try content(try converted?.get() ?? request.content)
       if var keyProblem {
-        keyProblem.fields.insert(contentsOf: laterFaults(asked), at: 0)
+        keyProblem.add(laterFaults(asked), first: true)
         throw keyProblem
       }
       return (asked, key)
     } catch {
       var problem = error
       if problem.code == .invalidRequest, let keyProblem, !problem.fields.contains(keyProblem.fields) {
-        problem.fields += keyProblem.fields
+        problem.add(keyProblem.fields)
       }
       throw problem
     }

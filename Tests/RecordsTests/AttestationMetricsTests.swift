@@ -41,7 +41,11 @@ import Trust
       metrics.attested(AuditedAttestation(type: .appCheck, result: result), lane: 0)
     }
     metrics.attested(AuditedAttestation(type: .appAttest, result: .passed), lane: 0)
-    for result in [ProofResult.passed, .keyless, .failed(.replayed)] { metrics.proved(result, lane: 0) }
+    // Without a fresh nonce, the client gets one and sends another proof, which counts.
+    for result in [ProofResult.passed, .keyless, .failed(.replayed), .failed(.noNonce), .failed(.wrongNonce)]
+    {
+      metrics.proved(result, lane: 0)
+    }
     #expect(metrics.trust.map(\.kind) == ["app_check", "app_attest", "key"])
     #expect(metrics.trust.map(\.judged) == [5, 1, 3])
     #expect(metrics.trust.map(\.failed) == [3, 0, 2])

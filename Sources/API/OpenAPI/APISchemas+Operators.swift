@@ -173,7 +173,7 @@ extension APISchemas {
                 "properties": { "scheduled": { "type": "integer", "minimum": 0 }, "pending": { "type": "integer", "minimum": 0 } } },
               "installations": { "type": "object", "description": "Installations and requests for them, by state.",
                 "additionalProperties": { "type": "integer", "minimum": 0 } },
-              "trust": { "type": "array", "description": "Attestations and proofs of phones' keys that the server has judged, since the start. Those that did not pass (`failed`) are refused by `enforce`, and let through by `audit`. Absent without any.",
+              "trust": { "type": "array", "description": "Attestations and proofs of phones' keys that the server has judged, since the start. Those that did not pass (`failed`) are refused by `enforce`, and let through by `audit`; of `key`, those that `required` refuses. Absent without any.",
                 "items": { "type": "object", "additionalProperties": false, "required": ["kind", "judged", "failed"],
                   "properties": {
                     "kind": { "type": "string", "enum": ["app_check", "app_attest", "play_integrity", "key"] },

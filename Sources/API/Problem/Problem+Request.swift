@@ -63,4 +63,14 @@ extension Problem {
     problem.fields = mistakes
     return problem
   }
+
+  /// Adds mistakes to those that it has, at their beginning or end. A problem without any keeps its detail.
+  package mutating func add(_ mistakes: [FieldProblem], first: Bool = false) {
+    if fields.isEmpty {
+      fields = mistakes
+    } else if !mistakes.isEmpty {
+      let detailed = Problem.invalid(first ? mistakes + fields : fields + mistakes)
+      (detail, fields) = (detailed.detail, detailed.fields)
+    }
+  }
 }

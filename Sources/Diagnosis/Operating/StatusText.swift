@@ -76,8 +76,8 @@ struct StatusText {
 
   private func trust(_ kind: JSONValue) -> String {
     let (failed, judged) = (kind["failed"]?.number?.text ?? "-", kind["judged"]?.number?.text ?? "-")
-    return
-      "\(word(kind["kind"])): \(failed) of \(judged) did not pass, which enforce refuses and audit counts"
+    let meaning = kind["kind"]?.string == "key" ? "required refuses" : "enforce refuses and audit counts"
+    return "\(word(kind["kind"])): \(failed) of \(judged) did not pass, which \(meaning)"
   }
 
   private func token(_ scope: JSONValue) -> String {

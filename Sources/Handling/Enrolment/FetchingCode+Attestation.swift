@@ -186,7 +186,13 @@ extension Handlers {
     let hash = EnrolmentStatement.digest(
       requested.request.client, challenge: evidence.challenge, key: requested.request.key)
     let verdict: PlayIntegrityVerdict
-    switch await play.decoder.verdict(on: evidence.token, of: terms.package) {
+    let answer = await play.decoder.verdict(on: evidence.token, of: terms.package)
+    // Google has counted what it has answered, whatever comes later.
+    if case .failure(.unavailable) = answer {
+    } else {
+      work.challenge.removeAll { AddressLimit.decodings.isReceipt($0) }
+    }
+    switch answer {
     case .success(let decoded): verdict = decoded
     case .failure(.refused): return .failed(.malformed)
     case .failure(.unavailable(let outage)):
@@ -224,7 +230,7 @@ extension Handlers {
       return nil
     case .refused(let index, let states):
       guard index > 0, let limit else { return .failed(.badChallenge) }
-      // Where attestations are only counted, nobody is refused.
+      // Where attestations are only counted, no request is refused.
       guard requested.app.attested?.mode == .enforce else { return .unavailable(.quota) }
       let denial = limit.denial([states[index]], at: Instant(now))
       throw Problem(

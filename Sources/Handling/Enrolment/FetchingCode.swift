@@ -22,7 +22,8 @@ import Trust
 struct FetchingCode: Sendable {
   let client: ClientRequest
   var record: AuditRecord
-  /// The one use of the attestation's challenge, and what the address took with it. A response of 503 gives both back.
+  /// The one use of the attestation's challenge, and what the address took with it. A response of 503 gives them back, but
+  /// not a decoding that Google has done.
   var challenge: [AllowanceReceipt] = []
   /// What was judged of the headers, until it is counted.
   var judged = Handlers.Judged()
@@ -151,7 +152,7 @@ extension Handlers {
         parsing: request.content, isForm: isForm, query: request.queryNames, terms?.key)
     } catch {
       var problem = error
-      if app == nil, problem.code == .invalidRequest { problem.fields += Problem.appNeeded.fields }
+      if app == nil, problem.code == .invalidRequest { problem.add(Problem.appNeeded.fields) }
       throw problem
     }
     guard let app else { throw .appNeeded }

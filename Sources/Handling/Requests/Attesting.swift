@@ -139,7 +139,7 @@ extension Problem {
   /// - Parameters:
   ///   - types: Those that the app takes.
   ///   - inBody: Whether the attestation is a member of the body, and not a header.
-  ///   - retryAfter: For how long nobody is asked who would know; nil for an outage without a time.
+  ///   - retryAfter: The time until the server asks Google again; nil for an outage without a time.
   package init?(
     _ result: AttestationResult, of types: [AttestationType], inBody: Bool = false, retryAfter: Duration?
   ) {

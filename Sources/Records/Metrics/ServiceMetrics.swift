@@ -35,7 +35,6 @@ package final class ServiceMetrics: Sendable {
   let decisions: DecisionCounters
   private let tokenCache: LaneCounters
   private let connections: LaneCounters
-  /// One for each type.
   /// By type.
   private let attestations, attestationFaults: [LaneCounters]
   private let proofs, proofFaults: LaneCounters
@@ -172,7 +171,7 @@ package final class ServiceMetrics: Sendable {
   }
 
   /// What the server has judged since its start: attestations of each type, and proofs of keys (`key`). Those that failed are refused
-  /// where an app enforces them, and would be where it audits.
+  /// where an app enforces them, and would be where it audits. A proof without a fresh nonce is no proof yet: its client sends another.
   package var trust: [(kind: String, judged: Int, failed: Int)] {
     let attested = AttestationType.allCases.map { type in
       (
@@ -182,7 +181,8 @@ package final class ServiceMetrics: Sendable {
     }
     let proved =
       ProofResult.others.enumerated().map { ($1 == .passed, proofs.total($0)) }
-      + ProofFault.allCases.indices.map { (false, proofFaults.total($0)) }
+      + ProofFault.allCases.enumerated().filter { $1 != .noNonce && $1 != .wrongNonce }
+      .map { (false, proofFaults.total($0.offset)) }
     return (attested + [(kind: "key", counts: proved)]).compactMap { kind, counts in
       let judged = counts.reduce(0) { $0 + $1.1 }
       return judged == 0 ? nil : (kind, judged, counts.reduce(judged) { $0 - ($1.0 ? $1.1 : 0) })

@@ -84,6 +84,21 @@ import Tokens
     #expect(problem.fields.map(\.name) == names)
   }
 
+  @Test func `mistakes that are added later change the detail as if all were there at first`() {
+    func mistake(_ name: String) -> Problem.FieldProblem { .init(name: name, description: "Give a time.") }
+    var problem = Problem.invalid([mistake("at")])
+    problem.add([])
+    #expect(problem.detail == "at: Give a time.")
+    problem.add([mistake("to")])
+    #expect(problem.detail == "at: Give a time. More mistakes are in fields.")
+    problem.add([mistake("app")], first: true)
+    #expect(problem.detail == "app: Give a time. More mistakes are in fields.")
+    #expect(problem.fields.map(\.name) == ["app", "at", "to"])
+    var other = Problem(.invalidRequest, "The content is no JSON.")
+    other.add([mistake("at")])
+    #expect(other.detail == "The content is no JSON." && other.fields == [mistake("at")])
+  }
+
   @Test(arguments: Problem.Code.allCases)
   func `every refusal has a status of its class and a title`(code: Problem.Code) {
     #expect((400...599).contains(code.status.code))

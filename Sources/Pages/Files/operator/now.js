@@ -48,7 +48,7 @@ function workTiles({ appointments, installations, trust }) {
   if (appointments) tiles.push(["Appointments", count(appointments.scheduled), `${count(appointments.pending)} being called now`]);
   if (installations) tiles.push(["Installations", count(installations.active), `${count(installations.pending)} waiting for approval`]);
   for (const { kind, judged, failed } of trust ?? []) {
-    tiles.push([attestations[kind] ?? kind, `${count(failed)} of ${count(judged)}`, "did not pass: enforce refuses them, audit counts them"]);
+    tiles.push([attestations[kind] ?? kind, `${count(failed)} of ${count(judged)}`, `did not pass: ${kind === "key" ? "required refuses them" : "enforce refuses them, audit counts them"}`]);
   }
   return tiles;
 }

@@ -34,14 +34,18 @@ function unreadDecisions(state, after) {
 
 // Shows the state that came for a request after a number.
 function show(state, after) {
-  heardAt = Date.now();
-  serverAhead = Date.parse(state.time) - heardAt;
-  $("connection").hidden = true;
+  // Showing the last state again, for another zone, is no news.
+  const isNews = state.time !== last?.time;
+  if (isNews) {
+    heardAt = Date.now();
+    serverAhead = Date.parse(state.time) - heardAt;
+    $("connection").hidden = true;
+    document.body.classList.remove("stale");
+  }
   $("board").hidden = false;
   $("tools").hidden = false;
   $("stop-open").hidden = false;
   $("lock").hidden = !needsToken;
-  document.body.classList.remove("stale");
   last = state;
   showAttention(state);
   showNow(state);
@@ -53,7 +57,7 @@ function show(state, after) {
   showDesks(state);
   showCallbacks(state);
   showDecisions(unreadDecisions(state, after));
-  showHeard();
+  if (isNews) showHeard();
 }
 
 async function poll() {

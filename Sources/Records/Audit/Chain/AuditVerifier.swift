@@ -234,7 +234,7 @@ package final class AuditVerifier {
         return distrust(anchor, parts, place)
       }
       // A chain begins with its start, or with the file that a rotation has begun.
-      if runs.count > 1, anchor.event != .reopen || fitsInFile && !isRotated {
+      if runs.count > 1, anchor.event != .reopen || !head.isEmpty || fitsInFile && !isRotated {
         let first = head.first?.parts.number ?? parts.number
         fail(head.first?.place ?? place, .missing(from: 1, through: first - 1))
       }
@@ -253,7 +253,12 @@ package final class AuditVerifier {
 
   private func accepted(_ run: Run, _ anchor: AuditAnchor?, _ place: Place) {
     fitting += 1
-    if !fitsInFile { isRotated = anchor?.event == .reopen }
+    // Only the anchors of one rotation begin a file. A reload writes such an anchor in its middle.
+    if !fitsInFile {
+      isRotated = anchor?.event == .reopen
+    } else if let anchor, anchor.event != .reopen {
+      isRotated = false
+    }
     fitsInFile = true
     current = run
     run.isTrusted = true

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Counts the instructions of one cached GET /access by valgrind's callgrind. Run it through script/bench --instructions. Without
---check it also counts those of a callback, and those of nginx, which returns a fixed response and logs JSON.
+--check it also counts those of an installation, of a rule that counts and of a callback, and those of nginx, which returns a fixed
+response and logs JSON.
 
 Each kind of request has two runs of a fresh server, with few requests and with many, from 64 connections. What the second takes more,
 divided by the number of requests more, is the figure: the start and the first exchange of a token are in both. Counts do not depend on
@@ -24,7 +25,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from harness import callbacks, client, credentials, nginx, servers  # noqa: E402
+from harness import callbacks, client, credentials, installations, nginx, servers  # noqa: E402
 from harness.errors import Unmeasured  # noqa: E402
 
 CONNECTIONS = 64
@@ -65,6 +66,10 @@ class Counted(Counting, servers.Callgate):
 
 class CountedCaller(Counting, callbacks.Caller):
     """The server without the sandbox, with nginx as the Callback API."""
+
+
+class CountedInstallations(Counting, installations.Kept):
+    """The server with installations in a file."""
 
 
 class CountedNginx(Counting, nginx.Nginx):
@@ -117,10 +122,34 @@ def counted_callbacks(binary: Path, is_saved: bool, rounds: int, parent: Path) -
         return run(CountedCaller(scratch, binary, emulator.variables, upstream.port, state), requests, rounds)
 
 
+def counted_installation(binary: Path, rounds: int, parent: Path) -> int:
+    """Requests for the cached token by one installation, whose credential is right."""
+    scratch = Path(tempfile.mkdtemp(dir=parent))
+    state = scratch / "state.sqlite3"
+    with callbacks.Emulator(scratch, binary) as emulator:
+        # It makes the tables.
+        with installations.Kept(scratch, binary, emulator.variables, state):
+            pass
+        [credential] = installations.fill(state, 1)
+        request = access(field=f"Authorization: Basic {credential}\r\n")
+        return run(CountedInstallations(scratch, binary, emulator.variables, state), itertools.repeat(request), rounds)
+
+
 def counted_nginx(has_id: bool, rounds: int, parent: Path) -> int:
     """The fixed response of nginx."""
     requests = itertools.repeat(client.request(servers.TARGET))
     return run(CountedNginx(Path(tempfile.mkdtemp(dir=parent)), has_id), requests, rounds)
+
+
+def access(target: str = "/access", field: str = "") -> bytes:
+    """A request for the token, with one more header field or none."""
+    return f"GET {target} HTTP/1.1\r\nHost: {client.HOST}\r\n{field}\r\n".encode()
+
+
+def rate() -> dict[str, object]:
+    """Settings with one rule that counts each request, in memory."""
+    rule = {"name": "many", "kind": "rate", "key": "global", "limit": 100_000, "per": "1m"}
+    return {"allow_anonymous": True, "rules": [rule]}
 
 
 def kinds(scratch: Path) -> dict[str, tuple[dict[str, object], bytes]]:
@@ -136,16 +165,13 @@ def kinds(scratch: Path) -> dict[str, tuple[dict[str, object], bytes]]:
     settings: dict[str, object] = {"allow_anonymous": True, "callers": callers}
     rules = [{"name": f"rule-{number}", "kind": "addresses", "on": ["callback"], "allow": ["192.0.2.0/24"]} for number in range(RULES)]
 
-    def request(target: str = "/access", field: str = "") -> bytes:
-        return f"GET {target} HTTP/1.1\r\nHost: {client.HOST}\r\n{field}\r\n".encode()
-
     return {
-        "anonymous": (settings, request()),
-        "API key": (settings, request(field="X-API-Key: key\r\n")),
-        "HTTP Basic": (settings, request(field="Authorization: Basic dXNlcjpwYXNzd29yZA==\r\n")),
-        "JWT, again": (settings, request(field=f"Authorization: Bearer {credentials.jwt()}\r\n")),
-        "?app=NAME": (settings, request("/access?app=example-app-android")),
-        f"{RULES} rules that do not apply": ({**settings, "rules": rules}, request()),
+        "anonymous": (settings, access()),
+        "API key": (settings, access(field="X-API-Key: key\r\n")),
+        "HTTP Basic": (settings, access(field="Authorization: Basic dXNlcjpwYXNzd29yZA==\r\n")),
+        "JWT, again": (settings, access(field=f"Authorization: Bearer {credentials.jwt()}\r\n")),
+        "?app=NAME": (settings, access("/access?app=example-app-android")),
+        f"{RULES} rules that do not apply": ({**settings, "rules": rules}, access()),
     }
 
 
@@ -166,6 +192,9 @@ def main() -> int:
         }
         between = dict.fromkeys(counts, (FEW, MANY))
         if not chosen.check:
+            counts["an installation, again"] = lambda rounds: counted_installation(binary, rounds, parent)
+            counts["one rate rule, in memory"] = lambda rounds: counted(binary, rate(), access(), rounds, parent)
+            between |= dict.fromkeys(("an installation, again", "one rate rule, in memory"), (FEW, MANY))
             for name, is_saved in {"a callback, in memory": False, "a callback, SQLite": True}.items():
                 counts[name] = lambda rounds, is_saved=is_saved: counted_callbacks(binary, is_saved, rounds, parent)
                 between[name] = (2, 6)

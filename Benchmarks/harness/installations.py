@@ -63,7 +63,7 @@ def _measure(scratch: Path, binary: Path, variables: dict[str, str], rounds: int
         with Kept(scratch, binary, variables, state):
             pass
     say(f"installations: writing {count:,} rows …")
-    credentials = _fill(full, count)
+    credentials = fill(full, count)
     row_bytes = _row_bytes(full, scratch / "rows.sqlite3", count)
     cold_file = scratch / "credentials.txt"
     cold_file.write_text("\n".join(credentials) + "\n")
@@ -109,7 +109,7 @@ def _run(server: Kept, kind: str, seconds: float, credential: str, cold: Path) -
     return Run(counted, used / counted.requests * 1e6, process.resident_bytes(server.pid) / 2**20, 0, 0)
 
 
-def _fill(state: Path, count: int) -> list[str]:
+def fill(state: Path, count: int) -> list[str]:
     """Writes installations of made-up phones; the credentials of some, as HTTP Basic has them."""
     digest = hashlib.sha256(SECRET.encode()).digest()
     now = int(os.stat(state).st_mtime) * SECOND

@@ -131,7 +131,7 @@ def callback_api(driver):
     named(driver, "callback API down", "Callback API is unavailable", "failing")
     item = driver.find_element(By.CSS_SELECTOR, "#attention-list li").text
     check("it says since when, how many, what to do and where to read", "" if all(
-        re.search(word, item) for word in (r"since [\d:]{8}, \d+ s", "3 requests hit", "callgate doctor", "Runbook")) else item)
+        re.search(word, item) for word in (r"since [\d:]{8}, \d+ s", "3 requests affected", "callgate doctor", "Runbook")) else item)
     call()
     over(driver, "callback API down", "Callback API")
 
@@ -255,9 +255,9 @@ def read_only(driver):
 
 
 def clock(driver):
-    named(driver, "clock", "The server makes no calls: this machine's clock is", "failing")
+    named(driver, "clock", "The server makes no calls: its clock is", "failing")
     check("clock: the page says whose times it shows", "" if re.search(
-        r"times are the server's; this device's clock is (59|60) s behind", text(driver, "identity")) else text(driver, "identity"))
+        r"times are the server's; your browser's clock is (59|60) s behind", text(driver, "identity")) else text(driver, "identity"))
     ages = [re.search(r"since [\d:]{8}, (\d+) s", item) for item in text(driver, "attention-list").splitlines() if "since" in item]
     check("clock: its beginning is in the past", "" if ages and all(age and int(age[1]) < 60 for age in ages) else text(driver, "attention-list"))
 

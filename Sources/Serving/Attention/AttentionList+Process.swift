@@ -48,9 +48,8 @@ extension AttentionList {
     return [
       Attention(
         .clock, since: trouble.since, count: trouble.hits,
-        (runtime.storeHealth.isClockRight ? "This" : "The server makes no calls: this")
-          + " machine's \(text)",
-        action: "Repair NTP on this machine, or on the database server if all instances differ.")
+        (runtime.storeHealth.isClockRight ? "The server's " : "The server makes no calls: its ") + text,
+        action: "Repair NTP on the server's machine, or on the database server if all instances differ.")
     ]
   }
 
@@ -68,7 +67,7 @@ extension AttentionList {
       Attention(
         .configuration, since: trouble?.since ?? last.time, count: 0,
         "The new configuration was rejected; the old one stays in use. \(first)\(more)",
-        action: "Correct the file and reload. A restart would fail.")
+        action: "Correct the file and reload. Do not restart before: the server would not start.")
     ]
   }
 

@@ -231,14 +231,12 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(verdict == .sound)
     #expect(notes == [.cutHead(place(1, file: 1), isChecked: true)])
     // Nor has a file that another chain's rotation began a second beginning.
-    rotated.trail.anchor(.end)
-    let ended = rotated.lines()
     let reloaded = try Written(key, boot: "0f1e2d3c4b5a6978")
     reloaded.audit(0..<3)
     reloaded.trail.anchor(.reopen)
     reloaded.audit(3..<6)
     let fourth = reloaded.lines()
-    let began = Array(ended[4...])
+    let began = Array(third[4...])
     #expect(
       AuditVerifier.verdict(on: began + fourth[4...], keys: [key]).verdict
         == finding(began.count + 1, .missing(from: 1, through: 4)))

@@ -33,7 +33,7 @@ async function attempt(id, work) {
     const [words, good] = await work();
     say(id, words, good);
     // It is no state: another problem may be at hand later.
-    if (good) setTimeout(() => { if ($(id).textContent === words) say(id, ""); }, 30000);
+    if (good) setTimeout(() => { if ($(id).textContent === words) say(id, ""); }, 10000);
   } catch {
     say(id, "No response. The server may have done it.", false);
   }

@@ -58,11 +58,11 @@ function fillAttention(item, entry) {
   const [since, hit, until] = line.children;
   put(text.firstChild, entry.text);
   since.dataset.since = entry.since;
-  put(hit, entry.count > 0 && !entry.code.startsWith("unknown_") ? several(entry.count, "request hit", "requests hit") : "");
+  put(hit, entry.count > 0 && !entry.code.startsWith("unknown_") ? several(entry.count, "request affected", "requests affected") : "");
   put(action.firstChild, entry.action);
   if (entry.until) {
     until.dataset.until = entry.until;
-    until.dataset.word = { certificate: "ends", stop: "until", brake: "passes again", quota: "passes again", rate: "passes again" }[entry.code] ?? "next try";
+    until.dataset.word = { certificate: "ends", stop: "until", brake: "allowed again", quota: "allowed again", rate: "allowed again" }[entry.code] ?? "next try";
   } else {
     delete until.dataset.until;
     put(until, "");

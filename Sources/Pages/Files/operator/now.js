@@ -8,7 +8,7 @@ function showNow(state) {
   const apart = Math.abs(serverAhead) / 1000;
   put($("identity"), [
     instance, `Callgate ${version}`, account && `account ${account}`, region,
-    apart >= 10 && `times are the server's; this device's clock is ${span(apart)} ${serverAhead > 0 ? "behind" : "ahead"}`,
+    apart >= 10 && `times are the server's; your browser's clock is ${span(apart)} ${serverAhead > 0 ? "behind" : "ahead"}`,
   ].filter(Boolean).join(" · "));
   const tiles = [openTile(state), ...trafficTiles(state), ...workTiles(state)];
   update("tiles", [tiles, isUTC], () => tiles.map(makeTile));

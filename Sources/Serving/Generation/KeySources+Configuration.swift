@@ -11,12 +11,20 @@ extension KeySources {
     while await clock.hasSlept(until: clock.now + .seconds(1)) {
       let generation = generations.current
       for (_, source) in generation.authenticator.jwt.sources { source.renewIfDue() }
-      generation.appCheck?.keys.renewIfDue()
+      if let keys = generation.appCheck?.keys,
+        generation.configuration.fetchesAppCheckKeysAhead || keys.status.keys > 0
+      {
+        keys.renewIfDue()
+      }
     }
   }
 }
 
 extension Configuration {
+  /// Whether the keys of App Check are fetched before a token needs them. The sandbox makes its RSA key when it is first asked for
+  /// it, which takes up to half a second: its start does not wait for that.
+  fileprivate var fetchesAppCheckKeysAhead: Bool { purpose != .sandbox }
+
   /// Fetches the keys of every issuer that publishes them, all at the same time.
   ///
   /// - Returns: A notice for each caller whose issuer did not respond, with the consequence for its users.
@@ -44,7 +52,7 @@ extension Configuration {
           )
         }
       }
-      if let setting = appCheck, apps.contains(where: \.takesAppCheck) {
+      if let setting = appCheck, fetchesAppCheckKeysAhead, apps.contains(where: \.takesAppCheck) {
         let source = sources.source(setting.keysURL, terms: .appCheck)
         group.addTask { [index = callers.count] in
           guard case .failure(let failure) = await source.fetch() else { return (index, nil) }

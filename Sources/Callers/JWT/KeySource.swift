@@ -163,8 +163,8 @@ package final class KeySource: Sendable {
     /// Why the last fetch failed; nil if it did not.
     let failure: Failure?
 
-    /// Whether tokens can be verified and the issuer answers.
-    package var isWell: Bool { keys > 0 && failure == nil }
+    /// Whether tokens can be verified and the issuer answers, as far as it was asked.
+    package var isWell: Bool { failure == nil && (keys > 0 || age == nil) }
   }
 
   package var status: Status {

@@ -72,6 +72,7 @@ extension AppRegistry {
   /// A request that names no app, of a caller that only apps with App Check take, needs a token of any of them: leaving the name
   /// out must not open what each app closes. Nor must a name that is no app of the caller's: some endpoints never look at it.
   package func appCheck(named name: Request.QueryItem, by caller: Caller) -> (App?, AppCheckTerms)? {
+    guard demandsAppCheck else { return nil }
     var claim = claim(named: name, by: caller.id, installedFor: caller.installedFor)
     if case .admitted = claim {
     } else {

@@ -41,6 +41,8 @@ package final class App: Sendable {
 /// All apps by name.
 package struct AppRegistry: Sendable {
   private let apps: [ExactText: App]
+  /// Whether an app's requests need a token of App Check.
+  let demandsAppCheck: Bool
   /// The one app that lists a caller, for requests that name none.
   private let appOfCaller: [ExactText: App]
   /// The callers that apps take whose tokens are in the response and Talkdesk's, and those that other apps take.
@@ -61,6 +63,7 @@ package struct AppRegistry: Sendable {
 
   package init(_ apps: [App]) {
     self.apps = Dictionary(uniqueKeysWithValues: apps.map { (ExactText($0.id), $0) })
+    demandsAppCheck = apps.contains { $0.appCheck != nil }
     var listed: [ExactText: [App]] = [:]
     for app in apps {
       for caller in app.callers ?? [] { listed[caller, default: []].append(app) }

@@ -170,9 +170,12 @@ package final class AppointmentCarrier: Sendable {
     let order = CallbackOrder(
       grant, intent: intent, content: content.body, deadline: deadline, context: content.context,
       recheck: recheck(visit), appointment: visit.times)
-    let result = await content.context.task(consuming: Hold(intent, parts)) { [visit] hold in
-      await visit.setting.delivery.carryOut(order, hold)
-    }.value
+    let hold = Once(Hold(intent, parts))
+    let result = await withCheckedContinuation { continuation in
+      content.context.task {
+        await visit.setting.delivery.carryOut(order, hold.take()) { continuation.resume(returning: $0) }
+      }
+    }
     if result.endsWithoutCall { await giveBack(content) }
     var visit = visit
     visit.record.cache = result.cache

@@ -165,4 +165,25 @@ public protocol HTTPTransport: Sendable {
   /// Sends a request once and returns the whole response, whatever its status. Redirects are not followed.
   /// Cancelling the task gives the transfer up.
   func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse
+
+  /// Sends a request like the other function, and calls back once with the result. So thousands of requests
+  /// can wait without a task each. It cannot be cancelled before its time-out.
+  ///
+  /// - Parameter then: is called on any thread, perhaps before this returns, and must not block.
+  func send(
+    _ request: OutboundRequest, then: @escaping @Sendable (Result<InboundResponse, TransportError>) -> Void)
+}
+
+extension HTTPTransport {
+  public func send(
+    _ request: OutboundRequest, then: @escaping @Sendable (Result<InboundResponse, TransportError>) -> Void
+  ) {
+    Task {
+      do throws(TransportError) {
+        then(.success(try await send(request)))
+      } catch {
+        then(.failure(error))
+      }
+    }
+  }
 }

@@ -75,6 +75,17 @@ public final class CurlTransport: HTTPTransport {
     return try result.get()
   }
 
+  public func send(
+    _ request: OutboundRequest, then: @escaping @Sendable (Result<InboundResponse, TransportError>) -> Void
+  ) {
+    let ticket = Ticket(request, now: SystemClock().now)
+    do throws(TransportError) {
+      submit(TransferInbox.Submission(ticket: ticket, plan: try TransferPlan(request, routes), answer: then))
+    } catch {
+      then(.failure(error))
+    }
+  }
+
   private func submit(_ submission: TransferInbox.Submission) {
     guard !inbox.submit(submission) else { return }
     submission.answer(

@@ -37,15 +37,18 @@ final class ScriptedCourier: Courier {
   func onRequest(_ body: @escaping @Sendable () async throws -> Void) { onRequest.withLock { $0 = body } }
 
   func carry(
-    _ order: CallbackOrder, with token: AccessToken, within timeout: Duration, startWithin: Duration?
-  ) async -> CourierReport {
+    _ order: CallbackOrder, with token: AccessToken, within timeout: Duration, startWithin: Duration?,
+    then: @escaping @Sendable (CourierReport) -> Void
+  ) {
     asked.withLock { $0.append(Request(token: token.sha256, timeout: timeout, startWithin: startWithin)) }
     let outcome = reports.withLock { $0.isEmpty ? nil : $0.removeFirst() }
     if outcome == nil { Issue.record("a request too many") }
-    if let before = onRequest.withLock({ $0 }) {
+    let report = CourierReport(outcome ?? .unknown(isAnswered: false), status: 299, traceID: "tid-1")
+    guard let before = onRequest.withLock({ $0 }) else { return then(report) }
+    Task {
       do { try await before() } catch { Issue.record(error) }
+      then(report)
     }
-    return CourierReport(outcome ?? .unknown(isAnswered: false), status: 299, traceID: "tid-1")
   }
 }
 
@@ -171,7 +174,14 @@ final class DeliveryFixture: Sendable {
       hold.withdraw()
       return nil
     }
-    return await delivery.carryOut(order, hold)
+    return await carryOut(order, hold)
+  }
+
+  private func carryOut(_ order: CallbackOrder, _ hold: consuming Hold) async -> DeliveryResult? {
+    let (results, continuation) = AsyncStream.makeStream(of: DeliveryResult.self)
+    await delivery.carryOut(order, hold) { continuation.yield($0) }
+    // Not in this task, which may be cancelled.
+    return await Task { await results.first { _ in true } }.value
   }
 
   /// Whether key, number and turn are free.
@@ -214,7 +224,10 @@ final class DeliveryFixture: Sendable {
       appointment: OrderedAppointment(
         at: booking.at, due: due ?? kept?.due ?? booking.at, lastTry: booking.at.advanced(by: Self.late),
         tries: kept?.tries ?? 0))
-    return await delivery.carryOut(order, Hold(booking.intent, parts))
+    guard let result = await carryOut(order, Hold(booking.intent, parts)) else {
+      throw NeverHappened()
+    }
+    return result
   }
 
   func record(_ booking: Booking) async throws -> StoredCallback {

@@ -38,69 +38,61 @@ package final class CallbackDelivery: Sendable {
     self.jitter = jitter
   }
 
-  /// Carries an order out. If the provider certainly did not accept the order, its record gives the allowances back.
+  /// Carries an order out, and calls `then` once with the result. If the provider certainly did not accept the order, its record gives
+  /// the allowances back.
   ///
-  /// Cancelling the task ends the order until it waits in the queue or has a record. After that the order goes on.
-  package func carryOut(_ order: CallbackOrder, _ hold: consuming Hold) async -> DeliveryResult {
-    switch await begin(order, hold) {
-    case .over(let result): return result
-    case .goesOn(let begun):
-      return await order.context.task(consuming: begun) { begun in await self.finish(begun) }.value
-    }
-  }
-
-  /// Takes the steps of an order that its client ends by leaving.
-  package func begin(_ order: CallbackOrder, _ hold: consuming Hold) async -> Beginning {
+  /// A client that leaves cancels the task, until the order waits in the queue or has a record. After that the order goes on.
+  package func carryOut(
+    _ order: CallbackOrder, _ hold: consuming Hold, then: @escaping @Sendable (DeliveryResult) -> Void
+  ) async {
     do throws(CallbackQueue.Refusal) {
-      guard try hold.takeTurnAtOnce(order) else { return .goesOn(BegunOrder(order, hold, nil)) }
+      guard try hold.takeTurnAtOnce(order) else {
+        let held = Once(hold)
+        order.context.task { await self.wait(order, held.take(), then) }
+        return
+      }
     } catch {
       hold.withdraw()
-      return .over(await unsent(order, DeliveryResult(.noTurn(error))))
+      return then(await unsent(order, DeliveryResult(.noTurn(error))))
     }
-    return await resume(order, hold)
+    await resume(order, hold, then)
   }
 
-  /// Takes the other steps, in a task that must not be cancelled. Thousands may wait here, so the task should be a new one: a task keeps
-  /// the memory of its largest step.
-  package func finish(_ begun: consuming BegunOrder) async -> DeliveryResult {
-    let order = begun.order
-    guard let departure = begun.departure else {
-      do throws(CallbackQueue.Refusal) {
-        try await begun.hold.takeTurn(order)
-      } catch {
-        begun.hold.withdraw()
-        return await unsent(order, DeliveryResult(.noTurn(error)))
-      }
-      switch await resume(order, begun.hold) {
-      case .over(let result): return result
-      case .goesOn(let begun): return await finish(begun)
-      }
+  /// Waits for a turn, then sends.
+  private func wait(
+    _ order: CallbackOrder, _ hold: consuming Hold, _ then: @escaping @Sendable (DeliveryResult) -> Void
+  ) async {
+    do throws(CallbackQueue.Refusal) {
+      try await hold.takeTurn(order)
+    } catch {
+      hold.withdraw()
+      return then(await unsent(order, DeliveryResult(.noTurn(error))))
     }
-    return await send(order, begun.hold, departure)
+    await resume(order, hold, then)
   }
 
-  /// Does everything before the request to the provider.
-  private func resume(_ order: CallbackOrder, _ hold: consuming Hold) async -> Beginning {
+  /// Sends the order, unless something forbids it by now. No task waits for the provider.
+  private func resume(
+    _ order: CallbackOrder, _ hold: consuming Hold, _ then: @escaping @Sendable (DeliveryResult) -> Void
+  ) async {
     switch await prepare(order, &hold) {
     case .stop(let result, let isMarked):
       hold.withdraw()
-      return .over(await unsent(order, result, isMarked: isMarked))
-    case .send(let departure): return .goesOn(BegunOrder(order, hold, departure))
+      then(await unsent(order, result, isMarked: isMarked))
+    case .send(let departure):
+      let held = Once(hold)
+      let now = parts.clock.now
+      if let appointment = order.appointment {
+        let lateness = Instant(parts.scheduler.unixTime) - appointment.at
+        parts.metrics.appointmentLateness.observe(nanoseconds: lateness.nanosecondsClamped)
+      }
+      courier.carry(
+        order, with: departure.token, within: order.deadline - now,
+        startWithin: departure.startBy.map { $0 - now }
+      ) { [self] report in
+        order.context.task { then(await self.conclude(order, held.take(), departure, report)) }
+      }
     }
-  }
-
-  private func send(
-    _ order: CallbackOrder, _ hold: consuming Hold, _ departure: Departure
-  ) async -> DeliveryResult {
-    let now = parts.clock.now
-    if let appointment = order.appointment {
-      let lateness = Instant(parts.scheduler.unixTime) - appointment.at
-      parts.metrics.appointmentLateness.observe(nanoseconds: lateness.nanosecondsClamped)
-    }
-    let report = await courier.carry(
-      order, with: departure.token, within: order.deadline - now,
-      startWithin: departure.startBy.map { $0 - now })
-    return await conclude(order, hold, departure, report)
   }
 
   // MARK: Before the first byte
@@ -213,25 +205,5 @@ package final class CallbackDelivery: Sendable {
       parts.log.storeFailed(error, doing: "begin", order.context)
       return stop(.notSaved)
     }
-  }
-}
-
-/// The state of an order after the steps that its client ends by leaving.
-package enum Beginning: ~Copyable, Sendable {
-  case over(DeliveryResult)
-  case goesOn(BegunOrder)
-}
-
-/// An order that waits for its turn, or has a record and goes to the provider.
-package struct BegunOrder: ~Copyable, Sendable {
-  let order: CallbackOrder
-  var hold: Hold
-  /// Nil for an order that waits for its turn.
-  let departure: CallbackDelivery.Departure?
-
-  init(_ order: CallbackOrder, _ hold: consuming Hold, _ departure: CallbackDelivery.Departure?) {
-    self.order = order
-    self.hold = hold
-    self.departure = departure
   }
 }

@@ -10,9 +10,24 @@ package protocol Courier: Sendable {
   ///   - token: The access token of the request.
   ///   - timeout: The time limit of the whole request.
   ///   - startWithin: The time limit of the first byte. After it nothing is sent. Nil: `timeout` alone counts.
+  ///   - then: Called once with the result, on any thread; must not block. No task waits meanwhile: each of thousands would keep its
+  ///     memory.
+  func carry(
+    _ order: CallbackOrder, with token: AccessToken, within timeout: Duration,
+    startWithin: Duration?, then: @escaping @Sendable (CourierReport) -> Void)
+}
+
+extension Courier {
+  /// The same for a task that waits. Its cancellation changes nothing.
   func carry(
     _ order: CallbackOrder, with token: AccessToken, within timeout: Duration, startWithin: Duration?
-  ) async -> CourierReport
+  ) async -> CourierReport {
+    await withCheckedContinuation { continuation in
+      carry(order, with: token, within: timeout, startWithin: startWithin) {
+        continuation.resume(returning: $0)
+      }
+    }
+  }
 }
 
 /// The result of one request to a provider.

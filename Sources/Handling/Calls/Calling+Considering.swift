@@ -67,20 +67,11 @@ extension Handlers {
     case .make(let order, let code):
       let pending = PendingResponse(
         calling: calling, order: order, verificationCode: code, responder: responder)
-      let delivery = calling.generation.delivery(callbacks, tokens: tokens)
-      switch await delivery.begin(order, hold) {
-      case .over(let result): answer(pending, result)
-      case .goesOn(let begun):
-        order.context.task(consuming: begun) { [self] begun in
-          answer(pending, await delivery.finish(begun))
-        }
+      await calling.generation.delivery(callbacks, tokens: tokens).carryOut(order, hold) { [self] result in
+        pending.responder.respond(response(to: pending, result))
+        callbacks.inHand.leave()
       }
     }
-  }
-
-  private func answer(_ pending: PendingResponse, _ result: DeliveryResult) {
-    pending.responder.respond(response(to: pending, result))
-    callbacks.inHand.leave()
   }
 
   /// Claims the key, reads the saved state of key and number, and waits for another request that is about to call the number.

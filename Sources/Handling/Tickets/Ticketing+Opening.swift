@@ -18,12 +18,6 @@ import Store
 import Tokens
 
 extension Handlers {
-  /// What creating a ticket consumes.
-  private struct GrantedTicket: ~Copyable, Sendable {
-    let grant: Grant
-    let hold: Hold
-  }
-
   /// The result of a valid request before its ticket is created.
   private enum TicketVerdict: ~Copyable, Sendable {
     case answer(PreparedResponse)
@@ -41,13 +35,13 @@ extension Handlers {
       responder.respond(response)
       callbacks.inHand.leave()
     case .open(let grant, let customer):
-      ticketing.context.task(consuming: GrantedTicket(grant: grant, hold: hold)) {
-        [self, ticketing, requested] granted in
+      let (granted, held) = (Once(grant), Once(hold))
+      ticketing.context.task { [self, ticketing, requested] in
         var ticketing = ticketing
         let outcome = await requested.desk.source.open(
-          requested.ticket, granted.grant, of: requested.user, customer, deadline: requested.deadline,
+          requested.ticket, granted.take(), of: requested.user, customer, deadline: requested.deadline,
           trace: ticketing.record.trace)
-        responder.respond(await conclude(&ticketing, requested, granted.hold, outcome))
+        responder.respond(await conclude(&ticketing, requested, held.take(), outcome))
         callbacks.inHand.leave()
       }
     }

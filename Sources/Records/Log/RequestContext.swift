@@ -2,7 +2,6 @@
 
 package import HTTP
 package import HTTPServer
-import Platform
 
 /// The ids and the trace of a request, for its log lines and its requests upstream.
 package struct RequestContext: Sendable {
@@ -22,15 +21,6 @@ package struct RequestContext: Sendable {
   @discardableResult
   package func task(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     Task { await Self.$current.withValue(self) { await body() } }
-  }
-
-  /// Begins a task for the request that consumes a value. It goes on if the present task is cancelled.
-  @discardableResult
-  package func task<Value: ~Copyable & Sendable, Outcome: Sendable>(
-    consuming value: consuming Value, _ body: @escaping @Sendable (consuming Value) async -> Outcome
-  ) -> Task<Outcome, Never> {
-    let once = Once(value)
-    return Task { await Self.$current.withValue(self) { await body(once.take()) } }
   }
 
   /// Begins a task that answers the request. It is cancelled when the client closes the connection.

@@ -20,23 +20,26 @@ struct TalkdeskCourier: Courier {
 
   func carry(
     _ order: CallbackOrder, with token: AccessToken, within timeout: Duration,
-    startWithin: Duration?
-  ) async -> CourierReport {
+    startWithin: Duration?, then: @escaping @Sendable (CourierReport) -> Void
+  ) {
     // Each request continues the client's trace by another span.
-    let report = await api.request(
+    api.request(
       OutboundContent(order.content), token: token, traceparent: order.context.trace?.child().traceparent,
-      timeout: timeout, startWithin: startWithin)
-    metrics.asked(
-      .callbackAPI, outcome: report.outcome.label, took: report.duration,
-      success: report.outcome.certainty == .accepted ? clock.unixTime : nil)
-    if let cause = report.outcome.trouble {
-      metrics.troubles.began(.callbackAPI, cause: cause, at: clock.unixTime)
-    } else {
-      metrics.troubles.ended(.callbackAPI)
+      timeout: timeout, startWithin: startWithin
+    ) { report in
+      metrics.asked(
+        .callbackAPI, outcome: report.outcome.label, took: report.duration,
+        success: report.outcome.certainty == .accepted ? clock.unixTime : nil)
+      if let cause = report.outcome.trouble {
+        metrics.troubles.began(.callbackAPI, cause: cause, at: clock.unixTime)
+      } else {
+        metrics.troubles.ended(.callbackAPI)
+      }
+      note(report, order)
+      then(
+        CourierReport(
+          CourierReport.Outcome(report.outcome), status: report.status, traceID: report.platformTID))
     }
-    note(report, order)
-    return CourierReport(
-      CourierReport.Outcome(report.outcome), status: report.status, traceID: report.platformTID)
   }
 
   /// Writes one line for the request, with Talkdesk's trace id, which its support asks for; never a token, a context's value, a

@@ -39,8 +39,7 @@ public final class CallbackAPI: Sendable {
   }
 
   /// Sends one request on a connection of its own and never repeats it. A client library that finds a pooled
-  /// connection dead would send it again, and a customer's phone would ring twice. A cancelled task gives the request up, which may have
-  /// arrived.
+  /// connection dead would send it again, and a customer's phone would ring twice.
   ///
   /// - Parameters:
   ///   - content: the body, as serialised from the checked request.
@@ -49,21 +48,35 @@ public final class CallbackAPI: Sendable {
   ///     on.
   ///   - timeout: the whole time allowed.
   ///   - startWithin: the span within which the first byte must leave; after it nothing is sent. Nil: `timeout` alone counts.
+  ///   - then: Called with the result, on any thread; must not block. No task waits meanwhile.
   public func request(
     _ content: OutboundContent, token: AccessToken, traceparent: String? = nil, timeout: Duration,
-    startWithin: Duration? = nil
-  ) async -> CallbackReport {
+    startWithin: Duration? = nil, then: @escaping @Sendable (CallbackReport) -> Void
+  ) {
     let start = time.now
     var fields = bearer.fields(for: token)
     if let traceparent, Self.isTraceparent(traceparent) { fields.append("traceparent", traceparent) }
     let message = OutboundRequest(
       method: .post, url: url, fields: fields, content: content, timeout: timeout,
       startWithin: startWithin, maximumContentLength: Self.longestReply, reuse: .never)
-    do throws(TransportError) {
-      let reply = try await transport.send(message)
-      return Self.report(CallbackOutcome(reply, now: time.unixTime), reply, took: time.now - start)
-    } catch {
-      return Self.report(CallbackOutcome(error, now: time.unixTime), error.head, took: time.now - start)
+    transport.send(message) { [self] result in
+      switch result {
+      case .success(let reply):
+        then(Self.report(CallbackOutcome(reply, now: time.unixTime), reply, took: time.now - start))
+      case .failure(let error):
+        then(Self.report(CallbackOutcome(error, now: time.unixTime), error.head, took: time.now - start))
+      }
+    }
+  }
+
+  /// The same for a task that waits.
+  public func request(
+    _ content: OutboundContent, token: AccessToken, traceparent: String? = nil, timeout: Duration
+  ) async -> CallbackReport {
+    await withCheckedContinuation { continuation in
+      request(content, token: token, traceparent: traceparent, timeout: timeout) {
+        continuation.resume(returning: $0)
+      }
     }
   }
 

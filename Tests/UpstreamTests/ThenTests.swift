@@ -1,4 +1,4 @@
-// Tests that a request whose task is never cancelled is answered on each of the ways in which it can end.
+// Tests that a request with a completion handler is answered exactly once.
 
 import HTTP
 import Synchronization
@@ -6,21 +6,15 @@ import Testing
 
 @testable import Upstream
 
-/// Requests whose tasks are never cancelled, as a callback's: each is answered, on whichever of its ways it ends.
-@Suite(.timeLimit(.minutes(2))) struct TransferEndTests {
+/// Requests without a task: each is answered exactly once, on whichever of its ways it ends.
+@Suite(.timeLimit(.minutes(2))) struct ThenTests {
   /// What came of one request, as often as it was said.
   private final class Said: Sendable {
     private let results = Mutex<[Result<InboundResponse, TransportError>]>([])
     var all: [Result<InboundResponse, TransportError>] { results.withLock { $0 } }
 
     func ask(_ transport: CurlTransport, _ request: OutboundRequest) {
-      Task {
-        let result: Result<InboundResponse, TransportError>
-        do throws(TransportError) { result = .success(try await transport.send(request)) } catch {
-          result = .failure(error)
-        }
-        results.withLock { $0.append(result) }
-      }
+      transport.send(request) { result in self.results.withLock { $0.append(result) } }
     }
 
     /// The one answer, after time for a second one.

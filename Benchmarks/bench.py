@@ -27,6 +27,7 @@ from harness import (  # noqa: E402
     memory,
     micro,
     notices,
+    rates,
     report,
     startup,
     throughput,
@@ -38,12 +39,12 @@ from harness.progress import say  # noqa: E402
 from harness.report import Row  # noqa: E402
 from harness.stand import Stand  # noqa: E402
 
-NAMES = ("throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "desks", "installations", "signing", "callers", "notices", "lateness", "viewers", "gate", "micro")
+NAMES = ("throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "rates", "desks", "installations", "signing", "callers", "notices", "lateness", "viewers", "gate", "micro")
 # What nginx can be measured for in place of the server.
 CONTROLLED = ("throughput", "startup", "idle", "growth")
 # More than both servers' lines of the longest run ever take.
 LINES_LIMIT = 2 << 30
-NEED_A_STAND = {"throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "desks", "installations", "lateness", "viewers"}
+NEED_A_STAND = {"throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "rates", "desks", "installations", "lateness", "viewers"}
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, metavar="S", help="seconds per run under load (4)")
     parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help=f"of {', '.join(NAMES)}")
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/benchmarks.md")
+    parser.add_argument("--database", metavar="URL", help="an empty PostgreSQL database, for rates")
     parser.add_argument("--control", action="store_true", help="nginx against nginx: how far equals seem to differ")
     parser.add_argument("--server", type=program, help=argparse.SUPPRESS)
     parser.add_argument("--microbench", type=program, help=argparse.SUPPRESS)
@@ -112,7 +114,7 @@ def scale(chosen: argparse.Namespace) -> Scale:
 
 
 def measurements(
-    stand: Callable[[], Stand], size: Scale, descriptors: int, microbench: Path | None, scratch: Path
+    stand: Callable[[], Stand], size: Scale, descriptors: int, microbench: Path | None, database: str | None, scratch: Path
 ) -> dict[str, Callable[[], list[Row]]]:
     return {
         "throughput": lambda: throughput.measure(stand(), size.pairs, size.seconds),
@@ -125,6 +127,7 @@ def measurements(
         "callbacks": lambda: callbacks.measure(
             stand(), size.callback_rounds, size.seconds, size.waiting, descriptors
         ),
+        "rates": lambda: rates.measure(stand(), size.callback_rounds, size.seconds, database),
         "desks": lambda: desks.measure(stand(), size.callback_rounds, size.seconds, size.desk_users),
         "installations": lambda: installations.measure(
             stand(), size.callback_rounds, size.seconds, size.installations
@@ -150,7 +153,7 @@ def run(chosen: argparse.Namespace, scratch: Path) -> tuple[list[Row], list[str]
 
     rows: list[Row] = []
     reasons: list[str] = []
-    table = measurements(stand, scale(chosen), client.raise_descriptor_limit(), chosen.microbench, scratch)
+    table = measurements(stand, scale(chosen), client.raise_descriptor_limit(), chosen.microbench, chosen.database, scratch)
     names = chosen.only or (CONTROLLED if chosen.control else NAMES)
     for name in (name for name in NAMES if name in names):
         say(f"{name} …")

@@ -39,6 +39,10 @@ import Trust
         #""attestation":{"type":"\#(attestation.type.rawValue)","result":"\#(attestation.result.word)"\#(reason)}"#
       )
     }
+    if let proof = record.proof {
+      let reason = proof.reason.map { #","reason":"\#($0)""# } ?? ""
+      members.append(#""proof":{"result":"\#(proof.word)"\#(reason)}"#)
+    }
     add("address", record.address?.description)
     add("decision", record.outcome?.rawValue)
     add("code", record.code?.rawValue)
@@ -123,6 +127,9 @@ import Trust
         ? AuditedAttestation(
           type: random.one(of: AttestationType.allCases), result: random.one(of: AttestationResult.every))
         : nil
+      record.proof =
+        random.chance(30)
+        ? random.one(of: ProofResult.others + ProofFault.allCases.map(ProofResult.failed)) : nil
       record.outcome = random.one(of: [.allow, .deny, .error, nil])
       record.code = random.chance(50) ? random.one(of: Problem.Code.allCases) : nil
       record.rule = text()

@@ -230,7 +230,7 @@ extension APISchemas {
               "count": { "type": "integer", "minimum": 0, "description": "How many requests it hit since then, in this instance." },
               "text": { "type": "string", "description": "The cause." },
               "action": { "type": "string", "description": "What to do." },
-              "runbook": { "type": "string", "format": "uri", "description": "The section of the runbook." } } }
+              "runbook": { "type": "string", "format": "uri-reference", "description": "The section of the runbook: a link with `admin.runbooks`, else its place in the repository." } } }
           """#)
     ),
     (
@@ -261,11 +261,14 @@ extension APISchemas {
               "attestation": { "type": "object", "additionalProperties": false, "required": ["type", "result"],
                 "description": "The result for a proof that the app is genuine.",
                 "properties": { "type": { "type": "string" }, "result": { "type": "string" }, "reason": { "type": "string" } } },
+              "proof": { "type": "object", "additionalProperties": false, "required": ["result"],
+                "description": "The result for the proof of the caller's key.",
+                "properties": { "result": { "type": "string" }, "reason": { "type": "string" } } },
               "address": { "type": "string", "description": "The client's address." },
               "via": { "type": "string", "enum": ["gms"], "description": "The interface of the request, if it is not Callgate's own." },
               "contact": { "$ref": "#/components/schemas/MaskedNumber" }, "callback": { "type": "string", "format": "uuid" },
               "ticket": { "type": "string", "format": "uuid" },
-              "cancelled": { "type": "integer", "minimum": 0, "description": "How many appointments a revocation has ended." },
+              "cancelled": { "type": "integer", "minimum": 0, "description": "How many appointments a revocation has cancelled." },
               "cache": { "type": "string", "enum": ["hit", "miss", "none"] }, "upstream_status": { "type": "integer" },
               "token_sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" }, "replay": { "type": "boolean" },
               "duration_ms": { "type": "number", "minimum": 0 },

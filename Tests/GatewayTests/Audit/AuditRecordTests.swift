@@ -1,11 +1,14 @@
 // Tests of audit records as JSON lines.
 
+import Foundation
 import Gate
 import HTTP
 import HTTPServer
 import JSON
 import Platform
+import TestSupport
 import Testing
+import Trust
 
 @testable import API
 @testable import Callers
@@ -85,13 +88,15 @@ import Testing
     #expect(text == String(decoding: expected.serialized(), as: UTF8.self) + "\n")
   }
 
-  @Test(arguments: [Action.callback, .ticket])
-  func `the description of the interface knows every member`(_ action: Action) throws {
+  /// A record in which every property has a value.
+  private func wholeRecord(_ action: Action) throws -> AuditRecord {
     var record = AuditRecord(
       action: .init(action), requestID: try #require(RequestID("r-1")), address: IPAddress("203.0.113.9"))
     record.caller = Caller(authenticated: "ios-app", subject: "ann").audited
     record.installation = "0193-b"
     record.app = "shop"
+    record.attestation = AuditedAttestation(type: .appCheck, result: .failed(.badSignature))
+    record.proof = .failed(.repeated)
     record.trigger = .appointment
     record.via = .gms
     record.code = .closed
@@ -100,11 +105,30 @@ import Testing
     )
     (record.upstreamStatus, record.tokenSHA256, record.cancelled, record.isReplay) = (200, "ab", 1, true)
     record.trace = TraceContext(Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8))
+    (record.retryAfter, record.desk) = (1, "support")
+    for (name, value) in Mirror(reflecting: record).children {
+      let mirror = Mirror(reflecting: value)
+      #expect(mirror.displayStyle != .optional || !mirror.children.isEmpty, "\(name ?? "") has no value")
+    }
+    return record
+  }
+
+  @Test(arguments: [Action.callback, .ticket])
+  func `the description of the interface and docs/logging.md know every member`(_ action: Action) throws {
     let known = try #require(
       APIDocument(endpoints: Endpoint.all, allowsAnonymous: false).json["components"]?["schemas"]?[
         "RecentDecision"]?["properties"]?.object)
-    for (name, _) in try #require(try line(record).1.object).members {
-      #expect(known[name] != nil, "\(name)")
+    let page = try String(contentsOf: Checkout.root.appending(path: "docs/logging.md"), encoding: .utf8)
+    // The members are in the first cells of a row.
+    let rows = page.split(separator: "\n").compactMap {
+      $0.hasPrefix("| `") ? $0.split(separator: "|").first : nil
+    }
+    for (name, value) in try #require(try line(wholeRecord(action)).1.object).members {
+      let schema = try #require(known[name], "\(name)")
+      #expect(rows.contains { $0.contains("`\(name)`") }, "\(name)")
+      for (inner, _) in value.object?.members ?? [] {
+        #expect(schema["properties"]?[inner] != nil, "\(name).\(inner)")
+      }
     }
   }
 

@@ -107,6 +107,10 @@ package final class Reloader: Sendable {
       let loaded = try await loadBesideLoops()
       let configuration = loaded.configuration
       outcome.notices = loaded.notices
+      if let problem = Self.emptied(from: running.configuration, to: configuration) {
+        throw ConfigurationErrors(
+          problems: [problem], notices: loaded.notices, files: configuration.files)
+      }
       outcome.files = configuration.files
       outcome.notices += await configuration.fetchKeys(runtime.keys)
       let change = configuration.talkdesk.change(since: running.configuration.talkdesk)
@@ -135,6 +139,20 @@ package final class Reloader: Sendable {
     watch.note(outcome.files, serves: outcome.isSuccess)
     tell(outcome, reason)
     return outcome
+  }
+
+  /// The problem of a file that set something and sets nothing now: a full disk or a copy that broke off would drop every rule.
+  private static func emptied(from old: Configuration, to new: Configuration) -> DocumentProblem? {
+    func file(_ configuration: Configuration) -> String? {
+      configuration.origins.lazy.compactMap { if case .file(let name, _, _) = $0.place { name } else { nil } }
+        .first
+    }
+    guard let name = file(old), file(new) == nil else { return nil }
+    return DocumentProblem(
+      .file(name, line: 1, column: 1), nil,
+      Refusal(
+        "the file is empty, and the configuration in use has settings from it",
+        "restart the server if none of them is to stay"))
   }
 
   /// Reading files and keys takes its time, so it has a queue of its own.

@@ -94,6 +94,23 @@ import Testing
     #expect(lines.contains { $0["message"]?.string == "configuration reloaded" })
   }
 
+  @Test(arguments: ["", "# Nothing but a comment.\n"])
+  func `an emptied file drops no rule`(_ text: String) async throws {
+    let service = try RunningService(
+      environment: environment, yaml: "rules: [{ name: a, kind: field, field: X-Key, equals: a }]")
+    service.rewrite(text)
+    let answer = try await service.ask(.post, "/admin/reload", operatorFields)
+    #expect(answer.status == 422)
+    let fields = try json(answer)["fields"]?.array ?? []
+    #expect(fields.compactMap { $0["name"]?.string } == ["CALLGATE_CONFIG_TEXT:1:1"])
+    #expect(fields.first?["description"]?.string?.hasPrefix("the file is empty") == true)
+    #expect(try await service.ask(.get, "/access", credentials).status == 403)
+    service.rewrite("rules: []")
+    #expect(await service.reload())
+    #expect(try await service.ask(.get, "/access", credentials).status == 200)
+    _ = try await service.end()
+  }
+
   @Test func `callers, apps and the log's level follow a reload; what needs a start is named`() async throws {
     let service = try RunningService(environment: environment, yaml: "log: { level: info }")
     let key = Hex.encode(SHA256.digest(Array("canary-key".utf8)))

@@ -19,7 +19,7 @@ struct StatusText {
   private var attention: [String] {
     let entries = document["attention"]?.array ?? []
     guard !entries.isEmpty else {
-      return ["Nothing needs attention. Callbacks: \(word(document["callbacks"]))."]
+      return ["Nothing needs attention. \(callbacks)"]
     }
     return entries.flatMap { entry in
       let until = entry["until"].map { ", until \(word($0))" } ?? ""
@@ -29,8 +29,16 @@ struct StatusText {
         "! \(word(entry["code"])): \(word(entry["text"])) Since \(word(entry["since"]))\(until).\(hit)",
         indent: 2)
         + TerminalText.packed([word(entry["action"])], indent: 2)
-        + TerminalText.packed([word(entry["runbook"])], indent: 2)
-    } + ["Callbacks: \(word(document["callbacks"]))."]
+        + TerminalText.packed(["Runbook: \(word(entry["runbook"]))"], indent: 2)
+    } + [callbacks]
+  }
+
+  /// Whether callbacks are made.
+  private var callbacks: String {
+    switch document["callbacks"]?.string {
+    case "held": "Callbacks: some or all are refused."
+    default: "Callbacks: \(word(document["callbacks"]))."
+    }
   }
 
   private func rows(_ url: String) -> [(name: String, value: String)] {

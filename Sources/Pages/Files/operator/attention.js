@@ -1,5 +1,6 @@
 // What needs attention, above everything else.
 const urgent = new Set(["store", "clock", "credential", "talkdesk_id", "callback_api", "stop", "brake", "audit"]);
+const inWords = (callbacks) => (callbacks === "held" ? "refused" : callbacks);
 const outlook = { open: "good", closed: "", held: "warn", failing: "bad" };
 
 // How long until a time, and since one.
@@ -22,7 +23,7 @@ function showAttention(state) {
   // Only what changes is written again, so that focus stays.
   entries.forEach((entry, index) => fillAttention($("attention-list").children[index], entry));
   $("calm").hidden = entries.length > 0;
-  put($("callbacks-state"), `callbacks ${state.callbacks}`);
+  put($("callbacks-state"), `callbacks ${inWords(state.callbacks)}`);
   $("callbacks-state").className = "badge " + (outlook[state.callbacks] ?? "");
   document.title = `${entries.length > 0 ? `(${entries.length}) ` : ""}Callgate operator`;
   countDown();
@@ -31,11 +32,6 @@ function showAttention(state) {
 function attentionItem(entry, stop) {
   const item = make("li", null, "notice " + (urgent.has(entry.code) ? "bad" : "warn"));
   item.dataset.code = entry.code;
-  const link = make("a", "Runbook");
-  link.href = entry.runbook;
-  link.target = "_blank";
-  link.rel = "noreferrer";
-  link.setAttribute("aria-label", `Runbook for ${entry.code}`);
   const row = box("p", "row");
   if (stop) {
     const resume = button("Resume", "small", () => resumeStop(stop));
@@ -48,9 +44,20 @@ function attentionItem(entry, stop) {
   line.setAttribute("aria-live", "off");
   item.append(
     box("strong", "", stranger("")), line,
-    box("p", "", make("span"), " ", link));
+    box("p", "", make("span"), " ", runbook(entry)));
   if (row.children.length > 0) item.append(row);
   return item;
+}
+
+// Without an address of the documents, their place in the repository.
+function runbook(entry) {
+  if (!entry.runbook.startsWith("http")) return box("span", "", "Runbook: ", make("code", entry.runbook));
+  const link = make("a", "Runbook");
+  link.href = entry.runbook;
+  link.target = "_blank";
+  link.rel = "noreferrer";
+  link.setAttribute("aria-label", `Runbook for ${entry.code}`);
+  return link;
 }
 
 function fillAttention(item, entry) {

@@ -115,6 +115,7 @@ extension Doctor {
 
   /// Asks for the scopes of this server's own callbacks and of apps, too, with a credential that works.
   mutating func reportFurtherScopes(with trial: Trial) async {
+    reportNumbers()
     var asked: Set<String> = [trial.scope]
     if !TokenScopes.allowsCallbacks(trial.scope) {
       asked.insert(TokenScopes.callbackWrite)
@@ -139,13 +140,25 @@ extension Doctor {
     }
   }
 
+  /// Without a number of the account every request for a callback must name one.
+  private mutating func reportNumbers() {
+    guard TokenScopes.allowsCallbacks(configuration.talkdesk.scope), !hasNumbers else { return }
+    report.warn(
+      "callbacks", "no Talkdesk number is configured, so each request for a callback must name one",
+      fix:
+        "set TD_PHONE_NUMBER, or callbacks.talkdesk_phone_numbers; ignore it if your apps only fetch tokens")
+  }
+
+  private var hasNumbers: Bool {
+    !configuration.callbacks.talkdeskPhoneNumbers.isEmpty
+      || configuration.apps.contains { !$0.talkdeskPhoneNumbers.isEmpty }
+  }
+
   /// Asks for what callbacks are made with where `TD_SCOPE` does not hold it. It is missed only where callbacks are meant
   /// to be made, or an app asks for it.
   private mutating func reportCallbackScope(with trial: Trial) async {
     let scope = TokenScopes.callbackWrite
-    let isMeant =
-      !configuration.callbacks.talkdeskPhoneNumbers.isEmpty
-      || configuration.apps.contains { !$0.talkdeskPhoneNumbers.isEmpty || $0.scope == scope }
+    let isMeant = hasNumbers || configuration.apps.contains { $0.scope == scope }
     let further = await attempt(trial.credential, trial.role, scope: scope)
     guard let error = further.error else { return report.ok("scope", "\(scope), for callbacks") }
     let isRefusal =

@@ -30,12 +30,13 @@ extension Doctor {
     switch (admin.listener, admin.token) {
     case (nil, nil):
       report.ok("admin", "no admin interface: neither admin.port nor CALLGATE_ADMIN_TOKEN is set")
-    case (nil, _?): report.ok("admin", "on the public port, with the operators' token")
+    case (nil, _?): report.ok("admin", "on the public port, with the admin token")
     case (let listener?, _):
       let host = listener.host.contains(":") ? "[\(listener.host)]" : listener.host
       report.ok(
         "admin",
-        "http://\(host):\(listener.port), \(listener.isLoopback ? "without a token" : "with a token")")
+        "http://\(host):\(listener.port), \(listener.isLoopback ? "which needs no token from this machine" : "with a token")"
+      )
     }
   }
 

@@ -52,7 +52,7 @@ public struct Setup: Sendable {
   ///   - folder: Its path.
   ///   - workingDirectory: The base of a relative path.
   ///   - replacing: Whether files that are there may be overwritten.
-  ///   - hasAdmin: Whether there is an operators' token.
+  ///   - hasAdmin: Whether there is an admin token.
   ///   - files: How files are read.
   ///   - clock: The clock for the example times of tests.
   public init(
@@ -215,7 +215,7 @@ public struct Setup: Sendable {
       }
     let number =
       answers.phoneNumber == nil
-      ? ["callgate drill needs callbacks.talkdesk_phone_numbers in \(config) first."] : []
+      ? ["  # drill and callbacks need callbacks.talkdesk_phone_numbers in \(config) first"] : []
     return [
       "Written into \(folder):",
       "  \(config)                the configuration",
@@ -224,7 +224,7 @@ public struct Setup: Sendable {
       "  \(SetupDocuments.passwordName)         the password of your app, mode 0600",
     ]
       + (hasAdmin
-        ? ["  \(SetupDocuments.adminTokenName)          the token of operators, mode 0600"] : [])
+        ? ["  \(SetupDocuments.adminTokenName)          the admin token, mode 0600"] : [])
       + [
         "  \(SetupDocuments.storeKeyName)            the key that seals values in the store, mode 0600",
         "  *.schema.json                schemas that editors use to check both files",
@@ -236,6 +236,9 @@ public struct Setup: Sendable {
       + [
         "  callgate check \(config)",
         "  callgate doctor \(config)",
+      ]
+      + number
+      + [
         "  callgate drill \(config) --phone +…    # your own phone rings",
         "  callgate serve \(config)",
         "Then, in another terminal. No output means that everything works:",
@@ -245,7 +248,6 @@ public struct Setup: Sendable {
         ? ["Operator's page: http://127.0.0.1:9091/admin/   Kill switch: callgate stop"] : [])
       + (answers.tokens == .both
         ? ["The app names its tokens: /access?app=callbacks, and /access?app=sdk for Talkdesk's SDK."] : [])
-      + number
   }
 
 }

@@ -69,17 +69,35 @@ import Upstream
   @Test func `with everything in order nothing is to mend`() async throws {
     let (report, network) = try await report { _ throws(TransportError) in Self.token() }
     #expect(report.verdict == .well)
-    #expect(report.findings.allSatisfy { $0.status == .ok || $0.check == "clock" })
+    #expect(report.findings.allSatisfy { $0.status == .ok || ["callbacks", "clock"].contains($0.check) })
     #expect(
       report.findings.map(\.check) == [
         "configuration", "key", "algorithm", "region", "proxy", "dns", "connection", "tls", "token endpoint",
-        "clock", "credential", "scope", "lifetime", "token", "admin", "store",
+        "clock", "credential", "scope", "callbacks", "lifetime", "token", "admin", "store",
       ])
     #expect(network.requests.map(\.url) == ["https://acme.talkdeskid.com/oauth/token"])
   }
 
+  @Test(
+    arguments: [
+      (nil, nil, true), (nil, "+18005550199", false),
+      ("apps: { shop: { talkdesk_phone_numbers: [\"+18500000000\"] } }", nil, false),
+    ] as [(String?, String?, Bool)])
+  func `callbacks without a number of the account are a warning`(yaml: String?, number: String?, warns: Bool)
+    async throws
+  {
+    let (report, _) = try await report(yaml, ["TD_PHONE_NUMBER": number]) { _ throws(TransportError) in
+      Self.token()
+    }
+    let finding = report.findings.first { $0.check == "callbacks" }
+    #expect((finding?.status == .warn) == warns)
+    if warns { #expect(finding?.fix?.hasPrefix("set TD_PHONE_NUMBER") == true) }
+  }
+
   @Test func `neither report holds a secret or the token`() async throws {
-    let (report, _) = try await report { _ throws(TransportError) in Self.token("canary-token") }
+    let (report, _) = try await report(nil, ["TD_PHONE_NUMBER": "+18005550199"]) { _ throws(TransportError) in
+      Self.token("canary-token")
+    }
     let secrets = [Fixture.key, "correct horse battery", "canary-token"]
     let text = report.json + report.findings.map { $0.found + ($0.fix ?? "") }.joined()
     for secret in secrets { #expect(!text.contains(secret)) }

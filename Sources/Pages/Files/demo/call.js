@@ -15,19 +15,25 @@ function call(place) {
   send(last, place);
 }
 
-const send = (tap, place) => attempt(place, async () => {
+const send = (tap, place) => attempt(`${place}-status`, async () => {
   const answer = await ask("POST", "/calls/callback", tap.body, { "Idempotency-Key": tap.key });
-  return showCalled(answer);
+  return showCalled(answer, `${place}-answer`);
+});
+
+const repeat = () => attempt("twice-status", async () => {
+  const answer = await ask("POST", "/calls/callback", last.body, { "Idempotency-Key": last.key });
+  const [words, good] = await showCalled(answer, "twice-answer");
+  return [good ? `${words} as before, and no second call` : words, good];
 });
 
 const validate = () => attempt("call-status", async () => {
   const answer = await ask("POST", "/calls/callback?validate", callBody());
-  showCalled(answer);
+  showCalled(answer, "call-answer");
   return answer.ok ? [`${answer.status}: valid, no call is made`, true] : [problem(answer.status, answer.text), false];
 });
 
-async function showCalled(answer) {
-  showAnswer("call-answer", answer.text);
+async function showCalled(answer, place) {
+  showAnswer(place, answer.text);
   $("phone").setAttribute("aria-invalid", String(answer.status === 422 && answer.text.includes("contact_phone_number")));
   await showRecord(answer.location ?? namedRecord(answer));
   return answer.ok ? [`${answer.status}: accepted`, true] : [problem(answer.status, answer.text), false];
@@ -83,7 +89,7 @@ for (const button of document.querySelectorAll("[data-end]")) {
   button.addEventListener("click", () => endCall(button.dataset.end));
 }
 $("validate").addEventListener("click", validate);
-$("repeat").addEventListener("click", () => send(last, "twice-status"));
-$("again").addEventListener("click", () => call("twice-status"));
-$("call").addEventListener("submit", (event) => { event.preventDefault(); call("call-status"); });
+$("repeat").addEventListener("click", repeat);
+$("again").addEventListener("click", () => call("twice"));
+$("call").addEventListener("submit", (event) => { event.preventDefault(); call("call"); });
 $("call").addEventListener("input", showCommands);

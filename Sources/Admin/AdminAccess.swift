@@ -89,7 +89,7 @@ package enum AdminAccess: Sendable {
       zip(request.head[range], scheme).allSatisfy({ $0 | 0x20 == $1 || $0 == $1 })
     else {
       return challenge(
-        Problem(.unauthenticated, "Send the operators' token as Authorization: Bearer TOKEN."), nil)
+        Problem(.unauthenticated, "Send the admin token as Authorization: Bearer TOKEN."), nil)
     }
     let token = SHA256Digest(of: request.head.span.extracting(range.dropFirst(scheme.count)))
     // The right token passes even while others guess at its address: operators need the kill switch then.
@@ -101,7 +101,7 @@ package enum AdminAccess: Sendable {
         "Too many wrong tokens. Wait \(seconds) \(seconds == 1 ? "second" : "seconds"), or send the right one.",
         retryAfter: seconds)
     }
-    return challenge(Problem(.invalidToken, "This is not the operators' token."), "invalid_token")
+    return challenge(Problem(.invalidToken, "This is not the admin token."), "invalid_token")
   }
 
   private static func challenge(_ problem: Problem, _ error: String?) -> Problem {

@@ -82,7 +82,10 @@ extension ConfigurationBuilder {
   /// The digest of a password. A short password gets a notice.
   package mutating func digest(_ secret: (bytes: [UInt8], place: DocumentPlace)?) -> SecretDigest? {
     guard let (bytes, place) = secret else { return nil }
-    if bytes.count < 8 { problems.note(place, "is shorter than 8 characters and easily guessed") }
+    if bytes.count < 8 {
+      problems.note(
+        place, "is shorter than 8 characters and easily guessed: make one with openssl rand -hex 32")
+    }
     return SecretDigest(SHA256Digest(of: bytes))
   }
 

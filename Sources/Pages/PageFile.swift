@@ -32,6 +32,6 @@ public struct PageFile: Sendable {
   public static let operators = unsafe PageFile(callgate_operator_html)
   public static let operatorsStyle = unsafe PageFile(callgate_operator_css)
   public static let operatorsScript = unsafe PageFile(callgate_operator_js)
-  /// The page at `/admin/` of a server without an operators' token. It tells how to switch the operator's page on, and nothing else.
+  /// The page at `/admin/` of a server without an admin token. It tells how to switch the operator's page on, and nothing else.
   public static let operatorsOff = unsafe PageFile(callgate_operator_off_html)
 }

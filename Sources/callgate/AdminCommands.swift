@@ -56,7 +56,9 @@ struct StopTarget: ParsableArguments {
       throw ValidationError("--scope \(scope): write all, app or caller")
     }
     guard StopOrder.actions.contains(StopOrder.action(named: action)) else {
-      throw ValidationError("--action \(action): write one of \(StopOrder.actions.joined(separator: ", "))")
+      throw ValidationError(
+        "--action \(action): write one of \((StopOrder.actions + ["tokens", "callbacks"]).joined(separator: ", "))"
+      )
     }
     if scope == "all", id != nil {
       throw ValidationError("--id names one app or caller: add --scope app or --scope caller")

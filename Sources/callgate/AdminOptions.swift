@@ -13,7 +13,7 @@ struct AdminOptions: ParsableArguments {
   /// Where the server is, for the help of each command.
   static let discussion = """
     The command finds the server through --url, else the admin listener in the configuration file, else the public port \
-    if an operators' token is set, else http://127.0.0.1:9091. The token comes from --admin-token-file, \
+    if an admin token is set, else http://127.0.0.1:9091. The token comes from --admin-token-file, \
     CALLGATE_ADMIN_TOKEN, CALLGATE_ADMIN_TOKEN_FILE or the file's admin.token_file. A listener on loopback needs no token.
     """
 
@@ -28,7 +28,7 @@ struct AdminOptions: ParsableArguments {
     help: ArgumentHelp("The server's address: http://127.0.0.1:9091.", valueName: "url"))
   var url: String?
 
-  @Option(help: ArgumentHelp("A file with the operators' token.", valueName: "file"))
+  @Option(help: ArgumentHelp("A file with the admin token.", valueName: "file"))
   var adminTokenFile: String?
 
   @Option(

@@ -21,7 +21,7 @@ struct InitCommand: ParsableCommand {
         *.schema.json          a JSON Schema of each, for editors
         secrets/               the secrets, as files of mode 0600
         .gitignore             lines for secrets and state
-      It generates the password of your app, unless --password-file has one, the token of operators and the store key. \
+      It generates the password of your app, unless --password-file has one, the admin token and the store key. \
       The server of this configuration listens on this machine only, and has the operator's page on port 9091. Then \
       init prints the next steps.
 
@@ -60,7 +60,7 @@ struct InitCommand: ParsableCommand {
     help: ArgumentHelp("The IP address of the public port, 127.0.0.1 by default.", valueName: "address"))
   var listen: String?
 
-  @Flag(help: "No operator's page and no operators' token.")
+  @Flag(help: "No operator's page and no admin token.")
   var noAdmin = false
 
   @Option(help: ArgumentHelp("The Talkdesk account: acme in acme.talkdeskid.com.", valueName: "name"))

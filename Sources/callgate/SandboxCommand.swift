@@ -24,6 +24,11 @@ struct SandboxCommand: ParsableCommand {
         callgate sandbox --client-key old.pem --client-key new.pem
         callgate sandbox --facts facts.json
 
+      For a server in the same shell, keep the output in a file, and take the variables from it:
+
+        callgate sandbox --port 9100 >sandbox.env &
+        set -a; eval "$(grep '^TD_' sandbox.env)"; set +a
+
       With two keys of one client you can try a rotation. With --facts the sandbox responds as your account responded to \
       callgate drill.
       """)
@@ -69,7 +74,9 @@ struct SandboxCommand: ParsableCommand {
         Output.message("callgate: --client-key: \(error)")
         throw ExitStatus.configuration.exit
       case .system(let error):
-        Output.message("callgate: cannot listen on 127.0.0.1:\(port): \(error)")
+        Output.message(
+          "callgate: cannot listen on 127.0.0.1:\(port): \(error)"
+            + (error.isAddressInUse ? " — end the program that uses it, or choose another port: --port" : ""))
         throw ExitStatus.unavailable.exit
       }
     } catch let error as SystemError {

@@ -204,7 +204,7 @@ package struct APIDocument: Sendable {
     "operators": [
       "type": "http", "scheme": "bearer",
       "description":
-        "The operators' token, `CALLGATE_ADMIN_TOKEN`. Without one, these paths are 404 on the public listener.",
+        "The admin token, `CALLGATE_ADMIN_TOKEN`. Without one, these paths are 404 on the public listener.",
     ],
   ]
 }

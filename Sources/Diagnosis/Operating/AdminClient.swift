@@ -199,7 +199,7 @@ public struct AdminClient: Sendable {
     switch status {
     case 401 where destination.token == nil:
       return .refused([
-        "\(destination.url) needs the operators' token: give \(AdminDestination.tokenFlag), or set CALLGATE_ADMIN_TOKEN"
+        "\(destination.url) needs the admin token: give \(AdminDestination.tokenFlag), or set CALLGATE_ADMIN_TOKEN"
       ])
     case 404 where !hasInterface:
       return .unreachable(

@@ -10,7 +10,7 @@ public import Upstream
 public struct AdminDestination: Sendable {
   /// The address that requests go to, without a path.
   public let url: String
-  /// The operators' token; nil where the listener needs none.
+  /// The admin token; nil where the listener needs none.
   let token: Secret?
   /// The certificate authorities to trust instead of the system's.
   public let authorities: Authorities?
@@ -94,8 +94,8 @@ extension ConfigurationBuilder {
       hasListener
       ? nil
       : (isFromFile ? "the configuration has no admin:" : "no configuration names an admin listener")
-        + ". Without one the server has no operator's page and takes no operators' commands: add "
-        + "admin: { port: 9091 } to callgate.yaml, and restart the server"
+        + ". Without one the server takes no operators' commands: add admin: { port: 9091 } to callgate.yaml, and "
+        + "restart the server. A sandbox takes them on its own port: add --url http://127.0.0.1:8080"
     return AdminDestination(
       url: local(
         "http", host, Settings.adminHost.setting, value(Settings.adminPort), Settings.adminPort.setting,
@@ -140,7 +140,7 @@ extension ConfigurationBuilder {
       problems.add(
         partial.entries[hostSetting]?.place ?? .setting(hostSetting.name), hostSetting.name,
         Refusal(
-          "\(address.host) is reached over plain http, which would show the operators' token to the network",
+          "\(address.host) is reached over plain http, which would show the admin token to the network",
           remedy))
     }
     let host =

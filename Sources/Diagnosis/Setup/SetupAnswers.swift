@@ -18,7 +18,7 @@ public struct SetupAnswers: Sendable {
   let listen: ListenAddress
   /// The password the app sends.
   let password: Secret
-  /// The operators' token; nil without an operator's page.
+  /// The admin token; nil without an operator's page.
   let adminToken: Secret?
   /// The store key, as text.
   let storeKey: Secret

@@ -11,10 +11,10 @@ extension Log {
   /// Writes what an operator should know about a configuration when its server starts.
   func write(startOf configuration: Configuration, cappedConnections: Int?) {
     if let cappedConnections {
-      // Warn only if the operator set the limit.
+      // Warn only if the operator set the limit. The default is more than many machines allow.
       let isStated = configuration.origins.contains { $0.name == Settings.connections.setting.name }
       write(
-        isStated ? .warning : .info, "limits.connections is capped by the limit on open descriptors",
+        isStated ? .warning : .debug, "limits.connections is capped by the limit on open descriptors",
         ["configured": String(configuration.limits.connections), "connections": String(cappedConnections)])
     }
     if case .sqlite = configuration.store, SQLiteVersion.current.hasWALResetBug {

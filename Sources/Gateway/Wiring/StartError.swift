@@ -34,7 +34,10 @@ public enum StartError: Error, Sendable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .listen(let host, let port, let error): "cannot listen on \(host) port \(port): \(error)"
+    case .listen(let host, let port, let error):
+      "cannot listen on \(host) port \(port): \(error)"
+        + (error.isAddressInUse
+          ? " — end the program that uses it, or choose another port: --port, or admin.port" : "")
     case .audit(let path, let error): "the audit file \(path) cannot be opened: \(error)"
     case .store(let kind, let failure): "the store (\(kind)) cannot be used: \(failure)"
     case .upstream(let reason): "the HTTP client cannot be created: \(reason)"

@@ -72,7 +72,7 @@ package final class Generation: Sendable {
   package let installationService: InstallationService?
   /// Token by push, and dialogs; nil where no app has installations and no service is configured for GMS clients, or without a store key.
   package let push: TokenPush?
-  /// SHA-256 of the operators' token.
+  /// SHA-256 of the admin token.
   package let adminTokenDigest: SHA256Digest?
   /// Carries out callbacks; made for the first one.
   let delivery = Mutex<CallbackDelivery?>(nil)

@@ -65,7 +65,7 @@ import Testing
     let wrongMethod = try await service.ask(.get, "/admin/stop", operatorFields)
     #expect(wrongMethod.status == 405)
     #expect(wrongMethod.fields["Allow"] == "POST, OPTIONS")
-    // The operators' token is no app's key.
+    // The admin token is no app's key.
     #expect(try await service.ask(.get, "/access", operatorFields).status == 401)
     let lines = try await service.end()
     #expect(!lines.contains { String(decoding: $0.serialized(), as: UTF8.self).contains(Self.token) })

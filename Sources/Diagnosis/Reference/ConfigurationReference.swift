@@ -16,15 +16,24 @@ public enum ConfigurationReference {
     return table(["variable", "meaning", "default"], rows)
   }
 
-  /// The table of YAML keys, as Markdown; ends with a newline.
+  /// The section whose keys are those of `talkdesk.signer`.
+  static let nextSigner = "talkdesk.next_key.signer"
+
+  /// The table of YAML keys, as Markdown; ends with a newline. What the table of variables says is not said twice.
   public static var keys: String {
-    let rows = sorted.compactMap { setting -> [String]? in
-      guard let path = setting.path else { return nil }
-      let variable = setting.variable.map { "`\($0)`" } ?? ""
+    var rows: [[String]] = []
+    for setting in sorted {
+      guard let path = setting.path else { continue }
+      guard !path.hasPrefix(nextSigner + ".") else {
+        let row = ["`\(nextSigner).*`", "The keys of `talkdesk.signer`, for the next key.", ""]
+        if rows.last != row { rows.append(row) }
+        continue
+      }
       let other = setting.variablePath.map { " or `\($0)`" } ?? ""
-      return ["`\(path)`\(other)", variable, setting.meaning, standard(setting)]
+      let meaning = setting.variable.map { ["as `\($0)`", ""] } ?? [setting.meaning, standard(setting)]
+      rows.append(["`\(path)`\(other)"] + meaning)
     }
-    return table(["key", "variable", "meaning", "default"], rows)
+    return table(["key", "meaning", "default"], rows)
   }
 
   /// The whole of docs/configuration.md.
@@ -40,32 +49,29 @@ public enum ConfigurationReference {
 
     - An empty variable counts as unset. The server reports unknown variables that begin with `TD_` or `CALLGATE_`, and
       refuses unknown keys in the file.
-    - Every secret variable `X` also exists as `X_FILE`, the path of a file with the secret. Setting both is an error.
-      The server ignores a final newline in that file, and reports a file that other users can read. The group of a
-      file of root may read it.
-    - The YAML file itself never holds a secret, except a password inside `store.url`.
-    - Wherever a YAML key ends in `_file`, the same key ending in `_variable` names an environment variable with the
-      content, for platforms without files: `client_secret_variable: SHOP_TALKDESK_SECRET`. One line feed at the end is dropped. Setting both keys is an error,
-      and so is a variable that is unset or empty.
+    - Every secret variable `X` also exists as `X_FILE`, the path of a file with the secret. The server reports a file
+      that other users can read. The group of a file of root may read it.
+    - The YAML file itself never holds a secret, except a password inside `store.url`. Wherever a key ends in `_file`, the
+      same key ending in `_variable` names an environment variable with the content:
+      `client_secret_variable: SHOP_TALKDESK_SECRET`.
     - Paths are relative to the working directory.
-    - Durations have a unit: `500ms`, `10s`, `1m`, `1h`, `30d`. Sizes are whole numbers of bytes. Digests are SHA-256 in
-      lower-case hex. Telephone numbers are E.164: `"+18500000000"`. Address blocks are CIDR: `10.0.0.0/8`.
-    - URLs are `https`; plain `http` is allowed for a loopback address only.
-    - Editors check the file while you write it: its first line names the [JSON Schema](schema/callgate.schema.json).
-      `callgate reference --schema callgate` prints this schema. `--schema tests` prints the schema of the tests.
-    - Every value in the YAML file is text. Its key decides its type: `on`, `22:00` and `+1` mean themselves, quoted or
-      not. An empty value, `~` and `null` are no text: the server refuses them, unless they are quoted.
-    - The server refuses duplicate keys, several documents, anchors, aliases, merge keys, and tags that change a value's type.
+    - Durations have a unit: `500ms`, `10s`, `1m`, `1h`, `30d`. Sizes are bytes. Digests are SHA-256 in lower-case hex.
+      Telephone numbers are E.164: `"+18500000000"`. Address blocks are CIDR: `10.0.0.0/8`. URLs are `https`; plain `http`
+      is for a loopback address only.
+    - Editors check the file while you write it: its first line names the [JSON Schema](schema/callgate.schema.json), which
+      `callgate reference --schema callgate` prints. `--schema tests` prints the schema of the tests.
+    - Every value in the YAML file is text, quoted or not, and its key decides its type. The server refuses empty values,
+      duplicate keys, several documents, anchors, aliases and merge keys.
 
     ## Variables
 
     \(variables)
     ## Keys of the YAML file
 
-    `[]` stands for each item of a list, `*` for a name that you choose.
+    `[]` stands for each item of a list, `*` for a name that you choose. A key that names a variable has the meaning and default of [that variable](#variables).
 
     \(keys)
-    `rules` is a list of business rules.
+    `rules` is a list of [business rules](rules.md).
 
     ## An example
 

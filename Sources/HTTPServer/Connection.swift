@@ -137,6 +137,14 @@ final class Connection: EventReceiver {
     resume()
   }
 
+  /// A piece of a deferred answer has come.
+  func deliverPiece(_ octets: [UInt8]) {
+    guard machine.phase == .handling else { return }
+    worker.withOutput { $0.append(contentsOf: octets) }
+    flush()
+    armDeadline()
+  }
+
   /// A deferred answer will not come, on purpose.
   func abandon() {
     guard machine.phase == .handling else { return }

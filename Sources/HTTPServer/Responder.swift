@@ -36,6 +36,10 @@ public struct Responder: Sendable {
   /// Closes the connection and answers nothing; see `Exchange.closeUnanswered`.
   public func closeUnanswered() { pending.closeUnanswered() }
 
+  /// Sends octets as they are, for a response in pieces: its head first, then its content, which ends with the connection. No other
+  /// response may follow than `closeUnanswered`.
+  public func send(_ octets: [UInt8]) { pending.send(octets) }
+
   /// Calls a function once if the connection closes before the request is answered, on the connection's loop, which it must
   /// not block; at once if the connection has closed already. A later call replaces the function of an earlier one.
   ///
@@ -178,6 +182,10 @@ final class PendingAnswer: @unchecked Sendable {
       guard let connection = worker.connection(token) else { return worker.count(answer.status, framing) }
       connection.deliver(answer, requestID, framing)
     }
+  }
+
+  func send(_ octets: [UInt8]) {
+    worker.loop.execute { [worker, token] in worker.connection(token)?.deliverPiece(octets) }
   }
 
   func closeUnanswered() {

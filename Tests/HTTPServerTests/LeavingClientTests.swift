@@ -31,6 +31,40 @@ private let waiting = "GET /defer HTTP/1.1\r\nHost: a\r\n\r\n"
   #expect(count.withLock { $0 } == 11)
 }
 
+@Test func `a response may come in pieces, and its sender learns that the client has left`() async throws {
+  let server = try TestServer()
+  let hasLeft = Mutex(false)
+  let client = try server.client()
+  // What is pipelined behind has no answer.
+  try client.send(waiting + waiting)
+  let responder = await server.handler.nextResponder()
+  responder.whenClientFinishes { hasLeft.withLock { $0 = true } }
+  responder.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst".utf8))
+  #expect(try client.answer().content == "first")
+  responder.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecond".utf8))
+  #expect(try client.answer().content == "second")
+  server.settle()
+  #expect(!hasLeft.withLock { $0 } && server.handler.handled.load(ordering: .relaxed) == 1)
+  client.finish()
+  while !hasLeft.withLock({ $0 }) { await Task.yield() }
+  responder.closeUnanswered()
+  while server.server.connectionCount > 0 { await Task.yield() }
+  responder.send([0x78])
+  server.settle()
+}
+
+@Test func `a response in pieces ends with its connection`() async throws {
+  let server = try TestServer()
+  let client = try server.client()
+  try client.send(waiting)
+  let responder = await server.handler.nextResponder()
+  responder.send(Array("HTTP/1.1 200 OK\r\n\r\none".utf8))
+  responder.send(Array(", two".utf8))
+  responder.closeUnanswered()
+  responder.send([0x78])
+  #expect(try client.readToEnd() == "HTTP/1.1 200 OK\r\n\r\none, two")
+}
+
 @Test func `a finished request learns nothing when its client leaves`() async throws {
   let server = try TestServer()
   let hasLeft = Mutex(false)

@@ -114,10 +114,14 @@ import Testing
     #expect(Self.ended(["start_time": "0"]) == nil)
   }
 
-  @Test func `the beginning follows from the end and the whole duration`() {
+  @Test func `beginning and end follow from each other and the whole duration, and from nothing else`() {
     #expect(Self.ended(["start_time": ""])?.start == Instant(rfc3339: "2026-11-23T10:00:00Z"))
     #expect(Self.ended(["timestamp": "N/A"])?.outcome.at == Instant(rfc3339: "2026-11-23T10:00:52Z"))
     #expect(Self.ended(["start_time": "", "total_duration": ""]) == nil)
+    // The talk is not the whole duration.
+    #expect(Self.ended(["timestamp": "", "total_duration": "N/A"]) == nil)
+    #expect(Self.ended(["timestamp": "", "start_time": ""]) == nil)
+    #expect(Self.ended(["total_duration": ""])?.outcome.at == Instant(rfc3339: "2026-11-23T10:00:52Z"))
     // An end before the beginning is none.
     #expect(
       Self.ended(["timestamp": "2026-11-23T09:00:00Z"])?.outcome.at
@@ -155,7 +159,8 @@ import Testing
     var filled = text
     for (place, value) in [
       ("event", "?"), ("call_id", "c9"), ("contact_phone_number", "+14155550123"),
-      ("talkdesk_phone_number", "+18005550199"), ("start_time", "1795428000"), ("duration", "1"),
+      ("talkdesk_phone_number", "+18005550199"), ("start_time", "1795428000"), ("timestamp", "1795428013"),
+      ("duration", "1"),
     ] {
       filled = filled.split(separator: "{{\(place)}}", omittingEmptySubsequences: false).joined(
         separator: value)

@@ -67,7 +67,8 @@ private final class Matches: OutcomeStore {
     func take(_ id: String) throws -> Bool {
       let body: JSONObject = [
         "call_id": .string(id), "contact_phone_number": "+14155550123",
-        "talkdesk_phone_number": "+18005550199", "start_time": "1795428000", "duration": "1",
+        "talkdesk_phone_number": "+18005550199", "start_time": "1795428000",
+        "timestamp": "1795428013", "duration": "1",
       ]
       return desk.take(
         body.serialized(),
@@ -108,7 +109,7 @@ private final class Matches: OutcomeStore {
     fixture.store.state.withLock { $0.isStuck = true }
     // Those that are worked on wait no more.
     var taken = 0
-    while try fixture.take("\(taken)") {
+    while taken < 2 * OutcomeDesk.mostWaiting, try fixture.take("\(taken)") {
       taken += 1
       await settle()
     }

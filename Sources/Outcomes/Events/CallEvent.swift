@@ -87,14 +87,14 @@ package struct CallEvent: Sendable {
     return max(duration, seconds("hold_time") ?? 0)
   }
 
-  /// The beginning and the end. One of them follows from the other and the duration.
+  /// The beginning and the end. One of them follows from the other and the whole duration. A beginning alone is no end: the report, which
+  /// knows the end, would take the same call for another one.
   private var times: (start: Instant, end: Instant)? {
     let (start, end) = (time("start_time"), time("timestamp"))
     let total = seconds("total_duration").map { Duration.milliseconds(Int64($0 * 1000)) }
-    guard let begun = start ?? end.flatMap({ end in total.map { end.advanced(by: .zero - $0) } }) else {
-      return nil
-    }
-    let ended = end ?? begun.advanced(by: total ?? .zero)
+    guard let begun = start ?? total.flatMap({ end?.advanced(by: .zero - $0) }),
+      let ended = end ?? total.flatMap({ start?.advanced(by: $0) })
+    else { return nil }
     return (begun, max(begun, ended))
   }
 

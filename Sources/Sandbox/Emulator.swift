@@ -14,6 +14,7 @@ import Synchronization
 /// | path | what |
 /// |---|---|
 /// | `POST /oauth/token` | Talkdesk ID: an access token for a client assertion or a client secret |
+/// | `POST /webhooks/triggers/{name}`, `DELETE /webhooks/triggers/{name}/{id}` | what is told of calls, and where |
 /// | `GET /live-queries`, `POST /live-subscriptions`, `GET /live-subscriptions/{id}/stream` | the Live API |
 /// | `POST /data/reports/calls/jobs`, `GET /data/reports/calls/jobs/{id}`, `GET /data/reports/calls/files/{id}` | the calls report |
 /// | `GET /oauth/certs` | the keys tokens are signed with, as a JWK set |
@@ -35,19 +36,27 @@ public final class Emulator: RequestHandler {
   private let notices: NoticeService
   private let live: LiveService
   private let reports: ReportService
+  private let triggers: TriggerService
+  private let post: Post?
   private let attesters: Attesters
   private let certificates: [UInt8]
   /// The clock for assertions, tokens and the `Date` field.
   public let clock: SandboxClock
   private let state: Mutex<EmulatorState>
 
+  /// Sends JSON to a URL, whatever is answered.
+  public typealias Post = @Sendable (_ url: String, _ content: [UInt8]) async -> Void
+
   /// Makes an emulator with a signing key of its own.
   ///
   /// - Parameters:
   ///   - configuration: the account and its client.
   ///   - time: the clock that assertions and tokens are judged by and that delays follow.
+  ///   - post: Sends the messages of registered triggers; nil where a gateway has its own way.
   /// - Throws: `KeyError` when OpenSSL cannot make the signing key.
-  public init(_ configuration: EmulatorConfiguration, time: any TimeSource) throws(KeyError) {
+  public init(
+    _ configuration: EmulatorConfiguration, time: any TimeSource, post: Post? = nil
+  ) throws(KeyError) {
     let issuer = try EmulatedTokenIssuer()
     attesters = try Attesters()
     certificates = issuer.certificates
@@ -58,6 +67,8 @@ public final class Emulator: RequestHandler {
     notices = NoticeService(issuer: issuer)
     live = LiveService(issuer: issuer)
     reports = ReportService(issuer: issuer)
+    triggers = TriggerService(issuer: issuer)
+    self.post = post
     clock = SandboxClock(time)
     state = Mutex(EmulatorState(keyIDs: configuration.keys.map(\.keyID)))
   }
@@ -105,10 +116,15 @@ public final class Emulator: RequestHandler {
         let call = Call(request)
         exchange.respond(attesters.appCheck.consume(call, scopes: scopes(of: call)).response)
       } else if LiveService.owns(path) {
-        let (call, responder) = (Call(request), exchange.deferred())
-        Task { [self] in
-          responder.respond(await live.act(call, path: path, clock: clock, state: state).response)
+        if let reply = live.act(Call(request), path: path, now: clock.unixTime, state: state) {
+          exchange.respond(reply.response)
+        } else {
+          let responder = exchange.deferred()
+          let stream = Task { [self] in await LiveService.follow(responder, clock, state) }
+          responder.whenClientFinishes { stream.cancel() }
         }
+      } else if TriggerService.owns(path) {
+        end(&exchange, Ending(triggers.act(Call(request), path: path, now: clock.unixTime, state: state)))
       } else if ReportService.owns(path) {
         end(&exchange, Ending(reports.act(Call(request), path: path, now: clock.unixTime, state: state)))
       } else if NoticeService.project(in: path) != nil {
@@ -166,7 +182,7 @@ public final class Emulator: RequestHandler {
       if let document = try DemoClient.document(at: path, for: call) {
         return exchange.respond(document.answer(to: request))
       } else if path == CallToDial.path {
-        return dial(try ControlEndpoint.admitOutcome(call, at: gateway), call.host, &exchange)
+        return dial(try ControlEndpoint.admitOutcome(call), gateway, call.host, &exchange)
       } else if path == ControlEndpoint.approvalPath {
         return try ControlEndpoint.admitApproval(call, at: gateway).approve(request, &exchange)
       } else {
@@ -181,29 +197,41 @@ public final class Emulator: RequestHandler {
     exchange.respond(reply.response)
   }
 
-  /// Tells the gateway of a call, after the response.
+  /// Tells of a call, after the response: the gateway on the same port, or those that have registered triggers.
   private func dial(
-    _ order: (call: CallToDial, gateway: GatewayLink, dialing: Dialing), _ host: String?,
-    _ exchange: inout Exchange
+    _ call: CallToDial, _ gateway: GatewayLink?, _ host: String?, _ exchange: inout Exchange
   ) {
-    let (call, gateway, dialing) = order
     let (responder, id) = (exchange.deferred(), exchange.requestID.description)
     Task { [self] in
-      let found = await dialing.find(call.id)
-      let made = found.flatMap { found in state.withLock { $0.journal.callback(of: found) } }
-      guard let host, let record = made
+      var record: CallbackRecord?
+      if let dialing = gateway?.dialing {
+        let found = await dialing.find(call.id)
+        record = found.flatMap { found in state.withLock { $0.journal.callback(of: found) } }
+      } else {
+        record = state.withLock { $0.journal.callback(traceID: call.id) }
+      }
+      guard let host, let record
       else { return responder.respond(ControlEndpoint.noCallback.reply(instance: id).response) }
       responder.respond(Reply(.noContent, fields: ["Cache-Control": "no-store"]).response)
       // Never cancelled. A clock that gives up early only makes the call short.
       try? await clock.sleep(until: clock.now + call.delay)
-      let content = call.content(
-        of: record, token: dialing.token.exposedString(), shift: gateway.clock.offset - clock.offset)
+      let event = call.event(of: record, shift: gateway.map { $0.clock.offset - clock.offset } ?? 0)
       // The report has it, whatever becomes of the events.
-      state.withLock { $0.reports.add(content) }
-      for _ in 0..<call.count {
-        await dialing.post("\(dialing.scheme)://\(host)\(dialing.path.exposedString())", content)
-      }
+      state.withLock { $0.reports.add(event) }
+      for _ in 0..<call.count { await tell(event, of: call, gateway?.dialing, host) }
     }
+  }
+
+  private func tell(_ event: JSONObject, of call: CallToDial, _ dialing: Dialing?, _ host: String) async {
+    guard let dialing else {
+      for message in state.withLock({ $0.triggers.messages(of: call.trigger, with: event) }) {
+        await post?(message.url, message.content)
+      }
+      return
+    }
+    var content = event
+    content["token"] = .string(dialing.token.exposedString())
+    await dialing.post("\(dialing.scheme)://\(host)\(dialing.path.exposedString())", content.serialized())
   }
 
   private func talkdesk(_ call: Call, path: String, _ exchange: inout Exchange) {

@@ -31,9 +31,11 @@ public struct LocalTalkdesk: Sendable {
   ///   - accountName: the name of the account.
   ///   - facts: a real account's responses, to imitate.
   ///   - time: the clock of all its times.
+  ///   - post: Sends the messages of registered triggers.
   public static func start(
     port: UInt16 = 0, clientKey: [UInt8]? = nil, furtherKeys: [[UInt8]] = [], clientSecret: Secret? = nil,
-    accountName: String = "sandbox", facts: AccountFacts? = nil, time: any TimeSource = SystemClock()
+    accountName: String = "sandbox", facts: AccountFacts? = nil, time: any TimeSource = SystemClock(),
+    post: Emulator.Post? = nil
   ) throws(StartError) -> LocalTalkdesk {
     let credential: SandboxCredential
     let emulator: Emulator
@@ -54,7 +56,7 @@ public struct LocalTalkdesk: Sendable {
         EmulatorConfiguration(
           accountName: accountName, clientID: credential.clientID, keys: registrations,
           clientSecret: credential.clientSecret, facts: facts),
-        time: time)
+        time: time, post: post)
     } catch {
       throw .key(error)
     }

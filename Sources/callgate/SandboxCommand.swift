@@ -4,9 +4,11 @@ import ArgumentParser
 import Configuration
 import Gateway
 import Glibc
+import HTTP
 import JOSE
 import Platform
 import Sandbox
+import Upstream
 
 /// `callgate sandbox`: the emulated Talkdesk alone.
 struct SandboxCommand: ParsableCommand {
@@ -62,7 +64,7 @@ struct SandboxCommand: ParsableCommand {
       let keys = try clientKeys.map { try content(of: $0, "--client-key") }
       let talkdesk = try LocalTalkdesk.start(
         port: port, clientKey: keys.first, furtherKeys: Array(keys.dropFirst()),
-        clientSecret: try clientSecret(), facts: try facts.load())
+        clientSecret: try clientSecret(), facts: try facts.load(), post: try posting())
       for line in talkdesk.shellLines { Output.line(line) }
       Output.line("callgate: listening on \(talkdesk.server.baseURL)")
       signals.waitForEnd()
@@ -82,6 +84,21 @@ struct SandboxCommand: ParsableCommand {
     } catch let error as SystemError {
       Output.message("callgate: \(error)")
       throw ExitStatus.internal.exit
+    }
+  }
+
+  /// How the messages of registered triggers are sent. One that is lost is lost.
+  private func posting() throws -> Emulator.Post {
+    let transport: CurlTransport
+    do { transport = try CurlTransport(TransportSettings()) } catch {
+      Output.message("callgate: the HTTP client cannot be created: \(error)")
+      throw ExitStatus.internal.exit
+    }
+    return { url, content in
+      _ = try? await transport.send(
+        OutboundRequest(
+          method: .post, url: url, fields: ["Content-Type": "application/json"], content: content,
+          timeout: .seconds(10)))
     }
   }
 

@@ -188,4 +188,44 @@ import Testing
       if method == "HEAD" { #expect(answer.content.isEmpty) }
     }
   }
+
+  @Test(arguments: [
+    (#"{"id":"{{call_id}}","type":"{{interaction.type}}"}"#, #"{"id":"c1","type":"out"bound"}"#),
+    ("{{call_id}}{{call_id}} {{agent_id}} {{", "c1c1 {{agent_id}} {{"), ("{{call_id", "{{call_id"),
+    ("", ""), ("{{}}{{{call_id}}}", "{{}}{{{call_id}}}"),
+  ])
+  func `a message of a trigger has the values of the call as they are`(message: String, text: String) {
+    #expect(TriggerService.text(message, with: ["call_id": "c1", "type": #"out"bound"#]) == text)
+  }
+
+  @Test func `a trigger is registered with the right scope, a known name, a URL and a message`() async throws
+  {
+    try await RunningEmulator.run { emulator in
+      func send(
+        _ method: String, _ path: String, _ token: String, _ content: String = ""
+      ) async throws -> LoopbackClient.Answer {
+        try #require(
+          try await emulator.http.send(
+            method, "/webhooks/triggers/" + path, fields: [("Authorization", "Bearer " + token)],
+            content: content))
+      }
+
+      let body = #"{"callbackurl":"http://127.0.0.1:1/","message":"{{call_id}}"}"#
+      #expect(try await send("POST", "outboundCallEnds", try await emulator.token(), body).status == 403)
+      let token = try await emulator.token(scope: "webhooks-trigger:write")
+      #expect(try await send("POST", "callEnds", token, body).status == 404)
+      for wrong in ["", "[]", #"{"callbackurl":"http://a/"}"#, #"{"callbackurl":"ftp://a/","message":""}"#] {
+        #expect(try await send("POST", "outboundCallEnds", token, wrong).status == 400)
+      }
+      let made = try await send("POST", "outboundCallEnds", token, body)
+      #expect(made.status == 201)
+      let id = try #require(made.json["id"]?.string)
+      #expect(try await send("GET", "outboundCallEnds", token).status == 405)
+      #expect(try await send("DELETE", "inboundCallEnds/" + id, token).status == 404)
+      #expect(try await send("DELETE", "outboundCallEnds/" + id, token).status == 204)
+      #expect(try await send("DELETE", "outboundCallEnds/" + id, token).status == 404)
+      for _ in 0..<100 { #expect(try await send("POST", "outboundCallEnds", token, body).status == 201) }
+      #expect(try await send("POST", "outboundCallEnds", token, body).status == 429)
+    }
+  }
 }

@@ -7,15 +7,14 @@ import Platform
 struct CallToDial: Sendable {
   static let path = ControlEndpoint.prefix + "outcome"
   private static let states = ["reached", "not_reached", "cancelled"]
-  private static let events = ["outboundCallEnds", "inboundCallEnds"]
   private static let longestDelay: Int64 = 60_000
   private static let mostEvents: Int64 = 100
 
-  /// The gateway's id of the callback.
+  /// The gateway's id of the callback; without a gateway on the port the emulator's trace id.
   let id: String
   private let state: String
-  /// The name of the event.
-  private let event: String
+  /// The name of the trigger.
+  let trigger: String
   /// The time before the event.
   let delay: Duration
   /// How often it is told.
@@ -27,7 +26,8 @@ struct CallToDial: Sendable {
       call, members: ["id", "state"], optional: ["delay_ms", "repeat", "drop", "event"])
     id = try body.text("id")
     state = try body.text("state", among: Self.states)
-    event = try body.has("event") ? body.text("event", among: Self.events) : Self.events[0]
+    trigger =
+      try body.has("event") ? body.text("event", among: TriggerService.names) : TriggerService.names[0]
     delay = .milliseconds(
       try body.has("delay_ms") ? body.integer("delay_ms", within: 0...Self.longestDelay) : 0)
     let told = try body.has("repeat") ? body.integer("repeat", within: 1...Self.mostEvents) : 1
@@ -39,7 +39,7 @@ struct CallToDial: Sendable {
   /// - Parameters:
   ///   - record: The emulator's record of the callback.
   ///   - shift: How far the gateway's clock is ahead of the emulator's, in seconds.
-  func content(of record: CallbackRecord, token: String, shift: Int64) -> [UInt8] {
+  func event(of record: CallbackRecord, shift: Int64) -> JSONObject {
     let (waited, talked): (Int64, Int64) =
       switch state {
       case "reached": (12, 40)
@@ -56,22 +56,24 @@ struct CallToDial: Sendable {
     func time(_ seconds: Int64) -> JSONValue {
       .string(UnixTime(seconds: start + 1 + seconds, nanoseconds: 0).rfc3339)
     }
-    let object: JSONObject = [
-      "token": .string(token), "event": .string(event), "type": .string(type),
+    return [
+      "event": .string(trigger), "type": .string(type),
       "call_id": .string("call-" + record.traceID), "interaction_id": .string(record.traceID),
       "contact_phone_number": .string(record.body?.contactPhoneNumber ?? ""),
       "talkdesk_phone_number": .string(record.body?.talkdeskPhoneNumber ?? ""), "start_time": time(0),
       "timestamp": time(waited + talked), "total_duration": .string(String(waited + talked)),
       "duration": .string(String(talked)), "waiting_time": .string(String(waited)), "hold_time": "0",
     ]
-    return object.serialized()
   }
 }
 
 extension Journal {
+  /// The callback with a trace id.
+  func callback(traceID: String) -> CallbackRecord? { callbacks.elements.last { $0.traceID == traceID } }
+
   /// The callback that a gateway's record is about. One whose answer was lost is the last one to its number.
   func callback(of record: Dialing.Callback) -> CallbackRecord? {
-    if let traceID = record.traceID { return callbacks.elements.last { $0.traceID == traceID } }
+    if let traceID = record.traceID { return callback(traceID: traceID) }
     return callbacks.elements.last { callback in
       guard let number = callback.body?.contactPhoneNumber else { return false }
       return number.utf8.count == record.contact.utf8.count && number.suffix(2) == record.contact.suffix(2)

@@ -114,13 +114,11 @@ enum ControlEndpoint {
     return gateway
   }
 
-  /// What is to be told of a call, and to whom, if the request is allowed.
-  static func admitOutcome(
-    _ call: Call, at gateway: GatewayLink?
-  ) throws(ControlRefusal) -> (CallToDial, GatewayLink, Dialing) {
-    let gateway = try admitApproval(call, at: gateway)
-    guard let dialing = gateway.dialing else { throw noGateway }
-    return (try CallToDial(call), gateway, dialing)
+  /// What is to be told of a call, if the request is allowed.
+  static func admitOutcome(_ call: Call) throws(ControlRefusal) -> CallToDial {
+    try requireThisMachine(call)
+    _ = try method(of: call, among: [.post])
+    return try CallToDial(call)
   }
 
   /// There is no callback with this id that the emulator has.

@@ -18,6 +18,8 @@ struct EmulatorState: Sendable {
   var desk = DeskService.State()
   /// What the Live API knows.
   var live = LiveService.State()
+  /// The registered triggers.
+  var triggers = TriggerService.State()
   /// The calls that were made, for reports.
   var reports = ReportService.State()
   /// Where it is reached, once that is known: `http://127.0.0.1:PORT`, without a slash at the end.

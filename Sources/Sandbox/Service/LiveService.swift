@@ -1,19 +1,20 @@
-// The emulated Live API: one query, subscriptions, and streams that end with each event.
+// The emulated Live API: one query, subscriptions, and their streams.
 
 import HTTP
+import HTTPServer
 import JSON
 import Platform
 import Synchronization
 
-/// `GET /live-queries`, `POST /live-subscriptions` and their streams. A stream has one result and ends: at once where its subscription has
-/// not had the present number, otherwise when the number changes, after 45 seconds at the latest.
+/// `GET /live-queries`, `POST /live-subscriptions` and their streams. A stream has a result at once, whenever the number changes, and
+/// after 45 seconds at the latest. It ends with the client.
 struct LiveService: Sendable {
   /// What changes.
   struct State: Sendable {
     /// How many agents are available; `POST /_sandbox/agents` changes it.
     var available: Int64 = 3
-    /// The subscriptions by their ids, with the number that each was told last.
-    fileprivate var told: [String: Int64?] = [:]
+    /// The ids of the subscriptions.
+    fileprivate var subscriptions: Set<String> = []
   }
 
   private static let prefix = "/live-"
@@ -21,21 +22,22 @@ struct LiveService: Sendable {
   /// The name of the query.
   private static let query = "agents-available"
   private static let mostSubscriptions = 500
-  private static let hold = Duration.seconds(45)
+  private static let longestPause = Duration.seconds(45)
+  private static let interval = Duration.milliseconds(200)
 
   let issuer: EmulatedTokenIssuer
 
   /// Whether a path is the Live API's.
   static func owns(_ path: String) -> Bool { path.hasPrefix(prefix) }
 
-  /// Acts on a request. A stream may wait.
-  func act(
-    _ call: Call, path: String, clock: any TimeSource, state: borrowing Mutex<EmulatorState>
-  ) async -> Reply {
+  /// Acts on a request.
+  ///
+  /// - Returns: The response; nil for a stream, which `follow` sends.
+  func act(_ call: Call, path: String, now: UnixTime, state: borrowing Mutex<EmulatorState>) -> Reply? {
     guard let baseURL = state.withLock({ $0.baseURL }) else { return Self.error(.notFound, "not_found") }
     if let refusal = issuer.refusal(
       of: call, scope: EmulatorConfiguration.liveScopes[call.method == .post ? 0 : 1], audience: baseURL,
-      now: clock.unixTime)
+      now: now)
     {
       return .json(refusal.status, refusal.content)
     }
@@ -48,7 +50,8 @@ struct LiveService: Sendable {
       guard parts.count == 3, parts[0] == "live-subscriptions", parts[2] == "stream" else {
         return Self.error(.notFound, "not_found")
       }
-      return await stream(String(parts[1]), clock, state)
+      let isKnown = state.withLock { $0.live.subscriptions.contains(String(parts[1])) }
+      return isKnown ? nil : Self.error(.notFound, "not_found")
     default: return Self.error(.methodNotAllowed, "method_not_allowed")
     }
   }
@@ -73,9 +76,11 @@ struct LiveService: Sendable {
     guard body["queries"]?.array?.count == 1, body["queries"]?.array?.first?["id"]?.string == queryID else {
       return Self.error(.unprocessableContent, "unknown_query")
     }
-    guard state.told.count < mostSubscriptions else { return Self.error(.unprocessableContent, "too_many") }
+    guard state.subscriptions.count < mostSubscriptions else {
+      return Self.error(.unprocessableContent, "too_many")
+    }
     let id = Identifier.random()
-    state.told.updateValue(nil, forKey: id)
+    state.subscriptions.insert(id)
     let reply: JSONObject = [
       "id": .string(id),
       "_links": [
@@ -85,33 +90,30 @@ struct LiveService: Sendable {
     return .json(.ok, reply.serialized())
   }
 
-  private func stream(
-    _ id: String, _ clock: any TimeSource, _ state: borrowing Mutex<EmulatorState>
-  ) async -> Reply {
-    let end = clock.now + Self.hold
-    while true {
-      let isOver = clock.now >= end
-      let found = state.withLock { state -> (isKnown: Bool, number: Int64?) in
-        guard let told = state.live.told[id] else { return (false, nil) }
-        guard told != state.live.available || isOver else { return (true, nil) }
-        state.live.told[id] = state.live.available
-        return (true, state.live.available)
-      }
-      guard found.isKnown else { return Self.error(.notFound, "not_found") }
-      if let number = found.number {
-        let data: JSONObject = [
-          "metadata": ["name": .string(Self.query)], "query_id": .string(Self.queryID), "entry_id": "1",
-          "result": ["value": .number(JSONNumber(number))],
-        ]
-        let text = "event:result\ndata:\(String(decoding: data.serialized(), as: UTF8.self))\n\n"
-        return Reply(
-          .ok, contentType: "text/event-stream", content: Array(text.utf8),
-          fields: ["Cache-Control": "no-store"])
-      }
-      guard await clock.hasSlept(until: clock.now + .milliseconds(200)) else {
-        return Self.error(.notFound, "not_found")
-      }
-    }
+  /// Sends a stream until the task is cancelled.
+  static func follow(
+    _ responder: Responder, _ clock: any TimeSource, _ state: borrowing Mutex<EmulatorState>
+  ) async {
+    responder.send(
+      Array(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
+          .utf8))
+    var told: (number: Int64, at: MonotonicTime)?
+    repeat {
+      let number = state.withLock { $0.live.available }
+      if let told, told.number == number, clock.now < told.at + longestPause { continue }
+      told = (number, clock.now)
+      responder.send(event(number))
+    } while await clock.hasSlept(until: clock.now + interval)
+    responder.closeUnanswered()
+  }
+
+  private static func event(_ number: Int64) -> [UInt8] {
+    let data: JSONObject = [
+      "metadata": ["name": .string(query)], "query_id": .string(queryID), "entry_id": "1",
+      "result": ["value": .number(JSONNumber(number))],
+    ]
+    return Array("event:result\ndata:\(String(decoding: data.serialized(), as: UTF8.self))\n\n".utf8)
   }
 
   private static func error(_ status: Status, _ code: String) -> Reply {

@@ -16,13 +16,7 @@ struct ReportService: Sendable {
     fileprivate var jobs: [String: Int] = [:]
 
     /// Notes a call that its event tells.
-    mutating func add(_ event: [UInt8]) {
-      do {
-        if let event = try JSONValue(parsing: event).object { calls.append(event) }
-      } catch {
-        preconditionFailure("the emulator wrote the event")
-      }
-    }
+    mutating func add(_ event: JSONObject) { calls.append(event) }
   }
 
   /// The words for the form of today and the one before.

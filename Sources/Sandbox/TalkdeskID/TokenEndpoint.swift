@@ -28,7 +28,9 @@ struct TokenEndpoint: Sendable {
   private(set) var authenticator: ClientAuthenticator
   let grantedScopes: [String]
   /// Scopes that the client has, too, and gets only where it names them.
-  private static let scopesOnRequest = EmulatorConfiguration.liveScopes + EmulatorConfiguration.reportScopes
+  private static let scopesOnRequest =
+    EmulatorConfiguration.liveScopes + EmulatorConfiguration.reportScopes
+    + [EmulatorConfiguration.triggerScope]
   /// Whether a request for some of the scopes gets them all, as the account did whose facts these are.
   let grantsAll: Bool
 

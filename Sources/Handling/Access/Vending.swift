@@ -181,6 +181,10 @@ extension Handlers {
     var vending = vending
     vending.record.cache = .miss
     let receipts = grant.receipts
+    guard await mayAsk(vending) else {
+      await giveBack(receipts, vending)
+      return refuse(vending, .noAudit)
+    }
     do throws(TokenError) {
       let token = try await vendor.vend(grant, trace: vending.record.trace)
       vending.record.upstreamStatus = 200
@@ -196,6 +200,7 @@ extension Handlers {
   ) async -> PreparedResponse {
     var vending = vending
     vending.record.cache = .miss
+    guard await mayAsk(vending) else { return refuse(vending, .noAudit) }
     do throws(TokenError) {
       if try await vendor.probe(lane: vending.lane, trace: vending.record.trace) {
         vending.record.upstreamStatus = 200
@@ -206,6 +211,15 @@ extension Handlers {
     } catch {
       return await refuse(&vending, error, givingBack: [])
     }
+  }
+
+  /// Whether upstream may be asked for the token. In strict mode Sendbird, which may create the user, may be only once an intent is on
+  /// the disk. Talkdesk ID's token is the account's, and no request's own.
+  private func mayAsk(_ vending: Vending) async -> Bool {
+    guard vending.session != nil, let trail = audit.trail else { return true }
+    return await trail.intends(
+      AuditIntent(
+        .access, vending.record.requestID, callerID: vending.record.caller?.id, app: vending.record.app))
   }
 
   /// No token came.

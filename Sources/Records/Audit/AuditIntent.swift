@@ -1,4 +1,4 @@
-// The line before a call or a ticket is requested, in strict mode.
+// The line before a call, a ticket or a session token is requested, in strict mode.
 
 package import API
 import HTTP
@@ -11,7 +11,7 @@ import Texts
 package struct AuditIntent: Sendable {
   package let action: AuditedAction
   package let requestID: RequestID
-  /// The id of the record; nil for a token by push.
+  /// The id of the record; nil for a token.
   package let callback: String?
   package let callerID: String?
   package let app: String?

@@ -10,26 +10,42 @@ public func fuzzHTTPText(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let text = String(decoding: octets, as: UTF8.self)
   switch unsafe start[0] % 5 {
   case 0:
-    if let form = try? Form(decoding: octets) { precondition("\(form)".utf8.count >= 0) }
+    do {
+      let form = try Form(decoding: octets)
+      for parameter in form.parameters {
+        precondition(form[parameter.name] == (parameter.value.isEmpty ? nil : parameter.value))
+      }
+    } catch { precondition(!error.description.isEmpty) }
   case 1:
     if let seconds = HTTPDate.unixSeconds(text) {
       precondition(HTTPDate.unixSeconds(HTTPDate.string(unixSeconds: seconds)) == seconds, "a date reads as another")
     }
   case 2:
+    // The reply's own date comes after a line feed.
     var fields = Fields()
-    fields.append("Retry-After", text)
+    let lines = text.split(separator: "\n", maxSplits: 1)
+    for (name, value) in zip(["Retry-After", "Date"], lines) { fields.append(name, String(value)) }
     if let wait = RetryAfter.read(fields, now: 1_790_000_000) {
       precondition(wait >= .zero && wait <= RetryAfter.cap, "a wait beyond its limit")
     }
   case 3:
     if let trace = TraceContext(octets) {
       precondition(TraceContext(Array(trace.traceparent.utf8)) != nil, "a trace that its reader refuses")
-      precondition(trace.child().traceID == trace.traceID)
+      precondition(trace.child().traceID == trace.traceID && trace.description == trace.traceparent)
+    }
+    var parser = RequestParser(limits: MessageLimits())
+    var (request, offset) = (Request(), 0)
+    let head = Array("GET / HTTP/1.1\r\nhost: a\r\ntraceparent: ".utf8) + octets + Array("\r\n\r\n".utf8)
+    if case .complete = parser.parse(head.span, from: &offset, into: &request), let trace = TraceContext(request) {
+      precondition(trace == TraceContext(Array(request.text(of: .traceparent).unsafelyUnwrapped.utf8)))
     }
   default:
     let elements = octets[...].elements()
     precondition(elements.allSatisfy { $0.startIndex >= octets.startIndex && $0.endIndex <= octets.endIndex })
-    _ = octets[...].decimal(digits: 5)
+    for element in elements + [octets[...]] {
+      if let number = element.decimal(digits: 5) { precondition(number < 100_000) }
+      precondition(!element.equals(lowercase: "gzip") || element.starts(withLowercase: "gz"))
+    }
     _ = octets[...].parts(separatedBy: UInt8(ascii: ";"))
   }
   return 0

@@ -10,37 +10,31 @@ public struct StoredAnchor: Hashable, Sendable {
   public let sequence: Int64
   /// The code of that line, as Base64url.
   public let code: String
+  /// The code of the line that the chain's first one followed in its file; empty for a new file, nil for none.
+  public let follows: String?
 
   /// The end of a chain.
-  public init(boot: String, sequence: Int64, code: String) {
+  public init(boot: String, sequence: Int64, code: String, follows: String? = nil) {
     self.boot = boot
     self.sequence = sequence
     self.code = code
+    self.follows = follows
   }
+}
 
-  /// Reads a value of `callgate_meta`; nil for one that no release wrote.
-  package init?(_ name: String, stored text: String) {
-    let value: JSONValue
-    do {
-      value = try JSONValue(parsing: Array(text.utf8))
-    } catch {
+extension StoredAnchor: NamedValue {
+  static let prefix = "audit "
+  var name: String { boot }
+  var members: JSONObject {
+    var members: JSONObject = ["seq": .number(JSONNumber(sequence)), "chain": .string(code)]
+    if let follows { members["follows"] = .string(follows) }
+    return members
+  }
+  init?(_ name: String, _ members: JSONValue) {
+    guard let sequence = members["seq"]?.int(in: 1...Int64.max), let code = members["chain"]?.string else {
       return nil
     }
-    guard name.hasPrefix(Self.prefix), let sequence = value["seq"]?.int(in: 1...Int64.max),
-      let code = value["chain"]?.string
-    else { return nil }
-    self.init(boot: String(name.dropFirst(Self.prefix.count)), sequence: sequence, code: code)
-  }
-
-  /// What its name in `callgate_meta` begins with.
-  package static let prefix = "audit "
-  /// Its name in `callgate_meta`.
-  package var storedName: String { Self.prefix + boot }
-
-  /// Its value in `callgate_meta`.
-  package var stored: String {
-    let object: JSONObject = ["seq": .number(JSONNumber(sequence)), "chain": .string(code)]
-    return String(decoding: object.serialized(), as: UTF8.self)
+    self.init(boot: name, sequence: sequence, code: code, follows: members["follows"]?.string)
   }
 }
 

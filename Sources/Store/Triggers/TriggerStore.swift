@@ -17,30 +17,14 @@ public struct StoredTrigger: Hashable, Sendable {
     self.id = id
     self.mark = mark
   }
+}
 
-  /// Reads a value of `callgate_meta`; nil for one that no release wrote.
-  package init?(_ name: String, stored text: String) {
-    let value: JSONValue
-    do {
-      value = try JSONValue(parsing: Array(text.utf8))
-    } catch {
-      return nil
-    }
-    guard name.hasPrefix(Self.prefix), let id = value["id"]?.string, let mark = value["mark"]?.string else {
-      return nil
-    }
-    self.init(name: String(name.dropFirst(Self.prefix.count)), id: id, mark: mark)
-  }
-
-  /// What its name in `callgate_meta` begins with.
-  package static let prefix = "trigger "
-  /// Its name in `callgate_meta`.
-  package static func storedName(_ name: String) -> String { prefix + name }
-
-  /// Its value in `callgate_meta`.
-  package var stored: String {
-    let object: JSONObject = ["id": .string(id), "mark": .string(mark)]
-    return String(decoding: object.serialized(), as: UTF8.self)
+extension StoredTrigger: NamedValue {
+  static let prefix = "trigger "
+  var members: JSONObject { ["id": .string(id), "mark": .string(mark)] }
+  init?(_ name: String, _ members: JSONValue) {
+    guard let id = members["id"]?.string, let mark = members["mark"]?.string else { return nil }
+    self.init(name: name, id: id, mark: mark)
   }
 }
 

@@ -12,10 +12,14 @@ enum OldStore {
 
   /// A database of a version.
   ///
-  /// - Parameter rows: Statements that fill it.
-  static func postgres(version: Int, rows: [String] = []) throws -> (name: String, address: PostgresAddress) {
+  /// - Parameters:
+  ///   - rows: Statements that fill it.
+  ///   - language: As `PostgresServer.database` has it.
+  static func postgres(
+    version: Int, rows: [String] = [], language: String? = nil
+  ) throws -> (name: String, address: PostgresAddress) {
     let server = try PostgresServer.shared.get()
-    let address = try server.database()
+    let address = try server.database(language: language)
     let name = String(address.text.split(separator: "/").last ?? "")
     let statements =
       ["CREATE TABLE callgate_schema (version bigint PRIMARY KEY, applied bigint NOT NULL)"]

@@ -110,13 +110,15 @@ final class PostgresServer: Sendable {
   }
 
   /// A new, empty database.
-  func database() throws -> PostgresAddress {
+  /// - Parameter language: Whose order of texts it has, as ICU names it; that of the octets without one.
+  func database(language: String? = nil) throws -> PostgresAddress {
     let name = databases.withLock { count in
       count += 1
       return "test\(count)"
     }
+    let order = language.map { ["-T", "template0", "--locale-provider=icu", "--icu-locale=\($0)"] } ?? []
     try ChildProcess.run(
-      ["\(programs)/createdb", "-h", "127.0.0.1", "-p", "\(port)", "-U", "callgate", name],
+      ["\(programs)/createdb", "-h", "127.0.0.1", "-p", "\(port)", "-U", "callgate"] + order + [name],
       environment: ["PGPASSWORD": "secret"])
     return try address(name)
   }

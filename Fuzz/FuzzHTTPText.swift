@@ -18,7 +18,8 @@ public func fuzzHTTPText(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     } catch { precondition(!error.description.isEmpty) }
   case 1:
     if let seconds = HTTPDate.unixSeconds(text) {
-      precondition(HTTPDate.unixSeconds(HTTPDate.string(unixSeconds: seconds)) == seconds, "a date reads as another")
+      precondition(
+        HTTPDate.unixSeconds(HTTPDate.string(unixSeconds: seconds)) == seconds, "a date reads as another")
     }
   case 2:
     // The reply's own date comes after a line feed.
@@ -36,7 +37,9 @@ public func fuzzHTTPText(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     var parser = RequestParser(limits: MessageLimits())
     var (request, offset) = (Request(), 0)
     let head = Array("GET / HTTP/1.1\r\nhost: a\r\ntraceparent: ".utf8) + octets + Array("\r\n\r\n".utf8)
-    if case .complete = parser.parse(head.span, from: &offset, into: &request), let trace = TraceContext(request) {
+    if case .complete = parser.parse(head.span, from: &offset, into: &request),
+      let trace = TraceContext(request)
+    {
       precondition(trace == TraceContext(Array(request.text(of: .traceparent).unsafelyUnwrapped.utf8)))
     }
   default:

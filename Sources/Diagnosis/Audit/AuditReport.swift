@@ -50,7 +50,8 @@ public struct AuditReport: Sendable {
       await opened.close()
       known = try result.get().reduce(into: [:]) { known, anchor in
         known[anchor.boot] = .init(
-          sequence: anchor.sequence, code: Base64URL.decode(anchor.code) ?? [])
+          sequence: anchor.sequence, code: Base64URL.decode(anchor.code) ?? [],
+          follows: anchor.follows.flatMap(Base64URL.decode) ?? [])
       }
     }
   }
@@ -101,7 +102,7 @@ extension AuditVerifier.Note {
   fileprivate var words: String {
     switch self {
     case .cutHead(let place, isChecked: true):
-      "\(place): the chain begins before this line, in an older file"
+      "\(place): the chain begins before this line, in an older file, or lines were deleted"
     case .cutHead(let place, isChecked: false):
       "\(place): the chain begins before this line, which cannot be checked itself without the line before it"
     case .tornEnd(let place): "\(place): the server ended within this line (a crash, or kill -9)"
@@ -113,6 +114,8 @@ extension AuditVerifier.Note {
       count == 1
         ? "the store knows 1 other start of a server, \(boot): give its files, too, if it was of this server"
         : "the store knows \(count) other starts of servers, such as \(boot): give their files, too, if they were of this server"
+    case .unknown(let boot, let last):
+      "\(last): the store does not know start \(boot): it ended within seconds, or the store was away, or its lines were made with the key"
     case .logLines(let count):
       count == 1
         ? "1 line of the log has no code, and was not checked"
@@ -133,7 +136,10 @@ extension AuditVerifier.Finding {
         : "\(place): lines \(from) to \(through) of the chain are missing before this one"
     case .doubled: "\(place): this line comes a second time"
     case .reordered: "\(place): this line comes too early: lines were moved"
-    case .missingBeforeStart: "\(place): lines are missing before this start of the server"
+    case .missingBeforeStart:
+      "\(place): lines are missing before this start of the server, or it is not of this file"
+    case .cutStart(let boot):
+      "\(place): the store knows start \(boot), which followed this line: its lines were cut off"
     case .cutTail(let boot, let through):
       "\(place): the chain of start \(boot) ends here, and the store knows its line \(through): the end was cut off, or a later file is missing"
     case .contradicted: "\(place): the store knows another line with this number: the chain was written anew"

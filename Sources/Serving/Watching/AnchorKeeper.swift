@@ -39,7 +39,9 @@ package struct AnchorKeeper: Sendable {
   private func save(_ anchor: AuditTrail.RecordedAnchor) async -> Bool {
     do {
       try await store.save(
-        StoredAnchor(boot: anchor.boot, sequence: anchor.sequence, code: Base64URL.encode(anchor.code)))
+        StoredAnchor(
+          boot: anchor.boot, sequence: anchor.sequence, code: Base64URL.encode(anchor.code),
+          follows: trail.follows.map { Base64URL.encode($0) }))
       return true
     } catch {
       return false

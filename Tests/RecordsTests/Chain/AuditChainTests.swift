@@ -227,16 +227,20 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(
       AuditVerifier.verdict(on: lines + third[4...], keys: [key]).verdict
         == finding(10, .missing(from: 1, through: 4)))
-    let (verdict, notes) = AuditVerifier.verdict(on: lines, Array(third[4...]), keys: [key])
-    #expect(verdict == .sound)
-    #expect(notes == [.cutHead(place(1, file: 1), isChecked: true)])
+    let began = Array(third[4...])
+    #expect(
+      AuditVerifier.verdict(on: began, keys: [key])
+        == (.sound, [.cutHead(place(1), isChecked: true)]))
+    // Behind another file the one with its beginning is missing.
+    #expect(
+      AuditVerifier.verdict(on: lines, began, keys: [key]).verdict
+        == .tampered(.init(place: place(1, file: 1), fault: .missing(from: 1, through: 4))))
     // Nor has a file that another chain's rotation began a second beginning.
     let reloaded = try Written(key, boot: "0f1e2d3c4b5a6978")
     reloaded.audit(0..<3)
     reloaded.trail.anchor(.reopen)
     reloaded.audit(3..<6)
     let fourth = reloaded.lines()
-    let began = Array(third[4...])
     #expect(
       AuditVerifier.verdict(on: began + fourth[4...], keys: [key]).verdict
         == finding(began.count + 1, .missing(from: 1, through: 4)))
@@ -357,7 +361,9 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
       // Nothing is known of the chain before its first line is whole.
       guard lines[0].last == 0x0A else { continue }
       #expect(verdict == .sound, "\(end)")
-      #expect(notes.contains { if case .unclosed = $0 { true } else { false } }, "\(end)")
+      // The closing anchor lacks nothing but its line feed at last.
+      let isOpen = notes.contains { if case .unclosed = $0 { true } else { false } }
+      #expect(isOpen == (end < all.count - 1), "\(end)")
       let isTorn = all[end - 1] != 0x0A
       #expect(notes.contains { if case .tornEnd = $0 { true } else { false } } == isTorn, "\(end)")
     }
@@ -386,7 +392,47 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     let other = AuditVerifier.Known(sequence: last.number, code: [UInt8](repeating: 1, count: 16))
     #expect(verdict(lines, boot, other).0 == finding(9, .contradicted))
     let absent = verdict(lines, "8899aabbccddeeff", known)
-    #expect(absent == (.sound, [.absent(count: 1, boot: "8899aabbccddeeff")]))
+    #expect(
+      absent
+        == (.sound, [.unknown(boot: boot, last: place(9)), .absent(count: 1, boot: "8899aabbccddeeff")]))
+    // Unless its first line followed one of these.
+    let second = AuditVerifier.Known(sequence: 3, code: [], follows: last.code)
+    #expect(
+      verdict(lines, "8899aabbccddeeff", second).0 == finding(9, .cutStart(boot: "8899aabbccddeeff")))
+  }
+
+  @Test func `what some readers take for an audit line is no line of the log`() throws {
+    let lines = try sample()
+    let forged = #"{"log":"audit","action":"access","decision":"allow"}"#
+    for text in [
+      #"{"log":"log",\#(forged.dropFirst())"#, #"{"log":"log","l\u006fg":"audit","decision":"allow"}"#,
+      #"{"log":"log","a":\#r\#(forged)\#r}"#, "callgate: x\r\(forged)", #"{"log":"log","#,
+    ] {
+      var changed = lines
+      changed.insert(Array("\(text)\n".utf8), at: 5)
+      #expect(AuditVerifier.verdict(on: changed, keys: [key]).verdict == finding(6, .altered), "\(text)")
+    }
+  }
+
+  @Test func `what can be read as a line is no torn end`() throws {
+    let lines = try sample()
+    let forged = #"{"log":"audit","action":"access","decision":"allow"}"#
+    for text in [forged, forged + "\0\0", forged + "\r{", "{\"log\":\r"] {
+      let (verdict, _) = AuditVerifier.verdict(on: lines + [Array(text.utf8)], keys: [key])
+      #expect(verdict == finding(10, .foreign), "\(text)")
+    }
+    // A line that lacks nothing but its line feed fits, or was altered.
+    var changed = lines[8]
+    changed.removeLast()
+    let whole = AuditVerifier.verdict(on: lines.dropLast() + [changed], keys: [key])
+    #expect(whole == (.sound, [.tornEnd(place(9))]))
+    changed[30] ^= 1
+    #expect(
+      AuditVerifier.verdict(on: lines.dropLast() + [changed], keys: [key]).verdict == finding(9, .altered))
+    for text in [forged.dropLast() + "", forged.dropLast() + "\0\0", "\0\0\0"] {
+      let (verdict, notes) = AuditVerifier.verdict(on: lines + [Array(text.utf8)], keys: [key])
+      #expect(verdict == .sound && notes == [.tornEnd(place(10))], "\(text)")
+    }
   }
 
   @Test func `lines of the log between chained ones are told, and a file without a chain is not whole`()
@@ -509,7 +555,58 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
       let (verdict, notes) = AuditVerifier.verdict(on: try content(path), keys: [key])
       #expect(verdict == .sound, "\(torn)")
       #expect(!notes.isEmpty || torn == Array(whole.joined()).count - 1, "\(torn)")
+      // The part is of this chain, too.
+      let lines = try content(path)
+      let start = try #require(lines.lastIndex { AuditAnchor(reading: $0)?.event == .start })
+      let part = lines[start - 1].count
+      for changed in [
+        Array(lines[start - 1].dropFirst(1)), lines[start - 1].dropLast(2) + [0x0A], [],
+        Array(#"{"log":"audit","decision":"allow"}"#.utf8) + [0x0A],
+      ] where part > 2 {
+        var altered = lines
+        altered.replaceSubrange(start - 1..<start, with: changed.isEmpty ? [] : [changed])
+        let verdict = AuditVerifier.verdict(on: altered, keys: [key]).verdict
+        guard case .tampered = verdict else {
+          Issue.record("\(torn): \(String(decoding: changed, as: UTF8.self)): \(verdict)")
+          continue
+        }
+      }
     }
+  }
+
+  @Test func `a run that was written to standard output is none of a file's`() async throws {
+    let trail = try trail("00000000000000aa")
+    await write(trail, 3)
+    #expect(trail.close(within: .seconds(10)))
+    let other = try Written(key, boot: "00000000000000bb")
+    other.audit(0..<2)
+    let (lines, run) = (try content(path), other.lines())
+    for at in [1, 3, lines.count] {
+      let spliced = lines[..<at] + run + lines[at...]
+      #expect(
+        AuditVerifier.verdict(on: Array(spliced), keys: [key]).verdict == finding(at + 1, .missingBeforeStart)
+      )
+    }
+    #expect(AuditVerifier.verdict(on: run + run.prefix(0), keys: [key]) == (.sound, []))
+    let third = try Written(key, boot: "00000000000000cc")
+    #expect(AuditVerifier.verdict(on: run + third.lines(), keys: [key]) == (.sound, []))
+  }
+
+  @Test func `a later file begins with a start of its own, or goes on`() async throws {
+    for boot in ["00000000000000aa", "00000000000000bb"] {
+      let trail = try trail(boot)
+      await write(trail, 3)
+      #expect(trail.close(within: .seconds(10)))
+    }
+    let lines = try content(path)
+    let first = try Written(key, boot: "0123456789abcdef").lines()
+    // The second start followed the first one's end.
+    #expect(
+      AuditVerifier.verdict(on: Array(lines[5...]), keys: [key])
+        == (.sound, [.cutHead(place(1), isChecked: true)]))
+    #expect(
+      AuditVerifier.verdict(on: first, Array(lines[5...]), keys: [key]).verdict
+        == .tampered(.init(place: place(1, file: 1), fault: .missingBeforeStart)))
   }
 
   @Test func `a chain goes on over a rotation by rename`() async throws {

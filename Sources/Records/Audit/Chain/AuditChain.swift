@@ -155,8 +155,8 @@ package struct AuditAnchor: Hashable, Sendable {
   package var after: [UInt8] = []
   /// In the first line of a chain in a file: the code of the last whole line that the file held already; empty if it held none.
   package var follows: [UInt8]?
-  /// In the first line of a chain: whether the file ended within a line.
-  package var isAfterTornLine = false
+  /// In the first line of a chain: the digest of the part of a line that the file ended with; empty if it ended with a whole line.
+  package var torn: [UInt8] = []
 
   package init(_ event: Event, boot: String, epoch: Int) {
     self.event = event
@@ -170,12 +170,12 @@ package struct AuditAnchor: Hashable, Sendable {
     time.appendRFC3339(to: &output)
     output.append(contentsOf: #"","event":"\#(event.rawValue)","boot":"\#(boot)","epoch":\#(epoch)"#.utf8)
     if lost > 0 { output.append(contentsOf: #","lost":\#(lost)"#.utf8) }
-    for case (let name, let code?) in [("after", after.isEmpty ? nil : after), ("follows", follows)] {
+    let codes = [("after", after.isEmpty ? nil : after), ("follows", follows)]
+    for case (let name, let code?) in codes + [("torn", torn.isEmpty ? nil : torn)] {
       output.append(contentsOf: #","\#(name)":""#.utf8)
       Base64URL.append(code, to: &output)
       output.append(UInt8(ascii: "\""))
     }
-    if isAfterTornLine { output.append(contentsOf: #","torn":true"#.utf8) }
   }
 
   /// More epochs than a boot has: one a minute, for nineteen years. Each costs a hash before the line can be checked.
@@ -193,6 +193,11 @@ package struct AuditAnchor: Hashable, Sendable {
     lost = value["lost"]?.int(in: 0...Int64.max).map { Int($0) } ?? 0
     after = value["after"]?.string.flatMap(Base64URL.decode) ?? []
     follows = value["follows"]?.string.flatMap(Base64URL.decode)
-    isAfterTornLine = value["torn"] == .bool(true)
+    torn = value["torn"]?.string.flatMap(Base64URL.decode) ?? []
+  }
+
+  /// The digest of a part of a line, without its line feed.
+  static func digest(ofTorn part: [UInt8]) -> [UInt8] {
+    Array(SHA256.digest(part).prefix(AuditChain.byteCount))
   }
 }

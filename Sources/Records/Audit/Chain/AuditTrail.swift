@@ -58,6 +58,8 @@ package final class AuditTrail: Sendable {
   }
 
   private let path: String?
+  /// The code of the last whole line that the file held at the start; empty if it held none, nil where there is no file.
+  package let follows: [UInt8]?
   private let output: (@Sendable ([UInt8]) -> Bool)?
   /// Whether responses wait until their lines are on the disk.
   package let isRequired: Bool
@@ -95,9 +97,11 @@ package final class AuditTrail: Sendable {
     case .output(let write): (path, output) = (nil, write)
     }
     if end?.isTorn == true { writer.bytes.append(UInt8(ascii: "\n")) }
+    follows = end?.code
     if key != nil {
       var anchor = AuditAnchor(.start, boot: boot, epoch: 0)
-      (anchor.follows, anchor.isAfterTornLine) = (end?.code, end?.isTorn == true)
+      anchor.follows = follows
+      if let torn = end?.torn, !torn.isEmpty { anchor.torn = AuditAnchor.digest(ofTorn: torn) }
       Self.append(anchor, to: &writer, at: clock.unixTime)
     }
     self.isRequired = isRequired
@@ -355,14 +359,16 @@ package final class AuditTrail: Sendable {
 private struct FileEnd {
   /// The code of the last whole line; empty if there is none.
   var code: [UInt8] = []
-  var isTorn = false
+  /// The part of a line after it.
+  let torn: [UInt8]
+  var isTorn: Bool { !torn.isEmpty }
 
   init(_ tail: [UInt8]) {
     guard let last = tail.lastIndex(of: UInt8(ascii: "\n")) else {
-      isTorn = !tail.isEmpty
+      torn = tail
       return
     }
-    isTorn = last != tail.count - 1
+    torn = Array(tail[(last + 1)...])
     let start = tail[..<last].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
     code = AuditLineForm.parts(of: tail.span.extracting(start..<last + 1))?.code ?? []
   }

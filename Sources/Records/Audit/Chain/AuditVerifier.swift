@@ -1,6 +1,7 @@
 // Checks audit files line by line: which line is the first that does not fit its chain.
 
 import JOSE
+import JSON
 package import Sealing
 
 /// Reads the lines of audit files in order, and says whether any was changed, removed, added or moved.
@@ -28,10 +29,12 @@ package final class AuditVerifier {
     case alteredAtHead
     case missing(from: Int64, through: Int64)
     case doubled, reordered
-    /// Lines between two runs of the server, before this one.
+    /// This start of the server does not follow the line before it.
     case missingBeforeStart
     /// The store knows later lines of a boot than the files have.
     case cutTail(boot: String, through: Int64)
+    /// The store knows a start that followed this line in its file.
+    case cutStart(boot: String)
     /// The store knows another line with this number.
     case contradicted
   }
@@ -50,6 +53,8 @@ package final class AuditVerifier {
     case unclosed(boot: String, last: Place)
     /// The store knows starts of which the files have no line.
     case absent(count: Int, boot: String)
+    /// The store does not know a start of the files.
+    case unknown(boot: String, last: Place)
     /// Lines of the log stand between the chained ones.
     case logLines(Int)
   }
@@ -58,10 +63,13 @@ package final class AuditVerifier {
   package struct Known: Sendable {
     let sequence: Int64
     let code: [UInt8]
+    /// The code of the line that the boot's first line followed in its file; empty if the file was new.
+    let follows: [UInt8]
 
-    package init(sequence: Int64, code: [UInt8]) {
+    package init(sequence: Int64, code: [UInt8], follows: [UInt8] = []) {
       self.sequence = sequence
       self.code = code
+      self.follows = follows
     }
   }
 
@@ -80,6 +88,8 @@ package final class AuditVerifier {
     var isClosed = false
     /// False for one that begins with an anchor that does not fit itself.
     var isTrusted = true
+    /// Whether it was written to a file of its own, and not to standard output; nil where nothing tells.
+    var isOfFile: Bool?
     var last: Place
 
     init(_ boot: String, _ chain: consuming AuditChain, _ last: Place) {
@@ -102,6 +112,10 @@ package final class AuditVerifier {
 
   private let keys: [StoreKey]
   private let known: [String: Known]
+  /// The boots that the store knows, by the line that they followed.
+  private let followers: [[UInt8]: [String]]
+  /// Where lines stand that a boot followed.
+  private var followed: [(boot: String, place: Place)] = []
   private var logLines = 0
   private var runs: [Run] = []
   /// The run of the last line that fitted.
@@ -109,10 +123,12 @@ package final class AuditVerifier {
   /// Lines before the first anchor of a file, whose chain is not known yet.
   private var head: [HeadLine] = []
   private var fitsInFile = false
-  /// Whether the first line that fitted in a file was written because a rotation had begun it.
-  private var isRotated = false
+  /// Whether nothing has fitted but the anchors of a rotation that begin the first file. Older files hold their chains' beginnings.
+  private var isFirst = true
   /// A line that is none of the chain: torn, if the server started right after it.
   private var odd: Place?
+  /// The line before in this file, if there is one.
+  private var previous: [UInt8] = []
   private var codes: [[UInt8]] = []
   private var recent: Set<[UInt8]> = []
   /// Lines that fit.
@@ -126,6 +142,8 @@ package final class AuditVerifier {
   package init(keys: [StoreKey], known: [String: Known] = [:]) {
     self.keys = keys
     self.known = known
+    followers = Dictionary(grouping: known.filter { !$0.value.follows.isEmpty }, by: \.value.follows)
+      .mapValues { $0.map(\.key) }
   }
 
   /// How many boots have lines.
@@ -135,18 +153,26 @@ package final class AuditVerifier {
   package func begin() {
     head = []
     fitsInFile = false
+    isFirst = fitting == 0
+    previous = []
   }
 
   /// Takes a line, with its line feed if it has one.
   package func read(_ line: [UInt8], at place: Place) {
-    if line.starts(with: Self.logLine) || line.starts(with: Self.greeting) {
+    defer { previous = line }
+    if isOfLog(line) {
       logLines += 1
       return
     }
     guard line.last == UInt8(ascii: "\n") else {
+      let whole = line + [UInt8(ascii: "\n")]
+      guard AuditLineForm.parts(of: whole.span) == nil else {
+        notes.append(.tornEnd(place))
+        return read(whole, at: place)
+      }
       settleOdd()
       // What is too long was cut by the reader, and not by a crash.
-      guard line.count < Self.longestLine else { return fail(place, .foreign) }
+      guard line.count < Self.longestLine, Self.canBeTorn(line) else { return fail(place, .foreign) }
       notes.append(.tornEnd(place))
       return
     }
@@ -179,6 +205,12 @@ package final class AuditVerifier {
       guard let known = known[run.boot], run.chain.sequence < known.sequence else { continue }
       return .tampered(Finding(place: run.last, fault: .cutTail(boot: run.boot, through: known.sequence)))
     }
+    if let (boot, place) = followed.first(where: { !isKnown($0.boot) }) {
+      return .tampered(Finding(place: place, fault: .cutStart(boot: boot)))
+    }
+    for run in runs where !known.isEmpty && known[run.boot] == nil {
+      notes.append(.unknown(boot: run.boot, last: run.last))
+    }
     for run in runs where !run.isClosed { notes.append(.unclosed(boot: run.boot, last: run.last)) }
     let absent = Set(known.keys).subtracting(runs.map(\.boot)).sorted()
     if let boot = absent.first { notes.append(.absent(count: absent.count, boot: boot)) }
@@ -190,11 +222,33 @@ package final class AuditVerifier {
   private static let anchorLine = Array(#"{"log":"anchor","#.utf8)
   private static let greeting = Array("callgate: ".utf8)
 
+  /// Whether a line is one of the log, for every reader. Some take a carriage return for the end of a line, or a later member `log`.
+  private func isOfLog(_ line: [UInt8]) -> Bool {
+    let isGreeting = line.starts(with: Self.greeting)
+    guard isGreeting || line.starts(with: Self.logLine), line.dropLast().allSatisfy({ $0 >= 0x20 }) else {
+      return false
+    }
+    return isGreeting || Self.isJSON(line)
+  }
+
+  /// Whether a crash can have left this part of a line: whole, it would look like a line that was written. A power cut leaves zeros.
+  private static func canBeTorn(_ part: [UInt8]) -> Bool {
+    let text = part[..<(part.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0)]
+    return text.allSatisfy { $0 >= 0x20 } && !Self.isJSON(Array(text))
+  }
+
+  private static func isJSON(_ text: [UInt8]) -> Bool {
+    do throws(JSONError) { _ = try JSONValue(parsing: text) } catch { return false }
+    return true
+  }
+
   // MARK: Runs
 
   /// A new boot begins.
   private func begin(_ anchor: AuditAnchor, _ line: [UInt8], _ parts: AuditLineForm.Parts, _ place: Place) {
-    if anchor.isAfterTornLine, let torn = odd {
+    let part = previous.last == UInt8(ascii: "\n") ? Array(previous.dropLast()) : previous
+    let isAfterPart = anchor.torn.isEmpty || anchor.torn == AuditAnchor.digest(ofTorn: part)
+    if !anchor.torn.isEmpty, isAfterPart, let torn = odd {
       notes.append(.tornEnd(torn))
       odd = nil
     }
@@ -205,12 +259,16 @@ package final class AuditVerifier {
     else {
       return distrust(anchor, parts, place)
     }
-    if let code = anchor.follows, fitsInFile || !code.isEmpty, !recent.contains(code) {
-      if fitsInFile {
-        fail(place, .missingBeforeStart)
-      } else {
+    run.isOfFile = anchor.follows != nil
+    if let code = anchor.follows {
+      let follows = isAfterPart && (code.isEmpty ? !fitsInFile : recent.contains(code))
+      if !follows, isFirst, previous.isEmpty {
         notes.append(.cutHead(place, isChecked: true))
+      } else if !follows {
+        fail(place, .missingBeforeStart)
       }
+    } else if fitsInFile, current?.isOfFile == true {
+      fail(place, .missingBeforeStart)
     }
     settleHead(before: nil)
     accepted(run, anchor, place)
@@ -233,14 +291,15 @@ package final class AuditVerifier {
       guard let run = run(anchor, line, parts, place, after: anchor.after) else {
         return distrust(anchor, parts, place)
       }
-      // A chain begins with its start, or with the file that a rotation has begun.
-      if runs.count > 1, anchor.event != .reopen || !head.isEmpty || fitsInFile && !isRotated {
+      // A chain begins with its start, or before the first file.
+      if runs.count > 1, anchor.event != .reopen || !head.isEmpty || !isFirst {
         let first = head.first?.parts.number ?? parts.number
         fail(head.first?.place ?? place, .missing(from: 1, through: first - 1))
       }
       if head.isEmpty {
         if finding == nil { notes.append(.cutHead(place, isChecked: true)) }
       } else {
+        isFirst = false
         settleHead(before: (anchor, run, parts))
       }
       return accepted(run, anchor, place)
@@ -253,12 +312,8 @@ package final class AuditVerifier {
 
   private func accepted(_ run: Run, _ anchor: AuditAnchor?, _ place: Place) {
     fitting += 1
-    // Only the anchors of one rotation begin a file. A reload writes such an anchor in its middle.
-    if !fitsInFile {
-      isRotated = anchor?.event == .reopen
-    } else if let anchor, anchor.event != .reopen {
-      isRotated = false
-    }
+    // A reload writes such an anchor in the middle of a file, too.
+    if anchor?.event != .reopen { isFirst = false }
     fitsInFile = true
     current = run
     run.isTrusted = true
@@ -266,7 +321,9 @@ package final class AuditVerifier {
     if let known = known[run.boot], known.sequence == run.chain.sequence, known.code != run.chain.last {
       fail(place, .contradicted)
     }
+    for boot in followers[run.chain.last] ?? [] { followed.append((boot, place)) }
     guard let anchor else { return }
+    if anchor.event == .reopen { run.isOfFile = true }
     if anchor.lost > 0 { notes.append(.lost(place, anchor.lost)) }
     run.isClosed = anchor.event == .end
     run.chain.evolve()

@@ -57,7 +57,7 @@ class Bao(Stub):
             keys = {str(version): {"public_key": self.public(version), "creation_time": "2026-01-01T00:00:00Z"} for version in self.keys}
             return Reply(200, {"data": {"type": self.kind, "latest_version": len(self.keys), "keys": keys, "supports_signing": True}})
         if path == "/v1/transit/sign/talkdesk" and arrival.method == "POST":
-            return self._sign(arrival.json)
+            return self.answer_to(arrival.json)
         return Reply(404, {"errors": ["no handler for route"]})
 
     def _login(self, arrival):
@@ -74,7 +74,8 @@ class Bao(Stub):
     def _auth(self, token):
         return Reply(200, {"auth": {"client_token": token, "lease_duration": self.lease, "renewable": self.renewable}})
 
-    def _sign(self, given):
+    def answer_to(self, given):
+        """The answer to a request for a signature."""
         version = given["key_version"] or len(self.keys)
         if version not in self.keys:
             return Reply(400, {"errors": ["requested version for signing is higher than the latest key version"]})

@@ -27,6 +27,7 @@ from harness import (  # noqa: E402
     memory,
     micro,
     notices,
+    outcomes,
     rates,
     report,
     startup,
@@ -39,12 +40,12 @@ from harness.progress import say  # noqa: E402
 from harness.report import Row  # noqa: E402
 from harness.stand import Stand  # noqa: E402
 
-NAMES = ("throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "rates", "desks", "installations", "signing", "callers", "notices", "lateness", "viewers", "gate", "micro")
+NAMES = ("throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "rates", "outcomes", "desks", "installations", "signing", "callers", "notices", "lateness", "viewers", "gate", "micro")
 # What nginx can be measured for in place of the server.
 CONTROLLED = ("throughput", "startup", "idle", "growth")
 # More than both servers' lines of the longest run ever take.
 LINES_LIMIT = 2 << 30
-NEED_A_STAND = {"throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "rates", "desks", "installations", "lateness", "viewers"}
+NEED_A_STAND = {"throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "rates", "outcomes", "desks", "installations", "lateness", "viewers"}
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,7 @@ def measurements(
             stand(), size.callback_rounds, size.seconds, size.waiting, descriptors
         ),
         "rates": lambda: rates.measure(stand(), size.callback_rounds, size.seconds, database),
+        "outcomes": lambda: outcomes.measure(stand(), size.callback_rounds, size.seconds),
         "desks": lambda: desks.measure(stand(), size.callback_rounds, size.seconds, size.desk_users),
         "installations": lambda: installations.measure(
             stand(), size.callback_rounds, size.seconds, size.installations

@@ -7,11 +7,23 @@ public struct AppendedFile: ~Copyable, Sendable {
   private let descriptor: Descriptor
 
   /// Opens a file, and makes it with mode 600 if there is none.
-  public init(path: String) throws(SystemError) {
+  /// - Parameter onDisk: Whether a pipe or a device will not do.
+  public init(path: String, onDisk: Bool = false) throws(SystemError) {
     // O_NONBLOCK: a pipe without a reader would make the process wait. Regular files ignore it.
     let number = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0o600)
     guard number >= 0 else { throw SystemError(operation: "open", code: errno) }
+    var found = stat()
+    guard !onDisk || fstat(number, &found) == 0 && found.st_mode & S_IFMT == S_IFREG else {
+      close(number)
+      throw SystemError(operation: "fdatasync", code: EINVAL)
+    }
     descriptor = Descriptor(owning: number)
+  }
+
+  /// Whether it has no name any more, so that nobody can read what is written.
+  public var isRemoved: Bool {
+    var found = stat()
+    return fstat(descriptor.number, &found) == 0 && found.st_nlink == 0
   }
 
   /// The last bytes of the file, at most `limit`.

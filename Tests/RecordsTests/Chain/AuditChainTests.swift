@@ -574,6 +574,39 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     }
   }
 
+  @Test func `a file that is removed counts as a failure, and the chain goes on in a new one`() async throws {
+    let trail = try trail("00000000000000aa")
+    await write(trail, 3)
+    try FileManager.default.removeItem(atPath: path)
+    trail.sink.append(Array("{\"log\":\"audit\"}\n".utf8), lane: 0)
+    #expect(await !trail.isRecorded(since: trail.lostLines))
+    #expect(trail.isFailing)
+    await write(trail, 2)
+    #expect(!trail.isFailing)
+    #expect(trail.close(within: .seconds(10)))
+    let lines = try content(path)
+    #expect(lines.compactMap { AuditLineForm.parts(ofLine: $0)?.number } == [6, 7, 8, 9])
+    let found = AuditVerifier.verdict(on: lines, keys: [key])
+    #expect(found == (.sound, [.cutHead(place(1), isChecked: true)]))
+  }
+
+  @Test func `a line that must be on the disk goes to no pipe and no device`() async throws {
+    #expect(throws: SystemError.self) {
+      try AuditTrail(
+        to: .file("/dev/null"), key: key, boot: "00000000000000aa", isRequired: true, lanes: 1,
+        clock: SystemClock(), log: .silent)
+    }
+    let trail = try trail("00000000000000aa")
+    await write(trail, 1)
+    try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/null")
+    trail.reopen()
+    await write(trail, 1)
+    #expect(trail.close(within: .seconds(10)))
+    let lines = try content(path + ".1")
+    #expect(AuditVerifier.verdict(on: lines, keys: [key]) == (.sound, []))
+  }
+
   @Test func `a run that was written to standard output is none of a file's`() async throws {
     let trail = try trail("00000000000000aa")
     await write(trail, 3)

@@ -91,7 +91,7 @@ package final class AuditTrail: Sendable {
     switch destination {
     case .file(let path):
       (self.path, output) = (path, nil)
-      let file = try AppendedFile(path: path)
+      let file = try AppendedFile(path: path, onDisk: isRequired)
       end = FileEnd(try file.tail(limit: 2 * AuditLineForm.longest))
       writer.file = consume file
     case .output(let write): (path, output) = (nil, write)
@@ -296,6 +296,14 @@ package final class AuditTrail: Sendable {
         return false
       }
       writer.isSynced = true
+      if writer.file?.isRemoved == true {
+        fails("the file was removed")
+        if reopen(&writer) {
+          anchor(.reopen, &writer)
+          _ = flush(&writer)
+        }
+        return false
+      }
       if let anchor = writer.anchor { anchored.withLock { $0 = anchor } }
       writer.anchor = nil
       return true
@@ -336,7 +344,7 @@ package final class AuditTrail: Sendable {
   private func reopen(_ writer: inout Writer) -> Bool {
     guard let path else { return false }
     do throws(SystemError) {
-      let file = try AppendedFile(path: path)
+      let file = try AppendedFile(path: path, onDisk: isRequired)
       let end = FileEnd(try file.tail(limit: 1))
       if !flush(&writer) {
         // The old file has no room. The new one gets the whole line.

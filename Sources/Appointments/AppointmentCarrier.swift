@@ -205,7 +205,7 @@ package final class AppointmentCarrier: Sendable {
   private func recheck(_ visit: Visit) -> (@Sendable () async -> Undelivered?)? {
     guard visit.content.installation != nil else { return nil }
     let (setting, content, id) = (visit.setting, visit.content, visit.id)
-    return { [log = parts.log, store = parts.store, context = visit.content.context] in
+    return { [log = parts.log, store = parts.store.base, context = visit.content.context] in
       do throws(StoreError) {
         // The record as it is now: it may have gone over to another installation since it was read.
         let record = try await store.callbacks([id]).first ?? visit.due.record

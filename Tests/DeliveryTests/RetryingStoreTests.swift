@@ -152,12 +152,12 @@ import Testing
       fixture.time.advance(by: .seconds(5))
       try await until { fixture.doubtful.tries > before }
     }
-    #expect(try await fixture.store.callback(intent.id, of: "app")?.status == .pending)
+    #expect(try await fixture.doubtful.callback(intent.id, of: "app")?.status == .pending)
     fixture.doubtful.set(settles: true)
     try await until { fixture.time.due.count == 1 }
     fixture.time.advance(by: .seconds(5))
     try await until { fixture.inHand.count == 0 }
-    #expect(try await fixture.store.callback(intent.id, of: "app")?.status == .accepted)
+    #expect(try await fixture.doubtful.callback(intent.id, of: "app")?.status == .accepted)
   }
 
   @Test(arguments: [true, false])
@@ -176,7 +176,7 @@ import Testing
     fixture.doubtful.set(settles: true)
     try await fail(1, fixture)
     try await until { fixture.inHand.count == 0 }
-    let record = try #require(try await fixture.store.callback(intent.id, of: "app"))
+    let record = try #require(try await fixture.doubtful.callback(intent.id, of: "app"))
     #expect(record.status == .accepted && record.notices?.state == (isRead ? .told : .waiting))
     #expect(record.waitsToBeTold == !isRead)
   }
@@ -206,7 +206,7 @@ import Testing
     try await until { fixture.inHand.count == 0 }
     #expect(saved.withLock { $0 } == [true])
     #expect(fixture.store.overdue(at: fixture.now) == [])
-    #expect(try await fixture.store.callback(intent.id, of: "app")?.status == .accepted)
+    #expect(try await fixture.doubtful.callback(intent.id, of: "app")?.status == .accepted)
     let standing = try await fixture.store.standing(of: try fixture.intent(key: "k"), at: fixture.now)
     guard case .replay(let record) = standing.key else {
       Issue.record("\(standing.key)")
@@ -246,8 +246,8 @@ import Testing
       return
     }
     #expect(record.id == booking.intent.id)
-    try await fixture.store.withdraw(booking.intent.id)
-    #expect(try await fixture.store.scheduledAppointment(booking.intent.id) != nil)
+    try await fixture.doubtful.withdraw(booking.intent.id)
+    #expect(try await fixture.doubtful.scheduledAppointment(booking.intent.id) != nil)
     #expect(try await fixture.store.mark(booking.intent.id, for: booking.at, deadline: fixture.now))
     #expect(fixture.store.count == 0 && fixture.inHand.count == 0)
   }

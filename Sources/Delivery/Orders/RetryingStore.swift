@@ -24,13 +24,14 @@ import Synchronization
 /// Moves, answers to dialogs and what was read by an app are not repeated: their clients do that.
 ///
 /// In case 2 a retry meets the record that is being withdrawn. The retry gets the store's error, and succeeds after the withdrawal.
-package final class RetryingStore: CallbackStore, AppointmentStore {
+package final class RetryingStore: Sendable {
   /// The most withdrawals at once. Only commits on a few broken connections, or in one flush, are in doubt together.
   static let most = 8192
   /// The pauses between tries, in seconds; the last one stays.
   private static let pauses = [1, 1, 2, 3, 5]
 
-  let store: any CallbackStore & AppointmentStore
+  /// The store itself, for what only reads.
+  package let base: any CallbackStore & AppointmentStore
   private let inHand: CallbacksInHand
   private let clock: any TimeSource
   private let log: CallbackLog
@@ -52,7 +53,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     log: CallbackLog, isClockRight: @escaping @Sendable () -> Bool
   ) {
     self.isClockRight = isClockRight
-    self.store = store
+    base = store
     self.inHand = inHand
     self.clock = clock
     self.log = log
@@ -90,7 +91,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     -> CallbackStanding
   {
     let before = underWay.withLock { $0 }
-    let standing = try await store.standing(of: intent, at: now)
+    let standing = try await base.standing(of: intent, at: now)
     switch standing.key {
     case .inProgress(let first): try check(first, before)
     case .free: if let first = standing.duplicate { try check(first, before) }
@@ -107,7 +108,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     try checkClock()
     hold(intent.id, until: intent.deadline)
     do throws(StoreError) {
-      beginning = try await store.begin(intent, at: now)
+      beginning = try await base.begin(intent, at: now)
     } catch {
       if error.isInDoubt { withdraw(intent) } else { forget(intent.id) }
       throw error
@@ -124,7 +125,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
   package func book(_ booking: Booking, at now: Instant) async throws(StoreError) -> BookingResult {
     let before = underWay.withLock { $0 }
     try checkClock()
-    let result = try await store.book(booking, at: now)
+    let result = try await base.book(booking, at: now)
     switch result {
     // The key of a callback that is being withdrawn.
     case .inProgress(let first), .duplicate(let first): try check(first, before)
@@ -158,18 +159,12 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     inBackground {
       await self.save(intent.id, "withdrawn", late: { id, _ in self.log.withdrawnLate(id: id) }) {
         () throws(StoreError) in
-        try await self.store.withdraw(
+        try await self.base.withdraw(
           intent.id, returning: intent.charges?.receipts ?? [], at: Instant(self.clock.unixTime))
       }
       self.underWay.withLock { _ = $0.remove(intent.id) }
       self.forget(intent.id)
     }
-  }
-
-  package func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant)
-    async throws(StoreError)
-  {
-    try await store.withdraw(id, returning: receipts, at: now)
   }
 
   // MARK: Settling
@@ -180,7 +175,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     _ intent: CallbackIntent, _ settlement: CallbackSettlement, saved: @escaping @Sendable (Bool) -> Void
   ) async {
     do throws(StoreError) {
-      finish(intent, try await store.settle(intent.id, settlement), saved)
+      finish(intent, try await base.settle(intent.id, settlement), saved)
     } catch {
       settling.withLock { $0[intent.id] = false }
       inBackground {
@@ -190,7 +185,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
         ) { () throws(StoreError) in
           var settlement = settlement
           settlement.isTold = self.settling.withLock { $0[intent.id] == true }
-          self.finish(intent, try await self.store.settle(intent.id, settlement), saved)
+          self.finish(intent, try await self.base.settle(intent.id, settlement), saved)
         }
         self.settling.withLock { _ = $0.removeValue(forKey: intent.id) }
       }
@@ -207,7 +202,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
 
   // MARK: Marking
 
-  package func mark(_ id: CallbackID, for due: Instant, deadline: Instant, _ handover: CallHandover?)
+  package func mark(_ id: CallbackID, for due: Instant, deadline: Instant, _ handover: CallHandover? = nil)
     async throws(StoreError) -> Bool
   {
     guard !releasing.withLock({ $0.contains(id) }) else {
@@ -217,7 +212,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     try checkClock()
     hold(id, until: deadline)
     do throws(StoreError) {
-      let isMarked = try await store.mark(id, for: due, deadline: deadline, handover)
+      let isMarked = try await base.mark(id, for: due, deadline: deadline, handover)
       if !isMarked { forget(id) }
       return isMarked
     } catch {
@@ -250,7 +245,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
       late: { if isScheduled { self.log.settledLate(id: $0, state: $1) } },
       { () throws(StoreError) in
         do throws(StoreError) {
-          isScheduled = try await self.store.postpone(id, until: due, code: code)
+          isScheduled = try await self.base.postpone(id, until: due, code: code)
         } catch {
           // Once it may be scheduled again, others may mark it. A later try may then find their mark.
           if error.isInDoubt { isOwn = false }
@@ -284,7 +279,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
   private func fact(_ id: CallbackID, _ status: StoredCallback.Status) async -> Fact? {
     var fact: Fact?
     await save(id, status.rawValue, late: log.knownLate, failed: log.notKnown) { () throws(StoreError) in
-      fact = try await self.store.certainRecord(id).map(Fact.record) ?? .missing
+      fact = try await self.base.certainRecord(id).map(Fact.record) ?? .missing
     }
     return fact
   }
@@ -338,25 +333,5 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
       }
     } while !isEnded.withLock { $0 }
     failed(last, id.description, state, true)
-  }
-
-  // MARK: Passed on
-
-  @discardableResult
-  package func settle(_ id: CallbackID, _ settlement: CallbackSettlement) async throws(StoreError)
-    -> StoredCallback?
-  {
-    try await store.settle(id, settlement)
-  }
-
-  package func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback? {
-    try await store.callback(id, of: callerID)
-  }
-
-  @discardableResult
-  package func recoverCallbacks(
-    at now: Instant, besides inHand: Set<CallbackID>
-  ) async throws(StoreError) -> RecoveredRecords {
-    try await store.recoverCallbacks(at: now, besides: inHand)
   }
 }

@@ -41,7 +41,7 @@ extension Feature {
     ]) { wiring in
       let (clock, appointments) = (wiring.clock, wiring.runtime.appointments)
       let origins = appointments.keys.map {
-        OriginKeeper(store: wiring.runtime.callbacks.store, keys: $0, clock: clock)
+        OriginKeeper(store: wiring.store, keys: $0, clock: clock)
       }
       return [
         Part(

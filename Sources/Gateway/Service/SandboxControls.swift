@@ -99,7 +99,7 @@ extension SandboxControls {
         runtime.desks.endCoolDowns()
       },
       approveInstallation: { administration.approveInSandbox($0, &$1) },
-      findCallback: { [store = runtime.callbacks.store] text in
+      findCallback: { [store = runtime.callbacks.store.base] text in
         guard let id = CallbackID(text) else { return nil }
         // A store that fails finds none.
         guard let record = try? await store.callbacks([id]).first else { return nil }

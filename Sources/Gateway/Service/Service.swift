@@ -255,7 +255,8 @@ extension Handlers {
   fileprivate convenience init(_ wiring: Wiring) {
     self.init(
       generations: wiring.generations, tokens: wiring.runtime.tokens, loops: wiring.surroundings.loops,
-      audit: wiring.audit, log: wiring.log, clock: wiring.clock, callbacks: wiring.runtime.callbacks,
+      audit: wiring.audit, log: wiring.log, clock: wiring.clock, store: wiring.store,
+      callbacks: wiring.runtime.callbacks,
       appointments: wiring.runtime.appointments, keeper: wiring.keeper, outcomes: wiring.outcomes)
   }
 }

@@ -23,7 +23,7 @@ extension AppointmentKeeper {
       setting: { generations.current.handling(runtime) },
       onAccepted: { notices?.announce($0, from: $1) })
     self.init(
-      store: parts.store, clock: parts.scheduler, inHand: parts.inHand,
+      store: parts.store.base, clock: parts.scheduler, inHand: parts.inHand,
       isClockRight: { runtime.storeHealth.isClockRight },
       lateness: { generations.current.appointments?.late }, handle: carrier.handle)
   }

@@ -73,7 +73,7 @@ extension Handlers {
     guard let first = slots.first, let last = slots.last else { return [] }
     let taken: [Int64: Int]
     do throws(StoreError) {
-      taken = try await callbacks.store.takenPlaces(in: first.start...last.start)
+      taken = try await store.takenPlaces(in: first.start...last.start)
     } catch {
       callbacks.log.storeFailed(error, doing: "slots", visit.context)
       throw .noRecords

@@ -95,12 +95,12 @@ struct AppointmentTime: Sendable {
   }
 
   /// Whether a place in the slot is left.
-  func hasPlace(_ store: some AppointmentStore) async throws(StoreError) -> Bool {
+  func hasPlace(_ store: any AppointmentStore) async throws(StoreError) -> Bool {
     try await store.takenPlaces(in: slot...slot)[slot, default: 0] < terms.perSlot
   }
 
   /// The next times with a free place.
-  func alternatives(_ store: some AppointmentStore) async throws(StoreError) -> [Problem.Offer] {
+  func alternatives(_ store: any AppointmentStore) async throws(StoreError) -> [Problem.Offer] {
     var found: [Problem.Offer] = []
     var after = at
     var seen = 0

@@ -139,7 +139,7 @@ extension Handlers {
     let result: BookingResult
     do throws(StoreError) {
       result = try await callbacks.store.book(trial, at: Instant(clock.unixTime))
-      if result == .full, try await time.hasPlace(callbacks.store) { return nil }
+      if result == .full, try await time.hasPlace(store) { return nil }
     } catch {
       callbacks.log.storeFailed(error, doing: "book", calling.context)
       return refuse(calling, Problem(.notSaved))
@@ -170,14 +170,14 @@ extension Handlers {
     var problem = Problem(denial)
     guard calling.client.form != nil, denial.code == .closed, let time else { return problem }
     // Where the store fails, the response does without.
-    do throws(StoreError) { problem.alternatives = try await time.alternatives(callbacks.store) } catch {}
+    do throws(StoreError) { problem.alternatives = try await time.alternatives(store) } catch {}
     return problem
   }
 
   /// The problem of a full slot, with alternatives.
   func full(_ time: AppointmentTime, _ context: RequestContext) async -> Problem {
     do throws(StoreError) {
-      return .slotFull(try await time.alternatives(callbacks.store))
+      return .slotFull(try await time.alternatives(store))
     } catch {
       callbacks.log.storeFailed(error, doing: "slots", context)
       return .noRecords

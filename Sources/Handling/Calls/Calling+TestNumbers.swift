@@ -53,7 +53,7 @@ extension Handlers {
       id: intent.id, callerID: intent.callerID, subject: intent.subject, appID: intent.appID,
       contact: intent.contact, key: nil, terms: intent.terms, deadline: intent.deadline)
     if case .duplicate(let known) = try await callbacks.store.begin(first, at: now) { return known }
-    try await callbacks.store.settle(
+    try await store.settle(
       first.id, CallbackSettlement(.accepted, upstreamStatus: 201, keepsKey: false, at: now))
     return first.id
   }

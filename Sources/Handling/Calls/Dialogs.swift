@@ -144,7 +144,7 @@ extension Handlers {
   /// The callback that a client of another interface knows by this id.
   private func aliased(_ id: NoticeID) async throws(Problem) -> StoredCallback? {
     do throws(StoreError) {
-      return try await callbacks.store.callbacks(.name(id.digest)).first
+      return try await store.callbacks(.name(id.digest)).first
     } catch {
       throw .noRecords
     }

@@ -123,7 +123,7 @@ extension Handlers {
       let owner = visit.caller.owner
       let records: [StoredCallback]
       do throws(StoreError) {
-        records = try await callbacks.store.appointments(
+        records = try await store.appointments(
           of: owner.callerID, subject: owner.subject, most: Self.mostListed)
       } catch {
         throw .noRecords
@@ -140,7 +140,7 @@ extension Handlers {
     let owner = caller.owner
     let record: StoredCallback?
     do throws(StoreError) {
-      record = try await callbacks.store.callback(id, of: owner.callerID)
+      record = try await store.callback(id, of: owner.callerID)
     } catch {
       throw .noRecords
     }
@@ -243,7 +243,7 @@ extension Handlers {
       var problem = Problem(denial)
       if line?.via != nil, denial.code == .closed, let time = AppointmentTime(at, visit.generation, facts) {
         // Where the store fails, the response does without.
-        do throws(StoreError) { problem.alternatives = try await time.alternatives(callbacks.store) } catch {}
+        do throws(StoreError) { problem.alternatives = try await time.alternatives(store) } catch {}
       }
       throw problem
     }
@@ -318,7 +318,7 @@ extension Handlers {
   ) async throws(Problem) -> (AppointmentContent, sealed: [UInt8]) {
     let kept: DueAppointment?
     do throws(StoreError) {
-      kept = try await callbacks.store.scheduledAppointment(record.id)
+      kept = try await store.scheduledAppointment(record.id)
     } catch {
       callbacks.log.storeFailed(error, doing: "move", context)
       throw .noRecords
@@ -365,7 +365,7 @@ extension Handlers {
     let now = Instant(clock.unixTime)
     do throws(StoreError) {
       // The end wipes the content. In doubt, only this copy has the allowances to give back.
-      kept = try await callbacks.store.scheduledAppointment(record.id)?.content
+      kept = try await store.scheduledAppointment(record.id)?.content
       result = try await callbacks.store.end(record.id, ending, at: now)
     } catch {
       callbacks.log.storeFailed(error, doing: "cancel", context)

@@ -108,7 +108,7 @@ extension Handlers {
   func found(_ query: AliasQuery, _ visit: Visit) async throws(Problem) -> [StoredCallback] {
     let owner = visit.caller.owner
     let records: [StoredCallback]
-    do throws(StoreError) { records = try await callbacks.store.callbacks(query) } catch { throw .noRecords }
+    do throws(StoreError) { records = try await store.callbacks(query) } catch { throw .noRecords }
     return records.filter { $0.isOwned(by: owner.callerID) && $0.belongs(to: owner.subject) }
   }
 

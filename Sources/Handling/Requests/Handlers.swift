@@ -20,6 +20,8 @@ package final class Handlers: Sendable {
   package let audit: AuditLog
   package let log: Log
   package let clock: any TimeSource
+  package let store: any Store
+  /// What begins, changes and ends callbacks. `callbacks.store` finds out what a failure of the store has left in doubt.
   package let callbacks: CallbackParts
   package let appointments: AppointmentParts
   /// Carries appointments out; nil without a store key.
@@ -30,7 +32,7 @@ package final class Handlers: Sendable {
   /// - Parameter loops: How many loops handle requests.
   package init(
     generations: Generations, tokens: TokenSource, loops: Int, audit: AuditLog, log: Log,
-    clock: any TimeSource, callbacks: CallbackParts, appointments: AppointmentParts,
+    clock: any TimeSource, store: any Store, callbacks: CallbackParts, appointments: AppointmentParts,
     keeper: AppointmentKeeper?, outcomes: OutcomeDesk
   ) {
     self.generations = generations
@@ -39,6 +41,7 @@ package final class Handlers: Sendable {
     self.audit = audit
     self.log = log
     self.clock = clock
+    self.store = store
     self.callbacks = callbacks
     self.appointments = appointments
     self.keeper = keeper

@@ -62,7 +62,7 @@ extension Handlers {
       let owner = visit.caller.owner
       let record: StoredCallback?
       do throws(StoreError) {
-        record = try await callbacks.store.callback(id, of: owner.callerID)
+        record = try await store.callback(id, of: owner.callerID)
       } catch {
         throw .noRecords
       }

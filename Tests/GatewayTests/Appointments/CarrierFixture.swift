@@ -64,7 +64,7 @@ final class CarrierFixture: Sendable {
   init(_ outcomes: CourierReport.Outcome..., yaml: String = yaml()) throws {
     delivery = DeliveryFixture(outcomes)
     directory = InstallationDirectory(store: delivery.memory, clock: delivery.time)
-    watch = AppointmentWatch(store: delivery.parts.store, time: delivery.time)
+    watch = AppointmentWatch(store: delivery.store, time: delivery.time)
     sink = LogSink(lanes: 1, write: output.write)
     log = Log(sink: sink, lane: 0, level: .info, format: .json, clock: delivery.time)
     current = Mutex(try Self.setting(yaml, delivery, policy, directory))

@@ -168,7 +168,7 @@ final class RunningService: Sendable {
   var storeHealth: StoreHealth { service.runtime.storeHealth }
   /// The notices of callbacks, and the records that they are about.
   var notices: (any CallbackNoticeStore)? { service.runtime.push?.notices.store }
-  var records: any AppointmentStore { service.runtime.callbacks.store }
+  var records: any AppointmentStore { service.runtime.callbacks.store.base }
   /// Finds installations.
   var directory: InstallationDirectory? { service.runtime.installations?.directory }
   /// The tokens that wait to be claimed.

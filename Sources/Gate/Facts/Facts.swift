@@ -95,6 +95,41 @@ public struct Facts: Sendable {
   public var effectiveSubject: String { subject ?? effectiveCaller }
 }
 
+extension Facts {
+  /// The facts as a remote policy reads them, without the unknown ones.
+  public var document: FactValue {
+    var members = [
+      FactMember("action", .string(action.rawValue)), FactMember("caller", .string(effectiveCaller)),
+      FactMember("subject", .string(effectiveSubject)),
+    ]
+    if let installation {
+      members.append(FactMember("installation", .string(installation.id)))
+      // With the subject, it names the user: two issuers may give two users the same subject.
+      if let owner = installation.callerID { members.append(FactMember("owner", .string(owner))) }
+    }
+    if let appID { members.append(FactMember("app", .string(appID))) }
+    if let address { members.append(FactMember("address", .string(address.description))) }
+    if let phone { members.append(FactMember("phone", .string(phone.text))) }
+    members.append(FactMember("claims", .object(claims)))
+    var named: [FactMember] = []
+    for field in fields {
+      // A field that stands there twice is a list, so that a policy can tell.
+      if let position = named.firstIndex(where: { $0.name == field.name }) {
+        if case .array(let values) = named[position].value {
+          named[position].value = .array(values + [.string(field.value)])
+        } else {
+          named[position].value = .array([named[position].value, .string(field.value)])
+        }
+      } else {
+        named.append(FactMember(field.name, .string(field.value)))
+      }
+    }
+    members.append(FactMember("fields", .object(named)))
+    members.append(FactMember("time", .string(instant.rfc3339)))
+    return .object(members)
+  }
+}
+
 /// The values by which rules count an installation.
 public struct InstallationFacts: Hashable, Sendable {
   /// Its id.

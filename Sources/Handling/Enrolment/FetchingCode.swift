@@ -175,17 +175,9 @@ extension Handlers {
     guard asked.form != .first || user != nil || terms.makesUsers else {
       throw .signInFirst
     }
-    var facts = Facts(
-      action: .enrol, callerID: user?.id, subject: user?.subject, appID: app.id,
-      address: circumstances.address,
-      phone: nil, claims: asked.client.claims(beside: user?.claims ?? []),
-      instant: Instant(circumstances.time))
-    facts.agents = generation.agentsForRules
-    for field in generation.ruleFields {
-      for value in request.values(of: field.field) {
-        facts.fields.append(RequestField(lowercaseName: field.name, value: request.string(value)))
-      }
-    }
+    let facts = generation.facts(
+      .enrol, user, claims: asked.client.claims(beside: user?.claims ?? []), appID: app.id,
+      address: circumstances.address, request, at: circumstances.time)
     return RequestedCode(request: asked, service: service, app: app, terms: terms, user: user, facts: facts)
   }
 

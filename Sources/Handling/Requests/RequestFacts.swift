@@ -11,10 +11,21 @@ package import Store
 import Texts
 
 extension Generation {
-  /// The facts of a request that rules may read.
+  /// The facts of a caller's request that rules may read.
   package func facts(
     _ action: Action, _ caller: Caller, app: App?, address: IPAddress, _ request: borrowing Request,
     at now: UnixTime
+  ) -> Facts {
+    facts(
+      action, caller, claims: caller.claims, appID: app?.id, address: address, request, at: now)
+  }
+
+  /// The facts of a request that rules may read.
+  ///
+  /// - Parameter caller: Nil for a request for an installation without a user.
+  func facts(
+    _ action: Action, _ caller: Caller?, claims: [FactMember], appID: String?, address: IPAddress,
+    _ request: borrowing Request, at now: UnixTime
   ) -> Facts {
     var fields: [RequestField] = []
     for field in ruleFields {
@@ -23,9 +34,9 @@ extension Generation {
       }
     }
     return Facts(
-      action: action, callerID: caller.id, subject: caller.subject, appID: app?.id, address: address,
-      phone: nil, claims: caller.claims, fields: fields, instant: Instant(now),
-      installation: caller.installationFacts, agents: agentsForRules)
+      action: action, callerID: caller?.id, subject: caller?.subject, appID: appID, address: address,
+      phone: nil, claims: claims, fields: fields, instant: Instant(now),
+      installation: caller?.installationFacts, agents: agentsForRules)
   }
 }
 

@@ -135,14 +135,7 @@ extension Question {
     self.init()
     var body = try AdminBody(content)
     action = body.text("action")
-    caller = body.text("caller")
-    subject = body.text("subject")
-    owner = body.text("owner")
-    installation = body.text("installation")
-    app = body.text("app")
-    address = body.text("address")
-    phone = body.text("phone")
-    at = body.text("at")
+    for fact in AskedFact.allCases { self[fact] = body.text(fact.rawValue) }
     if let claims = body.value("claims") {
       do throws(Mistake) {
         try setClaims(claims)

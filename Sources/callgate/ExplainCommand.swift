@@ -1,5 +1,6 @@
 // The command `callgate explain`, which shows how the rules would decide a request.
 
+import API
 import ArgumentParser
 import Configuration
 import Deciding
@@ -136,14 +137,7 @@ struct ExplainCommand: ParsableCommand {
   private func question() throws -> Question {
     var question = Question()
     question.action = action
-    question.caller = caller
-    question.subject = subject
-    question.installation = installation
-    question.owner = owner
-    question.app = app
-    question.address = address
-    question.phone = phone
-    question.at = at
+    for fact in AskedFact.allCases { question[fact] = option(fact) }
     question.fields = try fields.map { text in
       let (name, value) = try Self.split(text, option: "field", form: "NAME=VALUE")
       return (name, value)
@@ -164,6 +158,19 @@ struct ExplainCommand: ParsableCommand {
       }
     }
     return question
+  }
+
+  private func option(_ fact: AskedFact) -> String? {
+    switch fact {
+    case .caller: caller
+    case .subject: subject
+    case .owner: owner
+    case .installation: installation
+    case .app: app
+    case .address: address
+    case .phone: phone
+    case .at: at
+    }
   }
 
   private static func split(_ text: String, option: String, form: String) throws -> (String, String) {

@@ -193,7 +193,7 @@ import Testing
       .configuration
     var question = Question()
     question.action = "access"
-    question.at = facts.instant.rfc3339
+    question[.at] = facts.instant.rfc3339
     let inquiry = try question.inquiry(configuration, now: facts.instant)
     for _ in 0..<5 { #expect(await decider.explain(inquiry).isAllowed) }
     question.counts = [("daily", 3)]

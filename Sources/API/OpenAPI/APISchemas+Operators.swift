@@ -7,6 +7,28 @@ extension APISchemas {
   /// The schemas of requests and responses below `/admin`. A member that is `null` counts as left out there.
   static let operators = written.map { (name: $0.name, schema: $0.schema.namingActions) }
 
+  private static var inquiry: JSONValue {
+    var properties: JSONObject = ["action": ["type": "string", "enum": "ACTIONS"]]
+    for fact in AskedFact.allCases where fact != .at { properties[fact.rawValue] = fact.schema }
+    properties["claims"] = JSONValue(
+      literally: #"{ "type": ["object", "null"], "description": "The claims of the caller's token." }"#)
+    properties["fields"] = JSONValue(
+      literally: #"""
+        { "type": ["object", "null"], "description": "The request's headers. A repeated header is a list.",
+          "additionalProperties": { "anyOf": [ { "type": "string" }, { "type": "array", "items": { "type": "string" } } ] } }
+        """#)
+    properties[AskedFact.at.rawValue] = AskedFact.at.schema
+    properties["counts"] = JSONValue(
+      literally: #"""
+        { "type": ["object", "null"], "description": "How many requests each rule has counted.",
+          "additionalProperties": { "type": "integer", "minimum": 0 } }
+        """#)
+    return [
+      "type": "object", "additionalProperties": false, "required": ["action"],
+      "properties": .object(properties),
+    ]
+  }
+
   /// The same with words in place of the lists of actions. Each schema has the list itself, because
   /// generators of clients leave out unions with a reference to an enumeration.
   private static let written: [(name: String, schema: JSONValue)] = [
@@ -286,29 +308,7 @@ extension APISchemas {
               "restart_needed": { "type": "array", "items": { "type": "string" }, "description": "Changed settings that need a restart." } } }
           """#)
     ),
-    (
-      "Inquiry",
-      JSONValue(
-        literally: #"""
-          { "type": "object", "additionalProperties": false, "required": ["action"],
-            "properties": {
-              "action": { "type": "string", "enum": "ACTIONS" },
-              "caller": { "type": ["string", "null"], "description": "The id of a configured caller, or `installation`. The default is `anonymous`." },
-              "subject": { "type": ["string", "null"], "description": "The subject of the caller's token, or of the installation's user." },
-              "owner": { "type": ["string", "null"], "description": "The caller of the installation's user. The default is the only one with users." },
-              "installation": { "anyOf": [ { "type": "string", "format": "uuid" }, { "type": "null" } ], "description": "The installation's `client_id`." },
-              "app": { "type": ["string", "null"], "description": "The app that the request names." },
-              "address": { "anyOf": [ { "type": "string", "format": "ipv4" }, { "type": "string", "format": "ipv6" }, { "type": "null" } ],
-                "description": "The client's address." },
-              "phone": { "anyOf": [ { "$ref": "#/components/schemas/PhoneNumber" }, { "type": "null" } ], "description": "The number to call." },
-              "claims": { "type": ["object", "null"], "description": "The claims of the caller's token." },
-              "fields": { "type": ["object", "null"], "description": "The request's headers. A repeated header is a list.",
-                "additionalProperties": { "anyOf": [ { "type": "string" }, { "type": "array", "items": { "type": "string" } } ] } },
-              "at": { "anyOf": [ { "type": "string", "format": "date-time" }, { "type": "null" } ], "description": "The time of the request. The default is now." },
-              "counts": { "type": ["object", "null"], "description": "How many requests each rule has counted.",
-                "additionalProperties": { "type": "integer", "minimum": 0 } } } }
-          """#)
-    ),
+    ("Inquiry", inquiry),
     (
       "Explanation",
       JSONValue(

@@ -1,5 +1,6 @@
 // The hypothetical request that an operator asks `explain` about.
 
+public import API
 import Callers
 package import Configuration
 import Documents
@@ -28,23 +29,9 @@ public struct Question: Sendable {
 
   /// `access` or `callback`.
   public var action: String?
-  /// A configured caller's id; `anonymous` for a request without credentials, which is refused where those are needed;
-  /// `installation` for an installation; nil to ask the rules alone, as for an anonymous caller.
-  public var caller: String?
-  /// The subject of the caller's token, or the user who authorized the installation.
-  public var subject: String?
-  /// The caller of the user who authorized the installation; nil for the only one with users.
-  public var owner: String?
-  /// The id of the installation; nil for one that has counted nothing.
-  public var installation: String?
-  /// The app the request names.
-  public var app: String?
-  /// The client's address.
-  public var address: String?
-  /// The number to be called.
-  public var phone: String?
-  /// When, as RFC 3339; nil for now.
-  public var at: String?
+  /// Without a caller it asks the rules alone, as for an anonymous one. The caller `anonymous` has no credentials, and is refused
+  /// where those are needed. Without an installation's id it is one that has counted nothing.
+  private var given: [AskedFact: String] = [:]
   /// The request's fields.
   public var fields: [(name: String, value: String)] = []
   /// How many are used already in a rule's window.
@@ -56,6 +43,12 @@ public struct Question: Sendable {
 
   /// Asks about nothing yet.
   public init() {}
+
+  /// A fact as it was given; nil for none.
+  public subscript(_ fact: AskedFact) -> String? {
+    get { given[fact] }
+    set { given[fact] = newValue }
+  }
 
   /// Takes the claims of the caller's token.
   /// - Parameter text: A JSON object.
@@ -100,41 +93,47 @@ extension Question {
     let action = self.action.flatMap(Action.init(rawValue:))
     if action == nil { note("action", "must be one of \(Self.actions.joined(separator: ", "))") }
     var facts = Facts(
-      action: action ?? .access, callerID: nil, subject: subject, address: nil, phone: nil, instant: now)
+      action: action ?? .access, callerID: nil, address: nil, phone: nil, instant: now)
 
-    let known = configuration.callers.map(\.id) + [Caller.anonymousID, Caller.installationID]
-    if let caller, !known.contains(exactly: caller) {
-      let near =
-        Spelling.nearest(to: caller, among: known).map { "; did you mean \($0)?" }
-        ?? "; the configuration has \(known.prefix(10).joined(separator: ", "))\(known.count > 10 ? ", …" : "")"
-      note("caller", "there is no caller \(quoted(caller))\(near)")
-    }
-    if let installation {
-      let id = InstallationID(installation)
-      if id == nil { note("installation", "\(quoted(installation)) is not a UUID") }
-      if caller?.hasSameBytes(as: Caller.installationID) != true {
-        note("installation", "is only for the caller installation")
-      }
-      facts.installation = id.map { InstallationFacts(id: $0.description, callerID: nil) }
-    }
-    if let address {
-      facts.address = IPAddress(address)
-      if facts.address == nil { note("address", "\(quoted(address)) is not an IP address") }
-    }
-    if let phone {
-      do throws(E164Error) {
-        let number = try E164(phone)
-        // A request for access has no number.
-        if action == .callback { facts.phone = number }
-      } catch {
-        note("phone", "is not a phone number: \(error.correction)")
-      }
-    }
-    if let at {
-      if let instant = Instant(rfc3339: at) {
-        facts.instant = instant
-      } else {
-        note("at", "\(quoted(at)) is not a time; write it with its offset: 2026-11-22T10:00:00-05:00")
+    for (fact, text) in AskedFact.allCases.compactMap({ fact in self[fact].map { (fact, $0) } }) {
+      switch fact {
+      case .caller:
+        let known = configuration.callers.map(\.id) + [Caller.anonymousID, Caller.installationID]
+        if !known.contains(exactly: text) {
+          let near =
+            Spelling.nearest(to: text, among: known).map { "; did you mean \($0)?" }
+            ?? "; the configuration has \(known.prefix(10).joined(separator: ", "))\(known.count > 10 ? ", …" : "")"
+          note("caller", "there is no caller \(quoted(text))\(near)")
+        }
+        facts.callerID = text
+      case .subject: facts.subject = text
+      // `entrance` finds out whether there is such a one.
+      case .owner: break
+      case .app: facts.appID = text
+      case .installation:
+        let id = InstallationID(text)
+        if id == nil { note("installation", "\(quoted(text)) is not a UUID") }
+        if self[.caller]?.hasSameBytes(as: Caller.installationID) != true {
+          note("installation", "is only for the caller installation")
+        }
+        facts.installation = id.map { InstallationFacts(id: $0.description, callerID: nil) }
+      case .address:
+        facts.address = IPAddress(text)
+        if facts.address == nil { note("address", "\(quoted(text)) is not an IP address") }
+      case .phone:
+        do throws(E164Error) {
+          let number = try E164(text)
+          // A request for access has no number.
+          if action == .callback { facts.phone = number }
+        } catch {
+          note("phone", "is not a phone number: \(error.correction)")
+        }
+      case .at:
+        if let instant = Instant(rfc3339: text) {
+          facts.instant = instant
+        } else {
+          note("at", "\(quoted(text)) is not a time; write it with its offset: 2026-11-22T10:00:00-05:00")
+        }
       }
     }
     facts.claims = claims
@@ -154,10 +153,9 @@ extension Question {
     } catch {
       note(error.key, "\(error.message); \(error.remedy)")
     }
-    (facts.callerID, facts.appID) = (caller, app)
     var entrance: Entrance?
     do throws(Refusal) {
-      entrance = try configuration.entrance(facts, owner: owner)
+      entrance = try configuration.entrance(facts, owner: self[.owner])
     } catch {
       note(error.key, "\(error.message); \(error.remedy)")
     }

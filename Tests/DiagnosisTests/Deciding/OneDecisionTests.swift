@@ -153,13 +153,13 @@ import Testing
   private func question(_ a: Case, counts: Bool) throws -> Question {
     var question = Question()
     question.action = a.request.action.rawValue
-    question.caller = a.request.caller ?? Caller.anonymousID
-    question.subject = a.request.subject
-    question.app = a.request.app
-    question.address = a.request.address
+    question[.caller] = a.request.caller ?? Caller.anonymousID
+    question[.subject] = a.request.subject
+    question[.app] = a.request.app
+    question[.address] = a.request.address
     // A request for access brings no number; a question may.
-    question.phone = a.request.phone ?? "+14155550100"
-    question.at = a.request.instant.rfc3339
+    question[.phone] = a.request.phone ?? "+14155550100"
+    question[.at] = a.request.instant.rfc3339
     question.fields = a.request.fields
     try question.setClaims(json: a.request.claims)
     if counts { question.counts = a.counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }

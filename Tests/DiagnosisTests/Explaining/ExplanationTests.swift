@@ -29,8 +29,8 @@ import Testing
     let configuration = try Fixture.load(Self.yaml, environment: [:], for: .explain).configuration
     var question = Question()
     question.action = "access"
-    question.caller = "ios-app"
-    question.at = "2026-11-23T10:00:00-05:00"
+    question[.caller] = "ios-app"
+    question[.at] = "2026-11-23T10:00:00-05:00"
     try change(&question)
     return try await OfflineRules(configuration, transport: nil).explain(question)
   }
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test func `a refusal closes with a sentence that says why`() async throws {
-    let closed = try await explain { $0.at = "2026-11-22T10:00:00-05:00" }
+    let closed = try await explain { $0[.at] = "2026-11-22T10:00:00-05:00" }
     #expect(
       closed.summary
         == "Refused by opening-hours (closed): Sunday 2026-11-22 10:00 in America/New_York is a day without "
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test func `the first denial decides, and what follows is skipped`() async throws {
-    let closed = try await explain { $0.at = "2026-11-22T10:00:00-05:00" }
+    let closed = try await explain { $0[.at] = "2026-11-22T10:00:00-05:00" }
     #expect(closed.decisionLine == "decision: deny closed opening-hours")
     #expect(
       closed.verdictLines.map { $0.split(separator: " ")[1] } == ["deny", "skipped", "skipped", "skipped"])
@@ -114,10 +114,10 @@ import Testing
   }
 
   @Test func `claims decide for those the rule concerns`() async throws {
-    let poor = try await explain { $0.caller = "partner" }
+    let poor = try await explain { $0[.caller] = "partner" }
     #expect(poor.decisionLine == "decision: deny denied paying")
     let rich = try await explain {
-      $0.caller = "partner"
+      $0[.caller] = "partner"
       try $0.setClaims(json: #"{"tier":"gold"}"#)
     }
     #expect(rich.isAllowed)
@@ -125,15 +125,15 @@ import Testing
 
   @Test func `a refusal without a rule has a dash, and all rules are skipped`() async throws {
     let unlisted = try await explain {
-      $0.caller = "partner"
-      $0.app = "shop"
+      $0[.caller] = "partner"
+      $0[.app] = "shop"
     }
     #expect(unlisted.decisionLine == "decision: deny denied -")
     #expect(unlisted.verdictLines.allSatisfy { $0.hasSuffix("skipped  not reached: no rule was evaluated") })
     #expect(!unlisted.json.contains("\"rule\":\"-\""))
     #expect(
       unlisted.summary == "Refused without a rule (denied): caller partner is not listed for app shop.")
-    let unknown = try await explain { $0.app = "nope" }
+    let unknown = try await explain { $0[.app] = "nope" }
     #expect(unknown.decisionLine == "decision: deny unknown_app -")
     #expect(unknown.summary.hasSuffix("(unknown_app): the request names an app that is not configured."))
   }
@@ -141,7 +141,7 @@ import Testing
   @Test func `the built-in rule refuses the default ranges`() async throws {
     let explanation = try await explain {
       $0.action = "callback"
-      $0.phone = "+19005550100"
+      $0[.phone] = "+19005550100"
     }
     #expect(explanation.decisionLine == "decision: deny number_not_allowed default-numbers")
     #expect(
@@ -158,10 +158,10 @@ import Testing
     do {
       _ = try await explain {
         $0.action = "acces"
-        $0.caller = "ios-ap"
-        $0.address = "1.2.3"
-        $0.phone = "0999888"
-        $0.at = "2026-11-22T10:00:00"
+        $0[.caller] = "ios-ap"
+        $0[.address] = "1.2.3"
+        $0[.phone] = "0999888"
+        $0[.at] = "2026-11-22T10:00:00"
         $0.counts = [("daly", 1)]
       }
       Issue.record("nothing was wrong")
@@ -189,7 +189,7 @@ import Testing
   @Test func `an anonymous caller is refused where credentials are needed, before any rule`()
     async throws
   {
-    let explanation = try await explain { $0.caller = "anonymous" }
+    let explanation = try await explain { $0[.caller] = "anonymous" }
     #expect(explanation.decisionLine == "decision: deny unauthenticated -")
     #expect(
       explanation.json
@@ -198,7 +198,7 @@ import Testing
   }
 
   @Test func `without a caller only the rules decide`() async throws {
-    #expect(try await explain { $0.caller = nil }.isAllowed)
+    #expect(try await explain { $0[.caller] = nil }.isAllowed)
   }
 
   @Test(arguments: ["allow_anonymous: true\n" + Self.yaml, Self.rulesAlone])
@@ -208,8 +208,8 @@ import Testing
     let configuration = try Fixture.load(yaml, environment: [:], for: .explain).configuration
     var question = Question()
     question.action = "access"
-    question.caller = "anonymous"
-    question.at = "2026-11-23T10:00:00-05:00"
+    question[.caller] = "anonymous"
+    question[.at] = "2026-11-23T10:00:00-05:00"
     #expect(try await OfflineRules(configuration, transport: nil).explain(question).isAllowed)
   }
 

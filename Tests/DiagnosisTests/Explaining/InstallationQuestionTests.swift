@@ -37,9 +37,9 @@ import Testing
     let configuration = try Fixture.load(yaml, environment: [:], for: .explain).configuration
     var question = Question()
     question.action = "access"
-    question.caller = "installation"
-    question.at = "2026-11-23T10:00:00-05:00"
-    question.address = "203.0.113.9"
+    question[.caller] = "installation"
+    question[.at] = "2026-11-23T10:00:00-05:00"
+    question[.address] = "203.0.113.9"
     try question.setClaims(json: #"{"client_app":"Shop"}"#)
     try change(&question)
     return try await OfflineRules(configuration, transport: nil).explain(question)
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test func `an operator's installation is its own subject, a user's counts with the user`() async throws {
-    let own = try await explain { $0.installation = Self.id.uppercased() }
+    let own = try await explain { $0[.installation] = Self.id.uppercased() }
     #expect(own.decisionLine == "decision: allow")
     let lines = own.verdictLines.joined(separator: "\n")
     #expect(
@@ -65,7 +65,7 @@ import Testing
     #expect(lines.contains("0 of 3 used by installation \(Self.id) this day"), "\(lines)")
     #expect(lines.contains("it applies only to caller partner"))
     #expect(lines.contains("enrol-hours  skipped  not applicable: it applies only to enrol"), "\(lines)")
-    let user = try await explain { $0.subject = "ann" }
+    let user = try await explain { $0[.subject] = "ann" }
     #expect(
       user.verdictLines.joined().contains("0 of 5 used by subject \"ann\" of caller app-users this day"))
     let other = try await explain { try $0.setClaims(json: #"{"client_app":"Other"}"#) }
@@ -73,8 +73,8 @@ import Testing
   }
 
   @Test func `an installation belongs to its app, which need not list it`() async throws {
-    #expect(try await explain { $0.app = "shop" }.isAllowed)
-    let without = try await explain { $0.app = "help" }
+    #expect(try await explain { $0[.app] = "shop" }.isAllowed)
+    let without = try await explain { $0[.app] = "help" }
     #expect(
       without.summary == "Refused without a rule (unauthenticated): the app help has no installations.")
   }
@@ -82,15 +82,15 @@ import Testing
   @Test func `a phone may enrol without a credential, by the rules on enrol alone`() async throws {
     let open = try await explain {
       $0.action = "enrol"
-      $0.caller = "anonymous"
+      $0[.caller] = "anonymous"
     }
     #expect(open.decisionLine == "decision: allow")
     #expect(open.verdictLines.contains { $0.hasPrefix("per-user") && $0.contains("not applicable") })
     for (change, decision) in [
-      ({ $0.at = "2026-11-22T10:00:00-05:00" }, "deny closed enrol-hours"),
-      ({ $0.address = "198.51.100.7" }, "deny denied office"),
+      ({ $0[.at] = "2026-11-22T10:00:00-05:00" }, "deny closed enrol-hours"),
+      ({ $0[.address] = "198.51.100.7" }, "deny denied office"),
       ({ try $0.setClaims(json: #"{"client_app":"Other"}"#) }, "deny denied known-apps"),
-      ({ $0.app = "help" }, "deny denied -"), ({ $0.app = "none" }, "deny unknown_app -"),
+      ({ $0[.app] = "help" }, "deny denied -"), ({ $0[.app] = "none" }, "deny unknown_app -"),
     ] as [((inout Question) throws -> Void, String)] {
       let explanation = try await explain {
         ($0.action, $0.caller) = ("enrol", nil)
@@ -126,24 +126,24 @@ import Testing
     let two = Self.yaml.replacing(
       "apps:",
       with: "  - { id: others, jwt: { issuer: c, audience: b, hs256_secret_file: /not/opened } }\napps:")
-    #expect(try await mistakes { $0.installation = "x" } == [#"installation: "x" is not a UUID"#])
+    #expect(try await mistakes { $0[.installation] = "x" } == [#"installation: "x" is not a UUID"#])
     #expect(
       try await mistakes { ($0.caller, $0.installation) = ("partner", Self.id) }
         == ["installation: is only for the caller installation"])
     #expect(
       try await mistakes { ($0.caller, $0.owner) = ("partner", "app-users") }.first?.hasPrefix("owner: ")
         == true)
-    #expect(try await mistakes { $0.owner = "app-users" }.first?.hasPrefix("owner: there is no user") == true)
+    #expect(try await mistakes { $0[.owner] = "app-users" }.first?.hasPrefix("owner: there is no user") == true)
     #expect(
       try await mistakes { ($0.owner, $0.subject) = ("partner", "ann") }.first?.hasPrefix(
         "owner: \"partner\"")
         == true)
     #expect(
-      try await mistakes(two) { $0.subject = "ann" }
+      try await mistakes(two) { $0[.subject] = "ann" }
         == ["subject: several callers have users; name the user's caller with owner"])
     #expect(try await mistakes(two) { ($0.subject, $0.owner) = ("ann", "others") } == [])
     let noUsers = "apps: { shop: { installations: {} } }\n"
-    #expect(try await mistakes(noUsers) { $0.subject = "ann" }.first?.hasPrefix("subject: no caller") == true)
+    #expect(try await mistakes(noUsers) { $0[.subject] = "ann" }.first?.hasPrefix("subject: no caller") == true)
     let several = "apps: { a: { installations: {} }, b: { installations: {} } }\n"
     #expect(try await mistakes(several) { _ in } == ["app: several apps have installations; name the app"])
     #expect(

@@ -289,7 +289,7 @@ let package = Package(
       name: "AppointmentsTests",
       dependencies: [
         "API", "Appointments", "Callers", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "Platform",
-        "Records", "Sealing", "Store",
+        "Records", "Sealing", "Store", "StoreSupport", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(name: "MetricsTests", dependencies: ["Metrics", "HTTP"], swiftSettings: strict),

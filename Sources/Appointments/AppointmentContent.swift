@@ -84,14 +84,12 @@ package struct AppointmentContent: Hashable, Sendable {
   ///   - at: The time of the appointment.
   ///   - now: The present time.
   package func facts(at: Instant, now: Instant) -> Facts {
-    var facts = Facts(
-      action: .callback, callerID: callerID, subject: subject, appID: appID, address: address, phone: contact,
-      claims: claims, fields: fields, instant: now)
-    facts.installation = installation.map {
-      InstallationFacts(id: $0.id.description, callerID: $0.callerID)
-    }
-    facts.at = at
-    return facts
+    Facts(
+      action: .callback, callerID: callerID, subject: subject,
+      installation: installation.map { InstallationFacts(id: $0.id.description, callerID: $0.callerID) },
+      appID: appID, address: address, phone: contact, claims: claims, fields: fields, instant: now, at: at,
+      // Rules do not ask for them again.
+      agents: nil)
   }
 
   /// The request that booked it, for log lines and requests upstream.

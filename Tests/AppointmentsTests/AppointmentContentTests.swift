@@ -9,6 +9,8 @@ import Platform
 import Records
 import Sealing
 import Store
+import StoreSupport
+import TestSupport
 import Testing
 
 @testable import Appointments

@@ -1,6 +1,7 @@
 // Tests of how the `rules` section becomes a policy, and where its mistakes are reported.
 
 import Gate
+import TestSupport
 import Testing
 
 @testable import Configuration

@@ -39,8 +39,9 @@ enum BrakeFigures {
             next = (next + 1) % numbers.count
             // What the gateway does between the request and Talkdesk (Calling+Considering).
             let facts = Facts(
-              action: .callback, callerID: "app-users", subject: "ann", appID: "shop",
-              address: IPAddress(v4: 0xCB00_7109), phone: numbers[next], instant: now)
+              action: .callback, callerID: "app-users", subject: "ann", installation: nil, appID: "shop",
+              address: IPAddress(v4: 0xCB00_7109), phone: numbers[next], claims: [], fields: [], instant: now,
+              at: nil, agents: nil)
             var evaluation = policy.evaluation(of: facts)
             guard case .decided(let decision) = evaluation.next(PresumedStates()) else {
               preconditionFailure("the benchmark's own request was refused")

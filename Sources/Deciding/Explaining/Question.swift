@@ -92,9 +92,7 @@ extension Question {
 
     let action = self.action.flatMap(Action.init(rawValue:))
     if action == nil { note("action", "must be one of \(Self.actions.joined(separator: ", "))") }
-    var facts = Facts(
-      action: action ?? .access, callerID: nil, address: nil, phone: nil, instant: now)
-
+    var facts = Facts.unknown(action ?? .access, at: now)
     for (fact, text) in AskedFact.allCases.compactMap({ fact in self[fact].map { (fact, $0) } }) {
       switch fact {
       case .caller:

@@ -221,7 +221,7 @@ extension Doctor {
 
   /// The facts of a trial request.
   private var trial: Facts {
-    Facts(action: .access, callerID: nil, address: nil, phone: nil, instant: Instant(clock.unixTime))
+    Facts.unknown(.access, at: Instant(clock.unixTime))
   }
 
   private static func decides(_ remote: RemoteRule, _ content: [UInt8]) -> Bool {

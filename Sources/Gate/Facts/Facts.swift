@@ -55,11 +55,11 @@ public struct Facts: Sendable {
   /// How many agents are available now; nil where it is not known, and where no rule asks (`Policy.asksAgents`).
   public var agents: Int64?
 
-  /// Collects the facts.
+  /// Collects the facts. None has a default, so that the compiler names every place that must fill a new one.
   public init(
-    action: Action, callerID: String?, subject: String? = nil, appID: String? = nil, address: IPAddress?,
-    phone: E164?, claims: [FactMember] = [], fields: [RequestField] = [], instant: Instant,
-    installation: InstallationFacts? = nil, agents: Int64? = nil
+    action: Action, callerID: String?, subject: String?, installation: InstallationFacts?, appID: String?,
+    address: IPAddress?, phone: E164?, claims: [FactMember], fields: [RequestField], instant: Instant,
+    at: Instant?, agents: Int64?
   ) {
     self.installation = installation
     self.agents = agents
@@ -72,6 +72,14 @@ public struct Facts: Sendable {
     self.claims = claims
     self.fields = fields
     self.instant = instant
+    self.at = at
+  }
+
+  /// The facts of a request of which nothing is known but its action and time.
+  public static func unknown(_ action: Action, at instant: Instant) -> Facts {
+    Facts(
+      action: action, callerID: nil, subject: nil, installation: nil, appID: nil, address: nil, phone: nil,
+      claims: [], fields: [], instant: instant, at: nil, agents: nil)
   }
 
   /// The id and subject of callers without a name.

@@ -179,27 +179,27 @@ struct RuleTestReader {
 
   /// The facts of a test. A fact that the test does not give is missing.
   private func facts(_ mapping: inout MappingReader, expecting code: DenialCode?) -> Facts {
-    var facts = Facts(action: .access, callerID: nil, address: nil, phone: nil, instant: context.now)
-    facts.action = mapping.value(TestKeys.action) ?? .access
-    facts.instant = mapping.value(TestKeys.at) ?? context.now
-    facts.callerID = mapping.value(TestKeys.caller(context.known.callers))
-    facts.subject = mapping.value(TestKeys.subject)
-    // Only a test that expects this code may name an app that there is not: elsewhere it is a mistake.
-    facts.appID = mapping.value(TestKeys.app(code == .unknownApp ? nil : context.known.apps))
-    facts.address = mapping.value(TestKeys.address)
-    facts.phone = mapping.value(TestKeys.phone)
-    facts.agents = mapping.value(TestKeys.agents)
+    var claims: [FactMember] = []
     for member in mapping.members(TestKeys.claims, "write { tier: gold }") ?? [] {
-      facts.claims.append(FactMember(member.name, Self.value(member.value)))
+      claims.append(FactMember(member.name, Self.value(member.value)))
     }
+    var fields: [RequestField] = []
     for member in mapping.members(TestKeys.fields, "write { X-App-Version: \"2.3.0\" }") ?? [] {
       for (value, _) in mapping.values(member.value, at: "fields.\(member.name)", TestKeys.fieldValue) ?? [] {
         // As HTTP reads a field's value: without spaces around it (RFC 9110 §5.5).
         let value = value.drop { " \t".contains($0) }.reversed().drop { " \t".contains($0) }.reversed()
-        facts.fields.append(RequestField(name: member.name, value: String(value)))
+        fields.append(RequestField(name: member.name, value: String(value)))
       }
     }
-    return facts
+    return Facts(
+      action: mapping.value(TestKeys.action) ?? .access,
+      callerID: mapping.value(TestKeys.caller(context.known.callers)),
+      subject: mapping.value(TestKeys.subject), installation: nil,
+      // Only a test that expects this code may name an app that there is not: elsewhere it is a mistake.
+      appID: mapping.value(TestKeys.app(code == .unknownApp ? nil : context.known.apps)),
+      address: mapping.value(TestKeys.address), phone: mapping.value(TestKeys.phone), claims: claims,
+      fields: fields, instant: mapping.value(TestKeys.at) ?? context.now, at: nil,
+      agents: mapping.value(TestKeys.agents))
   }
 
   /// A claim. Rules treat a text the same as a number or a string.

@@ -34,9 +34,9 @@ extension Generation {
       }
     }
     return Facts(
-      action: action, callerID: caller?.id, subject: caller?.subject, appID: appID, address: address,
-      phone: nil, claims: claims, fields: fields, instant: Instant(now),
-      installation: caller?.installationFacts, agents: agentsForRules)
+      action: action, callerID: caller?.id, subject: caller?.subject,
+      installation: caller?.installationFacts, appID: appID, address: address, phone: nil, claims: claims,
+      fields: fields, instant: Instant(now), at: nil, agents: agentsForRules)
   }
 }
 

@@ -93,7 +93,7 @@ import Testing
       ({ $0[.app] = "help" }, "deny denied -"), ({ $0[.app] = "none" }, "deny unknown_app -"),
     ] as [((inout Question) throws -> Void, String)] {
       let explanation = try await explain {
-        ($0.action, $0.caller) = ("enrol", nil)
+        ($0[.action], $0[.caller]) = ("enrol", nil)
         try change(&$0)
       }
       #expect(explanation.decisionLine == "decision: \(decision)")
@@ -128,22 +128,24 @@ import Testing
       with: "  - { id: others, jwt: { issuer: c, audience: b, hs256_secret_file: /not/opened } }\napps:")
     #expect(try await mistakes { $0[.installation] = "x" } == [#"installation: "x" is not a UUID"#])
     #expect(
-      try await mistakes { ($0.caller, $0.installation) = ("partner", Self.id) }
+      try await mistakes { ($0[.caller], $0[.installation]) = ("partner", Self.id) }
         == ["installation: is only for the caller installation"])
     #expect(
-      try await mistakes { ($0.caller, $0.owner) = ("partner", "app-users") }.first?.hasPrefix("owner: ")
+      try await mistakes { ($0[.caller], $0[.owner]) = ("partner", "app-users") }.first?.hasPrefix("owner: ")
         == true)
-    #expect(try await mistakes { $0[.owner] = "app-users" }.first?.hasPrefix("owner: there is no user") == true)
     #expect(
-      try await mistakes { ($0.owner, $0.subject) = ("partner", "ann") }.first?.hasPrefix(
+      try await mistakes { $0[.owner] = "app-users" }.first?.hasPrefix("owner: there is no user") == true)
+    #expect(
+      try await mistakes { ($0[.owner], $0[.subject]) = ("partner", "ann") }.first?.hasPrefix(
         "owner: \"partner\"")
         == true)
     #expect(
       try await mistakes(two) { $0[.subject] = "ann" }
         == ["subject: several callers have users; name the user's caller with owner"])
-    #expect(try await mistakes(two) { ($0.subject, $0.owner) = ("ann", "others") } == [])
+    #expect(try await mistakes(two) { ($0[.subject], $0[.owner]) = ("ann", "others") } == [])
     let noUsers = "apps: { shop: { installations: {} } }\n"
-    #expect(try await mistakes(noUsers) { $0[.subject] = "ann" }.first?.hasPrefix("subject: no caller") == true)
+    #expect(
+      try await mistakes(noUsers) { $0[.subject] = "ann" }.first?.hasPrefix("subject: no caller") == true)
     let several = "apps: { a: { installations: {} }, b: { installations: {} } }\n"
     #expect(try await mistakes(several) { _ in } == ["app: several apps have installations; name the app"])
     #expect(

@@ -6,6 +6,7 @@ import HTTPServer
 import JSON
 import Platform
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import API

@@ -1,6 +1,7 @@
 // Makes charges for the tests as the server does: through a policy that allows a request.
 
 import Gate
+import TestSupport
 
 @testable import Store
 

@@ -1,0 +1,17 @@
+// The facts of requests for tests, of which a test writes only what matters to it.
+
+package import Gate
+package import Platform
+
+extension Facts {
+  package init(
+    action: Action, callerID: String?, subject: String? = nil, appID: String? = nil, address: IPAddress?,
+    phone: E164?, claims: [FactMember] = [], fields: [RequestField] = [], instant: Instant,
+    installation: InstallationFacts? = nil, agents: Int64? = nil
+  ) {
+    self.init(
+      action: action, callerID: callerID, subject: subject, installation: installation, appID: appID,
+      address: address, phone: phone, claims: claims, fields: fields, instant: instant, at: nil,
+      agents: agents)
+  }
+}

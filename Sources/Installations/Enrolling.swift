@@ -215,7 +215,8 @@ package enum Enrolling {
       client: client, appID: appID, user: user, address: address, secret: secret,
       // Never an earlier generation, not even after the store has deleted it.
       generation: max(now.nanosecondsSinceEpoch, (before?.generation ?? 0) + 1), createdAt: now, usedAt: now,
-      operatorDeliveries: deliveries + (user == nil ? 1 : 0), attestedKey: attestedKey, key: key)
+      revokedAt: nil, codes: Installation.CodeState(), operatorDeliveries: deliveries + (user == nil ? 1 : 0),
+      attestedKey: attestedKey, key: key)
   }
 
   // MARK: Installed ones

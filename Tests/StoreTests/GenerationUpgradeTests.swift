@@ -2,6 +2,7 @@
 
 import Gate
 import JOSE
+import StoreSupport
 import Testing
 
 @testable import PostgresStore

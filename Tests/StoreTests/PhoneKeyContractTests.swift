@@ -3,6 +3,7 @@
 import Gate
 import JOSE
 import Store
+import StoreSupport
 import TestSupport
 import Testing
 

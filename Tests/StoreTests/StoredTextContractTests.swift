@@ -3,6 +3,7 @@
 import Gate
 import JOSE
 import Store
+import StoreSupport
 import Testing
 
 @Suite struct StoredTextContractTests {

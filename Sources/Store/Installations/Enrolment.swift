@@ -49,7 +49,7 @@ public struct Enrolment: Hashable, Sendable {
   public init(
     request: SHA256Digest, client: InstallationClient, appID: String, userCode: String, address: String,
     createdAt: Instant, expiresAt: Instant, forgottenAt: Instant, answeredAt: Instant, state: State,
-    attestedKey: SHA256Digest? = nil, key: SHA256Digest? = nil
+    attestedKey: SHA256Digest?, key: SHA256Digest?
   ) {
     self.key = key
     self.request = request

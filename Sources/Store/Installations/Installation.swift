@@ -42,7 +42,7 @@ public struct Installation: Hashable, Sendable {
   /// When it was revoked.
   public var revokedAt: Instant?
   /// The state of its verified one-time passwords.
-  public var codes = CodeState()
+  public var codes: CodeState
   /// How often a secret for this id was delivered on an operator's word, this one included. 1 for a row of a release that did not
   /// count: it may have been.
   public let operatorDeliveries: Int64
@@ -52,13 +52,10 @@ public struct Installation: Hashable, Sendable {
   public let key: SHA256Digest?
 
   /// A record.
-  ///
-  /// - Parameter operatorDeliveries: Nil counts this one alone.
   public init(
     client: InstallationClient, appID: String, user: InstallationUser?, address: String, secret: SHA256Digest,
-    generation: Int64, createdAt: Instant, usedAt: Instant, revokedAt: Instant? = nil,
-    codes: CodeState = CodeState(), operatorDeliveries: Int64? = nil, attestedKey: SHA256Digest? = nil,
-    key: SHA256Digest? = nil
+    generation: Int64, createdAt: Instant, usedAt: Instant, revokedAt: Instant?, codes: CodeState,
+    operatorDeliveries: Int64, attestedKey: SHA256Digest?, key: SHA256Digest?
   ) {
     self.client = client
     self.appID = appID
@@ -70,7 +67,7 @@ public struct Installation: Hashable, Sendable {
     self.usedAt = usedAt
     self.revokedAt = revokedAt
     self.codes = codes
-    self.operatorDeliveries = operatorDeliveries ?? (user == nil ? 1 : 0)
+    self.operatorDeliveries = operatorDeliveries
     self.attestedKey = attestedKey
     self.key = key
   }

@@ -9,6 +9,7 @@ import Metrics
 import Platform
 import Sealing
 import Store
+import StoreSupport
 import Synchronization
 import TestSupport
 import Testing

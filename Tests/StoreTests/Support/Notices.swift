@@ -3,6 +3,7 @@
 import Gate
 import JOSE
 import Store
+import StoreSupport
 
 extension InstallationID {
   static func numbered(_ number: Int) -> InstallationID {

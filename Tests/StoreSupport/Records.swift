@@ -1,0 +1,35 @@
+// Records of installations for tests, of which a test writes only what matters to it.
+
+package import Gate
+package import JOSE
+package import Store
+
+extension Installation {
+  /// An installation that is alive.
+  ///
+  /// - Parameter operatorDeliveries: Nil counts this one alone.
+  package init(
+    client: InstallationClient, appID: String, user: InstallationUser?, address: String, secret: SHA256Digest,
+    generation: Int64, createdAt: Instant, usedAt: Instant, revokedAt: Instant? = nil,
+    operatorDeliveries: Int64? = nil, attestedKey: SHA256Digest? = nil, key: SHA256Digest? = nil
+  ) {
+    self.init(
+      client: client, appID: appID, user: user, address: address, secret: secret, generation: generation,
+      createdAt: createdAt, usedAt: usedAt, revokedAt: revokedAt, codes: CodeState(),
+      operatorDeliveries: operatorDeliveries ?? (user == nil ? 1 : 0), attestedKey: attestedKey, key: key)
+  }
+}
+
+extension Enrolment {
+  /// A request of a phone without keys, or with those that a test names.
+  package init(
+    request: SHA256Digest, client: InstallationClient, appID: String, userCode: String, address: String,
+    createdAt: Instant, expiresAt: Instant, forgottenAt: Instant, answeredAt: Instant, state: State,
+    key: SHA256Digest? = nil, attestedKey: SHA256Digest? = nil
+  ) {
+    self.init(
+      request: request, client: client, appID: appID, userCode: userCode, address: address,
+      createdAt: createdAt, expiresAt: expiresAt, forgottenAt: forgottenAt, answeredAt: answeredAt,
+      state: state, attestedKey: attestedKey, key: key)
+  }
+}

@@ -43,12 +43,7 @@ package final class KeptSenders: Sendable {
 
   /// The senders of a configuration. Those of the configuration before that it does not need are dropped.
   func senders(_ notices: Configuration.Notices) -> [PushPlatform: any NoticeSender] {
-    var senders: [PushPlatform: any NoticeSender] = [:]
-    if let http = notices.http {
-      // It has neither a connection nor a token of its own.
-      senders[.http] = HookSender(url: http.url, secrets: http.secrets, transport: transport, time: clock)
-    }
-    state.withLock { state in
+    let (fcm, apns) = state.withLock { state in
       // Whatever failed before may be put right now.
       state.fcm?.sender.startAnew()
       if state.fcm?.settings != notices.fcm {
@@ -63,8 +58,18 @@ package final class KeptSenders: Sendable {
           )
         }
       }
-      senders[.fcm] = state.fcm?.sender
-      senders[.apns] = state.apns?.sender
+      return (state.fcm?.sender, state.apns?.sender)
+    }
+    var senders: [PushPlatform: any NoticeSender] = [:]
+    for platform in PushPlatform.allCases {
+      senders[platform] =
+        switch platform {
+        case .fcm: fcm
+        case .apns: apns
+        // It has neither a connection nor a token of its own.
+        case .http:
+          notices.http.map { HookSender(url: $0.url, secrets: $0.secrets, transport: transport, time: clock) }
+        }
     }
     return senders
   }

@@ -331,27 +331,34 @@ package final class ServiceMetrics: Sendable {
   /// Those codes for each action that endpoints audit.
   private let alwaysShown: [String: Set<String>]
 
-  private static let upstreamSeries: [[String]] = {
-    let plain = ["success", "refused", "failed", "timed_out", "unreachable", "cancelled", "overloaded"]
-    let outcomes: [Upstream: [String]] = [
-      .talkdeskID: [
+  private static let upstreamSeries = Upstream.allCases.flatMap { upstream in
+    upstream.outcomes.map { [upstream.rawValue, $0] }
+  }
+}
+
+extension ServiceMetrics.Upstream {
+  /// The words for what came of its requests, each with a series from the start.
+  fileprivate var outcomes: [String] {
+    switch self {
+    case .talkdeskID:
+      [
         "success", "refused", "rate_limited", "unavailable", "unusable_reply", "timed_out", "unreachable",
         "signing_failed",
-      ],
-      .callbackAPI: [
+      ]
+    case .callbackAPI:
+      [
         "accepted", "rejected", "unauthorized", "forbidden", "rate_limited", "unavailable", "unreachable",
         "refused", "unknown",
-      ],
-      .jwks: plain, .policy: plain,
-      .sendbird: [
+      ]
+    case .jwks, .policy:
+      ["success", "refused", "failed", "timed_out", "unreachable", "cancelled", "overloaded"]
+    case .sendbird:
+      [
         "success", "unknown_user", "known_user", "refused", "rate_limited", "unavailable", "failed",
         "unusable_reply", "timed_out", "unreachable",
-      ],
-    ]
-    return Upstream.allCases.flatMap { upstream in
-      (outcomes[upstream] ?? []).map { [upstream.rawValue, $0] }
+      ]
     }
-  }()
+  }
 }
 
 /// Counts the events of a server.

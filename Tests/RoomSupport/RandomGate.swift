@@ -21,6 +21,11 @@ struct RandomRules {
   static let callers = ["ios-app", "partner", "app-users", "anonymous"]
   static let apps = ["shop", "help", "open", "news", "chat", "silent"]
 
+  /// Every kind, those more often that count or compare in several ways.
+  private static let kinds = Rule.Kind.Word.allCases.flatMap { kind in
+    [Rule.Kind.Word](repeating: kind, count: [.rate, .quota, .field].contains(kind) ? 2 : 1)
+  }
+
   /// The section `rules`; rule n is named rn.
   func yaml(_ count: Int, _ dice: inout SeededGenerator) -> String {
     count == 0
@@ -28,46 +33,47 @@ struct RandomRules {
   }
 
   private func rule(_ number: Int, _ dice: inout SeededGenerator) -> String {
-    let kind = dice.one(of: [
-      "hours", "rate", "rate", "quota", "quota", "numbers", "addresses", "claims", "field", "field", "remote",
-    ])
+    // How many agents a server knows changes by itself.
+    let kind = dice.one(of: Self.kinds.filter { !isLive || $0 != .agents })
     var key = dice.one(of: ["caller", "subject", "app", "address", "phone", "global"])
-    var parts = ["kind: \(kind)"]
+    var parts = ["kind: \(kind.rawValue)"]
     switch kind {
-    case "hours": parts.append(hours(&dice))
-    case "rate":
+    case .hours: parts.append(hours(&dice))
+    case .rate:
       let per = isLive ? "300d" : dice.one(of: ["1s", "1m", "90s", "1h", "7d"])
       parts.append("key: \(key), limit: \(1 + dice.below(12)), per: \(per), burst: \(1 + dice.below(9))")
-    case "quota":
+    case .quota:
       let per = isLive ? "month" : dice.one(of: ["day", "week", "month"])
       parts.append("key: \(key), limit: \(1 + dice.below(12)), per: \(per), timezone: \(zone(&dice))")
-    case "numbers":
+    case .numbers:
       parts.append("allow: \(dice.some(of: ["\"+1\"", "\"+351\"", "\"+44\"", "\"+49\"", "\"+1900\""]))")
       parts.append("deny: \(dice.some(of: ["\"+1415\"", "\"+35170\"", "\"+447\""]))")
       parts.append("default_deny: \(dice.chance(70))")
-    case "addresses":
+    case .addresses:
       if dice.chance(60) {
         parts.append("allow: \(dice.some(of: ["203.0.113.0/24", "198.51.100.0/24", "\"2001:db8::/32\""]))")
       }
       parts.append("deny: \(dice.some(of: ["203.0.113.128/25", "198.51.100.7", "\"2001:db8:1::/48\""]))")
-    case "claims":
+    case .claims:
       parts.append(
         "require: "
           + dice.one(of: [
             "{ tier: [gold, platinum] }", "{ realm_access.roles: staff }", "{ verified: \"true\" }",
             "{ age: [\"42\", \"18\"], tier: gold }", "{ \"https://shop.example/tier\": gold }",
           ]))
-    case "field":
+    case .field:
       parts.append(
         dice.one(of: [
           "field: X-App-Version, at_least: \"2.3.0\"", "field: X-Platform, in: [ios, android]",
           "field: x-mode, equals: \"on\"",
         ]))
-    default:
+    case .agents:
+      parts.append("at_least: \(1 + dice.below(3)), on_stale: \(dice.one(of: ["allow", "deny"]))")
+    case .remote:
       parts.append(
         "url: \"https://policy.example/r\(number)\", on_failure: \(dice.one(of: ["allow", "deny"]))")
     }
-    if kind == "numbers" { key = "phone" }
+    if kind == .numbers { key = "phone" }
     if key != "phone", dice.chance(10) {
       parts.append("on: ticket")
     } else {

@@ -55,84 +55,6 @@ package final class Authenticator: Sendable {
     }
   }
 
-  /// The result of checking a request's credentials.
-  package enum Outcome {
-    case caller(Caller)
-    // Indirect: each request passes an outcome on several times, and nearly all are callers.
-    indirect case refused(Problem)
-    /// Wait for this, then authenticate again with the result.
-    indirect case first(Prerequisite)
-  }
-
-  /// A value that the server must fetch before it can identify the caller.
-  package enum Prerequisite: Sendable {
-    /// The keys of the issuer whose token names a key that is not known yet.
-    case keys(KeySource)
-    /// An installation in the store. From an address that guesses, the look-up waits for a turn.
-    case installation(InstallationID, InstallationDirectory, isGuarded: Bool)
-    /// The installation that has the key of a proof, in the store. From an address that guesses, the look-up waits for a turn.
-    case keyholder(VerifiedProof, InstallationDirectory, isGuarded: Bool)
-    /// The one use of a proof. The caller is known.
-    case proof(VerifiedProof)
-    /// The keys of App Check, for a token that names a key that is not known yet. The caller is known.
-    case appCheckKeys(KeySource)
-  }
-
-  /// The result of fetching it.
-  package enum Prepared: Sendable {
-    case keys
-    /// The installation of the id, if there is one.
-    case installation(KnownInstallation?)
-    /// There was no turn in time.
-    case noTurn
-    case storeFailed(StoreError)
-  }
-
-  /// The address and times of a request.
-  package struct Circumstances {
-    /// Where the request comes from.
-    package let address: IPAddress
-    /// The wall clock, for tokens' dates.
-    package let time: UnixTime
-    /// The monotonic clock, for the throttle.
-    package let now: MonotonicTime
-
-    /// The fetched value, if this request has waited for one.
-    package let prepared: Prepared?
-    /// The proof of this request that was verified before a wait.
-    package let proof: KnownProof?
-    /// Where the connection comes from; nil where it is not known, and then no proxy is believed.
-    package let peer: IPAddress?
-    /// Whether this request has waited for the keys of App Check.
-    package let hasFetchedAppCheckKeys: Bool
-
-    package init(
-      address: IPAddress, time: UnixTime, now: MonotonicTime, prepared: Prepared? = nil,
-      hasFetchedAppCheckKeys: Bool = false, proof: KnownProof? = nil, peer: IPAddress? = nil
-    ) {
-      self.proof = proof
-      self.peer = peer
-      self.prepared = prepared
-      self.hasFetchedAppCheckKeys = hasFetchedAppCheckKeys
-      self.address = address
-      self.time = time
-      self.now = now
-    }
-
-    var hasFetchedKeys: Bool { if case .keys = prepared { true } else { false } }
-  }
-
-  /// A verified proof, and what came of its one use, if that was asked for.
-  package struct KnownProof: Sendable {
-    let proof: VerifiedProof
-    package let spending: ProofSpending?
-
-    package init(_ proof: VerifiedProof, _ spending: ProofSpending?) {
-      self.proof = proof
-      self.spending = spending
-    }
-  }
-
   /// By a seeded hash of the user name.
   private let basicCallers: [Int: [BasicCaller]]
   private let keyCallers: [SHA256Digest: Caller]
@@ -188,49 +110,6 @@ package final class Authenticator: Sendable {
       if terms.key == .required { return refused(.failed(.noKey), circumstances, &proof) }
     }
     return outcome
-  }
-
-  /// Judges the proof of a caller's key, which is good once.
-  private func prove(
-    _ key: SHA256Digest, of caller: Caller, _ request: borrowing Request, _ circumstances: Circumstances,
-    _ result: inout ProofResult?
-  ) -> Outcome {
-    let proof: VerifiedProof
-    switch proofs.judge(request, circumstances) {
-    case .absent: return refused(.missing, circumstances, &result)
-    case .failed(let fault): return refused(.failed(fault), circumstances, &result)
-    case .limited(let wait): return .refused(.tooManyLogins(wait))
-    case .verified(let verified): proof = verified
-    }
-    if caller.proof == .jwt, proof.accessToken == nil || proof.accessToken != tokenDigest(request) {
-      return refused(.failed(.wrongToken), circumstances, &result)
-    }
-    guard proof.key == key else { return refused(.failed(.otherKey), circumstances, &result) }
-    guard let spending = circumstances.proof?.spending else { return .first(.proof(proof)) }
-    guard case .spent = spending else { return refused(spending.result, circumstances, &result) }
-    proofs.succeeded(proof, address: circumstances.address, now: circumstances.now)
-    result = .passed
-    return .caller(caller)
-  }
-
-  private func refused(
-    _ result: ProofResult, _ circumstances: Circumstances, _ noted: inout ProofResult?
-  ) -> Outcome {
-    noted = result
-    guard let problem = proofs.problem(result, at: circumstances.time) else {
-      preconditionFailure("a proof that holds is refused")
-    }
-    return .refused(problem)
-  }
-
-  /// SHA-256 of the token in `Authorization`.
-  private func tokenDigest(_ request: borrowing Request) -> SHA256Digest? {
-    guard let range = request.value(of: .authorization) else { return nil }
-    let value = request.head.span.extracting(range)
-    switch Credentials(value) {
-    case .bearer(let token), .dpop(let token): return SHA256Digest(of: value.extracting(token))
-    case .basic, nil: return nil
-    }
   }
 
   /// The caller by its credentials.
@@ -365,40 +244,6 @@ package final class Authenticator: Sendable {
     return .caller(Caller(authenticated: found))
   }
 
-  /// The installation whose key made the proof, where its app lets phones prove themselves by their key alone.
-  private func keyholder(
-    _ request: borrowing Request, _ installations: InstallationCallers, _ circumstances: Circumstances,
-    _ result: inout ProofResult?
-  ) -> Outcome {
-    let proof: VerifiedProof
-    switch proofs.judge(request, circumstances) {
-    case .absent: return refused(.missing, circumstances, &result)
-    case .failed(let fault): return refused(.failed(fault), circumstances, &result)
-    case .limited(let wait): return .refused(.tooManyLogins(wait))
-    case .verified(let verified): proof = verified
-    }
-    let credential = LoginThrottle.Credential(digest: proof.key)
-    let refusal = tooOften(nil, credential, circumstances)
-    let found: KnownInstallation?
-    switch circumstances.prepared {
-    case .installation(let looked): found = looked
-    case .noTurn: return .refused(.tooManyWaiting)
-    case .storeFailed: return .refused(.noInstallations)
-    case .keys, nil: return .first(.keyholder(proof, installations.directory, isGuarded: refusal != nil))
-    }
-    guard let found, found.installation.key == proof.key,
-      installations.use(found.installation, at: Instant(circumstances.time))
-    else {
-      throttle.failed(address: circumstances.address, identity: nil, now: circumstances.now)
-      return refusal.map { .refused($0) } ?? refused(.failed(.otherKey), circumstances, &result)
-    }
-    guard installations.terms[found.installation.appID]?.key == .required else {
-      return .refused(unauthenticated("Send client_id and client_secret beside the proof."))
-    }
-    throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
-    return .caller(Caller(authenticated: found))
-  }
-
   /// A token that is bound to a key (RFC 9449 §7.1).
   private func bound(_ token: Span<UInt8>, _ circumstances: Circumstances) -> Outcome {
     let outcome = bearer(token, circumstances)
@@ -460,7 +305,7 @@ package final class Authenticator: Sendable {
 
   // MARK: Refusals
 
-  private func tooOften(
+  func tooOften(
     _ identity: @autoclosure () -> [UInt8]?, _ credential: LoginThrottle.Credential,
     _ circumstances: Circumstances
   ) -> Problem? {
@@ -471,7 +316,7 @@ package final class Authenticator: Sendable {
 
   private var takesBasic: Bool { !basicCallers.isEmpty || installations != nil }
 
-  fileprivate static let basicChallenge = #"Basic realm="callgate", charset="UTF-8""#
+  static let basicChallenge = #"Basic realm="callgate", charset="UTF-8""#
 
   /// 401 for a Bearer credential that is wrong (RFC 6750 §3.1).
   private func invalidToken(_ detail: String) -> Problem {
@@ -482,7 +327,7 @@ package final class Authenticator: Sendable {
   }
 
   /// 401 with a challenge for every scheme that could succeed (RFC 9110 §11.6.1).
-  private func unauthenticated(_ detail: String) -> Problem {
+  func unauthenticated(_ detail: String) -> Problem {
     var problem = Problem(.unauthenticated, detail)
     let takesBearer = !keyCallers.isEmpty || !jwt.issuers.isEmpty
     if takesBasic || !takesBearer {
@@ -490,60 +335,6 @@ package final class Authenticator: Sendable {
     }
     if takesBearer { problem.responseFields.append("WWW-Authenticate", #"Bearer realm="callgate""#) }
     return problem
-  }
-}
-
-/// The credentials of an `Authorization` field (RFC 9110 §11.6.2).
-enum Credentials {
-  case basic(UserPass)
-  /// The range of the token in the field's value.
-  case bearer(Range<Int>)
-  /// The same of a token that is bound to a key (RFC 9449 §7.1).
-  case dpop(Range<Int>)
-
-  /// A user name and a password (RFC 7617 §2), in one piece as they were sent.
-  struct UserPass {
-    let octets: [UInt8]
-    /// The ranges of both.
-    let name, password: Range<Int>
-
-    /// Nil without a colon; only the first one divides.
-    init?(_ octets: [UInt8]) {
-      guard let colon = octets.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-      self.octets = octets
-      name = 0..<colon
-      password = (colon + 1)..<octets.count
-    }
-
-    /// The installation that the name may be.
-    var installation: InstallationID? {
-      InstallationID(octets: octets.span.extracting(name))
-    }
-  }
-
-  /// Whether a value names the scheme Basic, whatever follows.
-  static func isBasic(_ value: Span<UInt8>) -> Bool {
-    let name = 5
-    return value.count >= name && value.equals(0..<name, lowercase: "basic")
-      && (value.count == name || value[name] == UInt8(ascii: " "))
-  }
-
-  /// Nil for another scheme, and for Basic that is not Base64 of `user:password`.
-  init?(_ value: Span<UInt8>) {
-    guard let space = value.firstIndex(of: UInt8(ascii: " ")) else { return nil }
-    var start = space
-    while start < value.count, value[start] == UInt8(ascii: " ") { start += 1 }
-    guard start < value.count, value.firstIndex(of: UInt8(ascii: " "), from: start) == nil else { return nil }
-    if value.equals(0..<space, lowercase: "basic") {
-      guard let pair = Base64.decode(value.extracting(start...)).flatMap(UserPass.init) else { return nil }
-      self = .basic(pair)
-    } else if value.equals(0..<space, lowercase: "bearer") {
-      self = .bearer(start..<value.count)
-    } else if value.equals(0..<space, lowercase: "dpop") {
-      self = .dpop(start..<value.count)
-    } else {
-      return nil
-    }
   }
 }
 
@@ -561,37 +352,5 @@ extension Span<UInt8> {
     // The pointer lives inside the closure only.
     unsafe withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
     return hasher.finalize()
-  }
-}
-
-extension Problem {
-  /// Too many logins of an address have failed.
-  package static func tooManyLogins(_ wait: Duration) -> Problem {
-    Problem(
-      .rateLimited, "Too many logins from this address have failed. Retry after the time in Retry-After.",
-      retryAfter: wait.wholeSecondsRoundedUp)
-  }
-
-  /// An installation was revoked, or got another secret, after it had proved the one it has: as any wrong password.
-  package static var revoked: Problem {
-    var problem = Problem(
-      .unauthenticated,
-      "This installation was revoked or enrolled again, so no call was requested. Send its current credentials."
-    )
-    problem.responseFields.append("WWW-Authenticate", Authenticator.basicChallenge)
-    return problem
-  }
-
-  /// The same for a request that waited for something else than a call.
-  package static var ended: Problem {
-    var problem = Problem(
-      .unauthenticated, "This installation was revoked or enrolled again. Send its current credentials.")
-    problem.responseFields.append("WWW-Authenticate", Authenticator.basicChallenge)
-    return problem
-  }
-
-  /// The store cannot be asked for an installation.
-  package static var noInstallations: Problem {
-    Problem(.storeUnavailable, "The server cannot check this credential right now. Try again.", retryAfter: 1)
   }
 }

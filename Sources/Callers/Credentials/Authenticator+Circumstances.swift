@@ -1,0 +1,87 @@
+// What an authentication gets beside the request, and what comes of it.
+
+package import API
+package import Installations
+package import Platform
+package import Store
+package import Trust
+
+extension Authenticator {
+  /// The result of checking a request's credentials.
+  package enum Outcome {
+    case caller(Caller)
+    // Indirect: each request passes an outcome on several times, and nearly all are callers.
+    indirect case refused(Problem)
+    /// Wait for this, then authenticate again with the result.
+    indirect case first(Prerequisite)
+  }
+
+  /// A value that the server must fetch before it can identify the caller.
+  package enum Prerequisite: Sendable {
+    /// The keys of the issuer whose token names a key that is not known yet.
+    case keys(KeySource)
+    /// An installation in the store. From an address that guesses, the look-up waits for a turn.
+    case installation(InstallationID, InstallationDirectory, isGuarded: Bool)
+    /// The installation that has the key of a proof, in the store. From an address that guesses, the look-up waits for a turn.
+    case keyholder(VerifiedProof, InstallationDirectory, isGuarded: Bool)
+    /// The one use of a proof. The caller is known.
+    case proof(VerifiedProof)
+    /// The keys of App Check, for a token that names a key that is not known yet. The caller is known.
+    case appCheckKeys(KeySource)
+  }
+
+  /// The result of fetching it.
+  package enum Prepared: Sendable {
+    case keys
+    /// The installation of the id, if there is one.
+    case installation(KnownInstallation?)
+    /// There was no turn in time.
+    case noTurn
+    case storeFailed(StoreError)
+  }
+
+  /// The address and times of a request.
+  package struct Circumstances {
+    /// Where the request comes from.
+    package let address: IPAddress
+    /// The wall clock, for tokens' dates.
+    package let time: UnixTime
+    /// The monotonic clock, for the throttle.
+    package let now: MonotonicTime
+
+    /// The fetched value, if this request has waited for one.
+    package let prepared: Prepared?
+    /// The proof of this request that was verified before a wait.
+    package let proof: KnownProof?
+    /// Where the connection comes from; nil where it is not known, and then no proxy is believed.
+    package let peer: IPAddress?
+    /// Whether this request has waited for the keys of App Check.
+    package let hasFetchedAppCheckKeys: Bool
+
+    package init(
+      address: IPAddress, time: UnixTime, now: MonotonicTime, prepared: Prepared? = nil,
+      hasFetchedAppCheckKeys: Bool = false, proof: KnownProof? = nil, peer: IPAddress? = nil
+    ) {
+      self.proof = proof
+      self.peer = peer
+      self.prepared = prepared
+      self.hasFetchedAppCheckKeys = hasFetchedAppCheckKeys
+      self.address = address
+      self.time = time
+      self.now = now
+    }
+
+    var hasFetchedKeys: Bool { if case .keys = prepared { true } else { false } }
+  }
+
+  /// A verified proof, and what came of its one use, if that was asked for.
+  package struct KnownProof: Sendable {
+    let proof: VerifiedProof
+    package let spending: ProofSpending?
+
+    package init(_ proof: VerifiedProof, _ spending: ProofSpending?) {
+      self.proof = proof
+      self.spending = spending
+    }
+  }
+}

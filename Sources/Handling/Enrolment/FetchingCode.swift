@@ -73,7 +73,7 @@ extension Handlers {
   }
 
   /// Counts what was judged of a request, once.
-  fileprivate func count(_ work: FetchingCode) {
+  func count(_ work: FetchingCode) {
     let metrics = work.generation.metrics
     if let proof = work.judged.proof { metrics.proved(proof, lane: work.lane) }
     for attestation in [work.judged.attestation, work.attested].compactMap(\.self) {
@@ -196,7 +196,7 @@ extension Handlers {
   }
 
   /// The proof in the header, if the key made it.
-  private func verified(
+  func verified(
     _ judgement: ProofVerifier.Judgement, by key: SHA256Digest, _ work: inout FetchingCode
   ) throws(Problem) -> VerifiedProof {
     switch judgement {
@@ -213,7 +213,7 @@ extension Handlers {
   /// Notes the result for a proof, for the audit line and the metric.
   ///
   /// - Throws: The response to a proof that does not hold.
-  private func noteProof(_ result: ProofResult, _ work: inout FetchingCode) throws(Problem) {
+  func noteProof(_ result: ProofResult, _ work: inout FetchingCode) throws(Problem) {
     work.record.proof = result
     work.judged.proof = result
     if let problem = work.generation.authenticator.proofs.problem(result, at: clock.unixTime) {
@@ -229,231 +229,6 @@ extension Handlers {
       work.record.reason = stop.auditReason
       throw .stopped
     }
-  }
-
-  // MARK: Beside the loop
-
-  private func answer(_ work: FetchingCode, _ requested: RequestedCode) async -> PreparedResponse {
-    var work = work
-    defer { count(work) }
-    do throws(Problem) {
-      switch requested.request.form {
-      case .first: return try await enrol(&work, requested)
-      case .poll(let requestID): return try await poll(&work, requested, requestID)
-      case .code(let secret): return try await code(&work, requested, secret)
-      }
-    } catch {
-      // A client that has gone spends its challenge.
-      if !Task.isCancelled, error.code.status == .serviceUnavailable {
-        await work.generation.decider.ledger.giveBack(work.challenge, at: Instant(clock.unixTime))
-      }
-      return refuse(work, error)
-    }
-  }
-
-  /// Takes the one use of a proof, which the key must have made.
-  ///
-  /// - Parameter isKnown: Whether the installation has proved its secret. Each proof is a row of the store for three minutes, so others
-  ///   have a limit for their address.
-  private func prove(
-    _ key: SHA256Digest, _ work: inout FetchingCode, _ requested: RequestedCode, isKnown: Bool = false
-  ) async throws(Problem) {
-    let proof = try verified(requested.keyProof, by: key, &work)
-    guard !requested.isKeyProofSpent else { return }
-    if !isKnown {
-      _ = try await take(.proofs, of: work.address, work, or: "This address has sent too many proofs.")
-    }
-    try noteProof(await work.generation.spend(proof, at: clock.unixTime).result, &work)
-    if isKnown {
-      work.generation.authenticator.proofs.succeeded(proof, address: work.address, now: clock.now)
-    }
-  }
-
-  /// The first request: the rules, and then the user's installation or a request that waits for an operator.
-  private func enrol(_ work: inout FetchingCode, _ requested: RequestedCode) async throws(Problem)
-    -> PreparedResponse
-  {
-    let decider = work.generation.decider
-    let key = requested.request.key
-    if let key { try await prove(key, &work, requested) }
-    var requested = requested
-    let spent = try await spend(&work, &requested)
-    var receipts = spent
-    if requested.user == nil, !requested.isByAttestation {
-      do throws(Problem) {
-        receipts += try await take(
-          .enrolments, of: work.address, work, or: "This address has asked for too many installations.")
-      } catch {
-        await decider.ledger.giveBack(spent, at: Instant(clock.unixTime))
-        throw error
-      }
-    }
-    let ruling: Ruling
-    do throws(Problem) {
-      ruling = try await decider.ruling(
-        requested.facts, taking: true,
-        deadline: work.start + work.generation.configuration.tokens.deadline)
-    } catch {
-      await decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
-      work.record.verdicts = decider.policy.skipped
-      throw error
-    }
-    (work.record.verdicts, work.record.reason) = (ruling.verdicts, ruling.reason)
-    switch ruling.concluded() {
-    case .refused(let denial):
-      logRefusal(denial, of: requested.facts, by: decider.policy, work.context)
-      await decider.ledger.giveBack(spent, at: Instant(clock.unixTime))
-      throw Problem(denial)
-    case .granted(let grant):
-      receipts += grant.receipts
-      do throws(InstallationService.Failure) {
-        if let user = requested.user {
-          let new = try await requested.service.install(
-            grant, requested.request.client, requested.terms, user: user.owner, key: key,
-            address: work.address, attestedKey: requested.held?.key)
-          // Its line names the user who authorized it.
-          return installed(&work, new, requested.service, by: work.record.caller)
-        }
-        if requested.isByAttestation {
-          precondition(requested.held != nil, "only an attestation that holds gets here")
-          let new = try await requested.service.install(
-            grant, requested.request.client, requested.terms, replacing: requested.request.replacing,
-            key: key, address: work.address, attestedKey: requested.held?.key)
-          return installed(&work, new, requested.service, by: Caller.audited(new.installation))
-        }
-        let opened = try await requested.service.open(
-          grant, requested.request.client, requested.terms, key: key, address: work.address,
-          attestedKey: requested.held?.key)
-        audit.append(work.record, since: work.start, lane: work.lane)
-        return PreparedResponse(
-          InstallationDocument.pending(
-            requestID: opened.requestID, userCode: opened.userCode, until: opened.expiresAt,
-            at: Instant(clock.unixTime)))
-      } catch {
-        if case .refused(.keyInUse) = error { note(.failed(.keyInUse), of: .appAttest, &work) }
-        // What was refused has cost work; what failed is given back.
-        if case .refused = error { receipts = receipts.filter { !AddressLimit.enrolments.isReceipt($0) } }
-        await decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
-        throw problem(error, work)
-      }
-    }
-  }
-
-  /// Takes one of what an address may do.
-  ///
-  /// - Parameter words: What it has done too often.
-  private func take(
-    _ limit: AddressLimit, of address: IPAddress, _ work: FetchingCode, or words: String
-  ) async throws(Problem) -> [AllowanceReceipt] {
-    let now = Instant(clock.unixTime)
-    switch await work.generation.decider.ledger.take([limit.charge(address)], at: now).outcome {
-    case .taken(let receipts): return receipts
-    case .refused(_, let states):
-      let denial = limit.denial(states, at: now)
-      throw Problem(
-        .rateLimited, "\(words) Retry after the time in Retry-After.",
-        retryAfter: denial.retryAfter.map { Int(clamping: $0) })
-    case .unavailable:
-      throw Problem(StoreError(.unavailable, "enrol", "no store"))
-    }
-  }
-
-  /// Runs a step that strangers could use to guess. From an address that guesses, the step waits for a turn: a right value passes, and
-  /// a wrong one gets 429.
-  private func guarded<Success: Sendable>(
-    _ work: FetchingCode, _ client: InstallationClient, secret: String,
-    _ step: () async throws(InstallationService.Failure) -> Success
-  ) async throws(Problem) -> Success {
-    let throttle = work.generation.authenticator.throttle
-    let identity = Array(client.id.description.utf8)
-    let credential = LoginThrottle.Credential(digest: SHA256Digest(of: Array(secret.utf8)))
-    let wait = throttle.wait(
-      address: work.address, identity: identity, credential: credential, now: clock.now)
-    if wait != nil, let service = work.generation.installationService,
-      await !service.directory.waitForGuardedTurn(work.address, deadline: clock.now + .seconds(5))
-    {
-      throw .tooManyWaiting
-    }
-    do throws(InstallationService.Failure) {
-      let success = try await step()
-      throttle.succeeded(address: work.address, credential: credential, now: clock.now)
-      return success
-    } catch {
-      guard case .refused(.invalidClient) = error else { throw problem(error, work) }
-      throttle.failed(address: work.address, identity: identity, now: clock.now)
-      if let wait { throw .tooManyLogins(wait) }
-      throw problem(error, work)
-    }
-  }
-
-  private func poll(
-    _ work: inout FetchingCode, _ requested: RequestedCode, _ requestID: String
-  ) async throws(Problem) -> PreparedResponse {
-    let (client, appID) = (requested.request.client, requested.app.id)
-    var key: SHA256Digest?
-    if requested.terms.key != .off {
-      key = try await guarded(work, client, secret: requestID) {
-        () async throws(InstallationService.Failure) in
-        try await requested.service.key(ofRequest: requestID, client, appID: appID)
-      }
-      if let key { try await prove(key, &work, requested) }
-    }
-    let poll = try await guarded(work, client, secret: requestID) {
-      [key]
-      () async throws(InstallationService.Failure) in
-      try await requested.service.poll(client, appID: appID, requestID: requestID, key: key)
-    }
-    switch poll {
-    // A poll that has to wait decides nothing, and has no audit line.
-    case .pending(let userCode, let expiresAt):
-      return PreparedResponse(
-        InstallationDocument.pending(
-          requestID: requestID, userCode: userCode, until: expiresAt, at: Instant(clock.unixTime)))
-    case .delivered(let new):
-      return installed(&work, new, requested.service, by: Caller.audited(new.installation))
-    }
-  }
-
-  private func code(
-    _ work: inout FetchingCode, _ requested: RequestedCode, _ secret: String
-  ) async throws(Problem) -> PreparedResponse {
-    let installation = try await guarded(work, requested.request.client, secret: secret) {
-      () async throws(InstallationService.Failure) in
-      try await requested.service.authenticate(
-        requested.request.client, appID: requested.app.id, secret: secret, requested.terms)
-    }
-    work.record.caller = Caller.audited(installation)
-    if let key = installation.key {
-      try await prove(key, &work, requested, isKnown: true)
-    } else if requested.terms.key != .off {
-      try noteProof(requested.terms.key == .required ? .failed(.noKey) : .keyless, &work)
-    }
-    audit.append(work.record, since: work.start, lane: work.lane)
-    let code = requested.service.codes.code(installation, at: clock.unixTime.seconds)
-    return PreparedResponse(InstallationDocument.code(code, secret: nil))
-  }
-
-  /// Writes the record of a delivered secret, before it leaves, and makes its answer.
-  private func installed(
-    _ work: inout FetchingCode, _ new: NewInstallation, _ service: InstallationService,
-    by caller: AuditedCaller?
-  ) -> PreparedResponse {
-    work.record.caller = caller
-    audit.append(work.record, since: work.start, lane: work.lane)
-    let code = service.codes.code(new.installation, at: clock.unixTime.seconds)
-    return PreparedResponse(InstallationDocument.code(code, secret: new.secret))
-  }
-
-  private func problem(_ failure: InstallationService.Failure, _ work: FetchingCode) -> Problem {
-    if case .store(let error) = failure {
-      callbacks.log.storeFailed(error, doing: "enrol", work.context)
-    }
-    if case .refused(.noProof) = failure,
-      let problem = work.generation.authenticator.proofs.problem(.missing, at: clock.unixTime)
-    {
-      return problem
-    }
-    return Problem(failure)
   }
 }
 

@@ -47,11 +47,4 @@ package final class KeptGoogle: Sendable {
       return state.consumer
     }
   }
-
-  /// Forgets access tokens.
-  package func forgetTokens() {
-    let (decoder, consumer) = state.withLock { ($0.decoder, $0.consumer) }
-    decoder?.service.startAnew()
-    consumer?.service.startAnew()
-  }
 }

@@ -20,13 +20,6 @@ public struct Descriptor: ~Copyable, Sendable {
     return number < 0 ? nil : Descriptor(owning: number)
   }
 
-  /// Gives the descriptor away without closing it.
-  public consuming func release() -> Int32 {
-    let number = number
-    discard self
-    return number
-  }
-
   // close(2): on Linux the descriptor is gone whatever it returns, EINTR included, so it is never repeated.
   deinit { _ = close(number) }
 }

@@ -27,14 +27,6 @@ public enum TokenError: Error, Sendable {
     case .deadlineExceeded, .cancelled, .shutDown, .upstreamChanged: nil
     }
   }
-
-  /// The failure at Talkdesk ID, if a request was sent.
-  public var cause: TokenExchangeError? {
-    switch self {
-    case .exchangeFailed(let cause, _), .coolingDown(let cause, _): cause
-    case .overloaded, .deadlineExceeded, .cancelled, .shutDown, .upstreamChanged: nil
-    }
-  }
 }
 
 extension TokenError: CustomStringConvertible {

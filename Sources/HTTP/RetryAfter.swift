@@ -1,3 +1,5 @@
+// Reads how long an upstream wants the server to wait. How long the server has clients wait: `Gate/Policy/Waiting.swift`.
+
 /// The `Retry-After` field: seconds or a date (RFC 9110 §10.2.3).
 public enum RetryAfter {
   /// The longest wait to accept from a token endpoint. A provider that asks for an hour by mistake must not

@@ -10,28 +10,12 @@ enum PostgresCallbacks {
 
   static func row(_ row: PostgresRow) throws(PostgresFailure) -> CallbackBook.Row { try row.entry() }
 
-  /// Adds a key's columns to a book; nothing for a row that was made to be locked.
-  static func add(key row: PostgresRow, to book: inout CallbackBook) throws(PostgresFailure) {
-    guard let callback = try row.optionalID(1) else { return }
-    book.add(
-      try row.id(0),
-      CallbackBook.Key(
-        callback: CallbackID(callback), fingerprint: try row.id(2),
-        refusedFields: try row.optionalBytes(4).map { RefusedFields.read($0) } ?? [],
-        expires: try row.integer(5)))
-  }
-
-  /// Adds a place's columns to a book; nothing for a row that was made to be locked.
-  static func add(place row: PostgresRow, to book: inout CallbackBook) throws(PostgresFailure) {
-    guard let callback = try row.optionalID(1) else { return }
-    book.add(try row.id(0), CallbackBook.Place(callback: CallbackID(callback), expires: try row.integer(2)))
-  }
-
   /// Adds dedupe entries of an older release and their records to a book.
   static func add(former rows: [PostgresRow], to book: inout CallbackBook) throws(PostgresFailure) {
     for row in rows {
-      let place = CallbackBook.Place(callback: CallbackID(try row.id(1)), expires: try row.integer(2))
-      book.add(former: try row.id(0), place, try Self.row(row.dropFirst(3)))
+      let named: CallbackBook.NamedPlace = try row.entry()
+      guard let place = named.place else { continue }
+      book.add(former: named.name, place, try Self.row(row.dropFirst(PlaceColumn.table.count)))
     }
   }
 
@@ -69,39 +53,20 @@ enum PostgresCallbacks {
     if !rows.isEmpty {
       commands.append(.prepared(PostgresStatements.putCallbacks, CallbackColumn.table.arrays(of: rows)))
     }
-    let keys = changes.keys.compactMap { name in book.keys[name].map { (name: name, key: $0) } }
-    if !keys.isEmpty {
-      commands.append(
-        .prepared(
-          PostgresStatements.putKeys,
-          [
-            PostgresText.array(keys.map(\.name.hex)), PostgresText.array(keys.map(\.key.callback.id.hex)),
-            PostgresText.array(keys.map(\.key.fingerprint.hex)),
-            PostgresText.array(keys.map { _ in "NULL" }),
-            PostgresText.array(
-              quoting: keys.map { RefusedFields.written($0.key.refusedFields).map { PostgresText.bytea($0) } }
-            ),
-            PostgresText.array(keys.map { "\($0.key.expires)" }),
-          ]))
+    let (keys, places) = (book.changedKeys, book.changedPlaces)
+    if !keys.put.isEmpty {
+      commands.append(.prepared(PostgresStatements.putKeys, KeyColumn.table.arrays(of: keys.put)))
     }
-    let places = changes.places.compactMap { name in book.places[name].map { (name: name, place: $0) } }
-    if !places.isEmpty {
-      commands.append(
-        .prepared(
-          PostgresStatements.putPlaces,
-          [
-            PostgresText.array(places.map(\.name.hex)),
-            PostgresText.array(places.map(\.place.callback.id.hex)),
-            PostgresText.array(places.map { "\($0.place.expires)" }),
-          ]))
+    if !places.put.isEmpty {
+      commands.append(.prepared(PostgresStatements.putPlaces, PlaceColumn.table.arrays(of: places.put)))
     }
     if !changes.notices.isEmpty {
       commands.append(
         .prepared(PostgresStatements.putNotices, NoticeColumn.table.arrays(of: changes.notices)))
     }
     remove(changes.rows.filter { book.rows[$0] == nil }.map(\.id), PostgresStatements.removeCallbacks)
-    remove(changes.keys.filter { book.keys[$0] == nil }, PostgresStatements.removeKeys)
-    remove(changes.places.filter { book.places[$0] == nil }, PostgresStatements.removePlaces)
+    remove(keys.removed, PostgresStatements.removeKeys)
+    remove(places.removed, PostgresStatements.removePlaces)
     return commands
 
     func remove(_ ids: some Collection<StoreID>, _ statement: PostgresStatement) {

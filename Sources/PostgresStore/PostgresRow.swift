@@ -42,7 +42,6 @@ struct PostgresRow: Equatable {
     return value
   }
 
-  func text(_ column: Int) throws(PostgresFailure) -> String { try value(column) { $0 } }
   func integer(_ column: Int) throws(PostgresFailure) -> Int64 { try value(column) { Int64($0) } }
   func id(_ column: Int) throws(PostgresFailure) -> StoreID { try value(column) { StoreID(hex: $0) } }
   func bytes(_ column: Int) throws(PostgresFailure) -> [UInt8] {

@@ -13,8 +13,8 @@ extension PostgresSession {
       let made = try self.maker(connection).names(of: intent)
       names = made
       book = CallbackBook()
-      let key = made.key.map { PostgresCommand.prepared(PostgresStatements.keyStanding, [$0.hex]) }
-      let place = made.place.map { PostgresCommand.prepared(PostgresStatements.placeStanding, [$0.hex]) }
+      let key = made.key.map { PostgresCommand(CallbackStatements.key, [.id($0)]) }
+      let place = made.place.map { PostgresCommand(CallbackStatements.place, [.id($0)]) }
       // Each command sees the rows that are committed when it runs. So read the dedupe entry before and after the key. If the entry
       // did not change, it was the same when the key was read: if the key is free, the entry belongs to another request.
       let commands = [place, key, key == nil ? nil : place].compactMap(\.self)
@@ -23,11 +23,12 @@ extension PostgresSession {
       var found = try connection.run(commands + [former].compactMap(\.self), within: Self.span)
       if former != nil { try PostgresCallbacks.add(former: found.removeLast().rows, to: &book) }
       if key != nil, let row = found[place == nil ? 0 : 1].rows.first {
-        book.add(try PostgresCallbacks.row(row))
-        try PostgresCallbacks.add(key: row.dropFirst(PostgresStatements.columnCount), to: &book)
+        let found = try row.read(CallbackStatements.key)
+        book.add(found.row)
+        book.add(found.key)
       }
       if place != nil, let row = found.last?.rows.first, row == found.first?.rows.first {
-        try PostgresCallbacks.add(place: row, to: &book)
+        book.add(try row.read(CallbackStatements.place))
       }
     }
     guard let names else { preconditionFailure("the transaction succeeded without running its body") }
@@ -138,10 +139,10 @@ extension PostgresSession {
       }
     }
     if let keyPlace {
-      for row in found[keyPlace].rows { try PostgresCallbacks.add(key: row, to: &working.book) }
+      for row in found[keyPlace].rows { working.book.add(try row.entry() as CallbackBook.NamedKey) }
     }
     if let placePlace {
-      for row in found[placePlace].rows { try PostgresCallbacks.add(place: row, to: &working.book) }
+      for row in found[placePlace].rows { working.book.add(try row.entry() as CallbackBook.NamedPlace) }
     }
     for row in rows { working.book.add(row) }
     // They are read after the locks, so that one that is locked, too, is not newer here.

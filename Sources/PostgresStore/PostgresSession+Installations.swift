@@ -5,14 +5,6 @@ import JOSE
 package import Store
 
 extension PostgresSession {
-  package func enrolment(userCode: String, at now: Instant) throws(StoreError) -> Enrolment? {
-    let command = PostgresCommand.prepared(
-      PostgresStatements.enrolmentOfCode, [userCode, "\(now.nanosecondsSinceEpoch)"])
-    return try read(command) { rows throws(PostgresFailure) in
-      try rows.first.map { row throws(PostgresFailure) in try row.entry() }
-    }
-  }
-
   /// Five kinds of locks, always in this order: of the list of requests, of a user, of an installation, of an App Attest key, of a phone's
   /// key. Then, where an installation
   /// is over, its row and its appointments. Each is the transaction's own. Two names with the same hash wait for each other and nothing else.
@@ -39,7 +31,6 @@ extension PostgresSession {
     _ scope: InstallationScope, at now: Instant, _ connection: PostgresConnection, _ mark: PostgresMark,
     _ body: (InstallationView) -> (InstallationChange, Result)
   ) throws(PostgresFailure) -> (writes: [PostgresCommand]?, InstallationOutcome<Result>) {
-    let time = "\(now.nanosecondsSinceEpoch)"
     let maker = try self.maker(connection)
     var commands: [PostgresCommand] = [.plain("BEGIN"), mark.command]
     func lock(_ kind: Int, _ name: [UInt8]) {
@@ -52,72 +43,15 @@ extension PostgresSession {
     lock(3, scope.id.bytes)
     if let key = scope.attestedKey { lock(4, key.bytes) }
     if let key = scope.key { lock(5, key.bytes) }
-    commands.append(PostgresCommand(InstallationStatements.installation, [.id(scope.id.id)]))
-    let installation = commands.count - 1
-    func read(_ statement: PostgresStatement, _ parameters: [String?]) -> Int {
-      commands.append(.prepared(statement, parameters))
-      return commands.count - 1
+    let (locks, reads) = (commands.count, scope.reads(at: now))
+    let found = try connection.run(
+      commands + reads.map { PostgresCommand($0.query, $0.values) }, within: Self.span)
+    var view = InstallationView()
+    for (read, rows) in zip(reads, found.dropFirst(locks)) {
+      for row in rows.rows { try row.read(read.query)(&view) }
     }
-    let spent = read(PostgresStatements.spentID, [scope.id.id.hex])
-    let request = scope.request.map {
-      read(PostgresStatements.enrolment, [PostgresText.bytea($0.bytes)])
-    }
-    let others = scope.user.map {
-      read(
-        PostgresStatements.installationsOfUser,
-        [
-          $0.user.subject, $0.user.callerID, $0.appID, "\($0.usedSince.nanosecondsSinceEpoch)",
-          scope.id.id.hex,
-        ])
-    }
-    let live = scope.countsLive ? read(PostgresStatements.liveEnrolments, [scope.id.id.hex, time]) : nil
-    let pending = scope.userCode.map { _ in read(PostgresStatements.pendingEnrolments, [time]) }
-    let sameCode = scope.userCode.map { read(PostgresStatements.enrolmentOfCode, [$0, time]) }
-    let sameAttestedKey = scope.attestedKey.map {
-      read(PostgresStatements.attestedKey, [PostgresText.bytea($0.bytes), scope.id.id.hex])
-    }
-    let sameKey = scope.key.map { key in
-      commands.append(
-        PostgresCommand(InstallationStatements.otherWithKey, [.bytes(key.bytes), .id(scope.id.id)]))
-      return commands.count - 1
-    }
-    let found = try connection.run(commands, within: Self.span)
-    var view = InstallationView(
-      installation: try found[installation].rows.first.map { row throws(PostgresFailure) in try row.entry() })
-    view.isIDSpent = !found[spent].rows.isEmpty
-    view.enrolment = try request.flatMap { found[$0].rows.first }.map { row throws(PostgresFailure) in
-      try row.entry()
-    }
-    let count = { (index: Int?) throws(PostgresFailure) in
-      Int(try index.flatMap { found[$0].rows.first }?.integer(0) ?? 0)
-    }
-    view.others = try count(others)
-    view.live = try count(live)
-    view.pending = try count(pending)
-    view.isUserCodeTaken = sameCode.map { !found[$0].rows.isEmpty } ?? false
-    view.isAttestedKeyTaken = sameAttestedKey.map { !found[$0].rows.isEmpty } ?? false
-    view.isKeyTaken = sameKey.map { !found[$0].rows.isEmpty } ?? false
     let (change, result) = body(view)
-    var writes: [PostgresCommand] = []
-    if let installation = change.installation {
-      writes.append(
-        .prepared(PostgresStatements.putInstallation, InstallationColumn.table.arrays(of: [installation])))
-    }
-    if change.endsDevice(of: view) {
-      writes.append(.prepared(PostgresStatements.removeDevice, [scope.id.id.hex]))
-    }
-    if change.endsOthers {
-      writes.append(.prepared(PostgresStatements.endEnrolments, [scope.id.id.hex]))
-    }
-    if let enrolment = change.enrolment {
-      writes.append(.prepared(PostgresStatements.putEnrolment, EnrolmentColumn.table.arrays(of: [enrolment])))
-    }
-    if let owner = change.crowds(view) {
-      writes.append(
-        .prepared(
-          PostgresStatements.forgetRevoked,
-          [owner.subject, owner.callerID, "\(InstallationQuery.mostRevoked)"]))
-    }
+    let writes = change.writes(after: view, of: scope.id).map { PostgresCommand($0) }
     guard let succession = change.succession(of: view) else {
       return (writes, InstallationOutcome(result, ended: []))
     }
@@ -140,18 +74,17 @@ extension PostgresSession {
     ) { _ in }
   }
 
-  package func purgeInstallations(at now: Instant, unusedSince unused: [String: Instant], most: Int)
-    throws(StoreError) -> Int
+  package func purgeInstallations(unusedSince unused: [String: Instant], most: Int) throws(StoreError) -> Int
   {
+    guard !unused.isEmpty else { return 0 }
     var removed = 0
     try use { connection throws(PostgresFailure) in
       let found = try connection.run(
-        [.prepared(PostgresStatements.purgeEnrolments, ["\(now.nanosecondsSinceEpoch)", "\(most)"])]
-          + unused.map {
-            .prepared(
-              PostgresStatements.purgeInstallations,
-              [$0.key, "\($0.value.nanosecondsSinceEpoch)", "\(most)"])
-          }, within: Self.span)
+        unused.map {
+          .prepared(
+            PostgresStatements.purgeInstallations,
+            [$0.key, "\($0.value.nanosecondsSinceEpoch)", "\(most)"])
+        }, within: Self.span)
       // As many as the fullest portion: the rest comes with the next portion.
       removed = found.map(\.changed).max() ?? 0
     }

@@ -1,7 +1,7 @@
 // How a PostgreSQL session reads and changes the store keys in use.
 
 package import Gate
-package import Sealing
+import Sealing
 package import Store
 
 extension PostgresSession {
@@ -45,49 +45,6 @@ extension PostgresSession {
     }
     guard let ruling else { preconditionFailure("the transaction succeeded without running its body") }
     return ruling
-  }
-
-  /// Replaces some of the values that a key has sealed. Each statement is safe to repeat: it changes only what that key still seals.
-  ///
-  /// - Returns: The ids of their rows, in order.
-  package func reseal(
-    _ table: SealedTable, _ key: StoreKeyID, after: [UInt8], most: Int, _ seal: (SealedValue) -> [UInt8]?
-  ) throws(StoreError) -> [[UInt8]] {
-    var ids: [[UInt8]] = []
-    // No row has the id of zeros.
-    let after = (StoreID(bytes: after) ?? StoredNotice.noCallback).hex
-    try use { connection throws(PostgresFailure) in
-      _ = try self.maker(connection)
-      let before = PostgresText.bytea(key.bytes)
-      let found = try connection.run(
-        [
-          .prepared(
-            PostgresStatement(
-              name: "callgate_find_\(table.key)",
-              sql: table.sealed(by: "$1::bytea", after: "$2::uuid", most: most)), [before, after])
-        ], within: Self.span)
-      ids = try found[0].rows.map { row throws(PostgresFailure) in try row.id(0).bytes }
-      let replace = PostgresStatement(
-        name: "callgate_reseal_\(table.key)",
-        sql: table.replacement(
-          value: "$1::bytea", key: "$2::bytea", id: "$3::uuid", before: "$4::bytea"))
-      var commands: [PostgresCommand] = []
-      for row in found[0].rows {
-        let id = try row.id(0)
-        let sealed = try row.optionalBytes(1).flatMap {
-          seal(SealedValue(id: id.bytes, sealed: $0, for: table.purpose))
-        }
-        commands.append(
-          .prepared(
-            replace,
-            [
-              sealed.map(PostgresText.bytea),
-              sealed.flatMap(StoreKeys.keyID).map { PostgresText.bytea($0.bytes) }, id.hex, before,
-            ]))
-      }
-      if !commands.isEmpty { _ = try connection.run(commands, within: Self.span) }
-    }
-    return ids
   }
 
   private static func keys(

@@ -14,15 +14,16 @@ extension PostgresSession {
     try once { connection, mark throws(PostgresFailure) in
       registration = .ended
       let hash = Int32(truncatingIfNeeded: try self.maker(connection).id(of: device.name.bytes).low)
-      let (id, name) = (device.installation.id.id.hex, PostgresText.bytea(device.name.bytes))
-      let generation = "\(device.installation.generation)"
+      let (id, generation) = (device.installation.id.id.hex, "\(device.installation.generation)")
       let since = device.registered.advanced(by: .zero - StoredDevice.nameLife)
       let found = try connection.run(
         [
           .plain("BEGIN"), mark.command,
           .prepared(PostgresStatements.lockOwnInstallation, [id, generation]),
           .prepared(PostgresStatements.lockName, ["4", "\(hash)"]),
-          .prepared(PostgresStatements.usersOfName, [name, "\(since.nanosecondsSinceEpoch)", id]),
+          PostgresCommand(
+            NoticeStatements.usersOfName,
+            [.bytes(device.name.bytes), .time(since), .id(device.installation.id.id)]),
           PostgresCommand(
             NoticeStatements.device,
             [.id(device.installation.id.id), .integer(device.installation.generation)]),
@@ -38,13 +39,8 @@ extension PostgresSession {
         try row.read(NoticeStatements.device).of(device.installation)
       }
       registration = .registered(replaced: before.flatMap { $0.name == device.name ? nil : $0 })
-      let put: [PostgresCommand] = [
-        .prepared(PostgresStatements.removeDeviceElsewhere, [name, id]),
-        .prepared(
-          PostgresStatements.putDevice,
-          [id, device.platform, device.token, name, "\(device.registered.nanosecondsSinceEpoch)"]),
-      ]
-      return put + (device.isNamedByApp ? Self.use(device, at: device.registered) : [])
+      return device.registration.map { PostgresCommand($0) }
+        + (device.isNamedByApp ? Self.use(device, at: device.registered) : [])
     }
     return registration
   }
@@ -57,14 +53,14 @@ extension PostgresSession {
   }
 
   private static func use(_ device: StoredDevice, at time: Instant) -> [PostgresCommand] {
-    let id = device.installation.id.id.hex
-    return [
+    [
       .prepared(
         PostgresStatements.useName,
         [
-          PostgresText.bytea(device.name.bytes), "\(time.nanosecondsSinceEpoch)", id,
+          PostgresText.bytea(device.name.bytes), "\(time.nanosecondsSinceEpoch)",
+          device.installation.id.id.hex,
           "\(device.installation.generation)",
-        ]), .prepared(PostgresStatements.forgetOldNames, [id, "\(StoredDevice.mostNames)"]),
+        ]), PostgresCommand(device.forgettingNames),
     ]
   }
 
@@ -79,8 +75,7 @@ extension PostgresSession {
         ], within: Self.span)
       guard !found[2].rows.isEmpty else { return [] }
       return [
-        .prepared(PostgresStatements.removeDevice, [id]),
-        .prepared(PostgresStatements.freeNames, [id, generation]),
+        PostgresCommand(installation.removingDevice), PostgresCommand(installation.freeingNames),
       ]
     }
   }
@@ -91,15 +86,14 @@ extension PostgresSession {
       [
         device.installation.id.id.hex, PostgresText.bytea(device.name.bytes),
         "\(device.registered.nanosecondsSinceEpoch)",
-      ], then: PostgresStatements.removeDevice, [device.installation.id.id.hex])
+      ], then: PostgresCommand(device.installation.removingDevice))
   }
 
   // MARK: Claims
 
   /// Runs under the lock of the installation: two of them would count the same claims, and leave one too many.
   package func openClaim(_ claim: StoredClaim, most: Int) throws(StoreError) -> [StoredClaim] {
-    let id = claim.installation.id.id.hex
-    return try lapse { maker in
+    try lapse { maker in
       let hash = Int32(truncatingIfNeeded: maker.id(of: claim.installation.id.bytes).low)
       return [
         .prepared(PostgresStatements.lockName, ["3", "\(hash)"]),
@@ -108,16 +102,7 @@ extension PostgresSession {
           [.id(claim.installation.id.id), .integer(Int64(max(most - 1, 0)))]),
       ]
     } then: {
-      [
-        .prepared(PostgresStatements.forgetOldClaims, [id, "\(StoredClaim.mostOver)"]),
-        .prepared(
-          PostgresStatements.putClaim,
-          [
-            PostgresText.bytea(claim.id.bytes), id, claim.appID, "\(claim.created.nanosecondsSinceEpoch)",
-            "\(claim.expires.nanosecondsSinceEpoch)", PostgresText.bytea(claim.receipts),
-            claim.installation.column.map { "\($0)" },
-          ]),
-      ]
+      claim.opening.map { PostgresCommand($0) }
     }
   }
 
@@ -130,14 +115,16 @@ extension PostgresSession {
       [
         id, installation.id.id.hex, "\(time.nanosecondsSinceEpoch)", "\(installation.generation)",
       ],
-      then: PostgresStatements.endClaims, [PostgresText.array(quoting: [id]), ClaimState.redeemed.rawValue])
+      then: .prepared(
+        PostgresStatements.endClaims, [PostgresText.array(quoting: [id]), ClaimState.redeemed.rawValue]))
   }
 
   package func withdrawClaim(_ id: SHA256Digest) throws(StoreError) -> Bool {
     let id = PostgresText.bytea(id.bytes)
     return try change(
       PostgresStatements.lockClaim, [id, nil, nil, nil],
-      then: PostgresStatements.endClaims, [PostgresText.array(quoting: [id]), ClaimState.withdrawn.rawValue])
+      then: .prepared(
+        PostgresStatements.endClaims, [PostgresText.array(quoting: [id]), ClaimState.withdrawn.rawValue]))
   }
 
   package func lapseClaims(at time: Instant, most: Int) throws(StoreError) -> [StoredClaim] {
@@ -178,14 +165,14 @@ extension PostgresSession {
   ///
   /// - Returns: whether it was there.
   func change(
-    _ lock: PostgresStatement, _ row: [String?], then statement: PostgresStatement, _ parameters: [String?]
+    _ lock: PostgresStatement, _ row: [String?], then change: PostgresCommand
   ) throws(StoreError) -> Bool {
     var isFound = false
     try once { connection, mark throws(PostgresFailure) in
       _ = try self.maker(connection)
       isFound = try !connection.run(
         [.plain("BEGIN"), mark.command, .prepared(lock, row)], within: Self.span)[2].rows.isEmpty
-      return isFound ? [.prepared(statement, parameters)] : []
+      return isFound ? [change] : []
     }
     return isFound
   }

@@ -165,11 +165,7 @@ package final class PostgresSession: DatabaseSession {
   }
 
   package func change(_ calls: [ChangeCall]) throws(StoreError) -> Int {
-    let commands = calls.map {
-      PostgresCommand.prepared(
-        PostgresStatement(name: "callgate_\($0.change.name)", sql: $0.change.withLocks),
-        $0.values.map(\.postgresText))
-    }
+    let commands = calls.map { PostgresCommand($0) }
     var changed = 0
     // Whether a COMMIT may have been sent that was not answered.
     var isInDoubt = false

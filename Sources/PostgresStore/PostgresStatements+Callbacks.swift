@@ -3,34 +3,20 @@
 import Store
 
 extension PostgresStatements {
-  /// How many columns a record has.
-  static var columnCount: Int { CallbackColumn.table.count }
-
   static func columns(_ table: String = "") -> String {
     table.isEmpty ? CallbackColumn.table.list : CallbackColumn.table.list(of: table)
   }
 
   // MARK: Reading
 
-  /// With its record, in one statement: between two, another instance could settle it.
-  static let keyStanding = PostgresStatement(
-    name: "callgate_key_standing",
-    sql: """
-      SELECT \(columns("named")), kept.id, kept.callback, kept.fingerprint, kept.answer_status, kept.answer, kept.expires
-      FROM callgate_callback_key AS kept JOIN callgate_callback AS named ON named.id = kept.callback
-      WHERE kept.id = $1::uuid
-      """)
   /// The dedupe entries of the first release, with the records that they name.
   static let formerPlaces = PostgresStatement(
     name: "callgate_former_places",
     sql: """
-      SELECT kept.id, kept.callback, kept.expires, \(columns("named"))
+      SELECT \(PlaceColumn.table.list(of: "kept")), \(columns("named"))
       FROM callgate_callback_place AS kept JOIN callgate_callback AS named ON named.id = kept.callback
       WHERE kept.id = ANY($1::uuid[])
       """)
-  static let placeStanding = PostgresStatement(
-    name: "callgate_place_standing",
-    sql: "SELECT id, callback, expires FROM callgate_callback_place WHERE id = $1::uuid")
   /// The keys and dedupe entries of records, to be locked before the records.
   static let rowsOfRecords = PostgresStatement(
     name: "callgate_rows_of_records",
@@ -51,7 +37,7 @@ extension PostgresStatements {
       INSERT INTO callgate_callback_key AS kept (id, expires)
       SELECT unnest($1::uuid[]), 0 ORDER BY 1
       ON CONFLICT (id) DO UPDATE SET expires = kept.expires
-      RETURNING id, callback, fingerprint, answer_status, answer, expires
+      RETURNING \(KeyColumn.table.list)
       """)
   static let lockPlaces = PostgresStatement(
     name: "callgate_lock_places",
@@ -59,7 +45,7 @@ extension PostgresStatements {
       INSERT INTO callgate_callback_place AS kept (id, expires)
       SELECT unnest($1::uuid[]), 0 ORDER BY 1
       ON CONFLICT (id) DO UPDATE SET expires = kept.expires
-      RETURNING id, callback, expires
+      RETURNING \(PlaceColumn.table.list)
       """)
   /// Records by their ids, and those that keys, locked before, name.
   static let lockCallbacks = PostgresStatement(
@@ -98,21 +84,9 @@ extension PostgresStatements {
   static let putNotices = PostgresStatement(name: "callgate_put_notices", sql: NoticeColumn.table.upsert)
   static let putCallbacks = PostgresStatement(
     name: "callgate_put_callbacks", sql: CallbackColumn.table.upsert)
-  static let putKeys = PostgresStatement(
-    name: "callgate_put_keys",
-    sql: """
-      UPDATE callgate_callback_key AS kept SET callback = new.callback, fingerprint = new.fingerprint,
-        answer_status = new.answer_status, answer = new.answer, expires = new.expires
-      FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::bytea[], $6::bigint[])
-        AS new (id, callback, fingerprint, answer_status, answer, expires)
-      WHERE kept.id = new.id
-      """)
-  static let putPlaces = PostgresStatement(
-    name: "callgate_put_places",
-    sql: """
-      UPDATE callgate_callback_place AS kept SET callback = new.callback, expires = new.expires
-      FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS new (id, callback, expires) WHERE kept.id = new.id
-      """)
+  /// Under the locks of their rows.
+  static let putKeys = PostgresStatement(name: "callgate_put_keys", sql: KeyColumn.table.update)
+  static let putPlaces = PostgresStatement(name: "callgate_put_places", sql: PlaceColumn.table.update)
   static let removeCallbacks = PostgresStatement(
     name: "callgate_remove_callbacks", sql: "DELETE FROM callgate_callback WHERE id = ANY($1::uuid[])")
   static let removeKeys = PostgresStatement(

@@ -17,17 +17,24 @@ extension ColumnType {
 }
 
 extension Table {
+  /// The parameters as rows.
+  private var rows: String {
+    "unnest(\(types.enumerated().map { "$\($0 + 1)::\($1.name)[]" }.joined(separator: ", ")))"
+  }
+
+  /// Writes rows that are there, given as an array for each column.
+  var update: String {
+    let updates = columns.dropFirst().map { "\($0) = new.\($0)" }.joined(separator: ", ")
+    return "UPDATE \(name) AS kept SET \(updates) FROM \(rows) AS new (\(list)) WHERE kept.id = new.id"
+  }
+
   /// Writes rows, given as an array for each column, in place of those with the same first column. An old one stays where none of its
   /// columns ever changes.
   var upsert: String {
-    let arrays = types.enumerated().map { "$\($0 + 1)::\($1.name)[]" }.joined(separator: ", ")
-    return """
-      INSERT INTO \(name) (\(list)) SELECT * FROM unnest(\(arrays))
-      \(onConflict(greatest: "greatest"))
-      """
+    "INSERT INTO \(name) (\(list)) SELECT * FROM \(rows) \(onConflict)"
   }
 
-  /// The parameters of `upsert`.
+  /// The parameters of both.
   func arrays(of entries: [Column.Entry]) -> [String?] {
     let rows = entries.map { values(of: $0) }
     return types.indices.map { column in
@@ -59,6 +66,13 @@ extension PostgresCommand {
   init<Row>(_ query: Query<Row>, _ values: [ColumnValue]) {
     self = .prepared(
       PostgresStatement(name: "callgate_\(query.name)", sql: query.sql), values.map(\.postgresText))
+  }
+
+  /// A change with its parameters.
+  init(_ call: ChangeCall) {
+    self = .prepared(
+      PostgresStatement(name: "callgate_\(call.change.name)", sql: call.change.withLocks),
+      call.values.map(\.postgresText))
   }
 }
 

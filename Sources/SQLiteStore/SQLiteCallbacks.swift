@@ -19,25 +19,9 @@ struct SQLiteCallbacks {
   /// The SQL of each statement.
   private enum SQL {
     static let readRow = "SELECT \(columns) FROM callgate_callback WHERE id = ?"
-    /// With its record, in one statement: between two, another process could settle it.
-    static let readKey = """
-      SELECT named.*, kept.callback, kept.fingerprint, kept.answer_status, kept.answer, kept.expires
-      FROM callgate_callback_key AS kept
-      JOIN (SELECT \(columns) FROM callgate_callback) AS named ON named.id = kept.callback
-      WHERE kept.id = ?
-      """
-    static let readPlace = "SELECT callback, expires FROM callgate_callback_place WHERE id = ?"
     static let putRow = table.upsert
-    static let putKey = """
-      INSERT INTO callgate_callback_key (id, callback, fingerprint, answer_status, answer, expires)
-      VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT (id) DO UPDATE SET callback = excluded.callback, fingerprint = excluded.fingerprint,
-        answer_status = excluded.answer_status, answer = excluded.answer, expires = excluded.expires
-      """
-    static let putPlace = """
-      INSERT INTO callgate_callback_place (id, callback, expires) VALUES (?, ?, ?)
-      ON CONFLICT (id) DO UPDATE SET callback = excluded.callback, expires = excluded.expires
-      """
+    static let putKey = KeyColumn.table.upsert
+    static let putPlace = PlaceColumn.table.upsert
     static let putNotice = NoticeColumn.table.upsert
     static let removeRow = "DELETE FROM callgate_callback WHERE id = ?"
     static let removeKey = "DELETE FROM callgate_callback_key WHERE id = ?"
@@ -62,15 +46,16 @@ struct SQLiteCallbacks {
 
   /// All statements, for a test of SQLite's query plans.
   static let allSQL = [
-    SQL.readRow, SQL.readKey, SQL.readPlace, SQL.putRow, SQL.putKey, SQL.putPlace, SQL.putNotice,
+    SQL.readRow, CallbackStatements.key.sql, CallbackStatements.place.sql, SQL.putRow, SQL.putKey,
+    SQL.putPlace, SQL.putNotice,
     SQL.removeRow, SQL.removeKey, SQL.removePlace, SQL.pending, SQL.late, SQL.slot, SQL.number, SQL.living,
     SQL.ofInstallation, SQLiteSession.ofAliasNumber.sql,
   ]
 
   init(_ connection: SQLiteConnection) throws(StoreError) {
     readRow = try SQLiteStatement(connection, SQL.readRow)
-    readKey = try SQLiteStatement(connection, SQL.readKey)
-    readPlace = try SQLiteStatement(connection, SQL.readPlace)
+    readKey = try SQLiteStatement(connection, CallbackStatements.key.sql)
+    readPlace = try SQLiteStatement(connection, CallbackStatements.place.sql)
     putRow = try SQLiteStatement(connection, SQL.putRow)
     putKey = try SQLiteStatement(connection, SQL.putKey)
     putPlace = try SQLiteStatement(connection, SQL.putPlace)
@@ -96,27 +81,17 @@ struct SQLiteCallbacks {
 
   /// Adds a key and its record to a book.
   func read(key name: StoreID, into book: inout CallbackBook) throws(StoreError) {
-    let kept = Int32(Self.table.count)
     try readKey.run([.bytes(name.bytes)]) { row in
-      guard let record = Self.row(row), let callback = row.id(kept),
-        let fingerprint = row.id(kept + 1)
-      else { return }
+      guard let (record, key) = row.read(CallbackStatements.key) else { return }
       book.add(record)
-      book.add(
-        name,
-        CallbackBook.Key(
-          callback: CallbackID(callback), fingerprint: fingerprint,
-          refusedFields: row.optionalBlob(kept + 3).map { RefusedFields.read($0) } ?? [],
-          expires: row.integer(kept + 4))
-      )
+      book.add(key)
     }
   }
 
   /// Adds a dedupe place to a book.
   func read(place name: StoreID, into book: inout CallbackBook) throws(StoreError) {
     try readPlace.run([.bytes(name.bytes)]) { row in
-      guard let callback = row.id(0) else { return }
-      book.add(name, CallbackBook.Place(callback: CallbackID(callback), expires: row.integer(1)))
+      if let place: CallbackBook.NamedPlace = row.entry() { book.add(place) }
     }
   }
 
@@ -186,23 +161,11 @@ struct SQLiteCallbacks {
     for notice in book.changes.notices {
       try put(notice)
     }
-    for name in book.changes.keys {
-      guard let key = book.keys[name] else {
-        try removeKey.run([.bytes(name.bytes)])
-        continue
-      }
-      try putKey.run([
-        .bytes(name.bytes), .bytes(key.callback.id.bytes), .bytes(key.fingerprint.bytes),
-        .optional(nil as Int64?), .optional(RefusedFields.written(key.refusedFields)), .integer(key.expires),
-      ])
-    }
-    for name in book.changes.places {
-      guard let place = book.places[name] else {
-        try removePlace.run([.bytes(name.bytes)])
-        continue
-      }
-      try putPlace.run([.bytes(name.bytes), .bytes(place.callback.id.bytes), .integer(place.expires)])
-    }
+    let (keys, places) = (book.changedKeys, book.changedPlaces)
+    for key in keys.put { try putKey.run(KeyColumn.table.values(of: key)) }
+    for name in keys.removed { try removeKey.run([.id(name)]) }
+    for place in places.put { try putPlace.run(PlaceColumn.table.values(of: place)) }
+    for name in places.removed { try removePlace.run([.id(name)]) }
   }
 
   /// Writes a notice, unless it is there.

@@ -1,7 +1,7 @@
 // How an SQLite session reads and changes the store keys in use.
 
 package import Gate
-package import Sealing
+import Sealing
 package import Store
 
 extension SQLiteSession {
@@ -29,35 +29,6 @@ extension SQLiteSession {
     }
     guard let ruling else { preconditionFailure("the transaction succeeded without running its body") }
     return ruling
-  }
-
-  /// Replaces some of the values that a key has sealed.
-  ///
-  /// - Returns: The ids of their rows, in order.
-  package func reseal(
-    _ table: SealedTable, _ key: StoreKeyID, after: [UInt8], most: Int, _ seal: (SealedValue) -> [UInt8]?
-  ) throws(StoreError) -> [[UInt8]] {
-    var values: [SealedValue] = []
-    try transaction { open throws(StoreError) in
-      _ = try open.prepared()
-      values = []
-      try SQLiteStatement(open.connection, table.sealed(by: "?", after: "?", most: most)).run([
-        .bytes(key.bytes), .bytes(after),
-      ]) {
-        values.append(SealedValue(id: $0.blob(0), sealed: $0.blob(1), for: table.purpose))
-      }
-      let replace = try SQLiteStatement(
-        open.connection, table.replacement(value: "?1", key: "?2", id: "?3", before: "?4"))
-      for value in values {
-        let sealed = seal(value)
-        try replace.run([
-          .optional(sealed), .optional(sealed.flatMap(StoreKeys.keyID)?.bytes), .bytes(value.id),
-          .bytes(key.bytes),
-        ])
-      }
-      return !values.isEmpty
-    }
-    return values.map(\.id)
   }
 
   private static func keys(_ connection: SQLiteConnection) throws(StoreError) -> [KeyInUse] {

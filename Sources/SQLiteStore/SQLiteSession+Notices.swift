@@ -7,16 +7,6 @@ package import Store
 extension SQLiteSession {
   // MARK: Devices
 
-  /// The installations of other ids that use the name of a hook since a time: by that name's row, and by their device, which a release
-  /// without these rows may have registered.
-  static let usersOfName = """
-    SELECT \(InstallationColumn.table.list) FROM callgate_hook_name
-    JOIN callgate_installation ON id = holder AND generation = holder_generation
-    WHERE name = ?1 AND last > ?2 AND id <> ?3 AND revoked IS NULL
-    UNION ALL
-    SELECT \(InstallationColumn.table.list) FROM callgate_device JOIN callgate_installation ON id = installation
-    WHERE name = ?1 AND registered > ?2 AND id <> ?3 AND revoked IS NULL
-    """
   /// Notes that an installation uses a name, if its device has that name still and it was neither revoked nor replaced.
   static let useName = """
     INSERT INTO callgate_hook_name (name, holder, holder_generation, last)
@@ -31,7 +21,7 @@ extension SQLiteSession {
     var registration = DeviceRegistration.ended
     try transaction { open throws(StoreError) in
       registration = .ended
-      let id = ColumnValue.bytes(device.installation.id.bytes)
+      let id = ColumnValue.id(device.installation.id.id)
       let installation = try open.rows(InstallationStatements.installation, [id]).first
       guard let installation, installation.identity == device.installation, installation.revokedAt == nil
       else {
@@ -39,30 +29,18 @@ extension SQLiteSession {
       }
       if device.isNamedByApp {
         let since = device.registered.advanced(by: .zero - StoredDevice.nameLife)
-        try SQLiteStatement(open.connection, Self.usersOfName).run([
-          .bytes(device.name.bytes), .integer(since.nanosecondsSinceEpoch), id,
-        ]) { row in
-          if let other: Installation = row.entry(), other.owner != installation.owner {
-            registration = .taken
-          }
+        let others = try open.rows(
+          NoticeStatements.usersOfName, [.bytes(device.name.bytes), .time(since), id])
+        guard others.allSatisfy({ $0.owner == installation.owner }) else {
+          registration = .taken
+          return false
         }
-        guard registration != .taken else { return false }
       }
       let before = try open.rows(
         NoticeStatements.device, [id, .integer(device.installation.generation)]
       ).first?.of(device.installation)
       registration = .registered(replaced: before.flatMap { $0.name == device.name ? nil : $0 })
-      // It replaces what has the same installation, and what has the same name.
-      try SQLiteStatement(
-        open.connection,
-        """
-        INSERT OR REPLACE INTO callgate_device (installation, platform, token, name, registered)
-        VALUES (?, ?, ?, ?, ?)
-        """
-      ).run([
-        id, .text(device.platform), .text(device.token), .bytes(device.name.bytes),
-        .integer(device.registered.nanosecondsSinceEpoch),
-      ])
+      for call in device.registration { try open.run(call) }
       if device.isNamedByApp { try Self.use(device, at: device.registered, open) }
       return true
     }
@@ -78,18 +56,11 @@ extension SQLiteSession {
   }
 
   private static func use(_ device: StoredDevice, at time: Instant, _ open: Open) throws(StoreError) {
-    let id = ColumnValue.bytes(device.installation.id.bytes)
     try SQLiteStatement(open.connection, useName).run([
-      .bytes(device.name.bytes), .integer(time.nanosecondsSinceEpoch), id,
+      .bytes(device.name.bytes), .time(time), .id(device.installation.id.id),
       .integer(device.installation.generation),
     ])
-    try SQLiteStatement(
-      open.connection,
-      """
-      DELETE FROM callgate_hook_name WHERE name IN (
-        SELECT name FROM callgate_hook_name WHERE holder = ? ORDER BY last DESC LIMIT -1 OFFSET ?)
-      """
-    ).run([id, .integer(Int64(StoredDevice.mostNames))])
+    try open.run(device.forgettingNames)
   }
 
   package func removeDevice(of installation: InstallationIdentity) throws(StoreError) {
@@ -99,7 +70,7 @@ extension SQLiteSession {
       DELETE FROM callgate_device WHERE installation = ?1
         AND EXISTS (SELECT 1 FROM callgate_installation WHERE id = ?1 AND generation = ?2)
       """, values)
-    _ = try change("DELETE FROM callgate_hook_name WHERE holder = ? AND holder_generation = ?", values)
+    _ = try change([installation.freeingNames])
   }
 
   package func dropDevice(_ device: StoredDevice) throws(StoreError) -> Bool {
@@ -120,25 +91,7 @@ extension SQLiteSession {
       lapsed = try Self.lapse(
         "old_claims", "installation = $1 ORDER BY created DESC LIMIT -1 OFFSET $2",
         [.bytes(claim.installation.id.bytes), .integer(Int64(max(most - 1, 0)))], open)
-      try SQLiteStatement(
-        open.connection,
-        """
-        DELETE FROM callgate_claim WHERE id IN (
-          SELECT id FROM callgate_claim WHERE installation = ? AND state <> 'live'
-          ORDER BY created DESC LIMIT -1 OFFSET ?)
-        """
-      ).run([.bytes(claim.installation.id.bytes), .integer(Int64(StoredClaim.mostOver))])
-      try SQLiteStatement(
-        open.connection,
-        """
-        INSERT INTO callgate_claim (id, installation, app, created, expires, receipts, state, generation)
-        VALUES (?, ?, ?, ?, ?, ?, 'live', ?)
-        """
-      ).run([
-        .bytes(claim.id.bytes), .bytes(claim.installation.id.bytes), .text(claim.appID),
-        .integer(claim.created.nanosecondsSinceEpoch), .integer(claim.expires.nanosecondsSinceEpoch),
-        .bytes(claim.receipts), .optional(claim.installation.column),
-      ])
+      for call in claim.opening { try open.run(call) }
       return true
     }
     return lapsed

@@ -63,6 +63,11 @@ extension SQLiteSession {
       return rows
     }
 
+    /// Changes rows.
+    func run(_ call: ChangeCall) throws(StoreError) {
+      try statement(call.change.name, call.change.withoutLocks).run(call.values)
+    }
+
     func prepared() throws(StoreError) -> Statements {
       if let statements { return statements }
       let version = try SQLiteSession.version(connection)

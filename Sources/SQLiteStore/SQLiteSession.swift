@@ -116,7 +116,7 @@ package final class SQLiteSession: DatabaseSession {
     try transaction { open throws(StoreError) in
       changed = 0
       for call in calls {
-        try open.statement(call.change.name, call.change.withoutLocks).run(call.values)
+        try open.run(call)
         changed += open.connection.changes
       }
       return changed > 0

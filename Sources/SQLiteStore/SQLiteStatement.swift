@@ -85,7 +85,6 @@ struct SQLiteRow {
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
   func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
-  func optionalBlob(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : blob(column) }
 
   /// A row of a table, from the first column on; nil for one that cannot be read, and the statement fails.
   func entry<Entry: TableEntry>() -> Entry? {

@@ -7,7 +7,7 @@ extension Table {
   var upsert: String {
     """
     INSERT INTO \(name) (\(list)) VALUES (\(repeatElement("?", count: count).joined(separator: ", ")))
-    \(onConflict(greatest: "max"))
+    \(onConflict)
     """
   }
 }

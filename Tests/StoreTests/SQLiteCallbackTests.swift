@@ -217,14 +217,14 @@ import Testing
       }
     }
     var plan: [String] = []
-    try SQLiteStatement(connection, "EXPLAIN QUERY PLAN " + SQLiteSession.enrolmentByCode).run {
+    try SQLiteStatement(connection, "EXPLAIN QUERY PLAN " + InstallationStatements.withCode.sql).run {
       plan.append($0.text(3))
     }
     #expect(plan == ["SEARCH callgate_enrolment USING INDEX callgate_enrolment_code (code=?)"])
     for table in SealedTable.all {
       plan = []
       try SQLiteStatement(
-        connection, "EXPLAIN QUERY PLAN " + table.sealed(by: "?", after: "?", most: 250)
+        connection, "EXPLAIN QUERY PLAN " + table.values(most: 250).sql
       ).run { plan.append($0.text(3)) }
       #expect(plan.count == 1 && plan[0].hasSuffix("(id>?)"), "\(plan)")
     }

@@ -36,6 +36,9 @@ extension CallbackBook {
       self.keyRetention = keyRetention
       self.retention = retention
     }
+
+    /// When the record of one that ends at a time is forgotten: its key points to it.
+    func expires(after end: Int64) -> Int64 { end.adding(max(retention, keyRetention)) }
   }
 
   // MARK: Booking
@@ -72,6 +75,11 @@ extension CallbackBook {
     takePlace(names.callback.place, intent, at: time)
     slots[booking.slot, default: 0] += 1
     numbers[names.number, default: []].insert(intent.id)
+    let appointment = Appointment(
+      slot: booking.slot, number: names.number, due: booking.at.nanosecondsSinceEpoch, tries: 0,
+      lastCode: nil,
+      content: SealedCode(booking.content, until: Instant(nanosecondsSinceEpoch: end)),
+      keyRetention: intent.terms.keyRetention, retention: intent.terms.retention)
     rows[intent.id] = Row(
       record: StoredCallback(
         id: intent.id, callerID: intent.callerID, subject: intent.subject, appID: intent.appID,
@@ -83,12 +91,7 @@ extension CallbackBook {
         notices: CallbackNotices(intent, confirmAt: booking.confirmAt, end: end), ticket: nil,
         origin: CallbackOrigin(intent.installation), alias: intent.alias, outcome: nil),
       key: names.callback.key, place: names.callback.place, instance: instance, abandoned: end,
-      expires: end.adding(max(intent.terms.retention, intent.terms.keyRetention)),
-      appointment: Appointment(
-        slot: booking.slot, number: names.number, due: booking.at.nanosecondsSinceEpoch, tries: 0,
-        lastCode: nil,
-        content: SealedCode(booking.content, until: Instant(nanosecondsSinceEpoch: end)),
-        keyRetention: intent.terms.keyRetention, retention: intent.terms.retention))
+      expires: appointment.expires(after: end), appointment: appointment, handover: nil)
     changes.rows.insert(intent.id)
     return .booked
   }
@@ -145,7 +148,7 @@ extension CallbackBook {
     appointment.content = SealedCode(new, until: content.until)
     rows[id] = Row(
       record: row.record, key: row.key, place: row.place, instance: row.instance, abandoned: row.abandoned,
-      expires: row.expires, appointment: appointment)
+      expires: row.expires, appointment: appointment, handover: nil)
     changes.rows.insert(id)
     return true
   }
@@ -175,7 +178,7 @@ extension CallbackBook {
     }
     rows[id] = Row(
       record: record, key: row.key, place: place, instance: row.instance, abandoned: end,
-      expires: end.adding(max(appointment.retention, appointment.keyRetention)), appointment: moved)
+      expires: moved.expires(after: end), appointment: moved, handover: nil)
     changes.rows.insert(id)
     return record
   }
@@ -226,7 +229,7 @@ extension CallbackBook {
     record.status = .scheduled
     rows[id] = Row(
       record: record, key: row.key, place: row.place, instance: row.instance, abandoned: row.abandoned,
-      expires: row.expires, appointment: appointment)
+      expires: row.expires, appointment: appointment, handover: nil)
     changes.rows.insert(id)
     return true
   }
@@ -335,8 +338,7 @@ extension CallbackBook.Row {
     change(&record)
     return CallbackBook.Row(
       record: record, key: key, place: place, instance: instance, abandoned: abandoned,
-      expires: end.adding(max(appointment.retention, appointment.keyRetention)), appointment: kept,
-      handover: handover)
+      expires: kept.expires(after: end), appointment: kept, handover: handover)
   }
 
   /// The appointment as the keeper gets it, if it is `scheduled`.

@@ -54,7 +54,7 @@ package struct CallbackBook: Sendable {
 
     package init(
       record: StoredCallback, key: StoreID?, place: StoreID?, instance: Int64, abandoned: Int64,
-      expires: Int64, appointment: Appointment? = nil, handover: Handover? = nil
+      expires: Int64, appointment: Appointment?, handover: Handover?
     ) {
       self.record = record
       self.key = key
@@ -132,8 +132,6 @@ package struct CallbackBook: Sendable {
   // MARK: Reading
 
   /// Adds a row that was read.
-  package mutating func add(_ id: StoreID, _ key: Key) { keys[id] = key }
-  package mutating func add(_ id: StoreID, _ place: Place) { places[id] = place }
   package mutating func add(_ row: Row) { rows[row.record.id] = row }
 
   /// Adds a dedupe entry of an older release and the record that it names, unless the transaction has read them for itself.
@@ -224,7 +222,7 @@ package struct CallbackBook: Sendable {
       expires: max(
         time.adding(intent.terms.retention), abandoned, names.key == nil ? .min : keyExpires, placeExpires,
         code?.until.nanosecondsSinceEpoch ?? .min),
-      handover: names.numbers.map { Handover(numbers: $0, time: now) })
+      appointment: nil, handover: names.numbers.map { Handover(numbers: $0, time: now) })
     changes.rows.insert(intent.id)
     return .begun
   }

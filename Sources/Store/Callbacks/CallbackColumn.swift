@@ -21,36 +21,36 @@ package enum CallbackColumn: Int, TableColumn {
 
   package var column: ColumnDescription<CallbackBook.Row> {
     switch self {
-    case .id: .id { $0.record.id.id }
-    case .caller: .text { $0.record.callerID }
-    case .subject: .text { $0.record.subject }
-    case .app: .text { $0.record.appID }
-    case .contact: .text { $0.record.contact }
-    case .created: .time { $0.record.createdAt }
+    case .id: .id(.never) { $0.record.id.id }
+    case .caller: .text(.never) { $0.record.callerID }
+    case .subject: .text(.never) { $0.record.subject }
+    case .app: .text(.never) { $0.record.appID }
+    case .contact: .text(.never) { $0.record.contact }
+    case .created: .time(.never) { $0.record.createdAt }
     case .settled: .time(.changes) { $0.record.settledAt }
     case .status: .text(.changes) { $0.record.status.rawValue }
     case .code: .text(.changes) { $0.record.code }
     case .upstreamStatus: .small(.changes) { $0.record.upstreamStatus }
     case .platformTid: .words(.changes) { $0.record.platformTID }
-    case .key: .id { $0.key }
+    case .key: .id(.never) { $0.key }
     case .place: .id(.changes) { $0.place }
     case .instance: .integer(.changes) { $0.instance }
     case .abandoned: .integer(.changes) { $0.abandoned }
     case .expires: .integer(.changes) { $0.expires }
-    case .verificationCode: .bytes { $0.record.verificationCode?.sealed }
-    case .verificationKey: .bytes { $0.record.verificationCode?.key }
+    case .verificationCode: .bytes(.never) { $0.record.verificationCode?.sealed }
+    case .verificationKey: .bytes(.never) { $0.record.verificationCode?.key }
     case .verificationUntil: .time(.changes) { $0.record.verificationCode?.until }
     case .at: .time(.changes) { $0.record.at }
     case .slot: .integer(.changes) { $0.appointment?.slot }
-    case .number: .id { $0.appointment?.number }
+    case .number: .id(.never) { $0.appointment?.number }
     case .due: .integer(.changes) { $0.appointment?.due }
     case .tries: .small(.changes) { $0.appointment?.tries }
     case .lastCode: .text(.changes) { $0.appointment?.lastCode }
     case .content: .bytes(.changes) { $0.appointment?.content?.sealed }
     case .contentKey: .bytes(.changes) { $0.appointment?.content?.key }
     case .contentUntil: .time(.changes) { $0.appointment?.content?.until }
-    case .keyRetention: .integer { $0.appointment?.keyRetention.nanosecondsClamped }
-    case .retention: .integer { $0.appointment?.retention.nanosecondsClamped }
+    case .keyRetention: .integer(.never) { $0.appointment?.keyRetention.nanosecondsClamped }
+    case .retention: .integer(.never) { $0.appointment?.retention.nanosecondsClamped }
     case .notifies: .id(.changes) { $0.record.notices?.installation.id.id }
     case .confirmAt: .time(.changes) { $0.record.notices?.confirmAt }
     case .noticeSerial: .integer(.changes) { $0.record.notices.map { Int64($0.serial) } }
@@ -62,9 +62,9 @@ package enum CallbackColumn: Int, TableColumn {
     case .ticket: .text(.changes) { $0.record.ticket?.stored }
     case .installation: .id(.changes) { $0.record.origin.installation?.id.id }
     case .generation: .integer(.changes) { $0.record.origin.column }
-    case .alias: .bytes { $0.record.alias?.name.bytes }
-    case .aliasNumber: .bytes { $0.record.alias?.number.bytes }
-    case .aliasService: .text { $0.record.alias?.service }
+    case .alias: .bytes(.never) { $0.record.alias?.name.bytes }
+    case .aliasNumber: .bytes(.never) { $0.record.alias?.number.bytes }
+    case .aliasService: .text(.never) { $0.record.alias?.service }
     case .numbers: .id(.changes) { $0.handover?.numbers }
     case .handedOver: .time(.changes) { $0.handover?.time }
     case .outcome: .text(.changes) { $0.record.outcome?.stored }

@@ -11,13 +11,13 @@ package enum NoticeColumn: Int, TableColumn {
 
   package var column: ColumnDescription<StoredNotice> {
     switch self {
-    case .id: .bytes { $0.id.bytes }
-    case .callback: .id { $0.callback?.id ?? StoredNotice.noCallback }
-    case .installation: .id { $0.installation.id.id }
-    case .action: .text { $0.action.rawValue }
-    case .serial: .integer { Int64($0.serial) }
-    case .created: .time { $0.created }
-    case .generation: .integer { $0.installation.column }
+    case .id: .bytes(.never) { $0.id.bytes }
+    case .callback: .id(.never) { $0.callback?.id ?? StoredNotice.noCallback }
+    case .installation: .id(.never) { $0.installation.id.id }
+    case .action: .text(.never) { $0.action.rawValue }
+    case .serial: .integer(.never) { Int64($0.serial) }
+    case .created: .time(.never) { $0.created }
+    case .generation: .integer(.never) { $0.installation.column }
     }
   }
 }

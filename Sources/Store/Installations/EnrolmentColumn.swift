@@ -14,20 +14,20 @@ package enum EnrolmentColumn: Int, TableColumn {
 
   package var column: ColumnDescription<Enrolment> {
     switch self {
-    case .id: .bytes { $0.request.bytes }
-    case .installation: .id { $0.client.id.id }
-    case .clientApp: .text { $0.client.app }
-    case .clientDetail: .text { $0.client.detail }
-    case .app: .text { $0.appID }
-    case .code: .text { $0.userCode }
-    case .address: .text { $0.address }
-    case .created: .time { $0.createdAt }
-    case .expires: .time { $0.expiresAt }
-    case .forgotten: .time { $0.forgottenAt }
+    case .id: .bytes(.never) { $0.request.bytes }
+    case .installation: .id(.never) { $0.client.id.id }
+    case .clientApp: .text(.never) { $0.client.app }
+    case .clientDetail: .text(.never) { $0.client.detail }
+    case .app: .text(.never) { $0.appID }
+    case .code: .text(.never) { $0.userCode }
+    case .address: .text(.never) { $0.address }
+    case .created: .time(.never) { $0.createdAt }
+    case .expires: .time(.never) { $0.expiresAt }
+    case .forgotten: .time(.never) { $0.forgottenAt }
     case .answered: .time(.changes) { $0.answeredAt }
     case .state: .text(.changes) { $0.state.rawValue }
-    case .attestedKey: .bytes { $0.attestedKey?.bytes }
-    case .jkt: .bytes { $0.key?.bytes }
+    case .attestedKey: .bytes(.never) { $0.attestedKey?.bytes }
+    case .jkt: .bytes(.never) { $0.key?.bytes }
     }
   }
 }

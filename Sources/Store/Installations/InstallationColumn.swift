@@ -16,7 +16,7 @@ package enum InstallationColumn: Int, TableColumn {
 
   package var column: ColumnDescription<Installation> {
     switch self {
-    case .id: .id { $0.client.id.id }
+    case .id: .id(.never) { $0.client.id.id }
     case .clientApp: .text(.changes) { $0.client.app }
     case .clientDetail: .text(.changes) { $0.client.detail }
     case .app: .text(.changes) { $0.appID }

@@ -114,22 +114,29 @@ package struct SealedTable: Sendable {
     return "SELECT max(\(until)), \(open) FROM \(name) WHERE \(key) = \(parameter)"
   }
 
-  /// Asks for some of the values that a key has sealed, in the order of their ids. Each portion begins after the last id of the one
-  /// before, so that all of them together read the table once.
-  ///
-  /// - Parameters: The parameters of the key, and of the id to begin after.
-  package func sealed(by key: String, after id: String, most: Int) -> String {
-    "SELECT id, \(value) FROM \(name) WHERE \(self.key) = \(key) AND id > \(id) ORDER BY id LIMIT \(most)"
+  /// Some of the values that a key has sealed, in the order of their ids. Each portion begins after the last id of the one before, so
+  /// that all of them together read the table once.
+  package func values(most: Int) -> Query<SealedValue> {
+    Query(
+      "find_\(key)",
+      "SELECT id, \(value) FROM \(name) WHERE \(key) = $1 AND id > $2 ORDER BY id LIMIT \(most)",
+      [.id, .bytes]
+    ) { [purpose] row throws(UnreadableValue) in
+      SealedValue(id: try row.id(0).bytes, sealed: try row.bytes(1), for: purpose)
+    }
   }
 
-  /// Replaces a value, unless it was replaced or removed meanwhile.
-  ///
-  /// - Parameters: The parameters of the new value and key, the row's id, and the key before.
-  package func replacement(value: String, key: String, id: String, before: String) -> String {
-    """
-    UPDATE \(name) SET \(self.value) = \(value), \(self.key) = \(key),
-      \(until) = CASE WHEN \(key) IS NULL THEN NULL ELSE \(until) END
-    WHERE id = \(id) AND \(self.key) = \(before)
-    """
+  /// Replaces a value that a key has sealed, unless it was replaced or removed meanwhile. Safe to repeat.
+  func replacing(_ old: SealedValue, by new: [UInt8]?) -> ChangeCall {
+    let replace = Change(
+      "reseal_\(key)",
+      """
+      UPDATE \(name) SET \(value) = $1, \(key) = $2, \(until) = CASE WHEN $1 IS NULL THEN NULL ELSE \(until) END
+      WHERE id = $3 AND \(value) = $4
+      """)
+    return ChangeCall(
+      replace, .optional(new), .optional(new.flatMap(StoreKeys.keyID)?.bytes),
+      .optional(StoreID(bytes: old.id)),
+      .bytes(old.sealed))
   }
 }

@@ -2,7 +2,6 @@
 
 package import Gate
 package import JOSE
-package import Sealing
 
 /// A session that has the tables of a store. Each function is one transaction, or reads without one. What shares a transaction with
 /// others comes as jobs instead (`updateAll`).
@@ -67,26 +66,16 @@ package protocol DatabaseSession: StoreSession {
 
   // MARK: Installations
 
-  func enrolment(userCode: String, at now: Instant) throws(StoreError) -> Enrolment?
   func changeInstallation<Result>(
     _ scope: InstallationScope, at now: Instant, _ body: (InstallationView) -> (InstallationChange, Result)
   ) throws(StoreError) -> InstallationOutcome<Result>
   func touchInstallations(_ uses: [InstallationID: Instant]) throws(StoreError)
-  func purgeInstallations(
-    at now: Instant, unusedSince unused: [String: Instant], most: Int
-  ) throws(StoreError) -> Int
+  func purgeInstallations(unusedSince unused: [String: Instant], most: Int) throws(StoreError) -> Int
 
   // MARK: Store keys
 
   func keys() throws(StoreError) -> [KeyInUse]
   func updateKeys(at now: Instant, _ judge: ([KeyInUse]) -> KeyRuling) throws(StoreError) -> KeyRuling
-  /// Replaces some of the values that a key has sealed.
-  ///
-  /// - Parameter after: The id to begin after; empty to begin with the first one.
-  /// - Returns: The ids of their rows, in order.
-  func reseal(
-    _ table: SealedTable, _ key: StoreKeyID, after: [UInt8], most: Int, _ seal: (SealedValue) -> [UInt8]?
-  ) throws(StoreError) -> [[UInt8]]
 }
 
 /// One queue that runs everything has no transaction under way, and leaves nothing to be told.

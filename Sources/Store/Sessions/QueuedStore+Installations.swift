@@ -13,9 +13,7 @@ extension QueuedStore {
   }
 
   package func enrolment(userCode: String, at now: Instant) async throws(StoreError) -> Enrolment? {
-    try await sessions.call(.reads) { session throws(StoreError) in
-      try session.enrolment(userCode: userCode, at: now)
-    }
+    try await rows(InstallationStatements.withCode, .text(userCode), .time(now)).first
   }
 
   package func change<Result: Sendable>(
@@ -63,8 +61,11 @@ extension QueuedStore {
     async throws(StoreError)
     -> Int
   {
-    try await inPortions { session, most throws(StoreError) in
-      try session.purgeInstallations(at: now, unusedSince: unused, most: most)
-    }
+    let removed = try await purge(
+      InstallationStatements.purgeEnrolments, upTo: now.nanosecondsSinceEpoch)
+    return try await removed
+      + inPortions { session, most throws(StoreError) in
+        try session.purgeInstallations(unusedSince: unused, most: most)
+      }
   }
 }

@@ -22,13 +22,16 @@ extension QueuedStore {
     let portion = min(Session.portion, 1000)
     var total = 0
     for table in SealedTable.all {
-      var last: [UInt8]? = []
+      // No row has the id of zeros.
+      var last: StoreID? = StoredNotice.noCallback
       while let after = last {
-        let ids = try await sessions.call(.writes) { session throws(StoreError) in
-          try session.reseal(table, key, after: after, most: portion, seal)
+        let values = try await sessions.call(.updates) { session throws(StoreError) in
+          let values = try session.rows(table.values(most: portion), [.bytes(key.bytes), .id(after)])
+          _ = try session.change(values.map { table.replacing($0, by: seal($0)) })
+          return values
         }
-        total += ids.count
-        last = ids.count == portion ? ids.last : nil
+        total += values.count
+        last = values.count == portion ? values.last.flatMap { StoreID(bytes: $0.id) } : nil
       }
     }
     return total

@@ -113,7 +113,7 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     return total
   }
 
-  private func purge(
+  func purge(
     _ purge: Change, upTo time: Int64, most: Int = Session.portion
   ) async throws(StoreError) -> Int {
     try await inPortions(most) { session, most throws(StoreError) in

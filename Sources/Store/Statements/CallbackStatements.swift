@@ -17,6 +17,19 @@ package enum CallbackStatements {
     where: "numbers IS NOT NULL AND numbers = $1 AND handed_over BETWEEN $2 AND $3 LIMIT $4")
   package static let alias = Records("alias", where: "alias IS NOT NULL AND alias = $1")
 
+  /// A key with its record, in one statement: between two, another process could settle it.
+  package static let key = Query<(row: CallbackBook.Row, key: CallbackBook.NamedKey)>(
+    "key_standing",
+    """
+    SELECT \(CallbackColumn.table.list(of: "named")), \(KeyColumn.table.list(of: "kept"))
+    FROM callgate_callback_key AS kept JOIN callgate_callback AS named ON named.id = kept.callback
+    WHERE kept.id = $1
+    """, CallbackColumn.table.types + KeyColumn.table.types
+  ) { row throws(UnreadableValue) in
+    (try row.entry(), try row.dropFirst(CallbackColumn.table.count).entry())
+  }
+  package static let place = Query<CallbackBook.NamedPlace>("place_standing", where: "id = $1")
+
   /// A page of records.
   static func page(_ status: StoredCallback.Status?) -> Records {
     Records(

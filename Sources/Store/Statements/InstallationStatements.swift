@@ -5,9 +5,26 @@ import Gate
 package enum InstallationStatements {
   package static let installation = Query<Installation>("installation", where: "id = $1")
 
+  /// An id whose installation was forgotten and that an operator had approved.
+  static let spentID = Query<InstallationID>(
+    "spent_id", "SELECT id FROM callgate_spent_id WHERE id = $1", [.id]
+  ) { row throws(UnreadableValue) in InstallationID(try row.id(0)) }
+  static let ofUser = count(
+    "installations_of_user",
+    """
+    SELECT count(*) FROM callgate_installation
+    WHERE subject = $1 AND caller = $2 AND app = $3 AND used >= $4 AND revoked IS NULL AND id <> $5
+    """)
+  /// Another living installation that has a key of App Attest.
+  static let withAttestedKey = Query<InstallationID>(
+    "attested_key",
+    "SELECT id FROM callgate_installation WHERE attested_key = $1 AND revoked IS NULL AND id <> $2 LIMIT 1",
+    [.id]
+  ) { row throws(UnreadableValue) in InstallationID(try row.id(0)) }
+
   static let withKey = Query<Installation>("installation_with_key", where: "jkt = $1 AND revoked IS NULL")
   /// The installation other than this one that has a key.
-  package static let otherWithKey = Query<InstallationID>(
+  static let otherWithKey = Query<InstallationID>(
     "other_installation_with_key",
     "SELECT id FROM callgate_installation WHERE jkt = $1 AND id <> $2 AND revoked IS NULL", [.id]
   ) { row throws(UnreadableValue) in InstallationID(try row.id(0)) }
@@ -19,6 +36,51 @@ package enum InstallationStatements {
     UNION SELECT id FROM callgate_installation WHERE id = $2 AND subject IS NULL AND revoked IS NULL
     """, [.id]
   ) { row throws(UnreadableValue) in InstallationID(try row.id(0)) }
+
+  static let put = Change(putting: InstallationColumn.self)
+  /// Forgets the oldest revoked installations of a user, but those whose id an operator has approved. A user has never so many that the
+  /// limit counts: one of the databases takes no offset without it.
+  static let forgetRevoked = Change(
+    "forget_revoked",
+    deleting: """
+      DELETE FROM callgate_installation WHERE id IN (
+        SELECT id FROM callgate_installation
+        WHERE subject = $1 AND caller = $2 AND subject IS NOT NULL AND revoked IS NOT NULL
+          AND operator_deliveries = 0
+        ORDER BY revoked DESC, id DESC LIMIT 1000000000 OFFSET $3
+      """)
+
+  // MARK: Requests
+
+  static let enrolment = Query<Enrolment>("enrolment", where: "id = $1")
+  /// The request that waits under a user code. As an expression, the state is in no index: by the index of states SQLite would read all
+  /// requests that wait.
+  package static let withCode = Query<Enrolment>(
+    "enrolment_of_code",
+    where: "code = $1 AND state || '' IN ('pending', 'approved', 'denied') AND expires > $2")
+  static let live = count(
+    "live_enrolments",
+    """
+    SELECT count(*) FROM callgate_enrolment
+    WHERE installation = $1 AND state || '' IN ('pending', 'approved') AND expires > $2
+    """)
+  static let pending = count(
+    "pending_enrolments",
+    "SELECT count(*) FROM callgate_enrolment WHERE state = 'pending' AND expires > $1")
+  static let putEnrolment = Change(putting: EnrolmentColumn.self)
+  static let endEnrolments = Change(
+    "end_enrolments",
+    "UPDATE callgate_enrolment SET state = 'ended' WHERE installation = $1 AND state IN ('pending', 'approved')"
+  )
+
+  static let purgeEnrolments = Change(
+    purging: "enrolments", "callgate_enrolment", where: "kept.forgotten <= $1")
+
+  private static func count(_ name: String, _ sql: String) -> Query<Int> {
+    Query(name, sql, [.integer]) { row throws(UnreadableValue) in Int(try row.integer(0)) }
+  }
+
+  // MARK: Lists
 
   /// A page of installations, after an id.
   static func page(isRevoked: Bool) -> Query<Installation> {

@@ -84,6 +84,54 @@ package enum NoticeStatements {
     RegisteredDevice(platform: try row.text(0), token: try row.text(1), registered: try row.time(2))
   }
 
+  /// The installations of other ids that use the name of a hook since a time: by that name's row, and by their device, which a
+  /// release without these rows may have registered.
+  package static let usersOfName = Query<Installation>(
+    "users_of_name",
+    """
+    SELECT \(InstallationColumn.table.list) FROM callgate_hook_name
+    JOIN callgate_installation ON id = holder AND generation = holder_generation
+    WHERE name = $1 AND last > $2 AND id <> $3 AND revoked IS NULL
+    UNION ALL
+    SELECT \(InstallationColumn.table.list) FROM callgate_device JOIN callgate_installation ON id = installation
+    WHERE name = $1 AND registered > $2 AND id <> $3 AND revoked IS NULL
+    """, InstallationColumn.table.types
+  ) { row throws(UnreadableValue) in try row.entry() }
+
+  static let putDevice = Change(
+    "put_device",
+    """
+    INSERT INTO callgate_device (installation, platform, token, name, registered) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (installation) DO UPDATE SET platform = excluded.platform, token = excluded.token,
+      name = excluded.name, registered = excluded.registered
+    """)
+  static let removeDeviceElsewhere = Change(
+    "remove_device_elsewhere", "DELETE FROM callgate_device WHERE name = $1 AND installation <> $2")
+  static let removeDevice = Change(
+    "remove_device", "DELETE FROM callgate_device WHERE installation = $1")
+  static let freeNames = Change(
+    "free_names", "DELETE FROM callgate_hook_name WHERE holder = $1 AND holder_generation = $2")
+  static let forgetOldNames = Change(
+    "forget_old_names",
+    deleting: """
+      DELETE FROM callgate_hook_name WHERE name IN (
+        SELECT name FROM callgate_hook_name WHERE holder = $1 ORDER BY last DESC LIMIT 1000000000 OFFSET $2
+      """)
+
+  static let putClaim = Change(
+    "put_claim",
+    """
+    INSERT INTO callgate_claim (id, installation, app, created, expires, receipts, state, generation)
+    VALUES ($1, $2, $3, $4, $5, $6, 'live', $7)
+    """)
+  static let forgetOldClaims = Change(
+    "forget_old_claims",
+    deleting: """
+      DELETE FROM callgate_claim WHERE id IN (
+        SELECT id FROM callgate_claim WHERE installation = $1 AND state <> 'live'
+        ORDER BY created DESC LIMIT 1000000000 OFFSET $2
+      """)
+
   static let claim = claims("claim", "id = $1")
 
   /// Some claims, and whether each is live.
@@ -120,5 +168,44 @@ package struct RegisteredDevice: Sendable {
   /// As the device of an installation.
   package func of(_ installation: InstallationIdentity) -> StoredDevice {
     StoredDevice(installation: installation, platform: platform, token: token, registered: registered)
+  }
+}
+
+extension StoredDevice {
+  /// What registers it: it replaces the device of its installation, and any other one with its name.
+  package var registration: [ChangeCall] {
+    let (id, name) = (ColumnValue.id(installation.id.id), ColumnValue.bytes(name.bytes))
+    return [
+      ChangeCall(NoticeStatements.removeDeviceElsewhere, name, id),
+      ChangeCall(NoticeStatements.putDevice, id, .text(platform), .text(token), name, .time(registered)),
+    ]
+  }
+
+  /// Forgets the names that its installation has not used for longest.
+  package var forgettingNames: ChangeCall {
+    ChangeCall(
+      NoticeStatements.forgetOldNames, .id(installation.id.id), .integer(Int64(StoredDevice.mostNames)))
+  }
+}
+
+extension InstallationIdentity {
+  /// Removes the device of its installation.
+  package var removingDevice: ChangeCall { ChangeCall(NoticeStatements.removeDevice, .id(id.id)) }
+  /// Frees the names of hooks that it has used.
+  package var freeingNames: ChangeCall {
+    ChangeCall(NoticeStatements.freeNames, .id(id.id), .integer(generation))
+  }
+}
+
+extension StoredClaim {
+  /// What opens it, and forgets the oldest of its installation that are over.
+  package var opening: [ChangeCall] {
+    let installationID = ColumnValue.id(installation.id.id)
+    return [
+      ChangeCall(NoticeStatements.forgetOldClaims, installationID, .integer(Int64(StoredClaim.mostOver))),
+      ChangeCall(
+        NoticeStatements.putClaim, .bytes(id.bytes), installationID, .text(appID), .time(created),
+        .time(expires), .bytes(receipts), .optional(installation.column)),
+    ]
   }
 }

@@ -46,14 +46,20 @@ package struct Change: Sendable {
     skipsLocked = false
   }
 
-  /// Writes a row of a table, unless one with the same first column is there: for rows that never change.
+  /// Writes a row of a table, in place of the one with the same first column. That one stays where none of its columns ever changes.
   init<Column: TableColumn>(putting _: Column.Type) {
     let table = Column.table
     let parameters = (1...table.count).map { "$\($0)" }.joined(separator: ", ")
     self.init(
       "put_\(table.name)",
-      "INSERT INTO \(table.name) (\(table.list)) VALUES (\(parameters)) ON CONFLICT (\(table.columns[0])) DO NOTHING"
-    )
+      "INSERT INTO \(table.name) (\(table.list)) VALUES (\(parameters)) \(table.onConflict)")
+  }
+
+  /// Deletes rows that a subquery finds, the last part of the statement, which stands here without its closing parenthesis.
+  init(_ name: String, deleting sql: String) {
+    self.name = name
+    self.sql = sql
+    skipsLocked = true
   }
 
   /// Deletes a bounded number of rows: those up to `$1`, and at most `$2`.

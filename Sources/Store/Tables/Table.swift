@@ -47,38 +47,38 @@ package struct ColumnDescription<Entry>: Sendable {
   package let value: @Sendable (Entry) -> ColumnValue
 
   package static func integer(
-    _ change: Change = .never, _ value: @escaping @Sendable (Entry) -> Int64?
+    _ change: Change, _ value: @escaping @Sendable (Entry) -> Int64?
   ) -> Self {
     Self(type: .integer, change: change) { .optional(value($0)) }
   }
   package static func small(
-    _ change: Change = .never, _ value: @escaping @Sendable (Entry) -> Int?
+    _ change: Change, _ value: @escaping @Sendable (Entry) -> Int?
   ) -> Self {
     Self(type: .small, change: change) { .optional(value($0).map { Int64($0) }) }
   }
   /// A time, in nanoseconds since the epoch.
   package static func time(
-    _ change: Change = .never, _ value: @escaping @Sendable (Entry) -> Instant?
+    _ change: Change, _ value: @escaping @Sendable (Entry) -> Instant?
   ) -> Self {
     Self(type: .integer, change: change) { .time(value($0)) }
   }
   package static func text(
-    _ change: Change = .never, _ value: @escaping @Sendable (Entry) -> String?
+    _ change: Change, _ value: @escaping @Sendable (Entry) -> String?
   ) -> Self {
     Self(type: .text, change: change) { .optional(value($0)) }
   }
   package static func words(
-    _ change: Change = .never, _ value: @escaping @Sendable (Entry) -> String?
+    _ change: Change, _ value: @escaping @Sendable (Entry) -> String?
   ) -> Self {
     Self(type: .words, change: change) { .optional(value($0)) }
   }
   package static func bytes(
-    _ change: Change = .never, _ value: @escaping @Sendable (Entry) -> [UInt8]?
+    _ change: Change, _ value: @escaping @Sendable (Entry) -> [UInt8]?
   ) -> Self {
     Self(type: .bytes, change: change) { .optional(value($0)) }
   }
   package static func id(
-    _ change: Change = .never, _ value: @escaping @Sendable (Entry) -> StoreID?
+    _ change: Change, _ value: @escaping @Sendable (Entry) -> StoreID?
   ) -> Self {
     Self(type: .id, change: change) { .optional(value($0)) }
   }
@@ -114,14 +114,13 @@ package struct Table<Column: TableColumn>: Sendable {
   package func list(of alias: String) -> String { columns.map { "\(alias).\($0)" }.joined(separator: ", ") }
 
   /// What happens to an existing row with the same first column.
-  ///
-  /// - Parameter greatest: The database's function for the greater one of two values.
-  package func onConflict(greatest: String) -> String {
+  package var onConflict: String {
     let updates = zip(columns, descriptions).compactMap { column, description -> String? in
       switch description.change {
       case .never: nil
       case .changes: "\(column) = excluded.\(column)"
-      case .grows: "\(column) = \(greatest)(\(name).\(column), excluded.\(column))"
+      case .grows:
+        "\(column) = CASE WHEN excluded.\(column) > \(name).\(column) THEN excluded.\(column) ELSE \(name).\(column) END"
       }
     }
     let action = updates.isEmpty ? "NOTHING" : "UPDATE SET \(updates.joined(separator: ", "))"

@@ -3,6 +3,7 @@
 import Gate
 import Platform
 import Store
+import StoreSupport
 import Synchronization
 import TestSupport
 import Testing

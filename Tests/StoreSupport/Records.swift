@@ -11,11 +11,12 @@ extension Installation {
   package init(
     client: InstallationClient, appID: String, user: InstallationUser?, address: String, secret: SHA256Digest,
     generation: Int64, createdAt: Instant, usedAt: Instant, revokedAt: Instant? = nil,
-    operatorDeliveries: Int64? = nil, attestedKey: SHA256Digest? = nil, key: SHA256Digest? = nil
+    codes: CodeState = CodeState(), operatorDeliveries: Int64? = nil, attestedKey: SHA256Digest? = nil,
+    key: SHA256Digest? = nil
   ) {
     self.init(
       client: client, appID: appID, user: user, address: address, secret: secret, generation: generation,
-      createdAt: createdAt, usedAt: usedAt, revokedAt: revokedAt, codes: CodeState(),
+      createdAt: createdAt, usedAt: usedAt, revokedAt: revokedAt, codes: codes,
       operatorDeliveries: operatorDeliveries ?? (user == nil ? 1 : 0), attestedKey: attestedKey, key: key)
   }
 }

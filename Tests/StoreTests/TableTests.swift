@@ -2,10 +2,11 @@
 
 import Gate
 import JOSE
-import Store
 import StoreSupport
 import TestSupport
 import Testing
+
+@testable import Store
 
 @Suite struct TableTests {
   private static let now = Instant.noon()

@@ -1,12 +1,12 @@
 // Finds the caller that a request's credentials prove, or refuses the request.
 
-package import API
+import API
 import Gate
 package import HTTP
-package import Installations
+import Installations
 package import JOSE
-package import Platform
-package import Store
+import Platform
+import Store
 import Texts
 package import Trust
 

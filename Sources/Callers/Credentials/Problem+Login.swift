@@ -1,6 +1,8 @@
 // The problems of logins that the server refuses.
 
 package import API
+import HTTP
+import Platform
 
 extension Problem {
   /// Too many logins of an address have failed.

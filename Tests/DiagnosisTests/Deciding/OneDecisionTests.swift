@@ -48,6 +48,7 @@ import Testing
       - { id: partner, api_key: { sha256: \(String(repeating: "2", count: 64)) } }
       - { id: app-users, jwt: { issuer: a, audience: b, hs256_secret_file: /not/opened } }
     allow_anonymous: true
+    availability: { live: { query: agents } }
     apps:
       shop: { callers: [ios-app, app-users] }
       help: { callers: [partner, anonymous] }

@@ -1,5 +1,6 @@
 // Tests of how the server explains its decision on a request, rule by rule.
 
+import API
 import Gate
 import HTTP
 import JSON

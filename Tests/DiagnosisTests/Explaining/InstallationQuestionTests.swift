@@ -1,5 +1,6 @@
 // Tests of how rules are explained and tested for installations, and for requests to enrol them.
 
+import API
 import Documents
 import Testing
 
@@ -93,7 +94,7 @@ import Testing
       ({ $0[.app] = "help" }, "deny denied -"), ({ $0[.app] = "none" }, "deny unknown_app -"),
     ] as [((inout Question) throws -> Void, String)] {
       let explanation = try await explain {
-        ($0[.action], $0[.caller]) = ("enrol", nil)
+        ($0.action, $0[.caller]) = ("enrol", nil)
         try change(&$0)
       }
       #expect(explanation.decisionLine == "decision: \(decision)")
@@ -104,7 +105,7 @@ import Testing
     let onlyUsers = Self.yaml.replacing("installations: {}", with: "installations: { authorize: [user] }")
     func decision(_ yaml: String, _ caller: String?) async throws -> String {
       try await explain(yaml) {
-        ($0.action, $0.caller, $0.subject) = ("enrol", caller, caller.map { _ in "ann" })
+        ($0.action, $0[.caller], $0[.subject]) = ("enrol", caller, caller.map { _ in "ann" })
       }
       .decisionLine
     }

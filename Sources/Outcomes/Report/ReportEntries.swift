@@ -11,7 +11,7 @@ package struct ReportEntries: Sendable {
 
   /// Why a report cannot be read on.
   package enum Fault: Error, Hashable, Sendable {
-    /// It is larger than `mostReportBytes`.
+    /// It is larger than what is read.
     case tooLarge
     /// Its brackets do not match.
     case malformed
@@ -27,9 +27,12 @@ package struct ReportEntries: Sendable {
   private var isEscaped = false
   private var octets = 0
   private var hasBegun = false
+  private let most: Int
 
   /// Begins with the first octet.
-  package init() {}
+  ///
+  /// - Parameter most: How many octets are read.
+  package init(most: Int = mostReportBytes) { self.most = most }
 
   /// Whether the report came whole.
   package var isWhole: Bool { hasBegun && open.isEmpty && depth == 0 && !isInText }
@@ -39,7 +42,7 @@ package struct ReportEntries: Sendable {
   /// - Returns: The entries that they complete.
   package mutating func take(_ bytes: [UInt8]) throws(Fault) -> [[UInt8]] {
     octets += bytes.count
-    guard octets <= Self.mostReportBytes else { throw .tooLarge }
+    guard octets <= most else { throw .tooLarge }
     var entries: [[UInt8]] = []
     for byte in bytes {
       if depth > 0 {

@@ -22,20 +22,7 @@ package struct ClientRequest: Sendable {
   /// Whether the response may wait for a task; false if too many requests wait already.
   package let mayWait: Bool
   /// The form of another interface; nil for this server's own.
-  package var form: ResponseForm?
-
-  package init(
-    _ generation: Generation, _ request: borrowing Request, _ exchange: borrowing Exchange,
-    form: ResponseForm? = nil
-  ) {
-    self.generation = generation
-    address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
-    context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
-    start = exchange.now
-    lane = exchange.loopIndex
-    mayWait = exchange.mayDefer
-    self.form = form
-  }
+  package let form: ResponseForm?
 
   /// A new audit line of the request.
   package func record(of action: AuditedAction) -> AuditRecord {
@@ -65,7 +52,12 @@ extension Handlers {
   package func client(
     _ request: borrowing Request, _ exchange: borrowing Exchange, form: ResponseForm? = nil
   ) -> ClientRequest {
-    ClientRequest(generations.current, request, exchange, form: form)
+    let generation = generations.current
+    // The compiler's own initializer: one that is written out copies the result.
+    return ClientRequest(
+      generation: generation, address: generation.clientAddress.resolve(request, peer: exchange.peer.address),
+      context: RequestContext(requestID: exchange.requestID, trace: TraceContext(request)),
+      start: exchange.now, lane: exchange.loopIndex, mayWait: exchange.mayDefer, form: form)
   }
 
   /// Writes the audit line of a refusal, if the request has one, and makes the answer.

@@ -64,21 +64,34 @@ extension Request {
 
   /// What the query says under a name. Names and values are percent-decoded; `+` is itself, not a space, because
   /// telephone numbers travel here.
-  public func queryItem(_ name: String) -> QueryItem {
+  ///
+  /// - Parameter known: A text that has these octets already, if there is one. It is not asked about a value with percent signs.
+  public func queryItem(_ name: String, known: (Span<UInt8>) -> String? = { _ in nil }) -> QueryItem {
     guard let query else { return .absent }
-    var found = QueryItem.absent
+    let octets = head.span
+    var found: Range<Int>?
     var start = query.lowerBound
-    while start <= query.upperBound {
-      let end = index(of: UInt8(ascii: "&"), in: start..<query.upperBound)
-      let equalsSign = index(of: UInt8(ascii: "="), in: start..<end)
-      if start < end, isName(start..<equalsSign, name) {
-        guard case .absent = found else { return .malformed }
-        guard let value = percentDecoded(min(equalsSign + 1, end)..<end) else { return .malformed }
-        found = .value(value)
+    while start < query.upperBound {
+      var nameEnd = start
+      while nameEnd < query.upperBound, octets[nameEnd] != UInt8(ascii: "="),
+        octets[nameEnd] != UInt8(ascii: "&")
+      {
+        nameEnd += 1
+      }
+      let end = index(of: UInt8(ascii: "&"), in: nameEnd..<query.upperBound)
+      if start < end, isName(start..<nameEnd, name) {
+        guard found == nil else { return .malformed }
+        found = min(nameEnd + 1, end)..<end
       }
       start = end + 1
     }
-    return found
+    guard let found else { return .absent }
+    if index(of: UInt8(ascii: "%"), in: found) == found.upperBound,
+      let text = known(head.span.extracting(found))
+    {
+      return .value(text)
+    }
+    return percentDecoded(found).map { .value($0) } ?? .malformed
   }
 
   /// The index of an octet in a range of `head`; the range's end if it is not there.
@@ -86,10 +99,10 @@ extension Request {
     head.span.extracting(range).firstIndex(of: octet).map { range.lowerBound + $0 } ?? range.upperBound
   }
 
-  /// Whether a range of `head` is a name, percent-decoded. Octets without `%` are compared as they are.
+  /// Whether a range of `head` is a name, percent-decoded.
   private func isName(_ range: Range<Int>, _ name: String) -> Bool {
-    guard index(of: UInt8(ascii: "%"), in: range) < range.upperBound else { return equals(range, name) }
-    return percentDecoded(range) == name
+    if equals(range, name) { return true }
+    return index(of: UInt8(ascii: "%"), in: range) < range.upperBound && percentDecoded(range) == name
   }
 
   /// The names of the query's items, in their order; a name that does not decode as it was sent.

@@ -45,4 +45,13 @@ private func get(_ target: String) -> Request { request("GET \(target) HTTP/1.1\
 ]) func `a query item is there once or not at all`(target: String, item: Request.QueryItem) {
   #expect(get(target).queryItem("app") == item)
   #expect(get(target).hasQueryItem("app") == (item != .absent))
+  // A known text stands for its octets. It is not asked for those that are encoded.
+  let known = get(target).queryItem("app") { octets in
+    for index in octets.indices {
+      let octet = octets[index]
+      #expect(octet != UInt8(ascii: "%"))
+    }
+    return octets.count == 1 && octets[0] == UInt8(ascii: "x") ? "known" : nil
+  }
+  #expect(known == (item == .value("x") && !target.contains("%78") ? .value("known") : item))
 }

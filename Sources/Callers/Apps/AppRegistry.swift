@@ -38,9 +38,11 @@ package final class App: Sendable {
   }
 }
 
-/// All apps by name.
-package struct AppRegistry: Sendable {
-  private let apps: [ExactText: App]
+/// All apps by name. A class, because each request asks it several times.
+package final class AppRegistry: Sendable {
+  private let names: NameIndex
+  /// By their numbers in `names`.
+  private let apps: [App]
   /// Whether an app's requests need a token of App Check.
   let demandsAppCheck: Bool
   /// The one app that lists a caller, for requests that name none.
@@ -62,7 +64,8 @@ package struct AppRegistry: Sendable {
   }
 
   package init(_ apps: [App]) {
-    self.apps = Dictionary(uniqueKeysWithValues: apps.map { (ExactText($0.id), $0) })
+    names = NameIndex(apps.map(\.id))
+    self.apps = apps
     demandsAppCheck = apps.contains { $0.appCheck != nil }
     var listed: [ExactText: [App]] = [:]
     for app in apps {
@@ -128,7 +131,7 @@ package struct AppRegistry: Sendable {
       return .admitted(appOfCaller.isEmpty ? nil : appOfCaller[ExactText(callerID)])
     }
     // A repeated name, or one that does not decode, is no app's name.
-    guard case .value(let name) = name, let app = apps[ExactText(name)] else { return .unknown }
+    guard case .value(let name) = name, let app = self[name] else { return .unknown }
     if let callers = app.callers, !callers.contains(ExactText(callerID)) { return .unlisted(app) }
     return .admitted(app)
   }
@@ -140,7 +143,7 @@ package struct AppRegistry: Sendable {
     case .value(let text): named = text
     case .malformed: return .unknown
     }
-    guard let app = apps[ExactText(named)] else { return .unknown }
+    guard let app = self[named] else { return .unknown }
     return named.hasSameBytes(as: appID) ? .admitted(app) : .unlisted(app)
   }
 
@@ -150,11 +153,16 @@ package struct AppRegistry: Sendable {
   }
 
   /// The apps that take a caller.
-  func apps(taking callerID: String) -> [App] { apps.values.filter { lists(callerID, for: $0) } }
+  func apps(taking callerID: String) -> [App] { apps.filter { lists(callerID, for: $0) } }
 
   /// The names of all apps.
-  var ids: [String] { apps.values.map(\.id) }
+  var ids: [String] { apps.map(\.id) }
 
   /// An app by its name.
-  package subscript(_ id: String) -> App? { apps[ExactText(id)] }
+  package subscript(_ id: String) -> App? { names.number(of: id).map { apps[$0] } }
+
+  /// The app's name in the query of a request. A known name is the app's own text, so that none is made.
+  package func name(in request: borrowing Request) -> Request.QueryItem {
+    request.queryItem("app") { octets in names.number(of: octets).map { apps[$0].id } }
+  }
 }

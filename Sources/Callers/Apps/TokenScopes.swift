@@ -1,5 +1,6 @@
 // Decides which scope the tokens of each app have.
 
+import Texts
 package import Tokens
 
 /// The scopes by app: an app's own, otherwise the account's.
@@ -11,19 +12,22 @@ package struct TokenScopes: Sendable {
 
   /// The account's: that of tokens for apps that name none.
   let account: TokenSource.ScopeID
-  private let scopes: [String: TokenSource.ScopeID]
+  /// The apps that have their own, and theirs.
+  private let apps: NameIndex
+  private let scopes: [TokenSource.ScopeID]
 
   package init(account: String, apps: [App], tokens: TokenSource) {
     self.account = tokens.scopeID(account)
-    let named = apps.compactMap { app in app.scope.map { (app.id, tokens.scopeID($0)) } }
-    scopes = Dictionary(uniqueKeysWithValues: named)
+    let named = apps.filter { $0.scope != nil }
+    self.apps = NameIndex(named.map(\.id))
+    scopes = named.compactMap(\.scope).map { tokens.scopeID($0) }
   }
 
   /// The scope of tokens for an app, or for none.
   package func scope(of appID: String?) -> TokenSource.ScopeID {
     // Most configurations name no scope besides the account's.
-    guard !scopes.isEmpty, let appID else { return account }
-    return scopes[appID] ?? account
+    guard !scopes.isEmpty, let appID, let number = apps.number(of: appID) else { return account }
+    return scopes[number]
   }
 
   /// The scope of this server's own calls: the account's if that includes callbacks, so that one token serves

@@ -13,7 +13,7 @@ extension Feature {
       ServedEndpoint(
         "/access", for: .apps, auditing: .every(.access),
         .clients(.access) { handlers, request, _, exchange in
-          handlers.vend(as: AccessForm(request), app: request.queryItem("app"), request, &exchange)
+          handlers.vend(as: AccessForm(request), app: nil, request, &exchange)
         }),
       ServedEndpoint(
         "/access/claim", for: .apps, auditing: .known(.access),

@@ -32,13 +32,15 @@ struct Vending: Sendable {
 
 extension Handlers {
   /// Answers a request for a token, now or later.
-  /// - Parameter name: The app the request names, if any.
+  /// - Parameter name: The app of the request; nil for the one that its query names.
   package func vend(
-    as form: AccessForm, app name: Request.QueryItem, _ request: borrowing Request, _ exchange: inout Exchange
+    as form: AccessForm, app name: Request.QueryItem?, _ request: borrowing Request,
+    _ exchange: inout Exchange
   ) {
     let client = client(request, exchange)
-    perform(
-      Vending(form: form, app: name, client: client, record: client.record(of: .access)), request, &exchange)
+    let app = name ?? client.generation.decider.apps.name(in: request)
+    let record = client.record(of: .access)
+    perform(Vending(form: form, app: app, client: consume client, record: consume record), request, &exchange)
   }
 
   /// Authenticates a request, evaluates the rules, and responds from the cache if it can.

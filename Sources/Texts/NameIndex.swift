@@ -1,0 +1,77 @@
+// Finds configured names by their octets, for what every request names.
+
+/// Numbers names. A look-up costs a few multiplications, where a dictionary hashes with a secret: the names are an operator's, so no
+/// client can choose them to collide.
+package struct NameIndex: Sendable {
+  private struct Slot {
+    var hash: UInt64 = 0
+    var start = 0
+    var end = 0
+    /// Negative where the slot is free.
+    var number = -1
+  }
+
+  /// At most half of them are taken, and their number is a power of two.
+  private var slots: [Slot]
+  /// The names one behind the other.
+  private var octets: [UInt8] = []
+
+  package let isEmpty: Bool
+
+  /// Numbers names that differ, from 0 on.
+  package init(_ names: [String]) {
+    isEmpty = names.isEmpty
+    var size = 2
+    while size < 2 * names.count { size *= 2 }
+    slots = Array(repeating: Slot(), count: size)
+    for (number, name) in names.enumerated() {
+      let start = octets.count
+      octets.append(contentsOf: name.utf8)
+      let hash = Self.hash(octets.span.extracting(start...))
+      var index = Int(truncatingIfNeeded: hash) & (size - 1)
+      while slots[index].number >= 0 { index = (index + 1) & (size - 1) }
+      slots[index] = Slot(hash: hash, start: start, end: octets.count, number: number)
+    }
+  }
+
+  /// The number of a name; nil for another text.
+  package func number(of name: borrowing Span<UInt8>) -> Int? {
+    let hash = Self.hash(name)
+    let slots = slots.span
+    var index = Int(truncatingIfNeeded: hash) & (slots.count - 1)
+    while slots[index].number >= 0 {
+      let slot = slots[index]
+      if slot.hash == hash, octets.span.extracting(slot.start..<slot.end).hasSameOctets(as: name) {
+        return slot.number
+      }
+      index = (index + 1) & (slots.count - 1)
+    }
+    return nil
+  }
+
+  /// The number of a name; nil for another text.
+  package func number(of name: String) -> Int? { number(of: name.utf8.span) }
+
+  private static func hash(_ name: borrowing Span<UInt8>) -> UInt64 {
+    var hash = UInt64(truncatingIfNeeded: name.count)
+    var index = 0
+    while index <= name.count - 8 {
+      hash = mix(hash, OctetWord(name, at: index).octets)
+      index += 8
+    }
+    guard index < name.count else { return hash }
+    // The last eight: some of them were taken before.
+    if name.count >= 8 { return mix(hash, OctetWord(name, at: name.count - 8).octets) }
+    var rest: UInt64 = 0
+    while index < name.count {
+      rest = rest << 8 | UInt64(name[index])
+      index += 1
+    }
+    return mix(hash, rest)
+  }
+
+  @inline(__always) private static func mix(_ hash: UInt64, _ word: UInt64) -> UInt64 {
+    let product = (hash ^ word) &* 0x9E37_79B9_7F4A_7C15
+    return product ^ product >> 32
+  }
+}

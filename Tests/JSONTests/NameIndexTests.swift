@@ -1,0 +1,31 @@
+// Tests of how configured names are found.
+
+import Testing
+import Texts
+
+@Suite struct NameIndexTests {
+  @Test func `every name is found by its octets, and nothing else is`() {
+    let names =
+      [""] + (1...40).map { String(repeating: "n", count: $0) } + (0..<200).map { "example-app-\($0)" }
+    let index = NameIndex(names)
+    for (number, name) in names.enumerated() {
+      #expect(index.number(of: name) == number)
+      #expect(index.number(of: Array(name.utf8).span) == number)
+      #expect(index.number(of: name + "\u{0}") == nil)
+      #expect(index.number(of: "N" + name.dropFirst()) == nil)
+    }
+    #expect(index.number(of: "example-app-200") == nil)
+    #expect(!index.isEmpty)
+  }
+
+  @Test func `canonically equal names differ`() {
+    let twins = ["caf\u{E9}", "cafe\u{301}"]
+    #expect(NameIndex([twins[0]]).number(of: twins[1]) == nil)
+    #expect(NameIndex(twins).number(of: twins[1]) == 1)
+  }
+
+  @Test func `no names are none`() {
+    #expect(NameIndex([]).number(of: "") == nil)
+    #expect(NameIndex([]).isEmpty)
+  }
+}

@@ -63,7 +63,7 @@ public struct Request: Sendable {
     // Memory beyond a page is released, so that one large request does not keep it.
     head.removeAll(keepingCapacity: head.capacity <= 4096)
     fieldLines.removeAll(keepingCapacity: fieldLines.capacity <= 128)
-    content.removeAll(keepingCapacity: content.capacity <= 4096)
+    if content.capacity > 0 { content.removeAll(keepingCapacity: content.capacity <= 4096) }
   }
 }
 

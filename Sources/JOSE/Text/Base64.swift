@@ -1,3 +1,5 @@
+import Texts
+
 /// Base64 as RFC 4648 §4 has it, for keys and HTTP Basic credentials.
 public enum Base64 {
   /// The text with padding.
@@ -97,32 +99,34 @@ enum Base64Codec {
     }
     guard end % 4 != 1 else { return nil }
     let values = values.span
-    // Not `[UInt8](repeating:count:)`, which asks the runtime for the type of its storage each time: as much as the decoding.
     var bytes: [UInt8] = []
-    bytes.append(contentsOf: repeatElement(0, count: end * 3 / 4))
-    var octets = bytes.mutableSpan
+    var isValid = false
+    bytes.append(upTo: end * 3 / 4) { isValid = decode(text, upTo: end, values, to: &$0) }
+    return isValid ? bytes : nil
+  }
+
+  /// Appends the bytes of a text whose padding begins at `end`; false where it has none.
+  private static func decode(
+    _ text: Span<UInt8>, upTo end: Int, _ values: Span<UInt8>, to bytes: inout OutputSpan<UInt8>
+  ) -> Bool {
     var index = 0
-    var place = 0
     while index + 3 < end {
       let (a, b) = (values[Int(text[index])], values[Int(text[index + 1])])
       let (c, d) = (values[Int(text[index + 2])], values[Int(text[index + 3])])
       // Of all values only `none` has these bits.
-      guard (a | b | c | d) & 0xC0 == 0 else { return nil }
-      octets[place] = a << 2 | b >> 4
-      octets[place + 1] = b << 4 | c >> 2
-      octets[place + 2] = c << 6 | d
+      guard (a | b | c | d) & 0xC0 == 0 else { return false }
+      bytes.append(a << 2 | b >> 4)
+      bytes.append(b << 4 | c >> 2)
+      bytes.append(c << 6 | d)
       index += 4
-      place += 3
     }
-    if index < end {
-      let (a, b) = (values[Int(text[index])], values[Int(text[index + 1])])
-      let c = index + 2 < end ? values[Int(text[index + 2])] : 0
-      guard (a | b | c) & 0xC0 == 0 else { return nil }
-      octets[place] = a << 2 | b >> 4
-      if index + 2 < end { octets[place + 1] = b << 4 | c >> 2 }
-      // Bits beyond the last byte must be zero, so that each value has one text only.
-      guard (index + 2 < end ? c << 6 : b << 4) == 0 else { return nil }
-    }
-    return bytes
+    guard index < end else { return true }
+    let (a, b) = (values[Int(text[index])], values[Int(text[index + 1])])
+    let c = index + 2 < end ? values[Int(text[index + 2])] : 0
+    guard (a | b | c) & 0xC0 == 0 else { return false }
+    bytes.append(a << 2 | b >> 4)
+    if index + 2 < end { bytes.append(b << 4 | c >> 2) }
+    // Bits beyond the last byte must be zero, so that each value has one text only.
+    return (index + 2 < end ? c << 6 : b << 4) == 0
   }
 }

@@ -34,7 +34,9 @@ package struct InstallationTerms: Hashable, Sendable {
   /// How long a request waits for an operator.
   package var pending: Duration
   /// How long an installation lives without being used.
-  package var idle: Duration
+  package var idle: Duration { didSet { useGrain = Self.useGrain(idle) } }
+  /// How coarsely the last use is kept: a tenth of the idle time, at most an hour. Each request reads it.
+  package private(set) var useGrain: Duration
   /// How many installations one user may have.
   package var perSubject: Int
   /// The ids of the callers that may verify codes.
@@ -49,10 +51,10 @@ package struct InstallationTerms: Hashable, Sendable {
     self.authorize = authorize
     self.pending = pending
     self.idle = idle
+    useGrain = Self.useGrain(idle)
     self.perSubject = perSubject
     self.verifiers = verifiers
   }
 
-  /// How coarsely the last use is kept: a tenth of the idle time, at most an hour.
-  package var useGrain: Duration { min(idle / 10, .seconds(3600)) }
+  private static func useGrain(_ idle: Duration) -> Duration { min(idle / 10, .seconds(3600)) }
 }

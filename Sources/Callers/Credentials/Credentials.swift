@@ -18,6 +18,8 @@ enum Credentials {
     let octets: [UInt8]
     /// The ranges of both.
     let name, password: Range<Int>
+    /// The installation that the name may be.
+    let installation: InstallationID?
 
     /// Nil without a colon; only the first one divides.
     init?(_ octets: [UInt8]) {
@@ -25,11 +27,7 @@ enum Credentials {
       self.octets = octets
       name = 0..<colon
       password = (colon + 1)..<octets.count
-    }
-
-    /// The installation that the name may be.
-    var installation: InstallationID? {
-      InstallationID(octets: octets.span.extracting(name))
+      installation = InstallationID(octets: octets.span.extracting(name))
     }
   }
 

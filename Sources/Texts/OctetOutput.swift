@@ -54,6 +54,24 @@ extension OutputSpan where Element == UInt8 {
     }
   }
 
+  /// Appends the 36 characters of a UUID in lower case.
+  public mutating func append(uuid high: UInt64, _ low: UInt64) {
+    let (high, low) = (HexadecimalDigits(high), HexadecimalDigits(low))
+    append(octetsOf: high.upper)
+    append(hyphenAndFour: high.lower)
+    append(hyphenAndFour: high.lower >> 32)
+    append(hyphenAndFour: low.upper)
+    append(hyphenAndFour: low.upper >> 32)
+    append(octetsOf: low.lower)
+  }
+
+  private mutating func append(hyphenAndFour word: UInt64) {
+    append(UInt8(ascii: "-"))
+    for shift in stride(from: UInt64(0), to: 32, by: 8) {
+      append(UInt8(truncatingIfNeeded: word.littleEndian >> shift))
+    }
+  }
+
   /// Appends the eight octets of a word, the lowest first.
   @inlinable @inline(__always) public mutating func append(octetsOf word: UInt64) {
     unsafe write(8) { unsafe UnsafeMutableRawPointer($0).storeBytes(of: word.littleEndian, as: UInt64.self) }

@@ -1,4 +1,4 @@
-// Tests of how configured names are found.
+// Tests of how configured names are found, and how ids are written.
 
 import Testing
 import Texts
@@ -27,5 +27,11 @@ import Texts
   @Test func `no names are none`() {
     #expect(NameIndex([]).number(of: "") == nil)
     #expect(NameIndex([]).isEmpty)
+  }
+
+  @Test func `a UUID has its hyphens`() {
+    var octets: [UInt8] = []
+    octets.append(upTo: 36) { $0.append(uuid: 0x0123_4567_89AB_CDEF, 0x0f1e_2d3c_4b5a_6978) }
+    #expect(String(decoding: octets, as: UTF8.self) == "01234567-89ab-cdef-0f1e-2d3c4b5a6978")
   }
 }

@@ -1,5 +1,7 @@
 // Reads and writes 128 bits as the text of a UUID.
 
+import Texts
+
 extension StoreID {
   /// Reads the 36 characters of a UUID, in either case (RFC 9562 §4); nil for any other text.
   package init?(uuid octets: Span<UInt8>) {
@@ -27,17 +29,9 @@ extension StoreID {
   package var uuid: String {
     // A callback has its id in six places.
     String(unsafeUninitializedCapacity: 36) { characters in
-      var end = 0
-      for index in 0..<32 {
-        if index == 8 || index == 12 || index == 16 || index == 20 {
-          characters[end] = UInt8(ascii: "-")
-          end += 1
-        }
-        let digit = UInt8(truncatingIfNeeded: (index < 16 ? high : low) >> UInt64(60 - index % 16 * 4) & 0xF)
-        characters[end] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit
-        end += 1
-      }
-      return end
+      var output = OutputSpan(buffer: characters, initializedCount: 0)
+      output.append(uuid: high, low)
+      return output.finalize(for: characters)
     }
   }
 }

@@ -27,7 +27,10 @@ extension UnixTime {
 
   /// The two digits of a number below 100, the first one lowest.
   @inline(__always) private static func digits(_ number: Int64) -> UInt64 {
-    UInt64(truncatingIfNeeded: 0x3030 + number / 10 + (number % 10) << 8)
+    let number = UInt64(truncatingIfNeeded: number)
+    // A tenth, exact below 1,000, without a division.
+    let tens = (number &* 205) &>> 11
+    return 0x3030 &+ tens &+ (number &- tens &* 10) &<< 8
   }
 
   @inline(__always) private static func octet(_ character: Unicode.Scalar, at index: UInt64) -> UInt64 {

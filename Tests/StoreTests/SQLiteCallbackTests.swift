@@ -3,6 +3,8 @@
 import Foundation
 import Gate
 import Glibc
+import JOSE
+import Sealing
 import Testing
 
 @testable import SQLiteStore
@@ -199,6 +201,27 @@ import Testing
     #expect(
       try await store.stops().list == [Stop(.all, .all, since: 2), Stop(.app("shop"), .access, since: 3)])
     #expect(try await store.begin(.made(key: "k"), at: .noon()) == .begun)
+    await store.close()
+  }
+
+  @Test func `a value that another process has sealed again meanwhile is not replaced`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    #expect(try await store.begin(.made("+14155550199"), at: .noon()) == .begun)
+    let key = try #require(StoreKeyID([UInt8](repeating: 7, count: StoreKeyID.byteCount)))
+    let seal = "UPDATE callgate_callback SET content_key = x'\(Hex.encode(key.bytes))', content = "
+    let other = try SQLiteConnection(path: path)
+    try other.execute(seal + "x'01'")
+    let count = try await store.reseal(key) { [path = path as String] value in
+      do { try SQLiteConnection(path: path).execute(seal + "x'02'") } catch { Issue.record(error) }
+      return value.sealed + [3]
+    }
+    #expect(count == 1)
+    var content: [UInt8] = []
+    try SQLiteStatement(other, "SELECT content FROM callgate_callback").run { content = $0.blob(0) }
+    #expect(content == [2])
     await store.close()
   }
 

@@ -128,15 +128,15 @@ package struct SealedTable: Sendable {
 
   /// Replaces a value that a key has sealed, unless it was replaced or removed meanwhile. Safe to repeat.
   func replacing(_ old: SealedValue, by new: [UInt8]?) -> ChangeCall {
+    let (id, before) = (ColumnValue.optional(StoreID(bytes: old.id)), ColumnValue.bytes(old.sealed))
+    guard let new else {
+      let set = "\(value) = NULL, \(key) = NULL, \(until) = NULL"
+      return ChangeCall(
+        Change("unseal_\(key)", "UPDATE \(name) SET \(set) WHERE id = $1 AND \(value) = $2"), id, before)
+    }
     let replace = Change(
-      "reseal_\(key)",
-      """
-      UPDATE \(name) SET \(value) = $1, \(key) = $2, \(until) = CASE WHEN $1 IS NULL THEN NULL ELSE \(until) END
-      WHERE id = $3 AND \(value) = $4
-      """)
+      "reseal_\(key)", "UPDATE \(name) SET \(value) = $1, \(key) = $2 WHERE id = $3 AND \(value) = $4")
     return ChangeCall(
-      replace, .optional(new), .optional(new.flatMap(StoreKeys.keyID)?.bytes),
-      .optional(StoreID(bytes: old.id)),
-      .bytes(old.sealed))
+      replace, .bytes(new), .optional(StoreKeys.keyID(of: new)?.bytes), id, before)
   }
 }

@@ -23,6 +23,7 @@ extension Generation {
   /// The facts of a request that rules may read.
   ///
   /// - Parameter caller: Nil for a request for an installation without a user.
+  @inline(__always)
   func facts(
     _ action: Action, _ caller: Caller?, claims: [FactMember], appID: String?, address: IPAddress,
     _ request: borrowing Request, at now: UnixTime

@@ -38,11 +38,14 @@ private final class Callbacks: OutcomeStore {
     private let answers: Mutex<[Result<[String], NightlyReport.Failure>]>
     private let jobs = Mutex<[Task<Void, Never>]>([])
 
-    init(instances: Int = 1, _ answers: [Result<[String], NightlyReport.Failure>]) {
+    /// - Parameter minute: When the report is asked for, after midnight.
+    init(
+      instances: Int = 1, at minute: Int64 = 210, _ answers: [Result<[String], NightlyReport.Failure>]
+    ) {
       self.answers = Mutex(answers)
       let ledger = AllowanceLedger(store: memoryStore())
       var settings = OutcomeSettings(hooks: [])
-      settings.report = ReportSettings(second: 3 * 3600 + 1800, zone: .utc)
+      settings.report = ReportSettings(second: minute * 60, zone: .utc)
       let (callbacks, time) = (callbacks, time)
       let sink = LogSink(lanes: 2) { _ in true }
       let log = Log(sink: sink, lane: 1, level: .error, format: .json, clock: time)
@@ -112,6 +115,27 @@ private final class Callbacks: OutcomeStore {
     #expect(fixture.callbacks.calls.withLock { $0.last } == "c1")
     await fixture.pass(.seconds(7200))
     #expect(fixture.count == 2)
+    await fixture.end()
+  }
+
+  @Test func `a try after midnight takes nothing from the next night`() async {
+    let day = ["{\"entries\":[\(Self.entry)]}"]
+    let fixture = Fixture(at: 1435, [.failure(.init("down")), .success(day), .success(day)])
+    func jump(_ span: Duration) async {
+      await fixture.time.untilSleepers(1)
+      fixture.time.advance(by: span)
+      await settle()
+    }
+    await fixture.pass(.seconds(10))
+    // From 03:29:10 to 23:54:50.
+    await jump(.seconds(73_540))
+    await fixture.pass(.seconds(60))
+    #expect(fixture.count == 1)
+    await fixture.pass(.seconds(900))
+    #expect(fixture.count == 2)
+    await jump(.seconds(85_400))
+    await fixture.pass(.seconds(300))
+    #expect(fixture.count == 3)
     await fixture.end()
   }
 

@@ -63,6 +63,19 @@ import Testing
     await store.close()
   }
 
+  @Test(arguments: StoreKind.available)
+  func `of more callbacks than are read none is told`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    for index in 0..<EndedCall.mostRead {
+      let intent = try Self.intent()
+      #expect(try await store.begin(intent, at: .noon()) == .begun)
+      try await store.settle(intent.id, index == 0 ? .accepted() : .failed())
+    }
+    #expect(try await Self.conclude(store, Self.call()) == .several)
+    await store.close()
+  }
+
   /// Writes the outcome of a callback that was matched before, as another instance's event would.
   private static func write(
     _ id: CallbackID, _ call: EndedCall, _ store: any Store

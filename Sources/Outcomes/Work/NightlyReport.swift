@@ -76,7 +76,8 @@ package final class NightlyReport: Sendable {
   /// The report of the 24 hours before a time, unless another instance has it.
   private func report(until end: Instant, _ report: ReportSettings) async {
     for attempt in 0...Self.pauses.count {
-      let taking = await ledger.take([ReportLimit.charge(in: report.zone)], at: now)
+      // It counts for its own day: a try after midnight must not take the next night's.
+      let taking = await ledger.take([ReportLimit.charge(in: report.zone)], at: end)
       guard case .taken(let receipts) = taking.outcome else {
         if case .refused = taking.outcome { return }
         guard await pauses(attempt) else { return }
@@ -85,7 +86,7 @@ package final class NightlyReport: Sendable {
       do throws(Failure) {
         return try await work(from: end.advanced(by: .seconds(-86_400)), to: end)
       } catch {
-        await ledger.giveBack(receipts, at: now)
+        await ledger.giveBack(receipts, at: end)
         log.write(
           .warning, "the report of calls failed", ["detail": error.words, "try": "\(attempt + 1)"])
         guard await pauses(attempt) else { return }

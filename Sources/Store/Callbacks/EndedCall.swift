@@ -102,13 +102,15 @@ extension EndedCall {
     if let known = records.first(where: { $0.outcome?.isOf(call, outcome) == true }) {
       return (nil, .known(known))
     }
+    // Of so many there may be more that were not read.
+    guard records.count < mostRead else { return (nil, .several) }
     let open = records.filter { $0.outcome == nil && $0.mayHaveCall }
     guard let first = open.first else { return (nil, .none) }
     guard open.count == 1 else { return (nil, .several) }
     return first.status == .pending ? (nil, .pending) : (first.id, .none)
   }
 
-  /// How many callbacks of a window are read: more are several in any case.
+  /// How many callbacks of a window are read. As many are taken for several that fit.
   package static let mostRead = 100
 }
 

@@ -69,6 +69,13 @@ def demo(base):
         phone.send_keys("415 555")
         use(driver, "Call me", "call-status", "422 invalid_request: contact_phone_number: ")
         check("the field is marked", "" if phone.get_attribute("aria-invalid") == "true" else phone.get_attribute("aria-invalid"))
+        for number, button, state, words in (("+14155550107", "Do not answer", "not_reached", "the customer did not answer"),
+                                             ("+14155550108", "Hang up early", "cancelled", "the customer hung up")):
+            phone.clear()
+            phone.send_keys(number)
+            use(driver, "Call me", "call-status", "201: accepted")
+            use(driver, button, "end-status", f"Talkdesk says: {state}")
+            waits_for(driver, f"the story ends: {words}", lambda d: text(d, "handset-state") == f"rang once, {words}")
         phone.clear()
         phone.send_keys("+14155550100")
 

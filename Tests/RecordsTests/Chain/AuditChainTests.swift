@@ -614,6 +614,10 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     let other = try Written(key, boot: "00000000000000bb")
     other.audit(0..<2)
     let (lines, run) = (try content(path), other.lines())
+    let log = Array("{\"log\":\"log\",\"message\":\"ready\"}\n".utf8)
+    #expect(
+      AuditVerifier.verdict(on: lines[..<2] + [log] + lines[2...], keys: [key]).verdict
+        == finding(3, .foreign))
     for at in [1, 3, lines.count] {
       let spliced = lines[..<at] + run + lines[at...]
       #expect(

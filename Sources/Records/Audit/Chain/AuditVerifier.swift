@@ -162,7 +162,10 @@ package final class AuditVerifier {
     defer { previous = line }
     if isOfLog(line) {
       logLines += 1
-      return
+      guard fitsInFile, current?.isOfFile == true else { return }
+      // The log goes elsewhere.
+      settleOdd()
+      return fail(place, .foreign)
     }
     guard line.last == UInt8(ascii: "\n") else {
       let whole = line + [UInt8(ascii: "\n")]

@@ -5,6 +5,8 @@ import Glibc
 /// A file opened for appending.
 public struct AppendedFile: ~Copyable, Sendable {
   private let descriptor: Descriptor
+  private let device: dev_t
+  private let inode: ino_t
 
   /// Opens a file, and makes it with mode 600 if there is none.
   /// - Parameter onDisk: Whether a pipe or a device will not do.
@@ -13,17 +15,23 @@ public struct AppendedFile: ~Copyable, Sendable {
     let number = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0o600)
     guard number >= 0 else { throw SystemError(operation: "open", code: errno) }
     var found = stat()
-    guard !onDisk || fstat(number, &found) == 0 && found.st_mode & S_IFMT == S_IFREG else {
+    guard fstat(number, &found) == 0, !onDisk || found.st_mode & S_IFMT == S_IFREG else {
       close(number)
       throw SystemError(operation: "fdatasync", code: EINVAL)
     }
     descriptor = Descriptor(owning: number)
+    (device, inode) = (found.st_dev, found.st_ino)
   }
 
   /// Whether it has no name any more, so that nobody can read what is written.
   public var isRemoved: Bool {
     var found = stat()
     return fstat(descriptor.number, &found) == 0 && found.st_nlink == 0
+  }
+
+  /// Whether both are one file.
+  public func isSame(as other: borrowing AppendedFile) -> Bool {
+    device == other.device && inode == other.inode
   }
 
   /// The last bytes of the file, at most `limit`.

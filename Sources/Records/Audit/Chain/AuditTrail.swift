@@ -345,6 +345,8 @@ package final class AuditTrail: Sendable {
     guard let path else { return false }
     do throws(SystemError) {
       let file = try AppendedFile(path: path, onDisk: isRequired)
+      // A reload without a rename: a line whose part is in the file goes on there.
+      if writer.file?.isSame(as: file) == true { return flush(&writer) }
       let end = FileEnd(try file.tail(limit: 1))
       if !flush(&writer) {
         // The old file has no room. The new one gets the whole line.

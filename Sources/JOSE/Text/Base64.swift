@@ -1,3 +1,5 @@
+// Encodes and decodes Base64 and Base64url.
+
 import Texts
 
 /// Base64 as RFC 4648 §4 has it, for keys and HTTP Basic credentials.

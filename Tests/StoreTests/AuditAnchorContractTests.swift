@@ -13,7 +13,9 @@ import Testing
     defer { fixture.end() }
     #expect(try await store.anchors() == [])
     let first = StoredAnchor(boot: "00000000000000aa", sequence: 1, code: "AAAAAAAAAAAAAAAAAAAAAA")
-    let other = StoredAnchor(boot: "00000000000000bb", sequence: 1, code: "BBBBBBBBBBBBBBBBBBBBBA", follows: "DDDDDDDDDDDDDDDDDDDDDA")
+    let other = StoredAnchor(
+      boot: "00000000000000bb", sequence: 1, code: "BBBBBBBBBBBBBBBBBBBBBA", follows: "DDDDDDDDDDDDDDDDDDDDDA"
+    )
     let later = StoredAnchor(boot: first.boot, sequence: .max, code: "CCCCCCCCCCCCCCCCCCCCCA")
     let trigger = StoredTrigger(name: "callEnds", id: "1", mark: "m")
     try await store.save(other)

@@ -34,8 +34,8 @@ extension Configuration {
     /// The Bearer token: demanded on the public port (without one nothing is served there), and on the operators'
     /// own listener unless that is on loopback.
     public package(set) var token: Secret?
-    /// The base of links to the runbook, without a slash at the end; nil where it names the section only.
-    public package(set) var runbooks: String?
+    /// The base of links to the runbook, without a slash at the end.
+    public package(set) var runbooks: String
 
     /// An address to listen on.
     public struct Listener: Sendable, Hashable {

@@ -84,7 +84,7 @@ extension ConfigurationBuilder {
     guard let (bytes, place) = secret else { return nil }
     if bytes.count < 8 {
       problems.note(
-        place, "is shorter than 8 characters and easily guessed: make one with openssl rand -hex 32")
+        place, "is shorter than 8 characters and easily guessed. Generate one: openssl rand -hex 32")
     }
     return SecretDigest(SHA256Digest(of: bytes))
   }

@@ -40,7 +40,7 @@ extension ConfigurationBuilder {
   /// `admin`: the operators' listener and token.
   mutating func admin(beside listen: Configuration.Listen) -> Configuration.Admin {
     let token = adminToken()
-    let runbooks = stated(Settings.runbooks)
+    let runbooks = value(Settings.runbooks)
     let statedPlace = place(of: Settings.adminHost) ?? place(of: Settings.adminPort)
     let address = value(Settings.adminHost)
     let port = value(Settings.adminPort)
@@ -66,7 +66,7 @@ extension ConfigurationBuilder {
     a == b || ["0.0.0.0", "::"].contains(a) || ["0.0.0.0", "::"].contains(b)
   }
 
-  /// The admin token.
+  /// The operators' token.
   package mutating func adminToken() -> Secret? {
     guard purpose.opensListenerSecrets, let (bytes, place) = secret(Settings.adminToken) else { return nil }
     let name = Settings.adminToken.setting.name

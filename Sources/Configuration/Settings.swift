@@ -81,9 +81,9 @@ package enum Settings {
 
   package static let runbooks = TypedSetting(
     Setting(
-      "admin.runbooks", variable: "CALLGATE_RUNBOOKS", example: "https://docs.example.com/callgate",
-      "The address of your copy of `docs/`, with which the links of present problems to `operations.md` begin. Without it the page "
-        + "and `status` name the section."
+      "admin.runbooks", variable: "CALLGATE_RUNBOOKS", default: "https://docs.example.com/callgate",
+      example: "https://docs.example.com/callgate",
+      "The base URL of your copy of `docs/`. The links of present problems to `operations.md` begin with it."
     ),
     URLText.base)
 

@@ -58,7 +58,7 @@ def demo(base):
         check("where one looks", "" if driver.execute_script(seen) else "not in view")
         check("the record is shown", "" if "accepted" in text(driver, "call-record") else text(driver, "call-record"))
         check("the answer is masked", "" if "+*********00" in text(driver, "call-answer") else text(driver, "call-answer"))
-        use(driver, "Repeat the same tap", "twice-status", "201: accepted as before, and no second call")
+        use(driver, "Repeat the same tap", "twice-status", "201: accepted as before, no second call")
         use(driver, "Tap again", "twice-status", "409 duplicate")
         check("beside its body", "" if "duplicate" in text(driver, "twice-answer") else text(driver, "twice-answer"))
         check("the first one's record is shown", "" if "accepted" in text(driver, "call-record") else text(driver, "call-record"))

@@ -252,7 +252,7 @@ extension APISchemas {
               "count": { "type": "integer", "minimum": 0, "description": "How many requests it hit since then, in this instance." },
               "text": { "type": "string", "description": "The cause." },
               "action": { "type": "string", "description": "What to do." },
-              "runbook": { "type": "string", "format": "uri-reference", "description": "The section of the runbook: a link with `admin.runbooks`, else its place in the repository." } } }
+              "runbook": { "type": "string", "format": "uri", "description": "The section of the runbook." } } }
           """#)
     ),
     (

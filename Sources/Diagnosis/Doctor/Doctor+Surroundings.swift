@@ -35,7 +35,7 @@ extension Doctor {
       let host = listener.host.contains(":") ? "[\(listener.host)]" : listener.host
       report.ok(
         "admin",
-        "http://\(host):\(listener.port), \(listener.isLoopback ? "which needs no token from this machine" : "with a token")"
+        "http://\(host):\(listener.port), \(listener.isLoopback ? "no token needed from this machine" : "with a token")"
       )
     }
   }

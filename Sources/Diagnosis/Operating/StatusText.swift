@@ -29,14 +29,14 @@ struct StatusText {
         "! \(word(entry["code"])): \(word(entry["text"])) Since \(word(entry["since"]))\(until).\(hit)",
         indent: 2)
         + TerminalText.packed([word(entry["action"])], indent: 2)
-        + TerminalText.packed(["Runbook: \(word(entry["runbook"]))"], indent: 2)
+        + TerminalText.packed([word(entry["runbook"])], indent: 2)
     } + [callbacks]
   }
 
   /// Whether callbacks are made.
   private var callbacks: String {
     switch document["callbacks"]?.string {
-    case "held": "Callbacks: some or all are refused."
+    case "held": "Callbacks: held, some or all are refused."
     default: "Callbacks: \(word(document["callbacks"]))."
     }
   }

@@ -141,7 +141,7 @@ package final class Reloader: Sendable {
     return outcome
   }
 
-  /// The problem of a file that set something and sets nothing now: a full disk or a copy that broke off would drop every rule.
+  /// The problem of a file that set something and is empty now, as a full disk leaves it: every rule would be dropped.
   private static func emptied(from old: Configuration, to new: Configuration) -> DocumentProblem? {
     func file(_ configuration: Configuration) -> String? {
       configuration.origins.lazy.compactMap { if case .file(let name, _, _) = $0.place { name } else { nil } }
@@ -151,8 +151,8 @@ package final class Reloader: Sendable {
     return DocumentProblem(
       .file(name, line: 1, column: 1), nil,
       Refusal(
-        "the file is empty, and the configuration in use has settings from it",
-        "restart the server if none of them is to stay"))
+        "the file is empty, but the running configuration has settings from it",
+        "restore the file, or restart the server to drop them"))
   }
 
   /// Reading files and keys takes its time, so it has a queue of its own.

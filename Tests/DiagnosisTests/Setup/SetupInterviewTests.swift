@@ -385,7 +385,7 @@ import Testing
       interview.notices == [
         "--key-id: not used, because a client secret is set (--client-secret-file)",
         "--client-secret-file: \"open.txt\" can be read by others (mode 0644); chmod 600 it",
-        "--password-file: is shorter than 8 characters and easily guessed: make one with openssl rand -hex 32",
+        "--password-file: is shorter than 8 characters and easily guessed. Generate one: openssl rand -hex 32",
         "--key-algorithm: not used, because a client secret is set (--client-secret-file)",
         "--timezone: not used, because there are no opening hours",
       ])

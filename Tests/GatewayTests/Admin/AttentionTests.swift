@@ -52,7 +52,7 @@ import Testing
     #expect(entry["text"]?.string == "Talkdesk's Callback API is unavailable (503).")
     #expect(
       entry["runbook"]?.string
-        == "docs/operations.md#callgatetalkdeskunavailable")
+        == "https://docs.example.com/callgate/operations.md#callgatetalkdeskunavailable")
     #expect(try await summary(fixture) == "failing callback_api")
     let ready = try await ready(fixture)
     #expect(ready["status"] == "warn")
@@ -208,6 +208,6 @@ import Testing
 
   @Test func `the alerts and the server begin their links alike`() throws {
     let prometheus = try Self.text("deploy/prometheus/prometheus.yml")
-    #expect(prometheus.contains("callgate_runbooks: \(Settings.runbooks.setting.example)"))
+    #expect(prometheus.contains("callgate_runbooks: \(Settings.runbooks.setting.standard ?? "-")"))
   }
 }

@@ -23,7 +23,7 @@ const send = (tap, place) => attempt(`${place}-status`, async () => {
 const repeat = () => attempt("twice-status", async () => {
   const answer = await ask("POST", "/calls/callback", last.body, { "Idempotency-Key": last.key });
   const [words, good] = await showCalled(answer, "twice-answer");
-  return [good ? `${words} as before, and no second call` : words, good];
+  return [good ? `${words} as before, no second call` : words, good];
 });
 
 const validate = () => attempt("call-status", async () => {

@@ -1,6 +1,6 @@
 // What needs attention, above everything else.
 const urgent = new Set(["store", "clock", "credential", "talkdesk_id", "callback_api", "stop", "brake", "audit"]);
-const inWords = (callbacks) => (callbacks === "held" ? "refused" : callbacks);
+const inWords = (callbacks) => (callbacks === "held" ? "held: some or all are refused" : callbacks);
 const outlook = { open: "good", closed: "", held: "warn", failing: "bad" };
 
 // How long until a time, and since one.
@@ -32,6 +32,11 @@ function showAttention(state) {
 function attentionItem(entry, stop) {
   const item = make("li", null, "notice " + (urgent.has(entry.code) ? "bad" : "warn"));
   item.dataset.code = entry.code;
+  const link = make("a", "Runbook");
+  link.href = entry.runbook;
+  link.target = "_blank";
+  link.rel = "noreferrer";
+  link.setAttribute("aria-label", `Runbook for ${entry.code}`);
   const row = box("p", "row");
   if (stop) {
     const resume = button("Resume", "small", () => resumeStop(stop));
@@ -44,20 +49,9 @@ function attentionItem(entry, stop) {
   line.setAttribute("aria-live", "off");
   item.append(
     box("strong", "", stranger("")), line,
-    box("p", "", make("span"), " ", runbook(entry)));
+    box("p", "", make("span"), " ", link));
   if (row.children.length > 0) item.append(row);
   return item;
-}
-
-// Without an address of the documents, their place in the repository.
-function runbook(entry) {
-  if (!entry.runbook.startsWith("http")) return box("span", "", "Runbook: ", make("code", entry.runbook));
-  const link = make("a", "Runbook");
-  link.href = entry.runbook;
-  link.target = "_blank";
-  link.rel = "noreferrer";
-  link.setAttribute("aria-label", `Runbook for ${entry.code}`);
-  return link;
 }
 
 function fillAttention(item, entry) {

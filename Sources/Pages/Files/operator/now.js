@@ -26,8 +26,8 @@ function openTile({ openings, callbacks }) {
   const changes = openings.map((opening) => opening.next_change).filter(Boolean).sort();
   const next = changes.length > 0 ? `hours change ${moment(changes[0])}` : "no change of hours";
   const some = open.length > 0 && open.length < openings.length ? `open for ${open.length} of ${openings.length}, ` : "";
-  const more = { failing: "see the reason above", held: "some or all: see above" }[callbacks] ?? some + next;
-  return ["Callbacks", inWords(callbacks), more, "state " + (outlook[callbacks] ?? "")];
+  const more = { failing: "see the reason above", held: "some or all are refused: see above" }[callbacks] ?? some + next;
+  return ["Callbacks", callbacks, more, "state " + (outlook[callbacks] ?? "")];
 }
 
 function trafficTiles({ last_hour: hour, latency }) {

@@ -4,6 +4,7 @@ import Glibc
 
 /// A file opened for appending.
 public struct AppendedFile: ~Copyable, Sendable {
+  private let path: String
   private let descriptor: Descriptor
   private let device: dev_t
   private let inode: ino_t
@@ -19,14 +20,16 @@ public struct AppendedFile: ~Copyable, Sendable {
       close(number)
       throw SystemError(operation: "fdatasync", code: EINVAL)
     }
+    self.path = path
     descriptor = Descriptor(owning: number)
     (device, inode) = (found.st_dev, found.st_ino)
   }
 
-  /// Whether it has no name any more, so that nobody can read what is written.
+  /// Whether it has no name any more, so that nobody can read what is written. Some file systems count no names, so the path tells, too.
   public var isRemoved: Bool {
     var found = stat()
-    return fstat(descriptor.number, &found) == 0 && found.st_nlink == 0
+    guard fstat(descriptor.number, &found) == 0, found.st_nlink == 0 else { return false }
+    return stat(path, &found) != 0 || found.st_dev != device || found.st_ino != inode
   }
 
   /// Whether both are one file.

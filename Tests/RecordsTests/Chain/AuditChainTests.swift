@@ -590,6 +590,22 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(found == (.sound, [.cutHead(place(1), isChecked: true)]))
   }
 
+  @Test func `a file whose names are not counted is not removed as long as its path leads to it`() async throws {
+    // As on file systems that count none: the link below leads to a file without a name.
+    let number = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    defer { close(number) }
+    unlink(path)
+    let trail = try AuditTrail(
+      to: .file("/proc/self/fd/\(number)"), key: key, boot: "00000000000000aa", isRequired: true, lanes: 1,
+      clock: SystemClock(), log: .silent)
+    trail.start()
+    for _ in 0..<3 { await write(trail, 1) }
+    #expect(!trail.isFailing && trail.unavailableResponses == 0)
+    #expect(trail.close(within: .seconds(10)))
+    let lines = try content("/proc/self/fd/\(number)")
+    #expect(lines.compactMap { AuditAnchor(reading: $0)?.event } == [.start, .end])
+  }
+
   @Test func `a line that must be on the disk goes to no pipe and no device`() async throws {
     #expect(throws: SystemError.self) {
       try AuditTrail(

@@ -16,9 +16,14 @@ public struct AppendedFile: ~Copyable, Sendable {
     let number = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0o600)
     guard number >= 0 else { throw SystemError(operation: "open", code: errno) }
     var found = stat()
-    guard fstat(number, &found) == 0, !onDisk || found.st_mode & S_IFMT == S_IFREG else {
+    guard fstat(number, &found) == 0 else {
+      let code = errno
       close(number)
-      throw SystemError(operation: "fdatasync", code: EINVAL)
+      throw SystemError(operation: "fstat", code: code)
+    }
+    guard !onDisk || found.st_mode & S_IFMT == S_IFREG else {
+      close(number)
+      throw SystemError(operation: "it is no regular file; strict mode needs one", code: 0)
     }
     self.path = path
     descriptor = Descriptor(owning: number)

@@ -4,7 +4,7 @@ import Glibc
 
 /// A system call that failed: which one and why, kept for operators.
 public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The call, `bind` for instance.
+  /// The call, `bind` for instance; with code 0, what is wrong without one.
   public let operation: String
   /// Its `errno`.
   public let code: Int32
@@ -17,6 +17,7 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// `bind: Address already in use (98)`.
   public var description: String {
+    if code == 0 { return operation }
     // strerror_r(3), the XSI variant: fills the buffer and ends it with NUL.
     var buffer = [CChar](repeating: 0, count: 128)
     _ = strerror_r(code, &buffer, buffer.count)

@@ -607,11 +607,12 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
   }
 
   @Test func `a line that must be on the disk goes to no pipe and no device`() async throws {
-    #expect(throws: SystemError.self) {
+    let error = #expect(throws: SystemError.self) {
       try AuditTrail(
         to: .file("/dev/null"), key: key, boot: "00000000000000aa", isRequired: true, lanes: 1,
         clock: SystemClock(), log: .silent)
     }
+    #expect(error?.description == "it is no regular file; strict mode needs one")
     let trail = try trail("00000000000000aa")
     await write(trail, 1)
     try FileManager.default.moveItem(atPath: path, toPath: path + ".1")

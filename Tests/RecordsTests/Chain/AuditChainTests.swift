@@ -526,7 +526,11 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
   }
 
   private func content(_ path: String) throws -> [[UInt8]] {
-    try [UInt8](Data(contentsOf: URL(filePath: path))).lines
+    let lines = Mutex<[[UInt8]]>([])
+    try SystemFile.readLines(of: path, longest: AuditVerifier.longestLine) { line, _ in
+      lines.withLock { $0.append(line) }
+    }
+    return lines.withLock(\.self)
   }
 
   @Test func `two starts in one file are whole, and nothing between them can go`() async throws {
@@ -571,6 +575,80 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
           continue
         }
       }
+    }
+  }
+
+  @Test func `a start that was torn itself is closed by the next one`() async throws {
+    let first = try trail("00000000000000aa")
+    await write(first, 3)
+    #expect(first.close(within: .seconds(10)))
+    try Data(try content(path).joined().dropLast(30)).write(to: URL(filePath: path))
+    let second = try trail("00000000000000bb")
+    await write(second, 1)
+    #expect(second.close(within: .seconds(10)))
+    let lines = try content(path)
+    let whole = AuditVerifier.verdict(on: lines, keys: [key])
+    #expect(whole.verdict == .sound && whole.notes.first == .tornEnd(place(5)))
+    for cut in [1, 40, lines[5].count - 1] {
+      let torn = Array((lines[..<5].joined() + lines[5].prefix(cut)))
+      let open = AuditVerifier.verdict(on: torn.lines, keys: [key])
+      #expect(open.verdict == .sound && open.notes.contains(.tornEnd(place(cut < 100 ? 5 : 6))), "\(cut): \(open)")
+      try Data(torn).write(to: URL(filePath: path))
+      let third = try trail("00000000000000cc")
+      await write(third, 1)
+      #expect(third.close(within: .seconds(10)))
+      let closed = try content(path)
+      let found = AuditVerifier.verdict(on: closed, keys: [key])
+      #expect(found.verdict == .sound && found.notes.contains(.tornEnd(place(5))), "\(cut): \(found)")
+      for index in [4, 5] {
+        for new in [[], [Array(closed[index].dropFirst())], [Array("{}\n".utf8), closed[index]]] {
+          let altered = closed[..<index] + new + closed[(index + 1)...]
+          let verdict = AuditVerifier.verdict(on: Array(altered), keys: [key]).verdict
+          guard case .tampered = verdict else {
+            Issue.record("\(cut), \(index): \(verdict)")
+            continue
+          }
+        }
+      }
+    }
+  }
+
+  @Test func `a whole line without a code is no torn one, though the next start closes it`() async throws {
+    let first = try trail("00000000000000aa")
+    await write(first, 3)
+    #expect(first.close(within: .seconds(10)))
+    let lines = try content(path)
+    for end in ["", "\n"] {
+      let forged = Array((#"{"log":"audit","decision":"allow"}"# + end).utf8)
+      try Data(lines.joined() + forged).write(to: URL(filePath: path))
+      let second = try trail("00000000000000bb")
+      await write(second, 1)
+      #expect(second.close(within: .seconds(10)))
+      #expect(AuditVerifier.verdict(on: try content(path), keys: [key]).verdict == finding(6, .altered))
+    }
+  }
+
+  @Test func `a rename onto a torn file closes its part`() async throws {
+    let first = try trail("00000000000000aa")
+    await write(first, 3)
+    #expect(first.close(within: .seconds(10)))
+    try Data(try content(path).joined().dropLast(30)).write(to: URL(filePath: path + ".torn"))
+    try FileManager.default.removeItem(atPath: path)
+    let second = try trail("00000000000000bb")
+    await write(second, 1)
+    try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
+    try FileManager.default.moveItem(atPath: path + ".torn", toPath: path)
+    second.reopen()
+    await write(second, 1)
+    #expect(second.close(within: .seconds(10)))
+    let (old, new) = (try content(path + ".1"), try content(path))
+    #expect(
+      AuditVerifier.verdict(on: old, new, keys: [key])
+        == (.sound, [.tornEnd(place(5, file: 1)), .unclosed(boot: "00000000000000aa", last: place(4, file: 1))]))
+    for part in [[], [Array("x\n".utf8)]] {
+      let verdict = AuditVerifier.verdict(on: old, new[..<4] + part + new[5...], keys: [key]).verdict
+      let fault: AuditVerifier.Fault = part.isEmpty ? .missingBeforeStart : .altered
+      #expect(verdict == .tampered(.init(place: place(5, file: 1), fault: fault)))
     }
   }
 

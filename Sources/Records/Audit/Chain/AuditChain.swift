@@ -155,7 +155,7 @@ package struct AuditAnchor: Hashable, Sendable {
   package var after: [UInt8] = []
   /// In the first line of a chain in a file: the code of the last whole line that the file held already; empty if it held none.
   package var follows: [UInt8]?
-  /// In the first line of a chain: the digest of the part of a line that the file ended with; empty if it ended with a whole line.
+  /// In the first line of a chain in a file: the digest of what the file held after its last whole line; empty if it held nothing.
   package var torn: [UInt8] = []
 
   package init(_ event: Event, boot: String, epoch: Int) {
@@ -196,7 +196,7 @@ package struct AuditAnchor: Hashable, Sendable {
     torn = value["torn"]?.string.flatMap(Base64URL.decode) ?? []
   }
 
-  /// The digest of a part of a line, without its line feed.
+  /// The digest of a part of a line, or of several, without the last line feed.
   static func digest(ofTorn part: [UInt8]) -> [UInt8] {
     Array(SHA256.digest(part).prefix(AuditChain.byteCount))
   }

@@ -29,6 +29,8 @@ package final class AuditTrail: Sendable {
     /// Lost lines that no anchor has counted yet.
     var lost = 0
     var isSynced = true
+    /// The digest of the part that the file ended with when it was opened anew, for the next anchor of a rotation.
+    var torn: [UInt8] = []
     /// The last anchor in `bytes` or the file; nil once it is known to be on the disk.
     var anchor: RecordedAnchor?
   }
@@ -96,12 +98,12 @@ package final class AuditTrail: Sendable {
       writer.file = consume file
     case .output(let write): (path, output) = (nil, write)
     }
-    if end?.isTorn == true { writer.bytes.append(UInt8(ascii: "\n")) }
+    if end?.isOpen == true { writer.bytes.append(UInt8(ascii: "\n")) }
     follows = end?.code
     if key != nil {
       var anchor = AuditAnchor(.start, boot: boot, epoch: 0)
       anchor.follows = follows
-      if let torn = end?.torn, !torn.isEmpty { anchor.torn = AuditAnchor.digest(ofTorn: torn) }
+      anchor.torn = end?.torn ?? []
       Self.append(anchor, to: &writer, at: clock.unixTime)
     }
     self.isRequired = isRequired
@@ -250,6 +252,7 @@ package final class AuditTrail: Sendable {
     var anchor = AuditAnchor(event, boot: boot, epoch: epoch)
     (anchor.after, anchor.lost) = (last, writer.lost)
     writer.lost = 0
+    if event == .reopen { swap(&anchor.torn, &writer.torn) }
     Self.append(anchor, to: &writer, at: clock.unixTime)
   }
 
@@ -347,7 +350,7 @@ package final class AuditTrail: Sendable {
       let file = try AppendedFile(path: path, onDisk: isRequired)
       // A reload without a rename: a line whose part is in the file goes on there.
       if writer.file?.isSame(as: file) == true { return flush(&writer) }
-      let end = FileEnd(try file.tail(limit: 1))
+      let end = FileEnd(try file.tail(limit: 2 * AuditLineForm.longest))
       if !flush(&writer) {
         // The old file has no room. The new one gets the whole line.
         let cut = writer.bytes[..<writer.written].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
@@ -355,7 +358,8 @@ package final class AuditTrail: Sendable {
       }
       try writer.file?.sync()
       writer.file = consume file
-      if end.isTorn { writer.bytes.insert(UInt8(ascii: "\n"), at: writer.written) }
+      writer.torn = end.torn
+      if end.isOpen { writer.bytes.insert(UInt8(ascii: "\n"), at: writer.written) }
       return flush(&writer)
     } catch {
       log.write(
@@ -367,20 +371,27 @@ package final class AuditTrail: Sendable {
 
 /// The end of a file that grows.
 private struct FileEnd {
-  /// The code of the last whole line; empty if there is none.
-  var code: [UInt8] = []
-  /// The part of a line after it.
+  /// The code of the last line that has one; empty if there is none.
+  private(set) var code: [UInt8] = []
+  /// The digest of what follows it: the part of a line, or of several, if a start was torn itself. Empty if nothing does.
   let torn: [UInt8]
-  var isTorn: Bool { !torn.isEmpty }
+  /// Whether the last line lacks its line feed.
+  let isOpen: Bool
 
   init(_ tail: [UInt8]) {
-    guard let last = tail.lastIndex(of: UInt8(ascii: "\n")) else {
-      torn = tail
-      return
+    isOpen = !tail.isEmpty && tail.last != UInt8(ascii: "\n")
+    let lines = isOpen ? tail + [UInt8(ascii: "\n")] : tail
+    var end = lines.count
+    while end > 0 {
+      let start = lines[..<(end - 1)].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+      if let parts = AuditLineForm.parts(of: lines.span.extracting(start..<end)) {
+        code = parts.code
+        break
+      }
+      end = start
     }
-    torn = Array(tail[(last + 1)...])
-    let start = tail[..<last].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-    code = AuditLineForm.parts(of: tail.span.extracting(start..<last + 1))?.code ?? []
+    let part = Array(lines[end...].dropLast())
+    torn = part.isEmpty ? [] : AuditAnchor.digest(ofTorn: part)
   }
 }
 

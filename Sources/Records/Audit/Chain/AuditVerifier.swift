@@ -125,10 +125,12 @@ package final class AuditVerifier {
   private var fitsInFile = false
   /// Whether nothing has fitted but the anchors of a rotation that begin the first file. Older files hold their chains' beginnings.
   private var isFirst = true
-  /// A line that is none of the chain: torn, if the server started right after it.
+  /// The first of the lines just read that are none of the chain: torn, if the anchor after them holds their digest.
   private var odd: Place?
-  /// The line before in this file, if there is one.
-  private var previous: [UInt8] = []
+  /// These lines.
+  private var part: [UInt8] = []
+  /// Whether a line of this file was read.
+  private var hasLine = false
   private var codes: [[UInt8]] = []
   private var recent: Set<[UInt8]> = []
   /// Lines that fit.
@@ -154,12 +156,12 @@ package final class AuditVerifier {
     head = []
     fitsInFile = false
     isFirst = fitting == 0
-    previous = []
+    hasLine = false
   }
 
   /// Takes a line, with its line feed if it has one.
   package func read(_ line: [UInt8], at place: Place) {
-    defer { previous = line }
+    defer { hasLine = true }
     if isOfLog(line) {
       logLines += 1
       guard fitsInFile, current?.isOfFile == true else { return }
@@ -173,22 +175,29 @@ package final class AuditVerifier {
         notes.append(.tornEnd(place))
         return read(whole, at: place)
       }
-      settleOdd()
       // What is too long was cut by the reader, and not by a crash.
-      guard line.count < Self.longestLine, Self.canBeTorn(line) else { return fail(place, .foreign) }
-      notes.append(.tornEnd(place))
+      guard line.count < Self.longestLine, Self.canBeTorn(line) else {
+        settleOdd()
+        return fail(place, .foreign)
+      }
+      // Or it is the start that closed the part before it.
+      notes.append(.tornEnd(odd ?? place))
+      (odd, part) = (nil, [])
       return
     }
     guard let parts = AuditLineForm.parts(of: line.span) else {
-      settleOdd()
-      odd = place
+      if odd == nil { odd = place }
+      guard Self.canBeTorn(Array(line.dropLast())), part.count < 2 * Self.longestLine else { return settleOdd() }
+      part += line
       return
     }
     let anchor = line.starts(with: Self.anchorLine) ? AuditAnchor(reading: line) : nil
     if let anchor, anchor.event == .start, parts.number == 1 {
       begin(anchor, line, parts, place)
     } else {
+      let isAfterPart = anchor.map(closesPart) ?? true
       settleOdd()
+      if !isAfterPart { fail(place, .missingBeforeStart) }
       follow(anchor, line, parts, place)
     }
     remember(parts.code)
@@ -249,12 +258,7 @@ package final class AuditVerifier {
 
   /// A new boot begins.
   private func begin(_ anchor: AuditAnchor, _ line: [UInt8], _ parts: AuditLineForm.Parts, _ place: Place) {
-    let part = previous.last == UInt8(ascii: "\n") ? Array(previous.dropLast()) : previous
-    let isAfterPart = anchor.torn.isEmpty || anchor.torn == AuditAnchor.digest(ofTorn: part)
-    if !anchor.torn.isEmpty, isAfterPart, let torn = odd {
-      notes.append(.tornEnd(torn))
-      odd = nil
-    }
+    let isAfterPart = closesPart(anchor)
     settleOdd()
     // A boot starts once: this is a copy.
     guard !isKnown(anchor.boot) else { return fail(place, .doubled) }
@@ -265,7 +269,7 @@ package final class AuditVerifier {
     run.isOfFile = anchor.follows != nil
     if let code = anchor.follows {
       let follows = isAfterPart && (code.isEmpty ? !fitsInFile : recent.contains(code))
-      if !follows, isFirst, previous.isEmpty {
+      if !follows, isFirst, !hasLine {
         notes.append(.cutHead(place, isChecked: true))
       } else if !follows {
         fail(place, .missingBeforeStart)
@@ -416,10 +420,19 @@ package final class AuditVerifier {
     return (head.count - index - 1, chain.last == anchor.after)
   }
 
+  /// Whether an anchor holds the digest of the lines before it that are none of the chain, or none. If it does, they are torn.
+  private func closesPart(_ anchor: AuditAnchor) -> Bool {
+    guard !anchor.torn.isEmpty else { return true }
+    guard let place = odd, anchor.torn == AuditAnchor.digest(ofTorn: Array(part.dropLast())) else { return false }
+    notes.append(.tornEnd(place))
+    (odd, part) = (nil, [])
+    return true
+  }
+
   /// A line that is none of the chain was not torn by an end of the server.
   private func settleOdd() {
     guard let place = odd else { return }
-    odd = nil
+    (odd, part) = (nil, [])
     fail(place, head.isEmpty && current != nil ? .altered : .foreign)
   }
 

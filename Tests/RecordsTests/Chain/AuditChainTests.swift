@@ -713,6 +713,8 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(
       AuditVerifier.verdict(on: lines[..<2] + [log] + lines[2...], keys: [key]).verdict
         == finding(3, .foreign))
+    // Before anything tells that the file is the audit's own.
+    #expect(AuditVerifier.verdict(on: [log] + lines, keys: [key]).verdict == finding(1, .foreign))
     for at in [1, 3, lines.count] {
       let spliced = lines[..<at] + run + lines[at...]
       #expect(
@@ -722,6 +724,26 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(AuditVerifier.verdict(on: run + run.prefix(0), keys: [key]) == (.sound, []))
     let third = try Written(key, boot: "00000000000000cc")
     #expect(AuditVerifier.verdict(on: run + third.lines(), keys: [key]) == (.sound, []))
+  }
+
+  @Test func `a line of the log before a cut head's file is known to be the audit's own is foreign`() async throws {
+    let trail = try trail("00000000000000aa")
+    await write(trail, 1)
+    trail.anchor(.minute)
+    await write(trail, 2)
+    try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
+    trail.reopen()
+    await write(trail, 1)
+    #expect(trail.close(within: .seconds(10)))
+    let log = Array("{\"log\":\"log\",\"message\":\"ready\"}\n".utf8)
+    let (old, new) = (Array(try content(path + ".1")[2...]), try content(path))
+    for at in 0...old.count {
+      let spliced = old[..<at] + [log] + old[at...]
+      #expect(AuditVerifier.verdict(on: Array(spliced), new, keys: [key]).verdict == finding(at + 1, .foreign))
+    }
+    #expect(
+      AuditVerifier.verdict(on: old, [log] + new, keys: [key]).verdict
+        == .tampered(.init(place: place(1, file: 1), fault: .foreign)))
   }
 
   @Test func `a later file begins with a start of its own, or goes on`() async throws {

@@ -90,6 +90,8 @@ package final class AuditVerifier {
     var isTrusted = true
     /// Whether it was written to a file of its own, and not to standard output; nil where nothing tells.
     var isOfFile: Bool?
+    /// The first line of the log in a file of its lines.
+    var log: Place?
     var last: Place
 
     init(_ boot: String, _ chain: consuming AuditChain, _ last: Place) {
@@ -117,6 +119,8 @@ package final class AuditVerifier {
   /// Where lines stand that a boot followed.
   private var followed: [(boot: String, place: Place)] = []
   private var logLines = 0
+  /// The first line of the log in this file.
+  private var log: Place?
   private var runs: [Run] = []
   /// The run of the last line that fitted.
   private var current: Run?
@@ -157,6 +161,7 @@ package final class AuditVerifier {
     fitsInFile = false
     isFirst = fitting == 0
     hasLine = false
+    log = nil
   }
 
   /// Takes a line, with its line feed if it has one.
@@ -164,7 +169,10 @@ package final class AuditVerifier {
     defer { hasLine = true }
     if isOfLog(line) {
       logLines += 1
-      guard fitsInFile, current?.isOfFile == true else { return }
+      if log == nil { log = place }
+      guard fitsInFile, let current else { return }
+      if current.log == nil { current.log = place }
+      guard current.isOfFile == true else { return }
       // The log goes elsewhere.
       settleOdd()
       return fail(place, .foreign)
@@ -329,8 +337,11 @@ package final class AuditVerifier {
       fail(place, .contradicted)
     }
     for boot in followers[run.chain.last] ?? [] { followed.append((boot, place)) }
+    if anchor?.event == .reopen { run.isOfFile = true }
+    if run.log == nil { run.log = log }
+    // The log goes elsewhere.
+    if run.isOfFile == true, let log = run.log { fail(log, .foreign) }
     guard let anchor else { return }
-    if anchor.event == .reopen { run.isOfFile = true }
     if anchor.lost > 0 { notes.append(.lost(place, anchor.lost)) }
     run.isClosed = anchor.event == .end
     run.chain.evolve()

@@ -42,14 +42,20 @@ public struct AppendedFile: ~Copyable, Sendable {
     device == other.device && inode == other.inode
   }
 
-  /// The last bytes of the file, at most `limit`.
+  /// The last bytes of the file, about `limit`. Of the zeros that a power cut leaves there is none but one at the end.
   public func tail(limit: Int) throws(SystemError) -> [UInt8] {
-    let size = lseek(descriptor.number, 0, SEEK_END)
-    guard size > 0 else { return [] }
-    var bytes = [UInt8](repeating: 0, count: min(limit, Int(size)))
-    let count = pread(descriptor.number, &bytes, bytes.count, size - off_t(bytes.count))
-    guard count >= 0 else { throw SystemError(operation: "pread", code: errno) }
-    return Array(bytes.prefix(count))
+    var start = lseek(descriptor.number, 0, SEEK_END)
+    var tail: [UInt8] = []
+    var isEnd = true
+    while start > 0, tail.count < limit {
+      var bytes = [UInt8](repeating: 0, count: min(256 * 1024, Int(start)))
+      start -= off_t(bytes.count)
+      let count = pread(descriptor.number, &bytes, bytes.count, start)
+      guard count >= 0 else { throw SystemError(operation: "pread", code: errno) }
+      tail = bytes.prefix(count).filter { $0 != 0 } + (isEnd && bytes.last == 0 ? [0] : tail)
+      isEnd = false
+    }
+    return tail
   }
 
   /// Appends bytes from an index on.

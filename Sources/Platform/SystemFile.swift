@@ -40,6 +40,7 @@ extension SystemFile {
   /// Reads a file line by line, each with its line feed and its number from 1.
   ///
   /// - Parameter longest: How many bytes of a line are handed on; a longer one arrives in parts of that many bytes.
+  ///     Of the zeros that a power cut leaves at its end one is handed on then.
   public static func readLines(
     of path: String, longest: Int, _ body: (_ line: [UInt8], _ number: Int) -> Void
   ) throws(SystemError) {
@@ -62,6 +63,10 @@ extension SystemFile {
         start = end
         let isWhole = line.last == 0x0A
         guard isWhole || line.count >= longest else { continue }
+        if !isWhole, line.last == 0 {
+          line.removeLast((line.lastIndex { $0 != 0 }.map { line.count - $0 - 1 } ?? line.count) - 1)
+          guard line.count >= longest else { continue }
+        }
         body(line, lineNumber)
         line.removeAll(keepingCapacity: true)
         if isWhole { lineNumber += 1 }

@@ -18,6 +18,24 @@ struct SystemFileTests {
     #expect(error?.isMissingFile == true)
   }
 
+  @Test func `of the zeros that make a line too long one is left, and no other octet goes`() throws {
+    let path = "/tmp/zeros-\(getpid())"
+    defer { unlink(path) }
+    let zeros = [UInt8](repeating: 0, count: 600_000)
+    for (text, lines) in [
+      (Array("a\nb".utf8) + zeros, ["a\n", "b\0"]), (Array("a\nb".utf8) + zeros + [0x0A], ["a\n", "b\0\n"]),
+      (zeros + Array("c\n".utf8), ["\0c\n"]), (Array("a\0\0\n\0".utf8), ["a\0\0\n", "\0"]),
+    ] {
+      unlink(path)
+      let file = try AppendedFile(path: path)
+      #expect(file.append(text, from: 0).error == nil)
+      var found: [String] = []
+      try SystemFile.readLines(of: path, longest: 1000) { line, _ in found.append(String(decoding: line, as: UTF8.self)) }
+      #expect(found.map { $0.replacing(/\0+/, with: "\0") } == lines.map { $0.replacing(/\0+/, with: "\0") })
+      #expect(found.allSatisfy { $0.utf8.count < 300_000 })
+    }
+  }
+
   @Test func `a pipe without a writer is no reason to wait`() throws {
     let path = "/tmp/pipe-\(getpid())"
     #expect(mkfifo(path, 0o600) == 0)

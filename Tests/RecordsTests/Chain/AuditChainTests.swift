@@ -652,6 +652,27 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     }
   }
 
+  @Test func `the zeros of a power cut are no tampering, however many`() async throws {
+    let first = try trail("00000000000000aa")
+    await write(first, 3)
+    #expect(first.close(within: .seconds(10)))
+    let lines = try content(path)
+    for (kept, count) in [(30, 1 << 20), (30, 5), (0, 1)] {
+      let torn = lines.joined() + lines[1].prefix(kept) + [UInt8](repeating: 0, count: count)
+      try Data(torn).write(to: URL(filePath: path))
+      let open = AuditVerifier.verdict(on: try content(path), keys: [key])
+      #expect(open == (.sound, [.tornEnd(place(6))]), "\(kept), \(count)")
+      let second = try trail("00000000000000bb")
+      await write(second, 1)
+      #expect(second.close(within: .seconds(10)))
+      let closed = AuditVerifier.verdict(on: try content(path), keys: [key])
+      #expect(closed == (.sound, [.tornEnd(place(6))]), "\(kept), \(count)")
+    }
+    let hidden = lines.joined() + [0x7B] + [UInt8](repeating: 0, count: 1 << 20) + [0x7D]
+    try Data(hidden).write(to: URL(filePath: path))
+    #expect(AuditVerifier.verdict(on: try content(path), keys: [key]).verdict == finding(6, .foreign))
+  }
+
   @Test func `a file that is removed counts as a failure, and the chain goes on in a new one`() async throws {
     let trail = try trail("00000000000000aa")
     await write(trail, 3)

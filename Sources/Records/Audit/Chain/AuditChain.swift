@@ -196,8 +196,8 @@ package struct AuditAnchor: Hashable, Sendable {
     torn = value["torn"]?.string.flatMap(Base64URL.decode) ?? []
   }
 
-  /// The digest of a part of a line, or of several, without the last line feed.
+  /// The digest of a part of a line, or of several, without the last line feed. The zeros that a power cut leaves do not count.
   static func digest(ofTorn part: [UInt8]) -> [UInt8] {
-    Array(SHA256.digest(part).prefix(AuditChain.byteCount))
+    Array(SHA256.digest(part.filter { $0 != 0 }).prefix(AuditChain.byteCount))
   }
 }

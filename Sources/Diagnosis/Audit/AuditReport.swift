@@ -137,7 +137,7 @@ extension AuditVerifier.Finding {
     case .doubled: "\(place): this line comes a second time"
     case .reordered: "\(place): this line comes too early: lines were moved"
     case .missingBeforeStart:
-      "\(place): lines are missing before this start of the server, or it is not of this file"
+      "\(place): lines are missing before this start of the server, or this start belongs to another file"
     case .cutStart(let boot):
       "\(place): the store knows start \(boot), which followed this line: its lines were cut off"
     case .cutTail(let boot, let through):

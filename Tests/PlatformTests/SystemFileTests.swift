@@ -18,7 +18,7 @@ struct SystemFileTests {
     #expect(error?.isMissingFile == true)
   }
 
-  @Test func `of the zeros that make a line too long one is left, and no other octet goes`() throws {
+  @Test func `the zeros of a power cut divide no line, and no other octet goes`() throws {
     let path = "/tmp/zeros-\(getpid())"
     defer { unlink(path) }
     let zeros = [UInt8](repeating: 0, count: 600_000)
@@ -30,7 +30,9 @@ struct SystemFileTests {
       let file = try AppendedFile(path: path)
       #expect(file.append(text, from: 0).error == nil)
       var found: [String] = []
-      try SystemFile.readLines(of: path, longest: 1000) { line, _ in found.append(String(decoding: line, as: UTF8.self)) }
+      try SystemFile.readLines(of: path, longest: 1000) { line, _ in
+        found.append(String(decoding: line, as: UTF8.self))
+      }
       #expect(found.map { $0.replacing(/\0+/, with: "\0") } == lines.map { $0.replacing(/\0+/, with: "\0") })
       #expect(found.allSatisfy { $0.utf8.count < 300_000 })
     }

@@ -592,7 +592,8 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     for cut in [1, 40, lines[5].count - 1] {
       let torn = Array((lines[..<5].joined() + lines[5].prefix(cut)))
       let open = AuditVerifier.verdict(on: torn.lines, keys: [key])
-      #expect(open.verdict == .sound && open.notes.contains(.tornEnd(place(cut < 100 ? 5 : 6))), "\(cut): \(open)")
+      #expect(
+        open.verdict == .sound && open.notes.contains(.tornEnd(place(cut < 100 ? 5 : 6))), "\(cut): \(open)")
       try Data(torn).write(to: URL(filePath: path))
       let third = try trail("00000000000000cc")
       await write(third, 1)
@@ -644,7 +645,9 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     let (old, new) = (try content(path + ".1"), try content(path))
     #expect(
       AuditVerifier.verdict(on: old, new, keys: [key])
-        == (.sound, [.tornEnd(place(5, file: 1)), .unclosed(boot: "00000000000000aa", last: place(4, file: 1))]))
+        == (
+          .sound, [.tornEnd(place(5, file: 1)), .unclosed(boot: "00000000000000aa", last: place(4, file: 1))]
+        ))
     for part in [[], [Array("x\n".utf8)]] {
       let verdict = AuditVerifier.verdict(on: old, new[..<4] + part + new[5...], keys: [key]).verdict
       let fault: AuditVerifier.Fault = part.isEmpty ? .missingBeforeStart : .altered
@@ -689,7 +692,9 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(found == (.sound, [.cutHead(place(1), isChecked: true)]))
   }
 
-  @Test func `a file whose names are not counted is not removed as long as its path leads to it`() async throws {
+  @Test func `a file whose names are not counted is not removed as long as its path leads to it`()
+    async throws
+  {
     // As on file systems that count none: the link below leads to a file without a name.
     let number = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     defer { close(number) }
@@ -747,7 +752,9 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(AuditVerifier.verdict(on: run + third.lines(), keys: [key]) == (.sound, []))
   }
 
-  @Test func `a line of the log before a cut head's file is known to be the audit's own is foreign`() async throws {
+  @Test func `a line of the log before a cut head's file is known to be the audit's own is foreign`()
+    async throws
+  {
     let trail = try trail("00000000000000aa")
     await write(trail, 1)
     trail.anchor(.minute)
@@ -760,7 +767,8 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     let (old, new) = (Array(try content(path + ".1")[2...]), try content(path))
     for at in 0...old.count {
       let spliced = old[..<at] + [log] + old[at...]
-      #expect(AuditVerifier.verdict(on: Array(spliced), new, keys: [key]).verdict == finding(at + 1, .foreign))
+      #expect(
+        AuditVerifier.verdict(on: Array(spliced), new, keys: [key]).verdict == finding(at + 1, .foreign))
     }
     #expect(
       AuditVerifier.verdict(on: old, [log] + new, keys: [key]).verdict

@@ -195,7 +195,9 @@ package final class AuditVerifier {
     }
     guard let parts = AuditLineForm.parts(of: line.span) else {
       if odd == nil { odd = place }
-      guard Self.canBeTorn(Array(line.dropLast())), part.count < 2 * Self.longestLine else { return settleOdd() }
+      guard Self.canBeTorn(Array(line.dropLast())), part.count < 2 * Self.longestLine else {
+        return settleOdd()
+      }
       part += line
       return
     }
@@ -434,7 +436,9 @@ package final class AuditVerifier {
   /// Whether an anchor holds the digest of the lines before it that are none of the chain, or none. If it does, they are torn.
   private func closesPart(_ anchor: AuditAnchor) -> Bool {
     guard !anchor.torn.isEmpty else { return true }
-    guard let place = odd, anchor.torn == AuditAnchor.digest(ofTorn: Array(part.dropLast())) else { return false }
+    guard let place = odd, anchor.torn == AuditAnchor.digest(ofTorn: Array(part.dropLast())) else {
+      return false
+    }
     notes.append(.tornEnd(place))
     (odd, part) = (nil, [])
     return true

@@ -64,6 +64,7 @@ package final class NightlyReport: Sendable {
       }
       guard let current = due, current.settings == wanted else {
         due = wanted.next(after: now).map { ($0, wanted) }
+        if let due { log.write(.info, "the next report of calls is due", ["at": due.time.rfc3339]) }
         continue
       }
       guard now >= current.time else { continue }

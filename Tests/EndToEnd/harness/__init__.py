@@ -28,7 +28,7 @@ To run one, or those of its cases whose sentence contains a text:
 - Requests: `server.get`, `.post`, `.ask`, `.callback`, `.record`, `.operate` (admin token), `.connect()` for raw octets on a kept
   connection. `begin` sends one and goes on, `at_once` and `paced` send many; `statuses` counts their answers; `steady` is a load of
   kept connections.
-- What was written: `server.audited(answer)`, `.logged(text)`, `.lines`, `.metric(name, label=…)`, `.memory`, `.cpu`,
+- What was written: `server.audited(answer)`, `.logged(text)`, `.lines`, `.metric(name, label=…)`, `.memory`, `.peak`, `.cpu`,
   `.count(pattern)` of lines.
 - Stand-ins: `TalkdeskID`, `CallbackAPI`, `Bao`, `KeySet`, `Policy`, `Evaluator`, `Stub` with `Reply`, `Say`, `Silent`, `Hole`, `Link`, `Through`, `Postgres`,
   `Nginx`. Each records what arrived and answers as it is told.

@@ -125,8 +125,16 @@ class Process(Controls, Client):
     @property
     def memory(self):
         """Its resident memory in KiB."""
+        return self._memory("VmRSS")
+
+    @property
+    def peak(self):
+        """The most resident memory it has had, in KiB."""
+        return self._memory("VmHWM")
+
+    def _memory(self, name):
         with open(f"/proc/{self.pid}/status", encoding="ascii") as status:
-            return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1])
+            return int(re.search(rf"{name}:\s+(\d+)", status.read())[1])
 
     @property
     def cpu(self):

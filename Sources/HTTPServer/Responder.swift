@@ -37,8 +37,12 @@ public struct Responder: Sendable {
   public func closeUnanswered() { pending.closeUnanswered() }
 
   /// Sends octets as they are, for a response in pieces: its head first, then its content, which ends with the connection. No other
-  /// response may follow than `closeUnanswered`.
-  public func send(_ octets: [UInt8]) { pending.send(octets) }
+  /// response may follow than `closeUnanswered`, which cuts off what is unsent. After any response, pieces are dropped. A response in
+  /// pieces cannot wait for a gate.
+  public func send(_ octets: [UInt8]) {
+    precondition(gate == nil, "a response in pieces with a gate")
+    pending.send(octets)
+  }
 
   /// Calls a function once if the connection closes before the request is answered, on the connection's loop, which it must
   /// not block; at once if the connection has closed already. A later call replaces the function of an earlier one.
@@ -185,6 +189,7 @@ final class PendingAnswer: @unchecked Sendable {
   }
 
   func send(_ octets: [UInt8]) {
+    guard !isAnswered.load(ordering: .acquiring) else { return }
     worker.loop.execute { [worker, token] in worker.connection(token)?.deliverPiece(octets) }
   }
 

@@ -32,6 +32,7 @@ extension Problem {
         "The server's Talkdesk account changed while this request waited, so it was not sent. Try again.",
         retryAfter: 1)
     case .shutDown: self = .unavailable(name, after: .seconds(1))
+    case .unrecorded: self = .noAudit
     }
   }
 

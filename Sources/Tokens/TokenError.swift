@@ -19,12 +19,14 @@ public enum TokenError: Error, Sendable {
   case shutDown
   /// The configuration names another endpoint or credential than the caller was made with.
   case upstreamChanged
+  /// What was about to be requested could not be recorded, so it was not requested.
+  case unrecorded
 
   /// How long to wait before asking again, where that is known.
   public var retryAfter: Duration? {
     switch self {
     case .exchangeFailed(_, let wait), .coolingDown(_, let wait), .overloaded(let wait): wait
-    case .deadlineExceeded, .cancelled, .shutDown, .upstreamChanged: nil
+    case .deadlineExceeded, .cancelled, .shutDown, .upstreamChanged, .unrecorded: nil
     }
   }
 }
@@ -41,6 +43,7 @@ extension TokenError: CustomStringConvertible {
     case .cancelled: "the request was cancelled"
     case .shutDown: "the token source is shut down"
     case .upstreamChanged: "the configured Talkdesk account has changed"
+    case .unrecorded: "the request could not be recorded in the audit log"
     }
   }
 }

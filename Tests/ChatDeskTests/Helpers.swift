@@ -108,7 +108,7 @@ final class Desk: Sendable {
     case .coolingDown(let cause, _): "cooling \(cause.label)\(wait)"
     case .overloaded: "overloaded\(wait)"
     case .cancelled: "cancelled"
-    case .deadlineExceeded, .shutDown, .upstreamChanged: "\(error)"
+    case .deadlineExceeded, .shutDown, .upstreamChanged, .unrecorded: "\(error)"
     }
   }
 }

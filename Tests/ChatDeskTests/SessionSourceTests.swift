@@ -3,6 +3,7 @@
 import Gate
 import HTTP
 import Platform
+import Synchronization
 import TestSupport
 import Testing
 import Tokens
@@ -50,6 +51,45 @@ import Tokens
     try await desk.transport.answer(0, .session("anns"))
     #expect(try await herd == Array(repeating: "anns", count: 100))
     #expect(desk.transport.count == 2)
+  }
+
+  @Test func `of ten requests for one user's token, the one that asks Sendbird needs permission`()
+    async throws
+  {
+    let desk = Desk()
+    let intents = Mutex(0)
+    let permission: SessionSource.Permission = {
+      intents.withLock { $0 += 1 }
+      return true
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<10 {
+        group.addTask { _ = try await desk.source.vend(try grant(), user: user(), if: permission) }
+      }
+      try await until { desk.outcomes.count { $0 == .joined } == 9 }
+      try await desk.transport.answer(0, .error(500_901))
+      while let result = await group.nextResult() { #expect(throws: TokenError.self) { try result.get() } }
+    }
+    #expect(intents.withLock { $0 } == 1)
+    // Sendbird is left alone now.
+    await #expect(throws: TokenError.self) {
+      try await desk.source.vend(try grant(), user: user(), if: permission)
+    }
+    #expect(intents.withLock { $0 } == 1)
+    #expect(desk.transport.count == 1)
+  }
+
+  @Test func `without permission Sendbird is not asked, and the next request needs it again`() async throws {
+    let desk = Desk(SessionSourceTests.giving)
+    do throws(TokenError) {
+      _ = try await desk.source.probe(user(), if: { false })
+      Issue.record("a token")
+    } catch {
+      #expect(Desk.words(error) == "the request could not be recorded in the audit log")
+    }
+    #expect(desk.transport.count == 0)
+    #expect(desk.source.status.coolDown == nil)
+    #expect(try await desk.vend() == "token-1")
   }
 
   @Test func `a request that is cancelled leaves, and the request to Sendbird goes on`() async throws {

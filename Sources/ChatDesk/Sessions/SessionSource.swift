@@ -27,6 +27,9 @@ package final class SessionSource: Sendable {
     var refused: [UserID: (error: TokenExchangeError, until: MonotonicTime)] = [:]
   }
 
+  /// Whether a request may be sent to Sendbird.
+  package typealias Permission = @Sendable () async -> Bool
+
   /// How long Sendbird is not asked for a user that it refused, and for how many users that is known.
   static let refusalLife = Duration.seconds(30)
   static let mostRefused = 1000
@@ -70,20 +73,23 @@ package final class SessionSource: Sendable {
   /// A token of the user: the one that is kept, or the result of the request that all who ask for this user wait for.
   ///
   /// Cancelling the task ends the wait and not the request.
+  /// - Parameter mayAsk: Asked once before a request to Sendbird, by whoever begins it; where it may not be sent, all who wait get none.
   package func vend(
-    _ grant: consuming Grant, user: DeskUser, trace: TraceContext? = nil
+    _ grant: consuming Grant, user: DeskUser, trace: TraceContext? = nil,
+    if mayAsk: @escaping Permission = { true }
   ) async throws(TokenError) -> SessionToken {
     Self.check(grant, user)
-    return try await token(user.id, trace).token
+    return try await token(user.id, trace, mayAsk).token
   }
 
   /// Finds out whether `vend` would bring a token.
   /// - Returns: Whether Sendbird was asked for it.
   package func probe(
-    _ user: DeskUser, lane: Int? = nil, trace: TraceContext? = nil
+    _ user: DeskUser, lane: Int? = nil, trace: TraceContext? = nil,
+    if mayAsk: @escaping Permission = { true }
   ) async throws(TokenError) -> Bool {
     if cached(user.id, time.now, lane) != nil { return false }
-    return try await token(user.id, trace).isNew
+    return try await token(user.id, trace, mayAsk).isNew
   }
 
   /// Whether there is a token that may be vended now.
@@ -103,7 +109,7 @@ package final class SessionSource: Sendable {
   }
 
   private func token(
-    _ user: UserID, _ trace: TraceContext?
+    _ user: UserID, _ trace: TraceContext?, _ mayAsk: @escaping Permission
   ) async throws(TokenError) -> (token: SessionToken, isNew: Bool) {
     let now = time.now
     let (outcome, step) = state.withLock { state -> (TokenCacheOutcome, Step) in
@@ -116,7 +122,7 @@ package final class SessionSource: Sendable {
       if let (error, until) = state.refused[user], now < until {
         return (.coolingDown, .answer(.failure(.exchangeFailed(error, retryAfter: until - now))))
       }
-      return (.miss, .wait(begin(user, trace, &state)))
+      return (.miss, .wait(begin(user, trace, mayAsk, &state)))
     }
     count(outcome, nil)
     switch step {
@@ -134,11 +140,17 @@ package final class SessionSource: Sendable {
     case wait(Flight)
   }
 
-  private func begin(_ user: UserID, _ trace: TraceContext?, _ state: inout State) -> Flight {
+  private func begin(
+    _ user: UserID, _ trace: TraceContext?, _ mayAsk: @escaping Permission, _ state: inout State
+  ) -> Flight {
     let flight = Flight()
     state.flights[user] = flight
     let (api, epoch, start) = (state.api, state.standing.epoch, time.now)
     Task.detached { [self] in
+      guard await mayAsk() else {
+        self.state.withLock { if $0.flights[user] === flight { $0.flights[user] = nil } }
+        return finish(flight, .failure(.unrecorded))
+      }
       let result: Result<SessionToken, SendbirdFailure>
       do throws(SendbirdFailure) {
         result = .success(
@@ -150,11 +162,14 @@ package final class SessionSource: Sendable {
       } catch {
         result = .failure(error)
       }
-      let answer = end(user, flight, result, startedAt: start, epoch)
-      flight.result.withLock { $0 = answer }
-      flight.waiters.wakeAll()
+      finish(flight, end(user, flight, result, startedAt: start, epoch))
     }
     return flight
+  }
+
+  private func finish(_ flight: Flight, _ answer: Result<SessionToken, TokenError>) {
+    flight.result.withLock { $0 = answer }
+    flight.waiters.wakeAll()
   }
 
   private func end(

@@ -22,10 +22,11 @@ protocol TokenVendor: Sendable {
   /// The token, if it can be had without waiting.
   func vendAtOnce(_ grant: consuming Grant, now: MonotonicTime, lane: Int) -> Vended<Token>
   /// The token, in one request upstream for all that wait for it.
-  func vend(_ grant: consuming Grant, trace: TraceContext?) async throws(TokenError) -> Token
+  func vend(_ grant: consuming Grant, for vending: Vending, _ audit: AuditLog) async throws(TokenError)
+    -> Token
   /// Whether `vend` would bring a token.
   /// - Returns: Whether upstream was asked for it.
-  func probe(lane: Int, trace: TraceContext?) async throws(TokenError) -> Bool
+  func probe(for vending: Vending, _ audit: AuditLog) async throws(TokenError) -> Bool
   /// The token's fingerprint for the audit line.
   func fingerprint(_ token: Token) -> String
   /// The response with the token.
@@ -43,11 +44,13 @@ struct AccountTokens: TokenVendor {
   func vendAtOnce(_ grant: consuming Grant, now: MonotonicTime, lane: Int) -> Vended<AccessToken> {
     source.vendAtOnce(grant, scope: scope, now: now, lane: lane)
   }
-  func vend(_ grant: consuming Grant, trace: TraceContext?) async throws(TokenError) -> AccessToken {
-    try await source.vend(grant, scope: scope, trace: trace)
+  func vend(
+    _ grant: consuming Grant, for vending: Vending, _ audit: AuditLog
+  ) async throws(TokenError) -> AccessToken {
+    try await source.vend(grant, scope: scope, trace: vending.record.trace)
   }
-  func probe(lane: Int, trace: TraceContext?) async throws(TokenError) -> Bool {
-    try await source.probe(scope, lane: lane, trace: trace)
+  func probe(for vending: Vending, _ audit: AuditLog) async throws(TokenError) -> Bool {
+    try await source.probe(scope, lane: vending.lane, trace: vending.record.trace)
   }
   func fingerprint(_ token: AccessToken) -> String { token.sha256 }
   func response(
@@ -75,11 +78,22 @@ struct UserSessions: TokenVendor {
   func vendAtOnce(_ grant: consuming Grant, now: MonotonicTime, lane: Int) -> Vended<SessionToken> {
     source.vendAtOnce(grant, user: user, now: now, lane: lane)
   }
-  func vend(_ grant: consuming Grant, trace: TraceContext?) async throws(TokenError) -> SessionToken {
-    try await source.vend(grant, user: user, trace: trace)
+  func vend(
+    _ grant: consuming Grant, for vending: Vending, _ audit: AuditLog
+  ) async throws(TokenError) -> SessionToken {
+    try await source.vend(grant, user: user, trace: vending.record.trace, if: intends(vending, audit))
   }
-  func probe(lane: Int, trace: TraceContext?) async throws(TokenError) -> Bool {
-    try await source.probe(user, lane: lane, trace: trace)
+  func probe(for vending: Vending, _ audit: AuditLog) async throws(TokenError) -> Bool {
+    try await source.probe(
+      user, lane: vending.lane, trace: vending.record.trace, if: intends(vending, audit))
+  }
+  /// In strict mode Sendbird, which may create the user, may be asked only once an intent is on the disk. Talkdesk ID's token is the
+  /// account's, and no request's own.
+  private func intends(_ vending: Vending, _ audit: AuditLog) -> SessionSource.Permission {
+    guard let trail = audit.trail else { return { true } }
+    let intent = AuditIntent(
+      .access, vending.record.requestID, callerID: vending.record.caller?.id, app: vending.record.app)
+    return { await trail.intends(intent) }
   }
   func fingerprint(_ token: SessionToken) -> String { token.sha256 }
   func response(

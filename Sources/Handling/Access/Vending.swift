@@ -183,12 +183,8 @@ extension Handlers {
     var vending = vending
     vending.record.cache = .miss
     let receipts = grant.receipts
-    guard await mayAsk(vending) else {
-      await giveBack(receipts, vending)
-      return refuse(vending, .noAudit)
-    }
     do throws(TokenError) {
-      let token = try await vendor.vend(grant, trace: vending.record.trace)
+      let token = try await vendor.vend(grant, for: vending, audit)
       vending.record.upstreamStatus = 200
       return answer(&vending, token, of: vendor, statuses, at: clock.now, clock.unixTime)
     } catch {
@@ -202,9 +198,8 @@ extension Handlers {
   ) async -> PreparedResponse {
     var vending = vending
     vending.record.cache = .miss
-    guard await mayAsk(vending) else { return refuse(vending, .noAudit) }
     do throws(TokenError) {
-      if try await vendor.probe(lane: vending.lane, trace: vending.record.trace) {
+      if try await vendor.probe(for: vending, audit) {
         vending.record.upstreamStatus = 200
       } else {
         vending.record.cache = .hit
@@ -213,15 +208,6 @@ extension Handlers {
     } catch {
       return await refuse(&vending, error, givingBack: [])
     }
-  }
-
-  /// Whether upstream may be asked for the token. In strict mode Sendbird, which may create the user, may be only once an intent is on
-  /// the disk. Talkdesk ID's token is the account's, and no request's own.
-  private func mayAsk(_ vending: Vending) async -> Bool {
-    guard vending.session != nil, let trail = audit.trail else { return true }
-    return await trail.intends(
-      AuditIntent(
-        .access, vending.record.requestID, callerID: vending.record.caller?.id, app: vending.record.app))
   }
 
   /// No token came.

@@ -5,6 +5,7 @@ import Gate
 import Glibc
 import JOSE
 import Sealing
+import Synchronization
 import Testing
 
 @testable import SQLiteStore
@@ -204,7 +205,11 @@ import Testing
     await store.close()
   }
 
-  @Test func `a value that another process has sealed again meanwhile is not replaced`() async throws {
+  /// - Parameter times: How often the other process seals the value again right after it was read.
+  @Test(arguments: [(times: 1, count: 1, kept: [2, 3] as [UInt8]), (times: 9, count: 0, kept: [4])])
+  func `a value that another process has sealed again meanwhile is read again, and not replaced unread`(
+    times: Int, count: Int, kept: [UInt8]
+  ) async throws {
     let (place, path) = try place()
     defer { place.end() }
     let store = SQLiteStore(path: path)
@@ -214,14 +219,23 @@ import Testing
     let seal = "UPDATE callgate_callback SET content_key = x'\(Hex.encode(key.bytes))', content = "
     let other = try SQLiteConnection(path: path)
     try other.execute(seal + "x'01'")
-    let count = try await store.reseal(key) { [path = path as String] value in
-      do { try SQLiteConnection(path: path).execute(seal + "x'02'") } catch { Issue.record(error) }
+    let readings = Mutex(0)
+    let replaced = try await store.reseal(key) { [path = path as String] value in
+      let reading = readings.withLock { readings in
+        readings += 1
+        return readings
+      }
+      if reading <= times {
+        do { try SQLiteConnection(path: path).execute(seal + "x'0\(reading + 1)'") } catch {
+          Issue.record(error)
+        }
+      }
       return value.sealed + [3]
     }
-    #expect(count == 1)
+    #expect(replaced == count)
     var content: [UInt8] = []
     try SQLiteStatement(other, "SELECT content FROM callgate_callback").run { content = $0.blob(0) }
-    #expect(content == [2])
+    #expect(content == kept)
     await store.close()
   }
 

@@ -4,6 +4,9 @@ package import Gate
 package import Sealing
 
 extension QueuedStore {
+  /// How often `reseal` reads a portion of which another process keeps replacing values.
+  private static var mostReadings: Int { 3 }
+
   package func keys() async throws(StoreError) -> [KeyInUse] {
     try await sessions.call(.reads) { session throws(StoreError) in try session.keys() }
   }
@@ -24,13 +27,17 @@ extension QueuedStore {
     for table in SealedTable.all {
       // No row has the id of zeros.
       var last: StoreID? = StoredNotice.noCallback
+      var readings = 0
       while let after = last {
-        let values = try await sessions.call(.updates) { session throws(StoreError) in
+        let (values, replaced) = try await sessions.call(.updates) { session throws(StoreError) in
           let values = try session.rows(table.values(most: portion), [.bytes(key.bytes), .id(after)])
-          _ = try session.change(values.map { table.replacing($0, by: seal($0)) })
-          return values
+          return (values, try session.change(values.map { table.replacing($0, by: seal($0)) }))
         }
-        total += values.count
+        total += replaced
+        readings += 1
+        // Another process replaced a value meanwhile, perhaps with the same key: what this key has still sealed is read again.
+        guard replaced == values.count || readings == Self.mostReadings else { continue }
+        readings = 0
         last = values.count == portion ? values.last.flatMap { StoreID(bytes: $0.id) } : nil
       }
     }

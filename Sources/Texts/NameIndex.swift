@@ -18,7 +18,7 @@ package struct NameIndex: Sendable {
 
   package let isEmpty: Bool
 
-  /// Numbers names that differ, from 0 on.
+  /// Numbers names from 0 on. No two may have the same octets.
   package init(_ names: [String]) {
     isEmpty = names.isEmpty
     var size = 2
@@ -29,7 +29,10 @@ package struct NameIndex: Sendable {
       octets.append(contentsOf: name.utf8)
       let hash = Self.hash(octets.span.extracting(start...))
       var index = Int(truncatingIfNeeded: hash) & (size - 1)
-      while slots[index].number >= 0 { index = (index + 1) & (size - 1) }
+      while slots[index].number >= 0 {
+        precondition(!names[slots[index].number].utf8.elementsEqual(name.utf8), "a name twice")
+        index = (index + 1) & (size - 1)
+      }
       slots[index] = Slot(hash: hash, start: start, end: octets.count, number: number)
     }
   }

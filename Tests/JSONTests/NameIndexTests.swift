@@ -24,6 +24,28 @@ import Texts
     #expect(NameIndex(twins).number(of: twins[1]) == 1)
   }
 
+  @Test func `names of one length that share a slot are told apart`() {
+    // With so many names in twice as many slots, many meet: of 4,096 at random a third.
+    for count in [2, 3, 4, 4096] {
+      let names = (0..<count).map { "n\(10_000 + $0)" }
+      let index = NameIndex(names)
+      #expect(names.map { index.number(of: $0) } == Array(0..<count))
+      for other in 0..<count { #expect(index.number(of: "m\(10_000 + other)") == nil) }
+    }
+  }
+
+  @Test func `names with the same hash are told apart`() {
+    // The second halves differ as the hashes of the first ones do.
+    let twins = ["app-0000chat-app", "app-0001chac-apg"]
+    let index = NameIndex(twins)
+    #expect(twins.map { index.number(of: $0) } == [0, 1])
+    #expect(NameIndex([twins[0]]).number(of: twins[1]) == nil)
+  }
+
+  @Test func `a name twice ends the process`() async {
+    await #expect(processExitsWith: .failure) { _ = NameIndex(["a", "b", "a"]) }
+  }
+
   @Test func `no names are none`() {
     #expect(NameIndex([]).number(of: "") == nil)
     #expect(NameIndex([]).isEmpty)

@@ -23,6 +23,12 @@ class Counter(Caller):
 
     name = "rates"
 
+    def environment(self) -> dict[str, str]:
+        variables = super().environment()
+        if "://" in variables["CALLGATE_STATE"]:
+            variables["DATABASE_URL"] = variables.pop("CALLGATE_STATE")
+        return variables
+
     def settings_text(self) -> str:
         rule = "{ name: many, kind: rate, key: global, limit: 1000000000, per: 1m, burst: 1000000000, on: access }"
         return super().settings_text() + f"rules:\n  - {rule}\n"

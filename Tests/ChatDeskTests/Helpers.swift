@@ -78,7 +78,8 @@ final class Desk: Sendable {
   /// Gets a token, and says what came of it.
   func vend(_ subject: String = "ann") async throws -> String {
     do throws(TokenError) {
-      return try await source.vend(try grantOrStop(subject), user: user(subject)).secret.exposedString()
+      return try await source.vend(try grantOrStop(subject), user: user(subject), if: { true }).secret
+        .exposedString()
     } catch {
       return Self.words(error)
     }

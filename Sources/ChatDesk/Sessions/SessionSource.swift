@@ -73,10 +73,11 @@ package final class SessionSource: Sendable {
   /// A token of the user: the one that is kept, or the result of the request that all who ask for this user wait for.
   ///
   /// Cancelling the task ends the wait and not the request.
-  /// - Parameter mayAsk: Asked once before a request to Sendbird, by whoever begins it; where it may not be sent, all who wait get none.
+  /// - Parameter mayAsk: Called once before a request to Sendbird, and not for a kept token. If it returns false, nothing is sent, and
+  ///   all who wait get `TokenError.unrecorded`.
   package func vend(
     _ grant: consuming Grant, user: DeskUser, trace: TraceContext? = nil,
-    if mayAsk: @escaping Permission = { true }
+    if mayAsk: @escaping Permission
   ) async throws(TokenError) -> SessionToken {
     Self.check(grant, user)
     return try await token(user.id, trace, mayAsk).token
@@ -86,7 +87,7 @@ package final class SessionSource: Sendable {
   /// - Returns: Whether Sendbird was asked for it.
   package func probe(
     _ user: DeskUser, lane: Int? = nil, trace: TraceContext? = nil,
-    if mayAsk: @escaping Permission = { true }
+    if mayAsk: @escaping Permission
   ) async throws(TokenError) -> Bool {
     if cached(user.id, time.now, lane) != nil { return false }
     return try await token(user.id, trace, mayAsk).isNew
@@ -145,12 +146,14 @@ package final class SessionSource: Sendable {
   ) -> Flight {
     let flight = Flight()
     state.flights[user] = flight
-    let (api, epoch, start) = (state.api, state.standing.epoch, time.now)
     Task.detached { [self] in
       guard await mayAsk() else {
         self.state.withLock { if $0.flights[user] === flight { $0.flights[user] = nil } }
         return finish(flight, .failure(.unrecorded))
       }
+      // The wait for the permission is none for Sendbird, and the configuration may have changed meanwhile.
+      let (api, epoch) = self.state.withLock { ($0.api, $0.standing.epoch) }
+      let start = time.now
       let result: Result<SessionToken, SendbirdFailure>
       do throws(SendbirdFailure) {
         result = .success(

@@ -72,6 +72,8 @@ public struct Configuration: Sendable {
   public package(set) var limits: Limits
   /// Every setting that holds something, with its value as it may be shown and where it came from.
   public package(set) var origins: [SettingOrigin]
+  /// The YAML file, if one is named and it is empty.
+  package var emptyFile: DocumentPlace?
   /// The files read while loading, as they were: what to watch for a reload.
   public package(set) var files: [String: FileStamp]
 }

@@ -13,6 +13,8 @@ package struct ConfigurationBuilder {
   let sources: ConfigurationSources
   package var problems: ProblemList
   var files: [String: FileStamp] = [:]
+  /// The YAML file, if it is empty.
+  var emptyFile: DocumentPlace?
 
   package init(
     partial: PartialConfiguration, purpose: ConfigurationPurpose, sources: ConfigurationSources,

@@ -26,6 +26,7 @@ public enum ConfigurationLoader {
     let merged = (file ?? PartialConfiguration()).overridden(by: said)
     var builder = ConfigurationBuilder(
       partial: merged, purpose: purpose, sources: sources, problems: finder.problems, files: finder.files)
+    builder.emptyFile = finder.emptyFile
     do throws(ConfigurationErrors) {
       return try builder.build()
     } catch {
@@ -65,8 +66,9 @@ extension ConfigurationBuilder {
     let known = problems.problems.count
     guard let root = YAMLReader.read(bytes, name: name, into: &problems) else {
       if problems.problems.count == known {
-        problems.note(
-          .file(name, line: 1, column: 1), "the file is empty: only variables, flags and defaults apply")
+        let place = DocumentPlace.file(name, line: 1, column: 1)
+        emptyFile = place
+        problems.note(place, "the file is empty: only variables, flags and defaults apply")
       }
       return nil
     }
@@ -112,8 +114,7 @@ extension ConfigurationBuilder {
       desks: desks,
       allowedOrigins: allowedOrigins(), store: store,
       storeKeys: storeKeys(), limits: limits(),
-      origins: origins(),
-      files: files)
+      origins: origins(), emptyFile: emptyFile, files: files)
     guard problems.isEmpty else {
       throw ConfigurationErrors(
         problems: problems.sorted, notices: problems.notices, files: files)

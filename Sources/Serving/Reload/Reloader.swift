@@ -141,18 +141,14 @@ package final class Reloader: Sendable {
     return outcome
   }
 
-  /// The problem of a file that set something and is empty now, as a full disk leaves it: every rule would be dropped.
+  /// The problem of a file that has become empty, as a full disk leaves it: every rule would be dropped.
   private static func emptied(from old: Configuration, to new: Configuration) -> DocumentProblem? {
-    func file(_ configuration: Configuration) -> String? {
-      configuration.origins.lazy.compactMap { if case .file(let name, _, _) = $0.place { name } else { nil } }
-        .first
-    }
-    guard let name = file(old), file(new) == nil else { return nil }
+    guard let place = new.emptyFile, old.emptyFile == nil else { return nil }
     return DocumentProblem(
-      .file(name, line: 1, column: 1), nil,
+      place, nil,
       Refusal(
-        "the file is empty, but the running configuration has settings from it",
-        "restore the file, or restart the server to drop them"))
+        "the file is empty, and was not when the server read it before",
+        "restore the file, or restart the server to run without it"))
   }
 
   /// Reading files and keys takes its time, so it has a queue of its own.

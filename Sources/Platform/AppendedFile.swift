@@ -30,7 +30,8 @@ public struct AppendedFile: ~Copyable, Sendable {
     (device, inode) = (found.st_dev, found.st_ino)
   }
 
-  /// Whether it has no name any more, so that nobody can read what is written. Some file systems count no names, so the path tells, too.
+  /// Whether somebody has removed the file, so that nobody can read what is written. Some file systems report no links for any file:
+  /// there the path decides.
   public var isRemoved: Bool {
     var found = stat()
     guard fstat(descriptor.number, &found) == 0, found.st_nlink == 0 else { return false }

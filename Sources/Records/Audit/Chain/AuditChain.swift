@@ -101,6 +101,14 @@ package enum AuditLineForm {
   /// More octets than a line has.
   static let longest = 1 << 20
 
+  /// A line without the zeros that a power cut has left at its end, before its line feed if it has one.
+  static func withoutZeros(_ line: ArraySlice<UInt8>) -> [UInt8] {
+    let text = line.last == UInt8(ascii: "\n") ? line.dropLast() : line
+    guard text.last == 0 else { return Array(line) }
+    let end = text.lastIndex { $0 != 0 }.map { $0 + 1 } ?? text.startIndex
+    return Array(text[..<end] + line[text.endIndex...])
+  }
+
   /// A line taken apart.
   package struct Parts {
     /// Bytes up to `,"chain"`, which the code covers.
@@ -155,7 +163,7 @@ package struct AuditAnchor: Hashable, Sendable {
   package var after: [UInt8] = []
   /// In the first line of a chain in a file: the code of the last whole line that the file held already; empty if it held none.
   package var follows: [UInt8]?
-  /// In the first line of a chain in a file: the digest of what the file held after its last whole line; empty if it held nothing.
+  /// In the first line of a chain in a file: the digest of what the file held after its last line with a code; empty if it held nothing.
   package var torn: [UInt8] = []
 
   package init(_ event: Event, boot: String, epoch: Int) {

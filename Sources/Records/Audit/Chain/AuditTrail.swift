@@ -29,8 +29,6 @@ package final class AuditTrail: Sendable {
     /// Lost lines that no anchor has counted yet.
     var lost = 0
     var isSynced = true
-    /// The digest of the part that the file ended with when it was opened anew, for the next anchor of a rotation.
-    var torn: [UInt8] = []
     /// The last anchor in `bytes` or the file; nil once it is known to be on the disk.
     var anchor: RecordedAnchor?
   }
@@ -126,7 +124,7 @@ package final class AuditTrail: Sendable {
   /// Whether the last lines could not be written, or were not in time.
   package var isFailing: Bool { failing.load(ordering: .relaxed) }
 
-  /// How many responses were 503 `audit_unavailable`.
+  /// How many responses were 503 `audit_unavailable`. Those that waited for one user's session token count once.
   package var unavailableResponses: Int { unavailable.load(ordering: .relaxed) }
 
   /// How many of them since lines could not be written.
@@ -252,7 +250,6 @@ package final class AuditTrail: Sendable {
     var anchor = AuditAnchor(event, boot: boot, epoch: epoch)
     (anchor.after, anchor.lost) = (last, writer.lost)
     writer.lost = 0
-    if event == .reopen { swap(&anchor.torn, &writer.torn) }
     Self.append(anchor, to: &writer, at: clock.unixTime)
   }
 
@@ -350,7 +347,11 @@ package final class AuditTrail: Sendable {
       let file = try AppendedFile(path: path, onDisk: isRequired)
       // A reload without a rename: a line whose part is in the file goes on there.
       if writer.file?.isSame(as: file) == true { return flush(&writer) }
-      let end = FileEnd(try file.tail(limit: 2 * AuditLineForm.longest))
+      // Only a start records a part of a line.
+      let tail = try file.tail(limit: 1)
+      guard tail.isEmpty || tail.last == UInt8(ascii: "\n") else {
+        throw SystemError(operation: "it ends in the middle of a line: move it away", code: 0)
+      }
       if !flush(&writer) {
         // The old file has no room. The new one gets the whole line.
         let cut = writer.bytes[..<writer.written].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
@@ -358,8 +359,6 @@ package final class AuditTrail: Sendable {
       }
       try writer.file?.sync()
       writer.file = consume file
-      writer.torn = end.torn
-      if end.isOpen { writer.bytes.insert(UInt8(ascii: "\n"), at: writer.written) }
       return flush(&writer)
     } catch {
       log.write(
@@ -373,7 +372,8 @@ package final class AuditTrail: Sendable {
 private struct FileEnd {
   /// The code of the last line that has one; empty if there is none.
   private(set) var code: [UInt8] = []
-  /// The digest of what follows it: the part of a line, or of several, if a start was torn itself. Empty if nothing does.
+  /// The digest of everything after that line: the part of a line that a crash left, or several, if the next start crashed in its own
+  /// first line. Empty if nothing follows.
   let torn: [UInt8]
   /// Whether the last line lacks its line feed.
   let isOpen: Bool
@@ -384,14 +384,13 @@ private struct FileEnd {
     var end = lines.count
     while end > 0 {
       let start = lines[..<(end - 1)].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-      if let parts = AuditLineForm.parts(of: lines.span.extracting(start..<end)) {
+      if let parts = AuditLineForm.parts(of: AuditLineForm.withoutZeros(lines[start..<end]).span) {
         code = parts.code
         break
       }
       end = start
     }
-    let part = Array(lines[end...].dropLast())
-    torn = part.isEmpty ? [] : AuditAnchor.digest(ofTorn: part)
+    torn = end < lines.count ? AuditAnchor.digest(ofTorn: Array(lines[end...].dropLast())) : []
   }
 }
 

@@ -167,6 +167,7 @@ package final class AuditVerifier {
   /// Takes a line, with its line feed if it has one.
   package func read(_ line: [UInt8], at place: Place) {
     defer { hasLine = true }
+    let line = AuditLineForm.withoutZeros(line[...])
     if isOfLog(line) {
       logLines += 1
       if log == nil { log = place }
@@ -205,9 +206,7 @@ package final class AuditVerifier {
     if let anchor, anchor.event == .start, parts.number == 1 {
       begin(anchor, line, parts, place)
     } else {
-      let isAfterPart = anchor.map(closesPart) ?? true
       settleOdd()
-      if !isAfterPart { fail(place, .missingBeforeStart) }
       follow(anchor, line, parts, place)
     }
     remember(parts.code)
@@ -253,10 +252,9 @@ package final class AuditVerifier {
     return isGreeting || Self.isJSON(line)
   }
 
-  /// Whether a crash can have left this part of a line: whole, it would look like a line that was written. A power cut leaves zeros.
+  /// Whether a crash can have left this part of a line: whole, it would look like a line that was written.
   private static func canBeTorn(_ part: [UInt8]) -> Bool {
-    let text = part[..<(part.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0)]
-    return text.allSatisfy { $0 >= 0x20 } && !Self.isJSON(Array(text))
+    part.allSatisfy { $0 >= 0x20 } && !Self.isJSON(part)
   }
 
   private static func isJSON(_ text: [UInt8]) -> Bool {

@@ -55,7 +55,7 @@ package struct NameIndex: Sendable {
   /// The number of a name; nil for another text.
   package func number(of name: String) -> Int? { number(of: name.utf8.span) }
 
-  private static func hash(_ name: borrowing Span<UInt8>) -> UInt64 {
+  static func hash(_ name: borrowing Span<UInt8>) -> UInt64 {
     var hash = UInt64(truncatingIfNeeded: name.count)
     var index = 0
     while index <= name.count - 8 {

@@ -1,5 +1,6 @@
 // Tests of responses that handlers send in pieces.
 
+import Glibc
 import HTTP
 import HTTPServer
 import Platform
@@ -46,12 +47,16 @@ import Testing
 
   @Test func `a piece past a gate ends the process`() async {
     await #expect(processExitsWith: .failure) {
-      let loops = try EventLoopGroup(count: 1)
-      let address = SocketAddress(IPAddress(v4: 0x7F00_0001), port: 0)
-      let server = Server(address: address, loops: loops, handler: Gated())
-      let client = try Client(try server.start())
-      try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-      try await client.end()
+      // Only the precondition may end it with a failure.
+      do {
+        let loops = try EventLoopGroup(count: 1)
+        let address = SocketAddress(IPAddress(v4: 0x7F00_0001), port: 0)
+        let server = Server(address: address, loops: loops, handler: Gated())
+        let client = try Client(try server.start())
+        try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        try await Task.sleep(for: .seconds(5))
+      } catch {}
+      exit(0)
     }
   }
 }

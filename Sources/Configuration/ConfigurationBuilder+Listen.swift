@@ -66,7 +66,7 @@ extension ConfigurationBuilder {
     a == b || ["0.0.0.0", "::"].contains(a) || ["0.0.0.0", "::"].contains(b)
   }
 
-  /// The operators' token.
+  /// The admin token.
   package mutating func adminToken() -> Secret? {
     guard purpose.opensListenerSecrets, let (bytes, place) = secret(Settings.adminToken) else { return nil }
     let name = Settings.adminToken.setting.name

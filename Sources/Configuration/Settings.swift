@@ -109,7 +109,7 @@ package enum Settings {
   static let auditFile = TypedSetting(
     Setting(
       "log.audit.file", example: "/var/log/callgate/audit.log",
-      "The file of audit lines, instead of stdout. After SIGHUP the server opens it anew."), NameText.path)
+      "The file of audit lines, instead of stdout. After SIGHUP the server opens it again."), NameText.path)
   static let auditRequired = TypedSetting(
     Setting(
       "log.audit.required", default: "false", example: "true",

@@ -14,7 +14,7 @@ import Synchronization
 /// | path | what |
 /// |---|---|
 /// | `POST /oauth/token` | Talkdesk ID: an access token for a client assertion or a client secret |
-/// | `POST /webhooks/triggers/{name}`, `DELETE /webhooks/triggers/{name}/{id}` | what is told of calls, and where |
+/// | `POST /webhooks/triggers/{name}`, `DELETE /webhooks/triggers/{name}/{id}` | registers and deletes triggers |
 /// | `GET /live-queries`, `POST /live-subscriptions`, `GET /live-subscriptions/{id}/stream` | the Live API |
 /// | `POST /data/reports/calls/jobs`, `GET /data/reports/calls/jobs/{id}`, `GET /data/reports/calls/files/{id}` | the calls report |
 /// | `GET /oauth/certs` | the keys tokens are signed with, as a JWK set |

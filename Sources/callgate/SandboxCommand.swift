@@ -28,8 +28,8 @@ struct SandboxCommand: ParsableCommand {
 
       For a server in the same shell, keep the output in a file, and take the variables from it:
 
-        callgate sandbox --port 9100 >sandbox.env &
-        until grep -q listening sandbox.env; do sleep 0.1; done
+        rm -f sandbox.env; (umask 077; exec callgate sandbox --port 9100 >sandbox.env) &
+        until grep -qs listening sandbox.env || ! kill -0 $!; do sleep 0.1; done
         set -a; eval "$(grep '^TD_' sandbox.env)"; set +a
 
       With two keys of one client you can try a rotation. With --facts the sandbox responds as your account responded to \

@@ -29,7 +29,7 @@ struct StatusText {
         "! \(word(entry["code"])): \(word(entry["text"])) Since \(word(entry["since"]))\(until).\(hit)",
         indent: 2)
         + TerminalText.packed([word(entry["action"])], indent: 2)
-        + TerminalText.packed([word(entry["runbook"])], indent: 2)
+        + TerminalText.packed(["Runbook: \(word(entry["runbook"]))"], indent: 2)
     } + [callbacks]
   }
 

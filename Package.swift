@@ -73,7 +73,7 @@ let package = Package(
     .target(name: "Upstream", dependencies: ["HTTP", "Platform", "CCurl"], swiftSettings: strict),
     .target(name: "Tokens", dependencies: ["Gate", "HTTP", "Platform", "JOSE"], swiftSettings: memorySafe),
     .target(
-      name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
+      name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate", "Texts"],
       swiftSettings: memorySafe),
     .target(
       name: "ChatDesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate", "Texts"],
@@ -239,7 +239,7 @@ let package = Package(
         "API", "CBuild", "Configuration", "Diagnosis", "Documents", "Gate", "Gateway", "HTTP", "JOSE", "JSON",
         "Notices", "Outcomes", "Platform",
         "PostgresStore", "Records", "SQLiteStore", "Sandbox",
-        "Sealing", "Stores",
+        "Sealing", "Stores", "Texts",
         "Upstream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],

@@ -64,10 +64,9 @@ extension ConfigurationBuilder {
   }
 
   private mutating func certificate(_ placed: PlacedSource) -> X509Certificate? {
-    guard
-      let bytes = content(
-        of: placed.source, at: placed.place, name: placed.name, limit: Self.maximumDocumentBytes)
-    else { return nil }
+    guard let bytes = certificates(in: placed.source, at: placed.place, name: placed.name) else {
+      return nil
+    }
     guard let certificate = X509Certificate(pem: bytes) else {
       problems.add(
         placed.place, placed.name,

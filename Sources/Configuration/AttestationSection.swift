@@ -74,6 +74,7 @@ extension ConfigurationBuilder {
     } else if let placed {
       problems.note(placed.place, "has no effect without consume: true")
     }
+    noteForeignIDs(apps, project: number)
     if !apps.contains(where: \.takesAppCheck) {
       problems.note(
         node.place,
@@ -83,6 +84,30 @@ extension ConfigurationBuilder {
     return Configuration.AppCheck(
       project: AppCheckProject(number: number, id: id), keysURL: url, consumption: consumption,
       consumes: consumes, place: node.place)
+  }
+
+  /// Notes Firebase app ids that Google gives no app of this project: `1:PROJECT:PLATFORM:HEX` is their form.
+  private mutating func noteForeignIDs(_ apps: [Configuration.App], project: String) {
+    for app in apps {
+      guard let place = partial.sections["apps"]?[app.id]?["attested"]?["app_check"]?.place else { continue }
+      for id in app.firebaseAppIDs {
+        let parts = id.split(separator: ":", omittingEmptySubsequences: false)
+        let isWhole =
+          parts.count == 4 && parts[0] == "1" && ["ios", "android", "web"].contains(parts[2])
+          && !parts[3].isEmpty && parts[3].allSatisfy(\.isHexDigit)
+        let fault: String? =
+          if !isWhole {
+            "is not a Firebase app id, such as \(Settings.attestedAppCheck.setting.example)"
+          } else if parts[1] != project {
+            "is an app of another project than attestation.app_check.project_number, \(project)"
+          } else {
+            nil
+          }
+        if let fault {
+          problems.note(place, "apps.\(app.id).attested.app_check: \(quoted(id)) \(fault): no token will have it")
+        }
+      }
+    }
   }
 
   private mutating func needsAppCheck(_ app: Configuration.App) {

@@ -196,6 +196,13 @@ extension ConfigurationBuilder {
   ) -> Configuration.ContextSchema? {
     guard var members = open(node, path: path) else { return nil }
     let fields = members.node("fields").map { contextFields($0, path: members.name(of: "fields")) } ?? []
+    let required = fields.count(where: \.isRequired)
+    if required > CallbackLimits.fields {
+      members.report(
+        Refusal(
+          at: "fields", "requires \(required) fields, and a callback has at most \(CallbackLimits.fields)",
+          "write required: true for at most \(CallbackLimits.fields)"))
+    }
     let additions = members.node("add").map { contextAdditions($0, path: members.name(of: "add")) } ?? []
     let other = members.value(Settings.otherFields.key())
     close(&members, "apps.*.context_schema.")
@@ -249,6 +256,7 @@ extension ConfigurationBuilder {
         member.place, path, Refusal("is not a field's name", "use 1 to 255 bytes without control characters"))
       return nil
     }
+    note(unseenIn: member.name, at: member.place)
     return member.name
   }
 }

@@ -65,6 +65,7 @@ extension ConfigurationBuilder {
   private mutating func defaultCaller() -> ConfiguredCaller? {
     let username = stated(Settings.username)
     let namePlace = place(of: Settings.username)
+    if let username, let namePlace { note(unseenIn: username, at: namePlace) }
     let passwordPlace = place(of: Settings.password)
     if let namePlace, passwordPlace == nil {
       problems.add(namePlace, nil, Refusal("is set without DEFAULT_PASSWORD", "set both, or neither"))
@@ -80,8 +81,20 @@ extension ConfigurationBuilder {
   }
 
   /// The digest of a password. A short password gets a notice.
-  package mutating func digest(_ secret: (bytes: [UInt8], place: DocumentPlace)?) -> SecretDigest? {
+  ///
+  /// - Parameter name: The setting's, for problems.
+  package mutating func digest(
+    _ secret: (bytes: [UInt8], place: DocumentPlace)?, name: String = Settings.password.setting.name
+  ) -> SecretDigest? {
     guard let (bytes, place) = secret else { return nil }
+    // RFC 7617 §2 allows no client to send one.
+    if let control = bytes.first(where: { $0 < 0x20 || $0 == 0x7F }) {
+      problems.add(
+        place, name,
+        Refusal(
+          "contains \(Unicode.Scalar(control).unseenName), which a password must not have", "remove it"))
+      return nil
+    }
     if bytes.count < 8 {
       problems.note(
         place, "is shorter than 8 characters and easily guessed. Generate one: openssl rand -hex 32")
@@ -110,12 +123,14 @@ extension ConfigurationBuilder {
   private mutating func basic(_ node: DocumentNode, path: String) -> ConfiguredCaller.Proof? {
     guard var members = open(node, path: path) else { return nil }
     let username = members.value(Settings.basicUsername.key())
+    if let username { note(unseenIn: username, at: node["username"]?.place ?? node.place) }
     var digest = members.value(Settings.basicDigest.key())
     if let placed = source(Settings.basicFile, in: &members) {
       digest =
         purpose.opensListenerSecrets
         ? self.digest(
-          secretBytes(placed.source, at: placed.place, name: placed.name).map { ($0, placed.place) })
+          secretBytes(placed.source, at: placed.place, name: placed.name).map { ($0, placed.place) },
+          name: placed.name)
         : .unmatchable
     }
     let one = closeWithOne(&members, "callers[].basic.", none: "password", several: "passwords")

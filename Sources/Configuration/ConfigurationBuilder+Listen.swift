@@ -115,6 +115,25 @@ extension ConfigurationBuilder {
     return audit
   }
 
+  /// The audit file is appended to, so it must be no file that something else writes or reads: the store's, with those that
+  /// SQLite keeps beside it, or one of the configuration.
+  mutating func judgeAuditFile(_ audit: Configuration.Audit, _ store: Configuration.Store) {
+    guard let path = audit.file, let place = place(of: Settings.auditFile) else { return }
+    let own = sources.identify(path)
+    func isOwn(_ path: String) -> Bool { own.isSame(as: sources.identify(path)) }
+    var owner: String?
+    if case .sqlite(let path) = store {
+      let whole = sources.identify(path).path
+      if ["", "-wal", "-shm", "-journal"].contains(where: { isOwn(whole + $0) }) { owner = "the store" }
+    }
+    if files.keys.contains(where: isOwn) { owner = "the configuration" }
+    if let owner {
+      problems.add(
+        place, Settings.auditFile.setting.name,
+        Refusal("is a file of \(owner), and audit lines would damage it", "name a file of its own"))
+    }
+  }
+
   /// `limits`.
   mutating func limits() -> Configuration.Limits {
     let limits = Configuration.Limits(

@@ -110,7 +110,7 @@ extension ConfigurationBuilder {
       needs(
         [Settings.fcmAccount], because: [Settings.fcmURL.setting, Settings.fcmTokenURL.setting],
         "name the file from the Firebase console, or remove fcm"),
-      let (content, place) = secret(Settings.fcmAccount)
+      let (content, place) = secret(Settings.fcmAccount, isDocument: true)
     else { return nil }
     do throws(NoticeSettingError) {
       let account = try ServiceAccount(parsing: content)
@@ -134,7 +134,7 @@ extension ConfigurationBuilder {
         [Settings.apnsKey, Settings.apnsKeyID, Settings.apnsTeamID, Settings.apnsTopic],
         because: [Settings.apnsEnvironment.setting, Settings.apnsURL.setting],
         "APNs needs key_file, key_id, team_id and topic: set them all, or remove apns"),
-      let (key, place) = secret(Settings.apnsKey), let keyID = stated(Settings.apnsKeyID),
+      let (key, place) = secret(Settings.apnsKey, isDocument: true), let keyID = stated(Settings.apnsKeyID),
       let teamID = stated(Settings.apnsTeamID), let topic = stated(Settings.apnsTopic)
     else { return nil }
     do throws(NoticeSettingError) {
@@ -151,7 +151,7 @@ extension ConfigurationBuilder {
       needs(
         [Settings.hookURL, Settings.hookSecret], because: [],
         "a web hook needs url and secret_file: set both, or remove http"),
-      let (content, place) = secret(Settings.hookSecret)
+      let (content, place) = secret(Settings.hookSecret, isDocument: true)
     else { return nil }
     do throws(NoticeSettingError) {
       let secrets = try HookSecrets(parsing: content)

@@ -1,8 +1,10 @@
 // Reads and checks the store keys.
 
+import Callers
 import Documents
 import JOSE
 package import Sealing
+import Texts
 
 extension ConfigurationBuilder {
   /// `store.key_file` and `store.previous_key_file`, with their variables.
@@ -39,6 +41,25 @@ extension ConfigurationBuilder {
       let node = partial.sections["apps"]?[app.id]?["installations"]
     else { return }
     problems.add(node.place, "apps.\(app.id).installations", .needsStoreKey)
+  }
+
+  /// Notes apps whose installations users shall authorize, where no caller has users.
+  mutating func noteAuthorizers(_ apps: [Configuration.App], _ callers: [ConfiguredCaller]) {
+    // A caller with a problem of its own may be one with users.
+    guard callerIDs(callers).count == callers.count else { return }
+    for app in apps where app.installations?.authorize.contains(.user) ?? false {
+      let hasUsers = callers.contains { caller in
+        guard case .jwt = caller.proof else { return false }
+        return app.callers?.contains(exactly: caller.id) ?? true
+      }
+      guard !hasUsers,
+        let place = partial.sections["apps"]?[app.id]?["installations"]?["authorize"]?.place
+      else { continue }
+      problems.note(
+        place,
+        "apps.\(app.id).installations.authorize lists user, and no caller of this app has users: no user can authorize a phone "
+          + "until a caller has jwt")
+    }
   }
 
   private mutating func storeKey(_ setting: TypedSetting<String>) -> StoreKey? {

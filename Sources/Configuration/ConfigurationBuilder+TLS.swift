@@ -22,9 +22,9 @@ extension ConfigurationBuilder {
       return nil
     }
     guard purpose.opensListenerSecrets else { return nil }
-    let chain = content(
-      of: certificate.source, at: place, name: present.setting.name, limit: Self.maximumDocumentBytes)
-    let keyBytes = secretBytes(key.source, at: key.place, name: Settings.tlsKeyFile.setting.name)
+    let chain = certificates(in: certificate.source, at: place, name: present.setting.name)
+    let keyBytes = secretBytes(
+      key.source, at: key.place, name: Settings.tlsKeyFile.setting.name, isDocument: true)
     guard let chain, let keyBytes else { return nil }
     let nouns = (certificate.source.noun, key.source.noun)
     guard let identity = identity(chain, at: place, keyBytes, at: key.place, nouns) else { return nil }

@@ -209,7 +209,7 @@ extension ConfigurationBuilder {
       return Configuration.SigningKey(
         id: id, algorithm: algorithm, source: .signer(settings, authorities), clientID: clientID)
     }
-    guard let (bytes, place) = secret(setting) else { return nil }
+    guard let (bytes, place) = secret(setting, isDocument: true) else { return nil }
     let key: PrivateKey
     do {
       key = try PrivateKey(bytes)

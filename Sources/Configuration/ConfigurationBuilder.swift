@@ -2,6 +2,7 @@
 
 package import Documents
 import JOSE
+import Texts
 
 /// Turns the merge of all sources into a ``Configuration``, and collects every problem.
 ///
@@ -54,7 +55,10 @@ package struct ConfigurationBuilder {
   ) -> String? {
     let isKnown = close(&members, path)
     let keys = Settings.exactlyOne[path] ?? []
-    let given = keys.filter(members.has)
+    // A file and a variable for one content are reported where they are read.
+    let given = keys.filter { key in
+      members.has(key) && !(Setting.fileKey(besideVariable: key).map(members.has) ?? false)
+    }
     if given.count != 1, isKnown || !given.isEmpty {
       let message =
         given.isEmpty ? "has no \(none)" : "has several \(several): \(given.joined(separator: ", "))"
@@ -63,6 +67,12 @@ package struct ConfigurationBuilder {
       problems.add(members.node.place, members.path, Refusal(message, remedy))
     }
     return given.count == 1 ? given[0] : nil
+  }
+
+  /// Notes a name that looks like another one. Some scripts need such characters, so it is no problem.
+  mutating func note(unseenIn name: String, at place: DocumentPlace) {
+    guard let unseen = name.firstUnseen else { return }
+    problems.note(place, "\(quoted(name)) contains \(unseen.unseenName): a name without it is another name")
   }
 
   /// The position of a setting's value, if it has one.
@@ -134,12 +144,23 @@ package struct ConfigurationBuilder {
   }
 
   /// A secret's bytes and their position; nil without a secret, or if its file cannot be read.
-  package mutating func secret(_ typed: TypedSetting<String>) -> (bytes: [UInt8], place: DocumentPlace)? {
+  ///
+  /// - Parameter isDocument: Whether blanks at its end mean nothing, as in PEM and JSON.
+  package mutating func secret(
+    _ typed: TypedSetting<String>, isDocument: Bool = false
+  ) -> (bytes: [UInt8], place: DocumentPlace)? {
     guard let entry = partial.entries[typed.setting] else { return nil }
+    let (place, name) = (entry.place, typed.setting.name)
     switch entry.content {
-    case .text(let text): return (Array(text.utf8), entry.place)
+    case .text(let text):
+      let bytes = Array(text.utf8)
+      if !isDocument, let blank = bytes.finalBlank {
+        problems.add(place, name, Refusal("ends with \(blank.blankName)", "remove it"))
+        return nil
+      }
+      return (bytes, place)
     case .content(let source):
-      return secretBytes(source, at: entry.place, name: typed.setting.name).map { ($0, entry.place) }
+      return secretBytes(source, at: place, name: name, isDocument: isDocument).map { ($0, place) }
     case .list: return nil
     }
   }
@@ -161,17 +182,20 @@ package struct ConfigurationBuilder {
   }
 
   /// Where the content of a setting within a list or beside names of the operator's own is: under the key that ends in
-  /// `_file`, or under the one that ends in `_variable`.
+  /// `_file`, or under the one that ends in `_variable`. Both together are a problem.
   mutating func source(
     _ typed: TypedSetting<String>, in members: inout MappingReader
   ) -> PlacedSource? {
     let key = typed.key()
+    let variableKey = typed.setting.variableKey
+    let variable = variableKey.flatMap { members.value($0) }
+    if let name = variableKey?.name, members.has(name), members.has(key.name) {
+      members.report(Refusal(at: name, "is set, and so is \(members.name(of: key.name))", "keep one of the two"))
+    }
     if let path = members.value(key), let place = members.node[key.name]?.place {
       return PlacedSource(source: .file(path), place: place, name: members.name(of: key.name))
     }
-    if let key = typed.setting.variableKey, let variable = members.value(key),
-      let place = members.node[key.name]?.place
-    {
+    if let key = variableKey, let variable, let place = members.node[key.name]?.place {
       return PlacedSource(source: .variable(variable), place: place, name: members.name(of: key.name))
     }
     return nil
@@ -187,6 +211,15 @@ package struct ConfigurationBuilder {
     }
   }
 
+  /// The PEM of certificates. In a variable its line breaks may be escaped, as those of keys.
+  package mutating func certificates(
+    in source: ContentSource, at place: DocumentPlace, name: String, limit: Int = maximumDocumentBytes
+  ) -> [UInt8]? {
+    let bytes = content(of: source, at: place, name: name, limit: limit)
+    if case .variable = source { return bytes.map(PEMText.withLineBreaks) }
+    return bytes
+  }
+
   private mutating func content(
     ofVariable variable: String, at place: DocumentPlace, name: String
   ) -> [UInt8]? {
@@ -196,7 +229,9 @@ package struct ConfigurationBuilder {
         Refusal("names the variable \(variable), which is not set", "set it, or correct the name"))
       return nil
     }
-    let bytes = Self.withoutFinalLineFeed(Array(text.utf8))
+    var bytes = Array(text.utf8)
+    bytes.dropByteOrderMark()
+    bytes.dropFinalLineFeed()
     guard !bytes.isEmpty else {
       problems.add(place, name, Refusal("names the variable \(variable), which is empty", "fill it in"))
       return nil
@@ -204,17 +239,28 @@ package struct ConfigurationBuilder {
     return bytes
   }
 
-  /// Without one line feed or CR LF at the end, which editors and `echo` write.
-  private static func withoutFinalLineFeed(_ bytes: [UInt8]) -> [UInt8] {
-    guard bytes.last == 0x0A else { return bytes }
-    return Array(bytes.dropLast(bytes.dropLast().last == 0x0D ? 2 : 1))
-  }
-
-  /// What a secret's file or variable holds.
-  mutating func secretBytes(_ source: ContentSource, at place: DocumentPlace, name: String) -> [UInt8]? {
+  /// What a secret's file or variable holds. Another blank at its end is a problem of a variable, and a notice about a file: it
+  /// counts, and hardly anybody means it.
+  ///
+  /// - Parameter isDocument: Whether blanks at its end mean nothing, as in PEM and JSON.
+  mutating func secretBytes(
+    _ source: ContentSource, at place: DocumentPlace, name: String, isDocument: Bool = false
+  ) -> [UInt8]? {
+    let bytes: [UInt8]? =
+      switch source {
+      case .file(let path): secretBytes(path, at: place, name: name)
+      case .variable(let variable): content(ofVariable: variable, at: place, name: name)
+      }
+    guard !isDocument, let blank = bytes?.finalBlank else { return bytes }
     switch source {
-    case .file(let path): secretBytes(path, at: place, name: name)
-    case .variable(let variable): content(ofVariable: variable, at: place, name: name)
+    case .file:
+      problems.note(
+        place, "\(source.shown) ends with \(blank.blankName), which counts as part of the secret; remove it")
+      return bytes
+    case .variable:
+      problems.add(
+        place, name, Refusal("names \(source.shown), which ends with \(blank.blankName)", "remove it"))
+      return nil
     }
   }
 
@@ -231,7 +277,7 @@ package struct ConfigurationBuilder {
       problems.note(
         place, "\(quoted(path: path)) can be read by others (mode \(Self.octal(content.mode))); chmod 600 it")
     }
-    content.bytes = Self.withoutFinalLineFeed(content.bytes)
+    content.bytes.dropFinalLineFeed()
     guard !content.bytes.isEmpty else {
       problems.add(
         place, name, Refusal("names \(Self.shown(path)), which is empty", "put the secret into the file"))

@@ -1,13 +1,17 @@
 // Reads the files that a configuration names; tests replace it with files in memory.
 
 import Glibc
+import Texts
+public import Upstream
 
 /// How files are read while configuring.
 public struct ConfigurationFiles: Sendable {
   /// The content of a file.
   public struct Content: Sendable {
-    /// Its bytes.
+    /// Its bytes, without a byte order mark at the start.
     public var bytes: [UInt8]
+    /// Whether the file begins with a byte order mark.
+    var hasByteOrderMark = false
     /// Its permission bits, as in `chmod`.
     public var mode: UInt32
     /// Whether it belongs to root.
@@ -54,13 +58,33 @@ public struct ConfigurationFiles: Sendable {
     }
   }
 
-  /// Reads a whole file of at most so many bytes.
-  public var read: @Sendable (_ path: String, _ limit: Int) throws(Failure) -> Content
+  private let content: @Sendable (_ path: String, _ limit: Int) throws(Failure) -> Content
 
   /// Reads by any function: tests pass a dictionary.
   public init(read: @escaping @Sendable (_ path: String, _ limit: Int) throws(Failure) -> Content) {
-    self.read = read
+    content = read
   }
+
+  /// Reads a whole file of at most so many bytes, as a person saved it: a byte order mark at the start is dropped.
+  public func read(_ path: String, _ limit: Int) throws(Failure) -> Content {
+    var content = try content(path, limit)
+    content.hasByteOrderMark = content.bytes.dropByteOrderMark()
+    return content
+  }
+
+  /// The certificate authorities in a file of PEM.
+  ///
+  /// libcurl reads the file itself. After a byte order mark it would miss the first certificate, so such a file's content is passed.
+  public func authorities(in path: String) -> Authorities {
+    // libcurl reports a file that cannot be read.
+    guard let content = try? read(path, Self.maximumAuthorityBytes), content.hasByteOrderMark else {
+      return .file(path)
+    }
+    return .pem(content.bytes)
+  }
+
+  /// The largest file of certificate authorities, in bytes.
+  static let maximumAuthorityBytes = 4 << 20
 
   /// The file system.
   public static let system = ConfigurationFiles { path, limit throws(Failure) in

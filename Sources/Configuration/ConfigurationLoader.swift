@@ -23,6 +23,8 @@ public enum ConfigurationLoader {
     let isUnread = file == nil && finder.problems.problems.count > problems.problems.count
     PartialConfiguration.noteUnknown(
       sources.environment, but: file?.namedVariables ?? [], into: &finder.problems)
+    PartialConfiguration.noteQuotationMarks(
+      sources.environment, and: file?.namedVariables ?? [], into: &finder.problems)
     let merged = (file ?? PartialConfiguration()).overridden(by: said)
     var builder = ConfigurationBuilder(
       partial: merged, purpose: purpose, sources: sources, problems: finder.problems, files: finder.files)
@@ -74,6 +76,7 @@ extension ConfigurationBuilder {
     }
     var file = PartialConfiguration(file: root, into: &problems)
     file.namedVariables = PartialConfiguration.variables(namedIn: root)
+    noteOffsets(in: root)
     return file
   }
 
@@ -94,6 +97,7 @@ extension ConfigurationBuilder {
     let isWhole = problems.problems.count == before
     let policy = policy(callers: callers, apps: apps, desks: isWhole ? desks : nil)
     judgeInstallations(apps)
+    noteAuthorizers(apps, callers)
     let notices = notices(externalURLs.first)
     judgeDelivery(apps, notices)
     let store = store()
@@ -115,6 +119,7 @@ extension ConfigurationBuilder {
       allowedOrigins: allowedOrigins(), store: store,
       storeKeys: storeKeys(), limits: limits(),
       origins: origins(), emptyFile: emptyFile, files: files)
+    judgeAuditFile(configuration.audit, store)
     guard problems.isEmpty else {
       throw ConfigurationErrors(
         problems: problems.sorted, notices: problems.notices, files: files)
@@ -150,7 +155,8 @@ extension ConfigurationBuilder {
   package mutating func authorities(_ setting: TypedSetting<String> = Settings.caFile) -> Authorities? {
     guard let (source, place) = source(setting) else { return nil }
     guard
-      let bytes = content(of: source, at: place, name: setting.setting.name, limit: 4 << 20)
+      let bytes = certificates(
+        in: source, at: place, name: setting.setting.name, limit: ConfigurationFiles.maximumAuthorityBytes)
     else { return nil }
     guard bytes.firstRange(of: Array("-----BEGIN CERTIFICATE-----".utf8)) != nil else {
       problems.add(
@@ -160,7 +166,7 @@ extension ConfigurationBuilder {
       return nil
     }
     return switch source {
-    case .file(let path): .file(path)
+    case .file(let path): sources.files.authorities(in: path)
     case .variable: .pem(bytes)
     }
   }

@@ -14,6 +14,8 @@ public struct ConfigurationSources: Sendable {
   public var writesToTerminal: Bool
   /// How long the disk of a file lasts. By default every disk lasts.
   public var diskLife: @Sendable (_ path: String) -> DiskLife
+  /// Which file a path leads to. By default each path leads to a file of its own.
+  public var identify: @Sendable (_ path: String) -> FileIdentity
   /// By what certificates are old or not yet valid.
   public var clock: any TimeSource
 
@@ -22,6 +24,7 @@ public struct ConfigurationSources: Sendable {
     flags: ConfigurationFlags = ConfigurationFlags(), environment: [String: String] = [:],
     files: ConfigurationFiles, writesToTerminal: Bool = false,
     diskLife: @escaping @Sendable (_ path: String) -> DiskLife = { _ in .lasting },
+    identify: @escaping @Sendable (_ path: String) -> FileIdentity = { FileIdentity(unresolved: $0) },
     clock: any TimeSource = SystemClock()
   ) {
     self.flags = flags
@@ -29,6 +32,7 @@ public struct ConfigurationSources: Sendable {
     self.files = files
     self.writesToTerminal = writesToTerminal
     self.diskLife = diskLife
+    self.identify = identify
     self.clock = clock
   }
 }

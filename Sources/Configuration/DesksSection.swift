@@ -75,7 +75,7 @@ extension ConfigurationBuilder {
     let url = members.value(Settings.deskURL.key())
     let deskURL = members.value(Settings.deskAPIURL.key())
     let token = source(Settings.deskToken, in: &members).flatMap { apiToken($0) }
-    let deskSource = deskSource(in: &members)
+    let deskSource = source(Settings.deskAPIToken, in: &members)
     let deskToken = deskSource.flatMap { apiToken($0) }
     if deskURL != nil, deskSource == nil, !members.has("desk_api_token_file"),
       !members.has("desk_api_token_variable")
@@ -93,18 +93,6 @@ extension ConfigurationBuilder {
       apiToken: token, deskURL: deskURL ?? "https://desk-api-\(applicationID).sendbird.com",
       deskToken: deskToken, takesTickets: deskSource != nil, tokenLife: life ?? .seconds(3600),
       userIDs: form ?? .subjectAlone)
-  }
-
-  /// Where the desk's token is, for a desk with tickets.
-  private mutating func deskSource(in members: inout MappingReader) -> PlacedSource? {
-    let keys = ["desk_api_token_file", "desk_api_token_variable"]
-    let source = source(Settings.deskAPIToken, in: &members)
-    guard keys.allSatisfy(members.has) else { return source }
-    _ = Settings.deskAPIToken.setting.variableKey.map { members.value($0) }
-    problems.add(
-      members.node.place, members.path,
-      Refusal("has several desk API tokens: \(keys.joined(separator: ", "))", "give it one of them"))
-    return nil
   }
 
   /// The master token, where the purpose asks Sendbird.

@@ -33,6 +33,14 @@ extension ConfigurationBuilder {
     if let second = reportAt { settings.report = ReportSettings(second: second, zone: reportZone) }
     if !triggers.isEmpty { settings.triggers = triggers }
     if !events.isEmpty { settings.reachedEvents = events }
+    if let place = partial.entries[Settings.reachedEvents.setting]?.place {
+      for event in events where !settings.triggers.contains(event) {
+        problems.note(
+          place,
+          "outcomes.reached.events lists \(event.rawValue), which outcomes.triggers does not list: its calls are no outcomes"
+        )
+      }
+    }
     guard partial.entries[Settings.outcomeSecret.setting] != nil else {
       // The sandbox has a secret of its own.
       if purpose == .sandbox { return settings }

@@ -1,16 +1,20 @@
 // Reads settings from environment variables, and notes misspelled names.
 
 import Documents
+import Texts
 
 extension PartialConfiguration {
   /// The older name of `DEFAULT_USERNAME`, from Talkdesk's own deploy button.
   static let usernameAlias = "DEFAULT_USER"
 
-  /// The settings in the environment. Empty variables count as unset. Unknown variables of ours get a notice.
+  /// The settings in the environment. Empty variables count as unset. Unknown variables of ours get a notice. Tools that fill in
+  /// secrets often leave a line feed at the end, which is dropped.
   package init(environment: [String: String], into problems: inout ProblemList) {
     for setting in Settings.scalars {
       guard let variable = setting.variable else { continue }
-      let value = take(variable, from: environment)
+      let value = take(variable, from: environment).flatMap { text in
+        setting.isRedacted ? secret(text, variable) : text
+      }
       let path = setting.fileVariable.flatMap { take($0, from: environment) }
       if let value, let fileVariable = setting.fileVariable, path != nil {
         problems.add(
@@ -53,6 +57,15 @@ extension PartialConfiguration {
     return value.isEmpty ? nil : value
   }
 
+  /// A variable's secret without a byte order mark and one final line feed; nil where nothing is left.
+  private mutating func secret(_ text: String, _ variable: String) -> String? {
+    var bytes = Array(text.utf8)
+    bytes.dropByteOrderMark()
+    bytes.dropFinalLineFeed()
+    if bytes.isEmpty { emptyVariables.insert(variable) }
+    return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+  }
+
   private mutating func takeAlias(from environment: [String: String], into problems: inout ProblemList) {
     guard let value = take(Self.usernameAlias, from: environment) else { return }
     let setting = Settings.username.setting
@@ -91,6 +104,24 @@ extension PartialConfiguration {
       } else {
         problems.note(.variable(name), "unknown and not used")
       }
+    }
+  }
+
+  /// Notes values in quotation marks: those of ours, and those of variables that a file names. The values are not shown.
+  static func noteQuotationMarks(
+    _ environment: [String: String], and named: Set<String>, into problems: inout ProblemList
+  ) {
+    let settings = Settings.scalars
+    let known = named.union(settings.compactMap(\.variable) + settings.compactMap(\.fileVariable))
+      .union([usernameAlias])
+    for name in environment.keys.sorted() where known.contains(name) {
+      guard let value = environment[name]?.utf8, value.count >= 2, let first = value.first,
+        first == value.last, "\"'".utf8.contains(first)
+      else { continue }
+      problems.note(
+        .variable(name),
+        "the value begins and ends with a quotation mark; `docker run --env-file` keeps quotation marks, so remove them there"
+      )
     }
   }
 

@@ -1,6 +1,7 @@
 // Reads settings from the YAML file, and reports every unknown key.
 
 import Documents
+import Texts
 
 extension PartialConfiguration {
   /// The sections that are not a tree of settings.
@@ -111,8 +112,12 @@ extension PartialConfiguration {
     let meant =
       siblings.contains(name + "_file") ? name + "_file" : Spelling.nearest(to: name, among: siblings)
     // Right key, wrong section.
-    if meant == nil, let elsewhere = byPath.keys.sorted().first(where: { $0.hasSuffix("." + name) }) {
-      return (Refusal("unknown key here", "did you mean \(elsewhere)?"), elsewhere)
+    if meant == nil {
+      let seen = String(String.UnicodeScalarView(name.unicodeScalars.filter { !$0.isUnseen }))
+      if let elsewhere = byPath.keys.sorted().first(where: { $0.hasSuffix("." + seen) }) {
+        let refusal = Refusal("unknown key here", "did you mean \(elsewhere)?")
+        return (name.firstUnseen == nil ? refusal : .unknownKey(name, known: siblings), elsewhere)
+      }
     }
     return (.unknownKey(name, known: siblings), meant.map { prefix + $0 })
   }

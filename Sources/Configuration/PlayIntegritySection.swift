@@ -64,7 +64,9 @@ extension ConfigurationBuilder {
       return nil
     }
     guard purpose.opensListenerSecrets else { return .some(nil) }
-    guard let content = secretBytes(placed.source, at: placed.place, name: placed.name) else { return nil }
+    guard
+      let content = secretBytes(placed.source, at: placed.place, name: placed.name, isDocument: true)
+    else { return nil }
     do throws(NoticeSettingError) {
       let account = try ServiceAccount(parsing: content)
       if tokenURL == nil {

@@ -4,6 +4,7 @@ import Callers
 import Documents
 import Gate
 import JOSE
+import Texts
 
 /// A SHA-256 digest in lower-case hex. The refused text is never shown: it may be the secret itself.
 enum DigestText {
@@ -46,7 +47,8 @@ package enum NameText {
       guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
         throw Refusal(
           "is not \(noun): 1 to 255 printable ASCII characters without spaces",
-          "copy it again, without quotes, spaces or line breaks around it")
+          text.firstUnseen.map { "remove \($0.unseenName)" }
+            ?? "copy it again, without quotes, spaces or line breaks around it")
       }
       return text
     }

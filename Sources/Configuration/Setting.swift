@@ -85,6 +85,10 @@ public struct Setting: Sendable, Hashable {
       key(variablePath), VariableName.form,
       "The environment variable with the content, instead of `\(key(path))`.")
   }
+  /// The key that names a file, for a key that names a variable with the same content; nil for another key.
+  static func fileKey(besideVariable key: String) -> String? {
+    key.hasSuffix(variableEnding) ? key.dropLast(variableEnding.count) + fileEnding : nil
+  }
   static let fileEnding = "_file"
   static let variableEnding = "_variable"
   /// The variable that names a file holding the value, for secrets.

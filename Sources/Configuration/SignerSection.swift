@@ -2,6 +2,7 @@
 
 import Documents
 import Talkdesk
+import Texts
 import Upstream
 
 /// The settings of a signer, below a path.
@@ -164,7 +165,10 @@ extension ConfigurationBuilder {
     let mount = value(settings.kubernetesPath)
     let jwt =
       self.place(of: settings.jwtFile) == nil
-      ? settings.jwtFile.setting.standard.map { VaultSecret.file($0) } : vaultSecret(settings.jwtFile)
+      ? settings.jwtFile.setting.standard.map { path in
+        noteLoginFile(path, at: ways[0])
+        return VaultSecret.file(path)
+      } : vaultSecret(settings.jwtFile)
     guard let role = stated(settings.role), let jwt else { return nil }
     return .kubernetes(role: role, jwt: jwt, path: mount)
   }
@@ -173,11 +177,26 @@ extension ConfigurationBuilder {
   private mutating func vaultSecret(_ setting: TypedSetting<String>) -> VaultSecret? {
     guard let (source, place) = source(setting) else { return nil }
     switch source {
-    case .file(let path): return .file(path)
+    case .file(let path):
+      noteLoginFile(path, at: place)
+      return .file(path)
     case .variable(let name):
-      return content(of: source, at: place, name: setting.setting.name, limit: 16 * 1024).map { _ in
-        .variable(name)
+      return secretBytes(source, at: place, name: setting.setting.name).map { _ in .variable(name) }
+    }
+  }
+
+  /// Notes a file of a login that cannot be read yet, or ends with a blank. The server reads it again for each login.
+  private mutating func noteLoginFile(_ path: String, at place: DocumentPlace) {
+    do throws(ConfigurationFiles.Failure) {
+      var bytes = try sources.files.read(path, 16 * 1024).bytes
+      bytes.dropFinalLineFeed()
+      if let blank = bytes.finalBlank {
+        problems.note(place, "\(quoted(path: path)) ends with \(blank.blankName); remove it")
       }
+    } catch {
+      problems.note(
+        place,
+        "cannot read \(quoted(path: path)): \(error). The server cannot log in to Vault until another program writes it")
     }
   }
 

@@ -38,7 +38,15 @@ enum StoreText {
   /// `store.url`.
   static let read: @Sendable (String) throws(Refusal) -> Configuration.Store = { text throws(Refusal) in
     if text == "memory" { return .memory }
-    if text.hasPrefix("sqlite:") { return .sqlite(path: try path(String(text.dropFirst("sqlite:".count)))) }
+    if text.hasPrefix("sqlite:") {
+      let rest = text.dropFirst("sqlite:".count)
+      guard !rest.hasPrefix("//") || rest.hasPrefix("///") else {
+        throw Refusal(
+          "names a host, and SQLite's file is on this machine",
+          "write sqlite:PATH; a path from the root has three slashes: sqlite:///data/callgate.sqlite3")
+      }
+      return .sqlite(path: try path(String(rest)))
+    }
     guard text.hasPrefix("postgres") else {
       throw Refusal("names no store", "write sqlite:PATH, memory or postgres://USER:PASSWORD@HOST/NAME")
     }

@@ -2,6 +2,7 @@
 
 import Documents
 import Platform
+import Texts
 
 /// URLs this server calls or compares: `https`, or `http` to this machine alone. No user, no fragment.
 ///
@@ -65,7 +66,8 @@ package enum URLText {
       !text.utf8.contains(where: { #""<>\^`{|}"#.utf8.contains($0) })
     else {
       throw Refusal(
-        "is not a URL: it has spaces, has characters that must be percent-encoded, or is too long", remedy)
+        "is not a URL: it has spaces, has characters that must be percent-encoded, or is too long",
+        text.firstUnseen.map { "remove \($0.unseenName)" } ?? remedy)
     }
     guard let colon = text.firstRange(of: "://") else { throw Refusal("is not a complete URL", remedy) }
     let scheme = text[..<colon.lowerBound].lowercased()

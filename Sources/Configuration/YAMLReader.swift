@@ -37,7 +37,9 @@ package enum YAMLReader {
       problems.add(contentsOf: walk.problems)
       return walk.problems.isEmpty && !node.isNothing ? node : nil
     } catch {
-      let (place, refusal) = tab(error, bytes, name: name) ?? describe(error, bytes, name: name)
+      let (place, refusal) =
+        tab(error, bytes, name: name) ?? unseen(error, bytes, name: name)
+        ?? describe(error, bytes, name: name)
       problems.add(place, nil, refusal)
     }
     return nil
@@ -70,6 +72,25 @@ package enum YAMLReader {
     )
   }
 
+  /// A character that looks like a space, or like nothing, in the line that the parser stopped at or in the line before it; nil
+  /// where there is none. YAML takes it for a part of a key or value.
+  private static func unseen(
+    _ mistake: YAMLMistake, _ bytes: [UInt8], name: String
+  ) -> (DocumentPlace, Refusal)? {
+    guard case .failure(let failure) = mistake, case .syntax = failure.kind else { return nil }
+    let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
+    for line in [failure.mark.line, failure.mark.line - 1] where lines.indices.contains(line - 1) {
+      let scalars = String(decoding: lines[line - 1], as: UTF8.self).unicodeScalars
+      guard let index = scalars.firstIndex(where: { $0.isUnseen && !"\t\r".unicodeScalars.contains($0) })
+      else { continue }
+      return (
+        .file(name, line: line, column: scalars.distance(from: scalars.startIndex, to: index) + 1),
+        Refusal("YAML: \(failure.problem)", "replace \(scalars[index].unseenName)")
+      )
+    }
+    return nil
+  }
+
   /// A parser's error in our form. Only its fixed words are taken over: the text may hold a secret.
   private static func describe(
     _ mistake: YAMLMistake, _ bytes: [UInt8], name: String
@@ -98,9 +119,11 @@ package enum YAMLReader {
         )
       case .character(let offset):
         let line = bytes.prefix(offset).count { $0 == 0x0A } + 1
+        let scalar = String(decoding: bytes.dropFirst(offset).prefix(4), as: UTF8.self).unicodeScalars.first
+        let character = scalar.map { "the character \($0.codePoint)" } ?? "the character"
         return (
           .file(name, line: line, column: 1),
-          Refusal("YAML: \(failure.problem)", "remove the character; only printable text belongs here")
+          Refusal("YAML: \(failure.problem)", "remove \(character); only printable text belongs here")
         )
       case .memory:
         return (start, Refusal("cannot be read: there is not enough memory", "give the server more"))

@@ -1,5 +1,7 @@
 // The tree of texts, lists and mappings that a document is read into, whatever its format.
 
+import Texts
+
 /// A piece of a document with its position. Every scalar is text, so `on`, `22:00` and `+1` keep their
 /// spelling. The reader decides its type.
 public struct DocumentNode: Sendable {
@@ -57,7 +59,8 @@ public struct DocumentNode: Sendable {
   /// The kind of content, for problems. Never the text itself: it may be a secret under a wrong key.
   package var kind: String {
     switch content {
-    case .text: isNothing ? "nothing" : "a text"
+    case .text(let text, _):
+      isNothing ? "nothing" : text.firstUnseen.map { "a text with \($0.unseenName)" } ?? "a text"
     case .list: "a list"
     case .mapping: "a mapping"
     }

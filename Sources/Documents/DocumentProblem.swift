@@ -23,7 +23,7 @@ public struct DocumentProblem: Sendable, Hashable, CustomStringConvertible {
 
   /// `position: setting: mistake — fix`, on one line.
   public var description: String {
-    let start = subject.map { "\(place): \($0): " } ?? "\(place): "
+    let start = subject.map { "\(place): \($0.withCodePoints): " } ?? "\(place): "
     return start + message + (remedy.isEmpty ? "" : " — \(remedy)")
   }
 }
@@ -73,6 +73,9 @@ public struct Refusal: Error, Hashable, Sendable {
       return Refusal(
         "unknown key", "this file cannot hold a secret: did you mean \(name)_file, the path of a file?")
     }
+    if let unseen = name.firstUnseen {
+      return Refusal("unknown key with \(unseen.unseenName)", "type the key again, with spaces before it")
+    }
     return Refusal(
       "unknown key",
       Spelling.nearest(to: name, among: known).map { "did you mean \($0)?" }
@@ -88,7 +91,8 @@ public struct Refusal: Error, Hashable, Sendable {
   }
 }
 
-/// A value as problems show it: quoted, on one line, and cut where it grows longer than so many characters.
+/// A value as problems show it: quoted, on one line, and cut where it grows longer than so many characters. An unseen
+/// character is shown as its code point: `<U+202D>`.
 package func quoted(_ text: some StringProtocol, limit: Int = 64) -> String {
   var result = "\""
   for scalar in text.unicodeScalars.prefix(limit) {
@@ -97,7 +101,7 @@ package func quoted(_ text: some StringProtocol, limit: Int = 64) -> String {
     case "\r": result += "\\r"
     case "\t": result += "\\t"
     case "\"", "\\": result += "\\\(scalar)"
-    case _ where scalar.steersText: result += "\\u{\(String(scalar.value, radix: 16))}"
+    case _ where scalar.isUnseen: result += "<\(scalar.codePoint)>"
     default: result.unicodeScalars.append(scalar)
     }
   }

@@ -1,9 +1,14 @@
 // Suggests the known name that a misspelled name probably meant.
 
+import Texts
+
 /// Finds the known name that a misspelt one probably meant.
 public enum Spelling {
   /// The known name nearest to a written one, if it is near enough to be a slip.
+  ///
+  /// Characters that nobody sees in a written name do not count.
   public static func nearest(to written: String, among known: some Sequence<String>) -> String? {
+    let written = String(String.UnicodeScalarView(written.unicodeScalars.filter { !$0.isUnseen }))
     let allowed = written.count < 3 ? 0 : max(1, written.count / 3)
     var best: (name: String, distance: Int)?
     for name in known where abs(name.utf8.count - written.utf8.count) <= allowed {

@@ -11,3 +11,50 @@ extension Unicode.Scalar {
     }
   }
 }
+
+extension Unicode.Scalar {
+  /// Whether a reader sees nothing of it, or takes it for the usual space: what steers text, variation selectors and other
+  /// characters that displays ignore, and every other blank of Unicode, such as the no-break space.
+  package var isUnseen: Bool {
+    steersText || properties.isDefaultIgnorableCodePoint || (properties.isWhitespace && self != " ")
+  }
+
+  /// The code point as Unicode writes it: `U+202D`.
+  package var codePoint: String {
+    let digits = String(value, radix: 16, uppercase: true)
+    return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+  }
+
+  /// An unseen character, for a message to the person who wrote it.
+  package var unseenName: String {
+    switch properties.generalCategory {
+    case .spaceSeparator: "the character \(codePoint), which looks like a space"
+    case .control: "the control character \(codePoint)"
+    default: "the invisible character \(codePoint)"
+    }
+  }
+}
+
+extension Unicode.Scalar {
+  /// A blank at the end of a text, for a message to the person who wrote it.
+  package var blankName: String {
+    switch self {
+    case " ": "a space"
+    case "\t": "a tab"
+    case "\n", "\r": "a line break"
+    default: unseenName
+    }
+  }
+}
+
+extension StringProtocol {
+  /// The first character that a reader does not see or takes for a space.
+  package var firstUnseen: Unicode.Scalar? { unicodeScalars.first(where: \.isUnseen) }
+
+  /// The text with the code points of unseen characters in their places: `<U+00A0>account`.
+  package var withCodePoints: String {
+    unicodeScalars.reduce(into: "") { text, scalar in
+      if scalar.isUnseen { text += "<\(scalar.codePoint)>" } else { text.unicodeScalars.append(scalar) }
+    }
+  }
+}

@@ -49,7 +49,7 @@ struct AdminOptions: ParsableArguments {
       throw (error.isMisuse ? ExitStatus.usage : .configuration).exit
     }
     let settings = TransportSettings(
-      authorities: caFile.map { .file($0) } ?? destination.authorities,
+      authorities: caFile.map { ConfigurationFiles.system.authorities(in: $0) } ?? destination.authorities,
       pinnedKey: caFile == nil ? destination.pinnedKey : nil)
     let result: Result<AdminClient.Reply, Failure> = Blocker.run {
       do throws(TransportSetupError) {

@@ -6,6 +6,7 @@ import Diagnosis
 import Gateway
 import Sealing
 import Stores
+import Texts
 
 /// `callgate audit`: commands for audit files.
 struct AuditCommand: ParsableCommand {
@@ -95,7 +96,7 @@ struct AuditVerifyCommand: ParsableCommand {
     try keyFiles.map { path in
       do {
         var bytes = try ConfigurationFiles.system.read(path, 1024).bytes
-        while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
+        bytes.dropFinalLineFeed()
         return try StoreKey(text: bytes)
       } catch {
         Output.message(

@@ -23,7 +23,7 @@ struct ConfigurationOptions: ParsableArguments {
     return ConfigurationSources(
       flags: flags, environment: ProcessEnvironment.variables(), files: .system,
       writesToTerminal: Output.isTerminal,
-      diskLife: DiskLife.ofFile)
+      diskLife: DiskLife.ofFile, identify: FileIdentity.init(path:))
   }
 
   /// Loads the configuration, or says everything that is wrong with it and ends the command.

@@ -1,6 +1,8 @@
 // The command `callgate healthcheck`, which a container runs to test its server.
 
 import ArgumentParser
+import Configuration
+import Diagnosis
 import Gateway
 import HTTP
 import Platform
@@ -13,29 +15,44 @@ struct HealthcheckCommand: ParsableCommand {
     commandName: "healthcheck",
     abstract: "Checks /livez of the server on this machine.",
     discussion: """
-      If the server uses TLS, the command tries again over https. It does not verify the certificate, which names hosts and \
-      not the loopback address.
+      Asks the address in HOST (listen.host) first, unless it stands for every address, and then the loopback addresses. \
+      If the server uses TLS, the command tries again over https. A certificate names hosts and not addresses: the command \
+      compares its key with the configured certificate beyond loopback, and verifies nothing on loopback.
 
       Exit status: 0 if the server responds with 200 within 2 seconds, 69 if not.
       """)
 
-  @Option(help: ArgumentHelp("The server's port. Without it: PORT, or 8080.", valueName: "number"))
+  @OptionGroup var options: ConfigurationOptions
+
+  @Option(help: ArgumentHelp("The server's port. Without it: PORT (listen.port), or 8080.", valueName: "number"))
   var port: UInt16?
 
   func run() throws {
-    let port = try portToAsk()
+    let listener: ListenerDestination
+    do throws(ConfigurationErrors) {
+      listener = try ListenerDestination.find(options.sources())
+    } catch {
+      for problem in error.problems { Output.message("callgate: \(problem)") }
+      throw ExitStatus.configuration.exit
+    }
+    let port = port ?? listener.port
+    // A server may listen on one of them only; one that is there and does not answer is not looked for elsewhere.
+    let hosts = ["127.0.0.1", "[::1]"]
+    let addresses = (listener.host.map { [$0] } ?? []) + hosts
+    let ownKey = listener.isLoopback ? nil : listener.pinnedKey
     let failure: String? = Blocker.run {
       do {
         // Loopback: a proxy has no part in it, so a malformed proxy variable does not matter here.
-        let transport = try CurlTransport(TransportSettings(verifiesLoopback: false, proxies: .direct))
         var failure: String?
-        // A server may listen on one of them only; one that is there and does not answer is not looked for elsewhere.
-        for host in ["127.0.0.1", "[::1]"] {
+        for host in addresses {
+          let transport = try CurlTransport(
+            TransportSettings(
+              verifiesLoopback: false, pinnedKey: host == listener.host ? ownKey : nil, proxies: .direct))
           let heard = await Self.ask(transport, "\(host):\(port)")
+          await transport.shutdown()
           if heard.isFinal || failure == nil { failure = heard.failure }
           if heard.isFinal { break }
         }
-        await transport.shutdown()
         return failure
       } catch {
         return "\(error)"
@@ -66,17 +83,5 @@ struct HealthcheckCommand: ParsableCommand {
     } catch {
       return ("\(address): \(error)", error.reason != .connect)
     }
-  }
-
-  private func portToAsk() throws -> UInt16 {
-    if let port { return port }
-    guard let text = ProcessEnvironment.variables()["PORT"], !text.isEmpty else { return 8080 }
-    // `UInt16` alone would take a sign and zeros in front, which serve refuses.
-    guard let port = UInt16(text), "\(port)" == text else {
-      Output.message(
-        "callgate: PORT: \(text.debugDescription) is not a port; set it to 1–65535, or use --port")
-      throw ExitStatus.configuration.exit
-    }
-    return port
   }
 }

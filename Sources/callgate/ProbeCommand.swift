@@ -6,6 +6,7 @@ import Diagnosis
 import Gateway
 import Glibc
 import Platform
+import Texts
 import Upstream
 
 /// `callgate probe`: tests a running server, for monitoring.
@@ -70,7 +71,8 @@ struct ProbeCommand: ParsableCommand {
     let (url, timeout, caFile) = (url, timeout, caFile)
     let result: Result<ProbeReport, Failure> = Blocker.run {
       do throws(TransportSetupError) {
-        let transport = try CurlTransport(TransportSettings(authorities: caFile.map { .file($0) }))
+        let transport = try CurlTransport(
+          TransportSettings(authorities: caFile.map { ConfigurationFiles.system.authorities(in: $0) }))
         let probe = Probe(
           url: url, credential: credential, transport: transport, clock: SystemClock(),
           timeout: .seconds(timeout))
@@ -128,7 +130,12 @@ struct ProbeCommand: ParsableCommand {
   /// The credential from the flag, the file or the environment; nil for none.
   private func credential() throws -> ProbeCredential? {
     let environment = ProcessEnvironment.variables()
-    func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    func variable(_ name: String) -> String? {
+      var bytes = Array((environment[name] ?? "").utf8)
+      bytes.dropByteOrderMark()
+      bytes.dropFinalLineFeed()
+      return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
     if let user {
       return try read("--user") { () throws(ProbeCredential.Malformed) in try .init(user: user) }
     }
@@ -171,8 +178,7 @@ struct ProbeCommand: ParsableCommand {
   private func content(of path: String, _ option: String) throws -> String {
     do {
       var bytes = try ConfigurationFiles.system.read(path, 65_536).bytes
-      if bytes.last == 0x0A { bytes.removeLast() }
-      if bytes.last == 0x0D { bytes.removeLast() }
+      bytes.dropFinalLineFeed()
       return String(decoding: bytes, as: UTF8.self)
     } catch {
       Output.message("callgate: \(option) \(path): \(error)")

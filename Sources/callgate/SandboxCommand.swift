@@ -8,6 +8,7 @@ import HTTP
 import JOSE
 import Platform
 import Sandbox
+import Texts
 import Upstream
 
 /// `callgate sandbox`: the emulated Talkdesk alone.
@@ -107,8 +108,7 @@ struct SandboxCommand: ParsableCommand {
   private func clientSecret() throws -> Secret? {
     guard let clientSecretFile else { return nil }
     var bytes = try content(of: clientSecretFile, "--client-secret-file")
-    if bytes.last == 0x0A { bytes.removeLast() }
-    if bytes.last == 0x0D { bytes.removeLast() }
+    bytes.dropFinalLineFeed()
     guard !bytes.isEmpty else {
       Output.message("callgate: --client-secret-file \(clientSecretFile): the file is empty")
       throw ExitStatus.configuration.exit

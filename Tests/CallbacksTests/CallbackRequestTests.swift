@@ -147,6 +147,7 @@ import Testing
       "This member is unknown. Leave it out."
     ),
     (#"{"contact_phone_number":"+14155550100","_":"x"}"#, "_", "Leave it out."),
+    ("{\"contact_phone_number\u{200B}\":\"+14155550100\"}", "contact_phone_number\u{200B}", "U+200B"),
     (#"{"contact_phone_number":"+14155550100","at":1795458181}"#, "at", "such as 2026-11-23T10:00:00-05:00"),
   ])
   func `a slip is told with what was meant`(_ text: String, _ name: String, _ words: String) throws {
@@ -174,7 +175,7 @@ import Testing
     ("+1 415 555 0100", "spaces"), ("+1-415-555-0100", "dashes"), ("0014155550100", "leading 00"),
     ("14155550100", "Begin with +"), ("+04155550100", "does not begin with 0"), ("", "E.164"),
     ("+1415555010a", "digits 0 to 9"), ("+１４１５５５５０１００", "digits 0 to 9"), ("+123", "at least 6 digits"),
-    ("+1234567890123456", "at most 15 digits"),
+    ("+1234567890123456", "at most 15 digits"), ("\u{202D}+14155550100\u{202C}", "U+202D"),
   ]) func `a number is never corrected, but the correction is suggested`(number: String, hint: String) throws
   {
     let problem = try #require(refusal(of: #"{"contact_phone_number":"\#(number)"}"#, terms: .plain()))

@@ -65,7 +65,7 @@ import Testing
     "", "a", "/a", "https:", "https://", "https:///x", "http://a/", "http://10.0.0.1/", "http://[::2]/",
     "http://localhost.example/", "http://127.0.0.1.example/", "https://u@a/", "https://u:p@a/",
     "https://a/#x", "https://a b/",
-    "https://a/\u{e4}", "https://a:/", "https://a:0/", "https://a:65536/", "https://a:+1/", "https://-a/",
+    "https://a/\u{e4}", "https://a/\u{200B}", "https://a:/", "https://a:0/", "https://a:65536/", "https://a:+1/", "https://-a/",
     "https://a..b/",
     "https://2130706433/", "https://0x7f.1/", "https://[::1/", "https://[::g]/", "https://[127.0.0.1]/",
     "https://a/\\b", "https://a\"/",
@@ -97,10 +97,11 @@ import Testing
     #expect(Spelling.nearest(to: "key-algorithm", among: names) == "key_algorithm")
     #expect(Spelling.nearest(to: "password", among: names) == nil)
     #expect(Spelling.nearest(to: "", among: names) == nil)
+    #expect(Spelling.nearest(to: "\u{A0}\u{A0}account\u{200B}", among: names) == "account")
   }
 
   @Test func `a value is shown on one line, cut, and without control characters`() {
-    #expect(quoted("a\nb\t\"\u{1B}[31m\u{202E}") == "\"a\\nb\\t\\\"\\u{1b}[31m\\u{202e}\"")
+    #expect(quoted("a\nb\t\"\u{1B}[31m\u{202E}") == "\"a\\nb\\t\\\"<U+001B>[31m<U+202E>\"")
     #expect(quoted(String(repeating: "x", count: 65)) == "\"" + String(repeating: "x", count: 64) + "…\"")
   }
 }

@@ -4,6 +4,7 @@ import Foundation
 import Gate
 import TestSupport
 import Testing
+import Texts
 
 @testable import Documents
 
@@ -21,12 +22,16 @@ struct NumberTests {
     ("+1415555O123", .notDigit), ("+١٢٣٤٥٦٧", .notDigit), ("+12345", .tooShort), ("+", .tooShort),
     ("+1234567890123456", .tooLong), ("++14155550123", .notDigit), ("+14155550123x5", .notDigit),
     ("0049 170x", .notDigit), (" +12125550188", .separator), ("(+1)4155550123", .separator),
-    ("+1\u{A0}415\u{2011}555\u{202F}0123", .separator), ("+1415\u{200B}5550123", .notDigit),
+    ("+1\u{A0}415\u{2011}555\u{202F}0123", .separator), ("+1415\u{200B}5550123", .unseen("\u{200B}")),
+    ("\u{202D}+14155550123\u{202C}", .unseen("\u{202D}")), ("\u{200E}+14155550123", .unseen("\u{200E}")),
+    ("+14155550123\u{FE0D}", .unseen("\u{FE0D}")), ("+14155550123\n", .unseen("\n")),
+    ("+1415\u{3000}5550123", .unseen("\u{3000}")),
     ("+0123456789012345", .leadingZero),
   ])
   func `a malformed number is refused with what is wrong`(_ text: String, _ problem: E164Error) {
     let error = #expect(throws: E164Error.self) { try E164(text) }
     #expect(error == problem)
+    if case .unseen(let scalar) = problem { #expect(error?.correction.contains(scalar.codePoint) == true) }
     #expect(text.count < 6 || error?.correction.contains(text) == false)
   }
 

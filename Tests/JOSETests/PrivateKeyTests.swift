@@ -44,6 +44,9 @@ private func failure(_ text: String) -> KeyError? { failure(Array(text.utf8)) }
       "PEM SEC1 with \\n escapes and a final one",
       Array((replacing("\n", with: "\\n", in: sec1) + "\\n").utf8)
     ),
+    ("PEM with escapes escaped again", Array(replacing("\n", with: #"\\n"#, in: pkcs8).utf8)),
+    ("PEM with escapes escaped thrice", Array(replacing("\n", with: #"\\\\n"#, in: pkcs8).utf8)),
+    ("PEM after a byte order mark", Array(("\u{FEFF}" + pkcs8).utf8)),
     ("PEM with \\r\\n escapes", Array(replacing("\n", with: "\\r\\n", in: pkcs8).utf8)),
     ("PEM on one line with spaces", Array(replacing("\n", with: " ", in: pkcs8).utf8)),
     ("PEM without any space", Array(pkcs8.utf8.filter { $0 != 0x20 && $0 != 0x0A })),

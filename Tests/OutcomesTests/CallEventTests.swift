@@ -154,7 +154,7 @@ import Testing
     let text = HookTemplate.exposedText(of: .inboundCallEnds, Self.hook)
     let template = try JSONValue(parsing: Array(text.utf8))
     #expect(template["trigger"] == "inboundCallEnds" && template["call_id"] == "{{call_id}}")
-    for word in ["name", "email", "agent", "recording", "title"] { #expect(!text.contains(word)) }
+    for word in ["name", "email", "agent", "recording", "title", "hangup"] { #expect(!text.contains(word)) }
     #expect(CallEvent(parsing: Array(text.utf8))?.ended(by: Self.settings, at: Self.now) == nil, "as it is")
     var filled = text
     for (place, value) in [

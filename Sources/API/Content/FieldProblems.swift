@@ -53,7 +53,9 @@ extension FieldProblems {
       absent.removeAll { $0 == meant }
       add(
         prefix + Self.shown(member.name),
-        "This member is unknown. " + (meant.map { "Did you mean \($0)?" } ?? "Leave it out."))
+        "This member is unknown. "
+          + (member.name.firstUnseen.map { "It contains \($0.unseenName). " } ?? "")
+          + (meant.map { "Did you mean \($0)?" } ?? "Leave it out."))
     }
   }
 

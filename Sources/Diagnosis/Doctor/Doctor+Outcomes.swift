@@ -21,7 +21,7 @@ extension Doctor {
     guard missing.isEmpty else {
       return report.warn(
         "triggers",
-        "not registered with this URL and secret: \(missing.map(\.rawValue).joined(separator: ", "))",
+        "not registered with this URL, secret and message: \(missing.map(\.rawValue).joined(separator: ", "))",
         fix: "run callgate talkdesk triggers add")
     }
     report.ok(

@@ -106,12 +106,10 @@ extension ConfigurationBuilder {
 
   /// The key of the certificate that the public listener shows. That names the public host, and not the address by which this
   /// machine reaches it.
-  private mutating func listenerKey() -> String? {
+  mutating func listenerKey() -> String? {
     guard let (source, place) = source(Settings.certificateFile) else { return nil }
     let name = Settings.certificateFile.setting.name
-    guard let bytes = content(of: source, at: place, name: name, limit: Self.maximumDocumentBytes) else {
-      return nil
-    }
+    guard let bytes = certificates(in: source, at: place, name: name) else { return nil }
     do throws(TLSFailure) {
       if let own = try Certificate.chain(pem: bytes).first {
         return "sha256//" + Base64.encode(own.keyFingerprint)

@@ -54,6 +54,9 @@ public enum ConfigurationReference {
     - The YAML file itself never holds a secret, except a password inside `store.url`. Wherever a key ends in `_file`, the
       same key ending in `_variable` names an environment variable with the content:
       `client_secret_variable: SHOP_TALKDESK_SECRET`.
+    - A byte order mark at the start of a file is dropped, and so is one line feed or CR LF at the end of a secret. If a
+      secret ends with another blank, the server refuses a variable and prints a notice about a file. A password must not
+      contain control characters.
     - Paths are relative to the working directory.
     - Durations have a unit: `500ms`, `10s`, `1m`, `1h`, `30d`. Sizes are bytes. Digests are SHA-256 in lower-case hex.
       Telephone numbers are E.164: `"+18500000000"`. Address blocks are CIDR: `10.0.0.0/8`. URLs are `https`; plain `http`

@@ -315,7 +315,7 @@ public struct SetupInterview {
   private func key() -> PrivateKey? {
     var builder = self.builder()
     // The builder reports its mistake.
-    return builder.secret(Settings.privateKey).flatMap { try? PrivateKey($0.bytes) }
+    return builder.secret(Settings.privateKey, isDocument: true).flatMap { try? PrivateKey($0.bytes) }
   }
 
   /// The algorithm of a key: the stated one, or the first that fits.

@@ -30,7 +30,7 @@ public struct RemoteRule: Sendable {
     // A refused address is not shown: it may hold a password.
     guard let scheme = Self.scheme(of: url) else {
       throw Refusal(
-        at: "url", "it is not a URL, or has a user name or a fragment",
+        at: "url", "it is not a URL, or has a user name, a fragment or an impossible port",
         "write a complete URL, such as \"https://policy.example/v1/data/callgate/allow\"")
     }
     guard scheme.isSecure || scheme.isLoopback else {
@@ -96,7 +96,7 @@ public struct RemoteRule: Sendable {
     }
     let number = port.dropFirst()
     guard !host.isEmpty, port.isEmpty || (1...5).contains(number.utf8.count),
-      number.utf8.allSatisfy(\.isASCIIDigit), (Int(number) ?? 1) <= 65_535
+      number.utf8.allSatisfy(\.isASCIIDigit), (1...65_535).contains(Int(number) ?? 1)
     else { return nil }
     let name = String(host)
     if let address = IPAddress(name) { return (isSecure, address.isLoopback) }

@@ -1,5 +1,7 @@
 // A phone number in international form, and the reasons why a text is not one.
 
+import Texts
+
 /// A phone number in the international form of ITU-T E.164: `+` and 6 to 15 digits, the first not a zero.
 ///
 /// Nothing is repaired: a number with spaces may not be the number that was meant. Printing one shows its masked
@@ -29,6 +31,8 @@ public struct E164: Hashable, Sendable, CustomStringConvertible {
         "(",
         ")":
         hasSeparators = true
+      // Address books put marks of direction around a number, which copying takes along.
+      case _ where scalar.isUnseen: throw .unseen(scalar)
       default: throw .notDigit
       }
     }
@@ -67,9 +71,11 @@ public struct E164: Hashable, Sendable, CustomStringConvertible {
 let powersOfTen: [UInt64] = (0..<15).map { exponent in (0..<exponent).reduce(1) { value, _ in value * 10 } }
 
 /// Why a text is no E.164 number. It never holds the text.
-public enum E164Error: Error, Hashable, Sendable, CaseIterable {
+public enum E164Error: Error, Hashable, Sendable {
   case empty, missingPlus, doubleZero, separator, leadingZero, notDigit, tooShort, tooLong
   case missingPlusAndSeparators, doubleZeroAndSeparators
+  /// A character that the sender does not see.
+  case unseen(Unicode.Scalar)
 
   /// The remedy, as a sentence for the sender of the number.
   public var correction: String {
@@ -83,6 +89,8 @@ public enum E164Error: Error, Hashable, Sendable, CaseIterable {
     case .doubleZeroAndSeparators:
       "Write + in place of the leading 00, and leave out spaces, dashes, dots and brackets, as in +14155550123."
     case .leadingZero: "The country calling code after the + does not begin with 0."
+    case .unseen(let scalar):
+      "Remove \(scalar.unseenName), and use only + and the digits 0 to 9, as in +14155550123."
     case .notDigit: "Use only + and the digits 0 to 9, as in +14155550123."
     case .tooShort: "Give the whole number with its country calling code: at least 6 digits after the +."
     case .tooLong: "A phone number has at most 15 digits after the +."

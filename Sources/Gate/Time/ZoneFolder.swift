@@ -60,7 +60,13 @@ struct ZoneFolder: Sendable {
         at: Self.key, "\(quoted(name)) is an old name of \"\(target)\", which this machine does not have",
         "use \"\(target)\", or install the package tzdata-legacy")
     }
-    let known = names.keys.sorted()
+    // A number in a name means an offset. No hint leads to Etc/GMT+5, which is five hours behind UTC: its sign is the reverse of
+    // what people mean.
+    let hasNumber: (String) -> Bool = { $0.utf8.contains(where: \.isASCIIDigit) }
+    guard !hasNumber(name) else {
+      return Refusal(at: Self.key, "there is no time zone \(quoted(name))", advice)
+    }
+    let known = names.keys.filter { !hasNumber($0) }.sorted()
     let folded = name.lowercased()
     let city = Self.city(folded)
     let near =

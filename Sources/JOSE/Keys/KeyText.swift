@@ -30,8 +30,11 @@ enum KeyText {
 
   /// Whether the bytes cannot be text: then they are taken as DER.
   private static func isBinary(_ bytes: [UInt8]) -> Bool {
-    bytes.contains { $0 >= 0x7F || ($0 < 0x20 && !isSpace($0)) }
+    bytes.dropFirst(markLength(bytes)).contains { $0 >= 0x7F || ($0 < 0x20 && !isSpace($0)) }
   }
+
+  /// The length of the byte order mark at the start; 0 without one.
+  private static func markLength(_ text: [UInt8]) -> Int { text.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0 }
 
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
@@ -47,21 +50,21 @@ enum KeyText {
     return try decoded(bytes, half, mayNest: false)
   }
 
-  /// The text without the marks that files and variables leave around and in it: surrounding white space and quotes,
-  /// and the two characters `\n` (or `\r`) where a line should break.
-  private static func unescaped(_ text: [UInt8]) -> [UInt8] {
+  /// The text without the marks that files and variables leave around and in it: byte order mark, surrounding white space, quotes,
+  /// and the two characters `\n` (or `\r`) where a line should break. Tools that escape an escaped text leave `\\n`.
+  fileprivate static func unescaped(_ text: [UInt8]) -> [UInt8] {
     var plain: [UInt8] = []
     plain.reserveCapacity(text.count)
-    var index = 0
+    var index = markLength(text)
     while index < text.count {
-      if text[index] == UInt8(ascii: "\\"), index + 1 < text.count,
-        text[index + 1] == UInt8(ascii: "n") || text[index + 1] == UInt8(ascii: "r")
-      {
+      let end = text[index...].firstIndex { $0 != UInt8(ascii: "\\") } ?? text.count
+      if end > index, end < text.count, text[end] == UInt8(ascii: "n") || text[end] == UInt8(ascii: "r") {
         plain.append(0x0A)
-        index += 2
+        index = end + 1
       } else {
-        plain.append(text[index])
-        index += 1
+        let next = max(end, index + 1)
+        plain += text[index..<next]
+        index = next
       }
     }
     trim(&plain)
@@ -157,4 +160,10 @@ enum KeyText {
       text[$0] == pattern[0] && text[$0...].starts(with: pattern)
     }
   }
+}
+
+/// PEM that is no key: certificates.
+package enum PEMText {
+  /// The text with line breaks where a variable has them escaped, and without the marks around it, as keys are read.
+  package static func withLineBreaks(_ text: [UInt8]) -> [UInt8] { KeyText.unescaped(text) }
 }

@@ -11,7 +11,7 @@ package enum HookTemplate {
     ("type", "interaction.type"), ("contact_phone_number", "contact_phone_number"),
     ("talkdesk_phone_number", "talkdesk_phone_number"), ("start_time", "start_time"),
     ("timestamp", "timestamp"), ("total_duration", "total_duration"), ("duration", "duration"),
-    ("waiting_time", "waiting_time"), ("hold_time", "hold_time"), ("hangup", "hangup"),
+    ("waiting_time", "waiting_time"), ("hold_time", "hold_time"),
   ]
 
   /// The template of a trigger, with the token that its events carry: for the moment it is given to Talkdesk.

@@ -5,6 +5,7 @@ public import HTTP
 public import JOSE
 import JSON
 public import Platform
+import Texts
 public import Tokens
 
 /// A signer over HTTP. It pins one version of the key, and gives out no signature that the public key does not verify.
@@ -227,7 +228,7 @@ public actor TransitSigner {
     return session
   }
 
-  /// A secret without a final line feed.
+  /// A secret without a byte order mark and a final line feed.
   private func secret(in place: VaultSecret, limit: Int = 16 * 1024) async throws(TokenExchangeError)
     -> Secret
   {
@@ -241,7 +242,8 @@ public actor TransitSigner {
       name = path
       bytes = try await content(of: path, limit: limit + 1)
     }
-    while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
+    bytes.dropByteOrderMark()
+    bytes.dropFinalLineFeed()
     guard (1...limit).contains(bytes.count), bytes.allSatisfy(VaultAnswer.isTokenOctet) else {
       throw .signingFailed("\(name) holds no token, secret id or JWT")
     }

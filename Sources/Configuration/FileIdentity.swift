@@ -1,0 +1,50 @@
+// Tells whether two paths lead to the same file, even before the file exists.
+
+import Glibc
+
+/// The file that a path leads to.
+public struct FileIdentity: Sendable {
+  private struct Node: Hashable {
+    let device, inode: UInt64
+  }
+
+  /// The path without links and dots, as far as it exists.
+  let path: String
+  /// Of a file that exists: hard links share it.
+  private let node: Node?
+
+  /// Asks the file system, symbolic links followed (realpath(3), stat(2)).
+  public init(path: String) {
+    self.path = Self.resolved(path)
+    var status = stat()
+    node =
+      unsafe stat(path, &status) == 0
+      ? Node(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)) : nil
+  }
+
+  /// A path as it is written.
+  public init(unresolved path: String) {
+    self.path = path
+    node = nil
+  }
+
+  func isSame(as other: FileIdentity) -> Bool {
+    path == other.path || node.map { $0 == other.node } ?? false
+  }
+
+  /// The real path; of a file that does not exist, its name in the real path of its folder.
+  private static func resolved(_ path: String) -> String {
+    if let whole = real(path) { return whole }
+    let slash = path.lastIndex(of: "/")
+    let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
+    let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    guard let folder = real(folder) else { return path }
+    return folder == "/" ? "/\(name)" : "\(folder)/\(name)"
+  }
+
+  private static func real(_ path: String) -> String? {
+    guard let resolved = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(resolved) }
+    return unsafe String(cString: resolved)
+  }
+}

@@ -1,0 +1,41 @@
+// Finds the public listener of the server on this machine, for the health check of a container.
+
+public import Configuration
+
+/// Where a server on this machine listens.
+public struct ListenerDestination: Sendable {
+  /// The address that `HOST` (`listen.host`) names, as it stands in a URL; nil for every address of the machine.
+  public let host: String?
+  /// Whether that address is on this machine alone.
+  public let isLoopback: Bool
+  /// The port, from `PORT` (`listen.port`).
+  public let port: UInt16
+  /// The key of the listener's certificate, which names a public host and not an address; nil without TLS.
+  public let pinnedKey: String?
+
+  /// Reads the address from the configuration.
+  ///
+  /// A running server ignores mistakes in a file that is being edited. So does this: variables and defaults apply then.
+  ///
+  /// - Throws: The mistakes in variables.
+  public static func find(_ sources: ConfigurationSources) throws(ConfigurationErrors) -> ListenerDestination
+  {
+    var ignored = ProblemList()
+    let environment = PartialConfiguration(environment: sources.environment, into: &ignored)
+    var finder = ConfigurationBuilder(
+      partial: environment, purpose: .serve, sources: sources, problems: ProblemList())
+    let file = finder.file() ?? PartialConfiguration()
+    var builder = ConfigurationBuilder(
+      partial: file.overridden(by: environment), purpose: .serve, sources: sources, problems: ProblemList())
+    let (address, port) = (builder.value(Settings.host), builder.value(Settings.port))
+    let mistakes = builder.problems.sorted.filter { !$0.place.isFile }
+    guard mistakes.isEmpty else { throw ConfigurationErrors(problems: mistakes, notices: []) }
+    let host: String? =
+      switch address.host {
+      case "0.0.0.0", "::": nil
+      default: address.host.contains(":") ? "[\(address.host)]" : address.host
+      }
+    return ListenerDestination(
+      host: host, isLoopback: address.isLoopback, port: port, pinnedKey: builder.listenerKey())
+  }
+}

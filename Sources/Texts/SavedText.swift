@@ -1,0 +1,27 @@
+// Drops what editors and shells write around a text.
+
+extension [UInt8] {
+  /// Drops a byte order mark (U+FEFF in UTF-8) at the start, which Windows editors write. Returns whether there was one.
+  @discardableResult
+  package mutating func dropByteOrderMark() -> Bool {
+    guard starts(with: [0xEF, 0xBB, 0xBF]) else { return false }
+    removeFirst(3)
+    return true
+  }
+
+  /// Drops one line feed or CR LF at the end, which editors and `echo` write.
+  package mutating func dropFinalLineFeed() {
+    guard last == 0x0A else { return }
+    removeLast()
+    if last == 0x0D { removeLast() }
+  }
+
+  /// The blank or invisible character at the end of a text; nil where the text ends otherwise.
+  package var finalBlank: Unicode.Scalar? {
+    // The longest UTF-8 sequence has four octets.
+    guard let last = String(decoding: suffix(4), as: UTF8.self).unicodeScalars.last,
+      last == " " || last.isUnseen
+    else { return nil }
+    return last
+  }
+}

@@ -2,6 +2,7 @@
 
 import Callers
 import Documents
+import Installations
 import JOSE
 package import Sealing
 import Texts

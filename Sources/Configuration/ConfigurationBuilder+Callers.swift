@@ -182,6 +182,7 @@ extension ConfigurationBuilder {
             "use P-256, P-384, P-521, RSA or Ed25519 keys"))
         return nil
       }
+      for skipped in set.skipped { problems.note(place, "\(source.shown): \(skipped.words)") }
       if set.keys.contains(where: \.hasPrivateMembers) {
         problems.note(
           place, "\(source.shown) holds a private key; only public keys belong in a JWK set")

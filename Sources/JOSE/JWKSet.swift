@@ -1,4 +1,4 @@
-// Reads a JSON Web Key Set and selects the key that must verify a token.
+// Reads a JSON Web Key Set and selects the keys that may verify a token.
 
 public import JSON
 import Texts
@@ -18,6 +18,8 @@ public struct JWK: Sendable {
   /// The signature algorithms for it: all that fit, or the one in `alg`. Empty for a secret, which has its
   /// own algorithm.
   public let algorithms: [SignatureAlgorithm]
+  /// The `alg`, where the key has one.
+  private let statedAlgorithm: String?
   /// Whether the set also has the private half. It is not read, but its publisher should know.
   public let hasPrivateMembers: Bool
 
@@ -35,6 +37,7 @@ public struct JWK: Sendable {
       }
     }
     let name = try Self.text("alg", of: object)
+    statedAlgorithm = name
     if object["kty"] == "oct" {
       guard let algorithm = name.flatMap(MACAlgorithm.init(rawValue:)) else {
         throw .invalidJWK(reason: "a secret needs alg HS256, HS384 or HS512")
@@ -68,6 +71,41 @@ public struct JWK: Sendable {
   }
 }
 
+extension JWK {
+  /// Whether the key verifies signatures by an algorithm, named as in a token's `alg`.
+  func allows(_ algorithm: String) -> Bool {
+    switch material {
+    case .symmetric(let secret): secret.algorithm.rawValue == algorithm
+    case .public: algorithms.contains { $0.rawValue == algorithm }
+    }
+  }
+
+  /// What a token can tell keys apart by (RFC 7517 §4.5).
+  fileprivate struct Label: Hashable {
+    let keyID: ExactText?
+    /// `kty` and `crv` in one word.
+    let type: String
+    let algorithm: String?
+  }
+
+  fileprivate var label: Label {
+    let type =
+      switch material {
+      case .symmetric: "oct"
+      case .public(let key): if case .rsa = key.kind { "RSA" } else { key.kind.description }
+      }
+    return Label(keyID: keyID.map { ExactText($0) }, type: type, algorithm: statedAlgorithm)
+  }
+
+  /// Equal for equal keys.
+  fileprivate var digest: SHA256Digest {
+    switch material {
+    case .symmetric(let secret): SHA256Digest(of: secret.code([]))
+    case .public(let key): key.thumbprint
+    }
+  }
+}
+
 extension JWS.Compact {
   /// Whether the signature is this key's. The algorithm must be one the key allows; the token only says which.
   public func verify(with key: JWK) -> Bool {
@@ -85,15 +123,16 @@ extension JWS.Compact {
 
 /// A set of keys that verify an issuer's tokens (RFC 7517 §5).
 public struct JWKSet: Sendable {
-  /// An entry that was passed over: its place in the set, its `kid` if it has one, and why.
+  /// An entry that was left out: its index in the set, its `kid` if it has one, and why.
   public struct Skipped: Sendable {
     public let index: Int
     public let keyID: String?
     public let reason: KeyError
   }
 
-  /// The longest set looked at, and the most keys in one.
+  /// The longest set that is read.
   public static let maximumBytes = 256 * 1024
+  /// The most keys that are read. Those after them are left out.
   public static let maximumKeys = 64
   /// The largest RSA key taken from a set. To check one of 8192 bits takes 0.1 s, and a set is fetched each minute.
   public static let maximumRSABits = 4096
@@ -102,68 +141,82 @@ public struct JWKSet: Sendable {
 
   /// The keys that can verify, in order.
   public let keys: [JWK]
-  /// The entries that cannot, for the log: unknown types and encryption keys are normal there (RFC 7517 §5).
+  /// The entries that were left out, in order: unknown types and encryption keys are normal there (RFC 7517 §5).
   public let skipped: [Skipped]
 
-  /// Reads a set. Secrets (`oct`) are taken only if `symmetric` says so: a published set has no business with them.
+  /// Reads a set key by key: a key that is not understood is left out, and the others stay (RFC 7517 §5). Equal keys count once.
+  /// Keys that a token cannot tell apart are all left out: whichever came first would win, and an order is not a promise.
   ///
-  /// - Throws: `JWKSetError` for a value that is not a set, and for a set that has too many keys, names two signature keys alike or
-  ///   mixes secrets with public keys.
+  /// Secrets (`oct`) are read only if `symmetric` says so: a published set has no business with them.
+  ///
+  /// - Throws: `JWKSetError` for a value that is not a set, and for a set that mixes secrets with public keys.
   public init(parsing bytes: [UInt8], symmetric: Bool = false) throws(JWKSetError) {
     let value: JSONValue
     do {
       value = try JSONValue(
-        parsing: bytes, limits: JSONLimits(bytes: Self.maximumBytes, depth: 16, members: 64))
+        parsing: bytes, limits: JSONLimits(bytes: Self.maximumBytes))
     } catch {
       throw .notJSON(error)
     }
     guard let entries = value["keys"]?.array else { throw .noKeys }
-    guard entries.count <= Self.maximumKeys else { throw .tooManyKeys }
-    var keys: [JWK] = []
+    var read: [(index: Int, key: JWK)] = []
     var skipped: [Skipped] = []
-    for (index, entry) in entries.enumerated() {
+    for (index, entry) in entries.prefix(Self.maximumKeys).enumerated() {
       do throws(KeyError) {
         if entry["kty"] == "oct", !symmetric { throw KeyError.invalidJWK(reason: "a secret in a public set") }
         if entry["kty"] == "RSA", let modulus = entry["n"]?.string, modulus.utf8.count > Self.longestModulus {
           throw KeyError.invalidJWK(reason: "an RSA key in a set has at most \(Self.maximumRSABits) bits")
         }
-        keys.append(try JWK(entry))
+        read.append((index, try JWK(entry)))
       } catch {
         skipped.append(Skipped(index: index, keyID: entry["kid"]?.string, reason: error))
       }
     }
-    let secrets = keys.count { $0.algorithms.isEmpty }
-    guard secrets == 0 || secrets == keys.count else { throw .mixedKeys }
-    // With two keys of one name, whichever came first would win, and an order is not a promise. A damaged twin counts:
-    // it may be the one that was meant. A key for encryption does not, nor a type that is not known.
-    let names = entries.compactMap { entry -> [UInt8]? in
-      guard ["EC", "RSA", "OKP", "oct"].contains(entry["kty"]), entry["use"] != "enc" else { return nil }
-      return entry["kid"]?.string.map { Array($0.utf8) }
+    if entries.count > Self.maximumKeys {
+      let reason = "only the first \(Self.maximumKeys) keys of a set are read"
+      skipped.append(Skipped(index: Self.maximumKeys, keyID: nil, reason: .invalidJWK(reason: reason)))
     }
-    guard Set(names).count == names.count else { throw .duplicateKeyID }
-    self.keys = keys
-    self.skipped = skipped
+    let secrets = read.count { $0.key.algorithms.isEmpty }
+    guard secrets == 0 || secrets == read.count else { throw .mixedKeys }
+    var kept: [(index: Int, key: JWK)] = []
+    for twins in Dictionary(grouping: read, by: { $0.key.label }).values {
+      let different = Dictionary(grouping: twins, by: { $0.key.digest })
+      guard different.count == 1 || twins[0].key.keyID == nil else {
+        let reason = "another key has the same kid, kty, crv and alg"
+        skipped += twins.map {
+          Skipped(index: $0.index, keyID: $0.key.keyID, reason: .invalidJWK(reason: reason))
+        }
+        continue
+      }
+      kept += different.values.map { $0[0] }
+    }
+    self.keys = kept.sorted { $0.index < $1.index }.map(\.key)
+    self.skipped = skipped.sorted { $0.index < $1.index }
   }
 
-  /// The key a token names. Without a `kid` it is the only key there is; an unknown `kid` is never replaced by another.
-  public func key(named keyID: String?) -> JWK? {
-    guard let keyID else { return keys.count == 1 ? keys[0] : nil }
-    return keys.first { $0.keyID?.hasSameBytes(as: keyID) == true }
+  /// The keys that may verify a token: those of its `kid` that allow its algorithm (RFC 7517 §4.5), two at most. A token without a
+  /// `kid` may be verified by the one key that allows its algorithm.
+  ///
+  /// - Parameter algorithm: The token's `alg`.
+  /// - Returns: Nil if the token names no key of the set. No other key replaces an unknown one.
+  public func candidates(named keyID: String?, algorithm: String) -> [JWK]? {
+    let fitting = keys.filter { $0.allows(algorithm) }
+    guard let keyID else { return fitting.count == 1 || keys.count == 1 ? fitting : nil }
+    func isNamed(_ key: JWK) -> Bool { key.keyID?.hasSameBytes(as: keyID) == true }
+    return keys.contains(where: isNamed) ? fitting.filter(isNamed) : nil
   }
 }
 
 /// Why a text is no JWK set.
 public enum JWKSetError: Error, Hashable, Sendable, CustomStringConvertible {
   case notJSON(JSONError)
-  case noKeys, tooManyKeys, duplicateKeyID, mixedKeys
+  case noKeys, mixedKeys
 
   public var description: String {
     switch self {
     case .notJSON(let error): "the key set is not JSON: \(error)"
     case .noKeys: "the key set is not an object with an array named keys"
-    case .tooManyKeys: "the key set has more than \(JWKSet.maximumKeys) keys"
     case .mixedKeys: "the key set mixes secrets with public keys"
-    case .duplicateKeyID: "two keys of the set have the same kid"
     }
   }
 }

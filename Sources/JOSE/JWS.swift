@@ -4,7 +4,7 @@ public import JSON
 
 /// JSON Web Signature in compact form (RFC 7515 §3.1, §7.1).
 public enum JWS {
-  /// The longest token looked at.
+  /// The longest token, unless its reader sets another limit.
   public static let maximumBytes = 8192
 
   /// Makes a token. `alg` is written by the signer and need not be in the header; another value there is a bug.
@@ -83,7 +83,7 @@ public enum JWS {
         let payload = Base64URL.decode(token.span.extracting(parts[1].indices)),
         let signature = Base64URL.decode(token.span.extracting(parts[2].indices))
       else { throw .notBase64URL }
-      header = try Self.header(headerBytes)
+      header = try Self.header(headerBytes, maximumBytes)
       guard let name = header["alg"]?.string else { throw .invalidHeader(.noAlgorithm) }
       guard name.utf8.lowercasedASCII != Array("none".utf8) else { throw .unsecured }
       guard header["crit"] == nil else { throw .criticalExtension }
@@ -97,11 +97,11 @@ public enum JWS {
       signingInput = Array(token[..<(parts[2].startIndex - 1)])
     }
 
-    private static func header(_ bytes: [UInt8]) throws(JWSError) -> JSONObject {
+    private static func header(_ bytes: [UInt8], _ maximumBytes: Int) throws(JWSError) -> JSONObject {
       let value: JSONValue
       do {
         value = try JSONValue(
-          parsing: bytes, limits: JSONLimits(bytes: JWS.maximumBytes, depth: 8, members: 64))
+          parsing: bytes, limits: JSONLimits(bytes: maximumBytes, depth: 8, members: 64))
       } catch {
         throw .invalidHeader(.notJSON(error))
       }

@@ -21,10 +21,12 @@ public struct JWTClaims: Sendable {
   public let jwtID: String?
 
   /// Reads a payload. A registered claim of the wrong type is an error, not an absent claim.
-  public init(payload: [UInt8]) throws(JWTError) {
+  ///
+  /// - Parameter maximumBytes: The longest payload.
+  public init(payload: [UInt8], maximumBytes: Int = JWS.maximumBytes) throws(JWTError) {
     let value: JSONValue
     do {
-      value = try JSONValue(parsing: payload, limits: JSONLimits(bytes: JWS.maximumBytes))
+      value = try JSONValue(parsing: payload, limits: JSONLimits(bytes: maximumBytes))
     } catch {
       throw .notJSON(error)
     }
@@ -42,6 +44,12 @@ public struct JWTClaims: Sendable {
   /// A claim by its name.
   public subscript(_ name: String) -> JSONValue? { members[name] }
 
+  /// Whether a text can be the subject of a token: 1 to 255 octets, and no control character, which could forge a line in a log.
+  public static func isSubject(_ text: String) -> Bool {
+    (1...255).contains(text.utf8.count)
+      && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+  }
+
   private static func text(_ name: String, in members: JSONObject) throws(JWTError) -> String? {
     guard let value = members[name] else { return nil }
     guard let text = value.string else { throw .malformed(claim: name) }
@@ -51,7 +59,8 @@ public struct JWTClaims: Sendable {
   /// A NumericDate (RFC 7519 §2): seconds, possibly with a fraction, from 1970 to the year 9999.
   private static func time(_ name: String, in members: JSONObject) throws(JWTError) -> Double? {
     guard let value = members[name] else { return nil }
-    guard let time = value.double(in: 0...253_402_300_799) else { throw .malformed(claim: name) }
+    guard case .number = value else { throw .malformed(claim: name) }
+    guard let time = value.double(in: 0...253_402_300_799) else { throw .outOfRange(claim: name) }
     return time
   }
 
@@ -150,8 +159,10 @@ extension JWS.Compact {
 public enum JWTError: Error, Hashable, Sendable, CustomStringConvertible {
   case notJSON(JSONError)
   case notObject
-  /// A claim has a type or range it must not have.
+  /// A claim has a type or form it must not have.
   case malformed(claim: String)
+  /// A time before 1970, or after the year 9999.
+  case outOfRange(claim: String)
   /// A claim that is demanded is absent.
   case missing(claim: String)
   case expired, notYetValid, issuedInFuture, livesTooLong
@@ -162,6 +173,7 @@ public enum JWTError: Error, Hashable, Sendable, CustomStringConvertible {
     case .notJSON(let error): "the claims are not JSON: \(error)"
     case .notObject: "the claims are not an object"
     case .malformed(let claim): "the claim \(claim) is malformed"
+    case .outOfRange(let claim): "the claim \(claim) is out of range"
     case .missing(let claim): "the claim \(claim) is missing"
     case .expired: "the token has expired"
     case .notYetValid: "the token is not valid yet"

@@ -35,13 +35,15 @@ public struct AppCheckClaims: Hashable, Sendable {
 public struct AppCheckToken: Sendable {
   /// The longest token. Those of Google have about 1,000 bytes.
   public static let maximumBytes = 4096
+  /// The algorithm of every token.
+  package static let algorithm = SignatureAlgorithm.RS256
   /// The longest life of a token, as the console lets operators choose.
   static let longestLife: Double = 7 * 86_400
   /// Seconds by which Google's clock may be ahead of this server's.
   static let leeway: Double = 60
 
   private let token: JWS.Compact
-  /// The `kid`: the name of the one key that may verify the token.
+  /// The `kid`: the name of the keys that may verify the token.
   public let keyID: String
 
   /// Takes a token apart: a JWS with `alg` RS256, `typ` JWT and a `kid`.
@@ -51,7 +53,7 @@ public struct AppCheckToken: Sendable {
     } catch {
       throw error == .unsecured ? .wrongAlgorithm : .malformed
     }
-    guard token.algorithmName == SignatureAlgorithm.RS256.rawValue else { throw .wrongAlgorithm }
+    guard token.algorithmName == Self.algorithm.rawValue else { throw .wrongAlgorithm }
     guard token.header["typ"] == "JWT" else { throw .malformed }
     guard let keyID = token.keyID else { throw .unknownKey }
     self.keyID = keyID
@@ -60,14 +62,14 @@ public struct AppCheckToken: Sendable {
   /// Verifies the signature, then issuer, audience and times.
   ///
   /// - Parameters:
-  ///   - key: The key that `keyID` names in the published set.
+  ///   - keys: Those that `keyID` names in the published set and that allow the algorithm.
   ///   - now: Seconds since 1970.
   /// - Throws: The first check that fails.
-  public func verify(with key: JWK, of project: AppCheckProject, now: Double) throws(AttestationFault)
+  public func verify(with keys: [JWK], of project: AppCheckProject, now: Double) throws(AttestationFault)
     -> AppCheckClaims
   {
     // By RS256: the token has no other algorithm.
-    guard token.verify(with: key) else { throw .badSignature }
+    guard keys.contains(where: { token.verify(with: $0) }) else { throw .badSignature }
     let claims: JWTClaims
     do throws(JWTError) { claims = try JWTClaims(payload: token.payload) } catch { throw .malformed }
     guard claims.issuer?.hasSameBytes(as: project.issuer) == true else { throw .wrongIssuer }

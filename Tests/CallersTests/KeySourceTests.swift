@@ -24,8 +24,8 @@ import Testing
   }
 
   private func lookUp(_ keyID: String, in source: KeySource) -> String {
-    switch source.key(named: keyID, fetched: false, now: clock.now) {
-    case .key(let key, let generation): "\(key.keyID ?? "nameless") of \(generation)"
+    switch source.keys(named: keyID, algorithm: "ES256", fetched: false, now: clock.now) {
+    case .keys(let keys, let generation): "\(keys[0].keyID ?? "nameless") of \(generation)"
     case .fetchFirst: "fetch first"
     case .unknown: "unknown"
     case .unavailable(let wait): "unavailable for \(wait.components.seconds) s"

@@ -45,7 +45,7 @@ import Testing
   private func fault(_ token: [UInt8], now: Double = now, key: JWK? = nil) throws -> AttestationFault? {
     let key = try key ?? Self.jwk()
     do throws(AttestationFault) {
-      _ = try AppCheckToken(parsing: token).verify(with: key, of: Self.project, now: now)
+      _ = try AppCheckToken(parsing: token).verify(with: [key], of: Self.project, now: now)
       return nil
     } catch {
       return error
@@ -55,7 +55,7 @@ import Testing
   @Test func `a token of the project names its app`() throws {
     let parsed = try AppCheckToken(parsing: Self.token())
     #expect(parsed.keyID == "k1")
-    let claims = try parsed.verify(with: Self.jwk(), of: Self.project, now: Self.now)
+    let claims = try parsed.verify(with: [Self.jwk()], of: Self.project, now: Self.now)
     #expect(claims.appID == Self.app)
     #expect(claims.expirationTime == Self.now + 3600)
   }

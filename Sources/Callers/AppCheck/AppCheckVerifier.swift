@@ -43,14 +43,18 @@ package final class AppCheckVerifier: Sendable {
     octets.append(contentsOf: token)
     do throws(AttestationFault) {
       let parsed = try AppCheckToken(parsing: octets)
-      switch keys.key(named: parsed.keyID, fetched: fetched, now: now) {
+      switch keys.keys(
+        named: parsed.keyID, algorithm: AppCheckToken.algorithm.rawValue, fetched: fetched, now: now)
+      {
       case .fetchFirst: return .fetchFirst(keys)
       case .unavailable: return .judged(.unavailable(.keys))
       case .unknown: return .judged(.failed(.unknownKey))
-      case .key(let key, let generation):
-        let claims = try parsed.verify(with: key, of: project, now: seconds)
+      case .keys(let candidates, let generation):
+        let claims = try parsed.verify(with: candidates, of: project, now: seconds)
         verified.remember(
-          digest, .init(value: claims, validUntil: claims.expirationTime, generation: generation),
+          digest,
+          .init(
+            value: claims, validUntil: claims.expirationTime, generation: generation, size: octets.count),
           now: seconds)
         return .judged(terms.result(of: claims))
       }

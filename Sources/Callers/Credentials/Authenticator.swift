@@ -75,13 +75,17 @@ package final class Authenticator: Sendable {
     !jwt.issuers.isEmpty || installations?.terms.values.contains { $0.key != .off } == true
   }
   private let anonymous = Caller(authenticated: Caller.anonymousID, by: .none)
+  /// Gets the unverified issuer of each token of an unknown one.
+  private let onUnknownIssuer: @Sendable (String) -> Void
 
   package init(
     basicCallers: [BasicCaller] = [], keyCallers: [KeyCaller] = [],
     jwt: JWTAuthenticator = JWTAuthenticator(issuers: []),
     installations: InstallationCallers? = nil, allowsAnonymous: Bool = false,
-    throttle: LoginThrottle = LoginThrottle(), proofs: ProofVerifier
+    throttle: LoginThrottle = LoginThrottle(), proofs: ProofVerifier,
+    onUnknownIssuer: @escaping @Sendable (String) -> Void = { _ in }
   ) {
+    self.onUnknownIssuer = onUnknownIssuer
     self.proofs = proofs
     takesProofAlone = installations?.terms.values.contains { $0.key == .required } ?? false
     self.installations = installations
@@ -251,44 +255,42 @@ package final class Authenticator: Sendable {
     return .refused(invalidToken("This token is bound to no key. Send it by the scheme Bearer."))
   }
 
-  /// A JWT of a configured issuer, otherwise an API key.
+  /// A JWT of a configured issuer, or an API key.
   private func bearer(_ token: Span<UInt8>, _ circumstances: Circumstances) -> Outcome {
     let digest = SHA256Digest(of: token)
-    guard !jwt.issuers.isEmpty else { return key(digest, circumstances) }
     if let caller = jwt.known(digest, now: circumstances.time) { return .caller(caller) }
     guard token.hasThreeParts else { return key(digest, circumstances) }
-    // A signature cannot be guessed, so the server accepts a right token however many wrong ones come from
-    // its address. It limits only the cost of verifying wrong ones.
-    let credential = LoginThrottle.Credential(digest: digest)
-    if let wait = throttle.waitToVerify(
-      address: circumstances.address, credential: credential, now: circumstances.now)
-    {
-      return .refused(.tooManyLogins(wait))
-    }
+    // A key may have two dots, too.
+    if let found = keyCallers[digest] { return .caller(found) }
+    // A signature cannot be guessed, so the server verifies every token, however many wrong ones come from its address.
     var octets: [UInt8] = []
     octets.append(contentsOf: token)
     switch jwt.authenticate(
       octets, fetched: circumstances.hasFetchedKeys, now: circumstances.time, at: circumstances.now)
     {
-    case .caller(let caller):
-      throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
-      return .caller(caller)
+    case .caller(let caller): return .caller(caller)
     case .fetchFirst(let source): return .first(.keys(source))
     case .unavailable(let wait):
       return .refused(
         Problem(
           .upstreamUnavailable, "The server cannot fetch the keys that verify this token. Try again later.",
           retryAfter: wait.wholeSecondsRoundedUp))
-    case .notOurs: return key(digest, circumstances)
-    case .refused(let detail, let isForged, let effort):
-      // A genuine token that has expired is no guess; phones behind one address send many.
-      if isForged {
-        throttle.verified(address: circumstances.address, effort: effort, now: circumstances.now)
-        if let refusal = tooOften(nil, credential, circumstances) { return .refused(refusal) }
-        throttle.failed(address: circumstances.address, identity: nil, now: circumstances.now)
-      }
-      return .refused(invalidToken(detail))
+    case .notOurs(let fault):
+      if isOpen { return .caller(anonymous) }
+      if case .unknownIssuer(let issuer) = fault { onUnknownIssuer(issuer) }
+      return badToken(fault, circumstances)
+    case .refused(let fault, isForged: true): return badToken(fault, circumstances)
+    // Phones behind one address send many tokens that have expired.
+    case .refused(let fault, isForged: false): return .refused(invalidToken(fault.sentence))
     }
+  }
+
+  /// Refuses a token that no configured issuer made.
+  private func badToken(_ fault: JWTAuthenticator.Fault, _ circumstances: Circumstances) -> Outcome {
+    if let wait = throttle.tokens.failed(address: circumstances.address, now: circumstances.now) {
+      return .refused(.tooManyLogins(wait))
+    }
+    return .refused(invalidToken(fault.sentence))
   }
 
   private func key(_ digest: SHA256Digest, _ circumstances: Circumstances) -> Outcome {

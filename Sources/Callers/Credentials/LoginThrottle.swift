@@ -46,6 +46,9 @@ package final class LoginThrottle: Sendable {
   /// For each key the theoretical arrival time of the generic cell rate algorithm, in nanoseconds.
   private let table = Mutex<[UInt64: Int64]>([:])
 
+  /// Counts bad JWTs, which are no guesses at a login.
+  let tokens = TokenThrottle()
+
   /// A throttle without failures.
   package init() {}
   /// Addresses and credentials that were right together.

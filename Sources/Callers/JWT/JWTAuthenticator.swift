@@ -15,12 +15,12 @@ package struct JWTAuthenticator: Sendable {
   /// One configured caller.
   package struct Issuer: Sendable {
     /// The caller's id.
-    let id: String
-    let issuer: String
-    let audience: String
+    package let id: String
+    package let issuer: String
+    package let audience: String
     /// The claim with the subject.
-    let subjectClaim: String
-    let keys: Keys
+    package let subjectClaim: String
+    package let keys: Keys
 
     package init(id: String, issuer: String, audience: String, subjectClaim: String, keys: Keys) {
       self.id = id
@@ -41,24 +41,60 @@ package struct JWTAuthenticator: Sendable {
   /// The result of verifying a token.
   package enum Outcome {
     case caller(Caller)
-    /// It is no token of a configured issuer: perhaps an API key that looks like one.
-    case notOurs
-    /// Refused. `isForged`: no key of the issuer made the signature, so it may be a guess. `effort`: the
-    /// cost, in verifications with P-256.
-    case refused(detail: String, isForged: Bool, effort: Int)
+    /// It is not a token of a configured issuer.
+    case notOurs(Fault)
+    /// Refused. `isForged`: no key of the issuer made the signature.
+    case refused(Fault, isForged: Bool)
     /// Its key is not known yet: fetch, then try again.
     case fetchFirst(KeySource)
     /// The issuer's keys cannot be had at the moment.
     case unavailable(retryAfter: Duration)
   }
 
-  /// Seconds by which an issuer's clock may differ.
-  static let leeway = 30
+  /// Why a token is refused: the first check that fails.
+  package enum Fault: Error, Hashable, Sendable {
+    /// It is not a signed JWT.
+    case unreadable(JWSError)
+    /// No caller has its issuer.
+    case unknownIssuer(String)
+    /// The issuer has no key of this `kid`; or, without a `kid`, more than one that may have signed.
+    case unknownKey(isNamed: Bool)
+    /// The issuer's key is for other algorithms.
+    case wrongAlgorithm
+    case wrongSignature
+    /// A claim, or the type of the token.
+    case claims(JWTError)
+  }
 
-  let issuers: [Issuer]
+  /// Seconds by which an issuer's clock may differ.
+  package static let leeway = 30
+  /// The most octets of a token: the largest `limits.header_bytes`. The configured one bounds its field.
+  package static let maximumBytes = 1 << 20
+
+  package let issuers: [Issuer]
   private let verified = VerifiedTokens<Caller>()
 
   package init(issuers: [Issuer]) { self.issuers = issuers }
+
+  /// The authenticator of the configured callers that have users.
+  ///
+  /// - Parameter source: The key set at a URL.
+  package init(_ callers: [ConfiguredCaller], source: (String) -> KeySource) {
+    self.init(
+      issuers: callers.compactMap { caller in
+        guard case .jwt(let issuer) = caller.proof else { return nil }
+        let keys: Keys =
+          switch issuer.keys {
+          case .url(let url, _): .source(source(url))
+          case .set(let set): .set(set)
+          case .secret(let secret): .secret(secret)
+          case .unopened: preconditionFailure("a configuration without its callers' keys")
+          }
+        return Issuer(
+          id: caller.id, issuer: issuer.issuer, audience: issuer.audience,
+          subjectClaim: issuer.subjectClaim, keys: keys)
+      })
+  }
 
   /// Who sent a token that was verified before, with the keys that are still in force; nil for any other.
   /// - Parameter digest: The token's SHA-256.
@@ -83,75 +119,88 @@ package struct JWTAuthenticator: Sendable {
 
     let jws: JWS.Compact
     let claims: JWTClaims
-    let claimed: String
-    do {
-      jws = try JWS.Compact(parsing: token)
-      // Not verified yet: it only chooses whose keys verify it.
-      claims = try JWTClaims(payload: jws.payload)
-      guard let issuer = claims.issuer else { return .notOurs }
-      claimed = issuer
+    let candidates: [Issuer]
+    do throws(Fault) {
+      (jws, claims) = try Self.read(token)
+      candidates = try issuers(of: claims)
     } catch {
-      return .notOurs
+      return .notOurs(error)
     }
-    let candidates = issuers.filter { $0.issuer.hasSameBytes(as: claimed) }
-    guard !candidates.isEmpty else { return .notOurs }
 
-    var refusal = "The token's signature is not the issuer's."
+    // The first fault of a genuine token is the one to report, and an audience that another caller has is no fault.
+    var fault = Fault.wrongSignature
     var isForged = true
     var unavailable: Duration?
-    var effort = 0
     for issuer in candidates {
-      let key: JWK?
       var generation = 0
-      switch issuer.keys {
-      case .secret(let secret):
-        effort += 1
-        guard jws.verify(with: secret) else { continue }
-        key = nil
-      case .set(let set):
-        key = set.key(named: jws.keyID)
-        guard let key else { continue }
-        effort += jws.effort(with: key)
-        guard jws.verify(with: key) else { continue }
-      case .source(let source):
-        switch source.key(named: jws.keyID, fetched: fetched, now: moment) {
-        case .key(let found, let current):
-          generation = current
-          key = found
-          effort += jws.effort(with: found)
-          guard jws.verify(with: found) else { continue }
-        case .fetchFirst: return .fetchFirst(source)
-        case .unavailable(let wait):
-          unavailable = min(wait, unavailable ?? wait)
-          continue
-        case .unknown:
-          refusal = "The token's key is not among the issuer's."
-          continue
+      do throws(Fault) {
+        switch issuer.keys {
+        case .secret(let secret):
+          guard jws.verify(with: secret) else { throw .wrongSignature }
+        case .set(let set):
+          try jws.verify(with: set.candidates(named: jws.keyID, algorithm: jws.algorithmName))
+        case .source(let source):
+          switch source.keys(
+            named: jws.keyID, algorithm: jws.algorithmName, fetched: fetched, now: moment)
+          {
+          case .keys(let keys, let current):
+            generation = current
+            try jws.verify(with: keys)
+          case .fetchFirst: return .fetchFirst(source)
+          case .unavailable(let wait):
+            unavailable = min(wait, unavailable ?? wait)
+            continue
+          case .unknown: try jws.verify(with: nil)
+          }
         }
+      } catch {
+        if isForged { fault = error }
+        continue
       }
-      isForged = false
       do throws(JWTError) {
         try jws.validate(
           claims, JWTExpectations(issuer: issuer.issuer, audience: issuer.audience, leeway: Self.leeway),
           now: seconds)
-        guard let caller = try Self.caller(issuer, claims) else {
-          refusal = "The token does not name a subject."
-          continue
-        }
+        let caller = try issuer.caller(claims)
         if let expiry = claims.expirationTime {
           verified.remember(
             digest,
             VerifiedTokens.Entry(
-              value: caller, validUntil: expiry + Double(Self.leeway), generation: generation),
+              value: caller, validUntil: expiry + Double(Self.leeway), generation: generation,
+              size: token.count),
             now: seconds)
         }
         return .caller(caller)
       } catch {
-        refusal = Self.sentence(error)
+        if isForged || fault == .claims(.wrongAudience) { fault = .claims(error) }
+        isForged = false
       }
     }
     if isForged, let unavailable { return .unavailable(retryAfter: unavailable) }
-    return .refused(detail: refusal, isForged: isForged, effort: max(1, effort))
+    return .refused(fault, isForged: isForged)
+  }
+
+  /// Takes a token apart. Nothing in it is verified.
+  package static func read(_ token: [UInt8]) throws(Fault) -> (JWS.Compact, JWTClaims) {
+    let jws: JWS.Compact
+    do throws(JWSError) {
+      jws = try JWS.Compact(parsing: token, maximumBytes: maximumBytes)
+    } catch {
+      throw .unreadable(error)
+    }
+    do throws(JWTError) {
+      return (jws, try JWTClaims(payload: jws.payload, maximumBytes: maximumBytes))
+    } catch {
+      throw .claims(error)
+    }
+  }
+
+  /// The callers that have a token's issuer. It is not verified yet: it only chooses whose keys verify the token.
+  package func issuers(of claims: JWTClaims) throws(Fault) -> [Issuer] {
+    guard let claimed = claims.issuer else { throw .claims(.missing(claim: "iss")) }
+    let candidates = issuers.filter { $0.issuer.hasSameBytes(as: claimed) }
+    guard !candidates.isEmpty else { throw .unknownIssuer(claimed) }
+    return candidates
   }
 
   /// Whether the keys a token was verified with are still those in force.
@@ -163,26 +212,45 @@ package struct JWTAuthenticator: Sendable {
     }
   }
 
-  private static func caller(_ issuer: Issuer, _ claims: JWTClaims) throws(JWTError) -> Caller? {
+}
+
+extension JWTAuthenticator.Issuer {
+  /// The caller that verified claims name.
+  package func caller(_ claims: JWTClaims) throws(JWTError) -> Caller {
     let key = try claims.confirmationKey()
-    guard let subject = claims[issuer.subjectClaim]?.string, (1...255).contains(subject.utf8.count),
-      !subject.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-    else { return nil }
+    guard let claim = claims[subjectClaim] else { throw .missing(claim: subjectClaim) }
+    guard let subject = claim.string, JWTClaims.isSubject(subject) else {
+      throw .malformed(claim: subjectClaim)
+    }
     return Caller(
-      authenticated: issuer.id, by: .jwt, subject: subject,
+      authenticated: id, by: .jwt, subject: subject,
       claims: claims.members.members.map { FactMember($0.name, FactValue($0.value)) }, key: key)
   }
+}
 
-  /// The mistake in a token, for its sender: claims' names, never their values.
-  private static func sentence(_ error: JWTError) -> String {
-    switch error {
-    case .expired: "The token has expired."
-    case .notYetValid, .issuedInFuture: "The token is not valid yet."
-    case .wrongAudience: "The token is for another audience."
-    case .wrongIssuer, .wrongType, .livesTooLong, .notJSON, .notObject:
-      "This server does not accept tokens of this kind."
-    case .missing(let claim): "The token lacks the claim \(claim)."
-    case .malformed(let claim): "The token's claim \(claim) is malformed."
+extension JWTAuthenticator.Fault {
+  /// The mistake, for the sender of the token: claims' names, never their values.
+  package var sentence: String {
+    switch self {
+    case .unreadable(.unsecured): "The token is not signed."
+    case .unreadable(.criticalExtension): "The token requires an extension that this server does not have."
+    case .unreadable: "No configured caller has this key, and it is not a JWT."
+    case .unknownIssuer: "The token is from another issuer."
+    case .unknownKey(isNamed: true): "The token's key (kid) is not among the issuer's."
+    case .unknownKey(isNamed: false): "The token names no key (kid), and its issuer has several."
+    case .wrongAlgorithm: "The issuer's key is not for the token's algorithm."
+    case .wrongSignature: "The token's signature is not the issuer's."
+    case .claims(let error):
+      switch error {
+      case .expired: "The token has expired."
+      case .notYetValid, .issuedInFuture: "The token is not valid yet."
+      case .wrongAudience: "The token is for another audience."
+      case .wrongIssuer, .wrongType, .livesTooLong: "This server does not accept tokens of this kind."
+      case .notJSON, .notObject: "The token's claims are not a JSON object."
+      case .missing(let claim): "The token lacks the claim \(claim)."
+      case .malformed(let claim): "The token's claim \(claim) is malformed."
+      case .outOfRange(let claim): "The token's claim \(claim) is out of range."
+      }
     }
   }
 }
@@ -203,15 +271,13 @@ extension JWTClaims {
 }
 
 extension JWS.Compact {
-  /// The cost of a verification with this key, in those with P-256; 0 if the key does not fit the token's
-  /// algorithm. OpenSSL has fast code for P-256 and Ed25519; the larger curves take seven to ten times as
-  /// long.
-  fileprivate func effort(with key: JWK) -> Int {
-    switch SignatureAlgorithm(rawValue: algorithmName) {
-    case let algorithm? where !key.algorithms.contains(algorithm): 0
-    case .ES384, .ES512: 10
-    default: 1
-    }
+  /// Verifies the signature with the keys that may have made it.
+  ///
+  /// - Parameter keys: Those that the token names and that allow its algorithm; nil if it names none.
+  package func verify(with keys: [JWK]?) throws(JWTAuthenticator.Fault) {
+    guard let keys else { throw .unknownKey(isNamed: keyID != nil) }
+    guard !keys.isEmpty else { throw .wrongAlgorithm }
+    guard keys.contains(where: { verify(with: $0) }) else { throw .wrongSignature }
   }
 }
 

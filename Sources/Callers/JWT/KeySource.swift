@@ -121,9 +121,10 @@ package final class KeySource: Sendable {
     String(String.UnicodeScalarView(url.unicodeScalars.prefix { $0 != "?" && $0 != "#" }))
   }
 
-  /// The immediate result of looking for a key.
-  enum Lookup {
-    case key(JWK, generation: Int)
+  /// The immediate result of looking for a token's keys.
+  package enum Lookup {
+    /// The keys that may verify the token; none if its key does not allow its algorithm.
+    case keys([JWK], generation: Int)
     /// Not in the set, and a fetch is due that may bring it.
     case fetchFirst
     case unknown
@@ -131,15 +132,20 @@ package final class KeySource: Sendable {
     case unavailable(retryAfter: Duration)
   }
 
-  /// The key a token names. Begins a renewal in the background where the set is no longer fresh.
-  /// - Parameter fetched: Whether a fetch for this very token has been made: there is no second one.
-  func key(named keyID: String?, fetched: Bool, now: MonotonicTime) -> Lookup {
+  /// The keys that may verify a token. Begins a renewal in the background where the set is no longer fresh.
+  /// - Parameters:
+  ///   - keyID: The token's `kid`.
+  ///   - algorithm: The token's `alg`.
+  ///   - fetched: Whether a fetch for this very token has been made: there is no second one.
+  package func keys(
+    named keyID: String?, algorithm: String, fetched: Bool, now: MonotonicTime
+  ) -> Lookup {
     state.withLock { state in
       dropOld(&state, now)
       let due = now >= state.mayFetchAt
-      if let set = state.set, let key = set.key(named: keyID) {
+      if let keys = state.set?.candidates(named: keyID, algorithm: algorithm) {
         if now >= state.freshUntil, due { begin(&state) }
-        return .key(key, generation: state.generation)
+        return .keys(keys, generation: state.generation)
       }
       // A token without `kid` gains nothing from another fetch of a set of several keys.
       guard keyID != nil || state.set == nil else { return .unknown }
@@ -150,6 +156,9 @@ package final class KeySource: Sendable {
       return .unknown
     }
   }
+
+  /// The published set; nil before the first one, and when it is too old.
+  package var set: JWKSet? { state.withLock { $0.set } }
 
   /// The set's generation; 0 before the first set.
   var generation: Int { state.withLock { $0.generation } }

@@ -1,7 +1,8 @@
 // Keeps the public keys of all issuers, by URL, across reloads.
 
+import Documents
 package import HTTP
-import JOSE
+package import JOSE
 package import Platform
 package import Records
 import Synchronization
@@ -17,6 +18,8 @@ package final class KeySources: Sendable {
   }
 
   private let sources = Mutex<[Name: KeySource]>([:])
+  /// When a token of an unknown issuer was logged last.
+  private let unknownIssuerLoggedAt = Mutex<MonotonicTime?>(nil)
 
   package init(transport: any HTTPTransport, time: any TimeSource, log: Log) {
     self.transport = transport
@@ -37,6 +40,20 @@ package final class KeySources: Sendable {
       return source
     }
   }
+
+  /// Logs the issuer that a stranger's token names, at level `debug` and at most once a second.
+  package func logUnknownIssuer(_ issuer: String) {
+    guard log.isEnabled(.debug) else { return }
+    let now = time.now
+    let isDue = unknownIssuerLoggedAt.withLock { last in
+      guard last.map({ now >= $0 + .seconds(1) }) ?? true else { return false }
+      last = now
+      return true
+    }
+    // Nothing vouches for it: the log escapes it, and it must not fill the log.
+    guard isDue else { return }
+    log.write(.debug, "a token names an issuer that no caller has", ["issuer": issuer.shortened])
+  }
 }
 
 extension JWTAuthenticator {
@@ -45,6 +62,22 @@ extension JWTAuthenticator {
     issuers.compactMap { issuer in
       if case .source(let source) = issuer.keys { (issuer.id, source) } else { nil }
     }
+  }
+}
+
+extension String {
+  /// The beginning of a text that nothing vouches for, so that it does not fill the log. The log escapes it.
+  fileprivate var shortened: String {
+    let start = unicodeScalars.prefix(200)
+    return start.endIndex == unicodeScalars.endIndex ? self : String(start) + "…"
+  }
+}
+
+extension JWKSet.Skipped {
+  /// The key that is left out, and why.
+  package var words: String {
+    let name = keyID.map { " (kid \(quoted($0)))" } ?? ""
+    return "key \(index + 1)\(name) is left out: \(reason)"
   }
 }
 
@@ -71,7 +104,10 @@ extension Log {
       for skipped in set.skipped {
         write(
           .info, "a key of an issuer is not used",
-          ["url.full": name, "position": String(skipped.index + 1), "error.message": "\(skipped.reason)"])
+          [
+            "url.full": name, "position": String(skipped.index + 1),
+            "kid": skipped.keyID?.shortened ?? "", "error.message": "\(skipped.reason)",
+          ])
       }
     }
   }

@@ -12,12 +12,36 @@ final class VerifiedTokens<Value: Sendable>: Sendable {
     let validUntil: Double
     /// The generation of the keys it was verified with.
     let generation: Int
+    /// Octets of the token, which its claims grow with.
+    let size: Int
   }
 
-  /// The most tokens in the table. A full table is emptied.
+  /// The most tokens in the table, and the most octets that they have together. A full table is emptied.
   static var capacity: Int { 16_384 }
+  static var octets: Int { 16 << 20 }
 
-  private let table = Mutex<[SHA256Digest: Entry]>([:])
+  private struct Table {
+    var entries: [SHA256Digest: Entry] = [:]
+    /// Octets of all tokens in it.
+    var size = 0
+
+    subscript(digest: SHA256Digest) -> Entry? {
+      get { entries[digest] }
+      set {
+        size += (newValue?.size ?? 0) - (entries[digest]?.size ?? 0)
+        entries[digest] = newValue
+      }
+    }
+
+    func hasRoom(for entry: Entry) -> Bool {
+      entries.count < capacity && size + entry.size <= octets
+    }
+  }
+
+  private let table = Mutex(Table())
+
+  /// How many tokens are remembered.
+  var count: Int { table.withLock { $0.entries.count } }
 
   /// What a token proves that was verified before with the keys in force, if it has not expired.
   func value(_ digest: SHA256Digest, generation: (Entry) -> Bool, now: Double) -> Value? {
@@ -34,9 +58,9 @@ final class VerifiedTokens<Value: Sendable>: Sendable {
   /// Remembers a token.
   func remember(_ digest: SHA256Digest, _ entry: Entry, now: Double) {
     table.withLock { table in
-      if table.count >= Self.capacity {
-        table = table.filter { $0.value.validUntil > now }
-        if table.count >= Self.capacity { table.removeAll(keepingCapacity: true) }
+      if !table.hasRoom(for: entry) {
+        for (digest, entry) in table.entries where entry.validUntil <= now { table[digest] = nil }
+        if !table.hasRoom(for: entry) { table = Table() }
       }
       table[digest] = entry
     }

@@ -33,37 +33,20 @@ extension Authenticator {
   ) {
     var basic: [BasicCaller] = []
     var keys: [KeyCaller] = []
-    var issuers: [JWTAuthenticator.Issuer] = []
     for caller in configuration.callers {
       switch caller.proof {
       case .basic(let username, let password):
         basic.append(BasicCaller(id: caller.id, username: username, passwordDigest: password.value))
       case .apiKey(let digest):
         keys.append(KeyCaller(id: caller.id, keyDigest: digest.value))
-      case .jwt(let issuer):
-        issuers.append(
-          JWTAuthenticator.Issuer(
-            id: caller.id, issuer: issuer.issuer, audience: issuer.audience,
-            subjectClaim: issuer.subjectClaim,
-            keys: JWTAuthenticator.Keys(issuer.keys, sources)))
+      case .jwt: break
       }
     }
     self.init(
-      basicCallers: basic, keyCallers: keys, jwt: JWTAuthenticator(issuers: issuers),
+      basicCallers: basic, keyCallers: keys,
+      jwt: JWTAuthenticator(configuration.callers) { sources.source($0) },
       installations: installations, allowsAnonymous: configuration.allowAnonymous, throttle: throttle,
-      proofs: proofs)
-  }
-}
-
-extension JWTAuthenticator.Keys {
-  /// The keys of a configured issuer.
-  init(_ keys: JWTIssuer.Keys, _ sources: KeySources) {
-    switch keys {
-    case .url(let url, _): self = .source(sources.source(url))
-    case .set(let set): self = .set(set)
-    case .secret(let secret): self = .secret(secret)
-    case .unopened: preconditionFailure("a server's configuration without its callers' keys")
-    }
+      proofs: proofs, onUnknownIssuer: sources.logUnknownIssuer)
   }
 }
 

@@ -1,0 +1,40 @@
+// Limits how many bad JWTs of an address are answered one by one.
+
+import Platform
+import Synchronization
+
+/// Counts bad JWTs by address: 100 at once, and 100 a minute.
+///
+/// It never decides about a genuine token: each one is verified, since nobody can guess a signature. A genuine token that has expired
+/// is not counted.
+final class TokenThrottle: Sendable {
+  static let burst: Int64 = 100
+  /// After this time, in nanoseconds, one more bad token is answered.
+  static let interval: Int64 = 600_000_000
+  /// How many addresses are remembered. Beyond it, the half that sent the fewest is forgotten.
+  static let capacity = 65_536
+
+  /// For each address the theoretical arrival time of the generic cell rate algorithm, in nanoseconds.
+  private let arrivals = Mutex<[IPAddress: Int64]>([:])
+
+  /// Counts a bad token.
+  ///
+  /// - Returns: The time until another one is answered, if there were too many; this one is then not counted.
+  func failed(address: IPAddress, now: MonotonicTime) -> Duration? {
+    let address = address.client
+    return arrivals.withLock { arrivals in
+      let arrival = max(arrivals[address] ?? 0, now.nanoseconds)
+      let early = arrival - now.nanoseconds - (Self.burst - 1) * Self.interval
+      guard early <= 0 else { return .nanoseconds(early) }
+      if arrivals[address] == nil, arrivals.count >= Self.capacity {
+        arrivals = arrivals.filter { $0.value > now.nanoseconds }
+        if arrivals.count >= Self.capacity {
+          let middle = arrivals.values.sorted()[arrivals.count / 2]
+          arrivals = arrivals.filter { $0.value > middle }
+        }
+      }
+      arrivals[address] = arrival + Self.interval
+      return nil
+    }
+  }
+}

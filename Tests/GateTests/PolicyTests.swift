@@ -333,6 +333,29 @@ struct PolicyTests {
     #expect(throws: Refusal.self) { try ClaimsRule(require: []) }
   }
 
+  @Test(arguments: ["scope", "scp"]) func `a text of scopes is a list with spaces between them`(claim: String)
+    throws
+  {
+    let rule = try ClaimsRule(require: [(claim, ["callback", "admin"])])
+    for accepted in ["callback", "openid callback", "callback  openid", " admin "] {
+      #expect(rule.allows([FactMember(claim, .string(accepted))]), "\(accepted)")
+    }
+    for refused in [
+      "", "openid", "callbacks", "call back", "Callback", "openid\tcallback", "openid,callback",
+    ] {
+      #expect(!rule.allows([FactMember(claim, .string(refused))]), "\(refused)")
+    }
+    #expect(rule.allows([FactMember(claim, .array([.string("openid"), .string("callback")]))]))
+    // An element is one scope.
+    #expect(!rule.allows([FactMember(claim, .array([.string("openid callback")]))]))
+    // A claim of another name is one text, whatever it has in it.
+    let other = try ClaimsRule(require: [("realm.\(claim)", ["callback"])])
+    let realm = FactMember("realm", .object([FactMember(claim, .string("openid callback"))]))
+    #expect(!other.allows([realm]))
+    #expect(throws: Refusal.self) { try ClaimsRule(require: [(claim, ["openid callback"])]) }
+    #expect(throws: Never.self) { try ClaimsRule(require: [("title", ["Dr. med."])]) }
+  }
+
   @Test(arguments: [
     ("2.3.0", true), ("2.3", true), ("2.10.0", true), ("3", true), ("2.3.0.0", true), ("02.03.00", true),
     ("2.2.99", false), ("2", false), ("1.9", false), ("", false), ("2.3.0-beta", false), ("v2.3.0", false),

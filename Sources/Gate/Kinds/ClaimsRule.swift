@@ -7,6 +7,7 @@ import Texts
 ///
 /// A string, number or boolean is compared by its text; of an array any element may fit. A name with dots is
 /// first a claim's whole name (`https://shop.example/tier`), then a path into objects (`realm_access.roles`).
+/// A string in `scope` or `scp` is a list of scopes with spaces between them (RFC 8693 §4.2, RFC 9068 §2.2.3).
 public struct ClaimsRule: Sendable {
   private struct Requirement: Sendable {
     let name: String
@@ -29,6 +30,11 @@ public struct ClaimsRule: Sendable {
           at: "require.\(claim)", "no value is accepted, so the rule would deny everyone",
           "list the accepted values, as in { tier: [gold] }")
       }
+      if Self.hasScopes(claim), let spaced = accepted.first(where: { $0.utf8.contains(UInt8(ascii: " ")) }) {
+        throw Refusal(
+          at: "require.\(claim)", "\(quoted(spaced)) has a space, and no scope has one",
+          "list each accepted scope, as in { \(claim): [callback] }")
+      }
     }
     requirements = require.map {
       let path = $0.claim.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -37,7 +43,7 @@ public struct ClaimsRule: Sendable {
   }
 
   /// Whether all required claims are there with an accepted value.
-  func allows(_ claims: [FactMember]) -> Bool {
+  package func allows(_ claims: [FactMember]) -> Bool {
     for index in requirements.indices where !fulfils(claims, index) { return false }
     return true
   }
@@ -45,6 +51,9 @@ public struct ClaimsRule: Sendable {
   /// Whether the claims fulfil the requirement at an index. Nothing is copied.
   private func fulfils(_ claims: [FactMember], _ index: Int) -> Bool {
     for position in claims.indices where claims[position].name.hasSameBytes(as: requirements[index].name) {
+      if case .string(let text) = claims[position].value, Self.hasScopes(requirements[index].name) {
+        return Self.fits(scopes: text, requirements[index].accepted)
+      }
       return Self.fits(claims[position].value, requirements[index].accepted)
     }
     guard let value = Self.value(at: requirements[index].path, in: claims) else { return false }
@@ -63,7 +72,7 @@ public struct ClaimsRule: Sendable {
   }
 
   /// The first claim that fails with its accepted values, or all claims if none fails.
-  func reason(_ claims: [FactMember], _ values: ValueDisclosure) -> String {
+  package func reason(_ claims: [FactMember], _ values: ValueDisclosure) -> String {
     func words(_ requirement: Requirement, isFulfilled: Bool) -> String {
       let name = "claim \(quoted(requirement.name))"
       let found =
@@ -80,6 +89,15 @@ public struct ClaimsRule: Sendable {
     let text = words(requirement, isFulfilled: false)
     return values == .shown
       ? text + "; \(listed(requirement.accepted.map { quoted($0) })) is required" : text
+  }
+
+  /// Whether a claim has scopes.
+  private static func hasScopes(_ claim: String) -> Bool { claim == "scope" || claim == "scp" }
+
+  private static func fits(scopes text: String, _ accepted: [String]) -> Bool {
+    text.utf8.split(separator: UInt8(ascii: " ")).contains { scope in
+      accepted.contains { $0.utf8.elementsEqual(scope) }
+    }
   }
 
   private static func fits(_ value: FactValue, _ accepted: [String]) -> Bool {

@@ -3,7 +3,7 @@
 import Documents
 
 /// Whether a reason shows the values of claims and headers.
-enum ValueDisclosure {
+package enum ValueDisclosure {
   /// For an operator who asked with these values.
   case shown
   /// For a log: a value may be personal, or a secret that a rule compares.

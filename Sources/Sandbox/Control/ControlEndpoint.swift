@@ -190,8 +190,12 @@ enum ControlEndpoint {
   private static func jwt(_ call: Call, _ gateway: GatewayLink?) throws(ControlRefusal) -> Reply {
     guard let gateway, let users = gateway.users else { throw noGateway }
     let body = try ControlBody(call, members: ["sub"], optional: ["claims"])
+    let subject = try body.text("sub")
+    guard JWTClaims.isSubject(subject) else {
+      throw body.refusal("sub", "must have 1 to 255 bytes and no control character")
+    }
     let jwt = users.jwt(
-      subject: try body.text("sub"), claims: try body.object("claims", without: SandboxUsers.ownClaims),
+      subject: subject, claims: try body.object("claims", without: SandboxUsers.ownClaims),
       now: gateway.clock.unixTime.seconds)
     return json(["jwt": .string(jwt)])
   }

@@ -19,12 +19,17 @@ struct DoctorCommand: ParsableCommand {
       writable, schema version), the key set of each issuer, and each remote policy. It prints one line per check, and a \
       fix below each failed check. It never shows the token, changes nothing in the store, and does not check the port.
 
+      With --token it says instead what the server would answer to a user's token: issuer, key, algorithm, signature, audience, \
+      times, subject, and the claims that rules need. It then fetches key sets and asks nothing else.
+
       Examples:
         callgate doctor
         callgate doctor callgate.yaml --json
+        callgate doctor callgate.yaml --token token.txt --app shop
 
       Exit status: 0 if nothing failed (warnings allowed), 69 if Talkdesk ID, the store, an issuer or a policy cannot be \
-      reached, 70 for a fault of this program, 77 if Talkdesk ID refuses, 78 if the configuration or the store is wrong.
+      reached, 70 for a fault of this program, 77 if Talkdesk ID refuses, or the server the token, 78 if the configuration or \
+      the store is wrong.
       """)
 
   @OptionGroup var source: ConfigurationArgument
@@ -32,13 +37,25 @@ struct DoctorCommand: ParsableCommand {
   @Flag(help: "Print one JSON object.")
   var json = false
 
+  @Option(
+    help: ArgumentHelp("A file with a user's token to check, or - for standard input.", valueName: "file"),
+    completion: .file())
+  var token: String?
+
+  @Option(help: ArgumentHelp("The app that the request with the token names.", valueName: "id"))
+  var app: String?
+
+  func validate() throws {
+    guard app == nil || token != nil else { throw ValidationError("--app is only for --token.") }
+  }
+
   func run() throws {
     ProcessSetup.ignoreBrokenPipes()
     let report: DoctorReport
-    do throws(ConfigurationErrors) {
+    do {
       let loaded = try ConfigurationLoader.load(source.sources(), for: .check)
-      report = Blocker.run { await Doctor.examine(loaded) }
-    } catch {
+      report = try examine(loaded)
+    } catch let error as ConfigurationErrors {
       guard !error.isMisuse else {
         for problem in error.problems { Output.message(problem.description) }
         throw ExitStatus.usage.exit
@@ -52,6 +69,26 @@ struct DoctorCommand: ParsableCommand {
     case .refused: throw ExitStatus.refused.exit
     case .unreachable: throw ExitStatus.unavailable.exit
     case .internal: throw ExitStatus.internal.exit
+    }
+  }
+
+  private func examine(_ loaded: LoadedConfiguration) throws -> DoctorReport {
+    guard let token else { return Blocker.run { await Doctor.examine(loaded) } }
+    let octets = try octets(of: token)
+    return Blocker.run { [app] in await Doctor.examine(loaded, token: octets, app: app) }
+  }
+
+  /// More octets than any header may have.
+  private static let longestToken = 1 << 21
+
+  private func octets(of path: String) throws -> [UInt8] {
+    do {
+      return path == "-"
+        ? try SystemFile.bytes(of: STDIN_FILENO, limit: Self.longestToken)
+        : try ConfigurationFiles.system.read(path, Self.longestToken).bytes
+    } catch {
+      Output.message("--token: \(path) cannot be read: \(error)")
+      throw ExitStatus.usage.exit
     }
   }
 

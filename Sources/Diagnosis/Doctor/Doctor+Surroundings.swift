@@ -162,18 +162,8 @@ extension Doctor {
   }
 
   private mutating func reportKeySet(_ url: String, of whose: String, fix: String) async {
-    // Its query may hold a secret.
-    let name = KeySource.name(of: url)
     let source = KeySource(url: url, transport: transport, time: clock) { _ in }
-    let subject = whose.prefix { $0 != ":" }
-    switch await source.fetch() {
-    case .success: report.ok("jwks", "\(whose) keys are at \(name)")
-    case .failure(.transport(let error)):
-      report.fail(
-        "jwks", "\(subject): \(error.words(about: TalkdeskHost.host(of: url)))", fix: fix, .unreachable)
-    case .failure(let failure):
-      report.fail("jwks", "\(subject): \(name): \(failure)", fix: fix, .unreachable)
-    }
+    await report.examine(source, at: url, of: whose, fix: fix)
   }
 
   // MARK: Remote policies

@@ -32,12 +32,34 @@ public struct Doctor {
 
   /// Examines a configuration that was loaded for `check`. Asks Talkdesk ID over the network.
   public static func examine(_ loaded: LoadedConfiguration) async -> DoctorReport {
+    await withTransport(loaded.configuration) { transport, proxies in
+      await examine(loaded, transport: transport, proxies: proxies, clock: SystemClock())
+    }
+  }
+
+  /// Says what a server of this configuration answers to a user's token. Fetches key sets and asks nothing else.
+  ///
+  /// - Parameters:
+  ///   - token: The token, and the blanks around it.
+  ///   - app: The app that the request names; nil for none.
+  public static func examine(_ loaded: LoadedConfiguration, token: [UInt8], app: String?) async
+    -> DoctorReport
+  {
+    await withTransport(loaded.configuration) { transport, _ in
+      await TokenExamination.report(
+        on: token, app: app, loaded.configuration, transport: transport, clock: SystemClock())
+    }
+  }
+
+  private static func withTransport(
+    _ configuration: Configuration, _ body: (any HTTPTransport, ProxySettings) async -> DoctorReport
+  ) async -> DoctorReport {
     let transport: CurlTransport
     let proxies: ProxySettings
     do {
       proxies = try .environment()
       transport = try CurlTransport(
-        TransportSettings(authorities: loaded.configuration.authorities, proxies: proxies))
+        TransportSettings(authorities: configuration.authorities, proxies: proxies))
     } catch {
       var report = DoctorReport()
       report.fail(
@@ -45,7 +67,7 @@ public struct Doctor {
         fix: "reinstall libcurl 7.80 or newer, built with OpenSSL", .internal)
       return report
     }
-    let report = await examine(loaded, transport: transport, proxies: proxies, clock: SystemClock())
+    let report = await body(transport, proxies)
     await transport.shutdown()
     return report
   }

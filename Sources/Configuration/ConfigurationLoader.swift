@@ -13,6 +13,33 @@ public enum ConfigurationLoader {
   public static func load(
     _ sources: ConfigurationSources, for purpose: ConfigurationPurpose
   ) throws(ConfigurationErrors) -> LoadedConfiguration {
+    let (merged, isUnread) = merge(sources, for: purpose)
+    var builder = merged
+    do throws(ConfigurationErrors) {
+      return try builder.build()
+    } catch {
+      guard isUnread else { throw error }
+      // A setting that seems to be missing may be in the file that could not be read.
+      throw ConfigurationErrors(
+        problems: error.problems.filter { !$0.place.isMissing }, notices: error.notices, files: error.files)
+    }
+  }
+
+  /// Reads the store's setting alone, whatever is wrong with the others; nil if it has a problem itself.
+  public static func store(
+    _ sources: ConfigurationSources, for purpose: ConfigurationPurpose
+  ) -> Configuration.Store? {
+    let (merged, isUnread) = merge(sources, for: purpose)
+    var builder = merged
+    let known = builder.problems.problems.count
+    let store = builder.store()
+    return isUnread || builder.problems.problems.count > known ? nil : store
+  }
+
+  /// Reads and merges all sources.
+  private static func merge(
+    _ sources: ConfigurationSources, for purpose: ConfigurationPurpose
+  ) -> (builder: ConfigurationBuilder, isUnread: Bool) {
     var problems = ProblemList()
     let environment = PartialConfiguration(environment: sources.environment, into: &problems)
     let flags = PartialConfiguration(flags: sources.flags)
@@ -29,14 +56,7 @@ public enum ConfigurationLoader {
     var builder = ConfigurationBuilder(
       partial: merged, purpose: purpose, sources: sources, problems: finder.problems, files: finder.files)
     builder.emptyFile = finder.emptyFile
-    do throws(ConfigurationErrors) {
-      return try builder.build()
-    } catch {
-      guard isUnread else { throw error }
-      // A setting that seems to be missing may be in the file that could not be read.
-      throw ConfigurationErrors(
-        problems: error.problems.filter { !$0.place.isMissing }, notices: error.notices, files: error.files)
-    }
+    return (builder, isUnread)
   }
 }
 

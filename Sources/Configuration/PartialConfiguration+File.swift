@@ -45,12 +45,18 @@ extension PartialConfiguration {
     _ members: [DocumentNode.Member], below prefix: String, into problems: inout ProblemList
   ) {
     let known = Settings.keys(below: prefix).map(\.name)
+    // After an unquoted comma in a URL, YAML takes the rest of the password for keys. The last of them has the host's @.
+    let hidesNames =
+      known.contains { Self.byPath[prefix + $0]?.holdsSecret == true }
+      && members.contains { $0.name.utf8.contains(UInt8(ascii: "@")) }
     for member in members {
       let (path, node) = (prefix + member.name, member.value)
       if !known.contains(member.name) {
         let (refusal, meant) = Self.unknown(member.name, below: prefix)
         if let meant { self.meant.insert(Self.byPath[meant]?.path ?? meant) }
-        problems.add(member.place, path, refusal)
+        problems.add(
+          member.place, hidesNames ? prefix + "…" : path,
+          hidesNames ? Refusal("unknown key", "put quotation marks around the URL") : refusal)
       } else if node.isNothing {
         problems.add(member.place, path, .nothing)
       } else if let setting = Self.byPath[path] {

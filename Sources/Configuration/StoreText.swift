@@ -1,9 +1,8 @@
 // Reads the location of the store (memory, an SQLite file or a PostgreSQL URL) from the text of a setting.
 
-import DatabaseURL
+package import DatabaseURL
 import Documents
 import JOSE
-import Store
 
 /// Where state is kept, as text. A refused text is not shown: it may hold a password.
 enum StoreText {
@@ -26,11 +25,10 @@ enum StoreText {
       throw Refusal(
         "is not a PostgreSQL URL", "write it as postgres://USER:PASSWORD@HOST/NAME, or unset it for SQLite")
     }
-    do throws(StoreError) {
+    do throws(PostgresAddressProblem) {
       _ = try PostgresAddress(text)
     } catch {
-      throw Refusal(
-        "is not a PostgreSQL URL that libpq can read", "write it as postgres://USER:PASSWORD@HOST/NAME")
+      throw Refusal(error.message, error.remedy)
     }
     return .postgres(url: Secret(Array(text.utf8)))
   }
@@ -68,5 +66,26 @@ enum StoreText {
 
   private static func hasScheme(_ text: String) -> Bool {
     text.firstRange(of: "://") != nil || text.hasPrefix("sqlite:")
+  }
+}
+
+extension Configuration.Store {
+  /// What makes it another store: everything but the login and the parameters of the connection. It holds no password.
+  package var identity: [String] {
+    switch self {
+    case .memory: ["memory"]
+    case .sqlite(let path): ["sqlite", path]
+    case .postgres: ["postgres"] + (address?.database ?? [])
+    }
+  }
+
+  /// The address of its PostgreSQL database; nil for another store.
+  package var address: PostgresAddress? {
+    guard case .postgres(let url) = self else { return nil }
+    do throws(PostgresAddressProblem) {
+      return try PostgresAddress(url.exposedString())
+    } catch {
+      preconditionFailure("a configured URL that was read before: \(error)")
+    }
   }
 }

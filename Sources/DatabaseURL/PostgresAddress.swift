@@ -1,7 +1,8 @@
 // Parses the address of a PostgreSQL server, and hides its password.
 
 import CLibPQ
-public import Store
+import Glibc
+package import Store
 
 /// A connection string, `postgres://user:password@host/database?sslmode=require` or libpq's `key=value` form. It
 /// holds a password: printing it shows none of it.
@@ -13,20 +14,16 @@ public struct PostgresAddress: Sendable, CustomStringConvertible, CustomDebugStr
   /// Its values by libpq's keywords.
   private let options: [String: String]
 
-  /// Takes a connection string; throws `misconfigured` where libpq cannot read it. Its words are not passed on: they
-  /// may quote the password.
-  public init(_ text: String) throws(StoreError) {
-    guard let found = PQconninfoParse(text, nil) else {
-      throw StoreError(.misconfigured, "database URL", "is not a PostgreSQL connection URL")
-    }
-    defer { PQconninfoFree(found) }
-    var options: [String: String] = [:]
-    // The array ends with an entry without a keyword.
-    var entry = found
-    while let keyword = entry.pointee.keyword {
-      if let value = entry.pointee.val { options[String(cString: keyword)] = String(cString: value) }
-      entry += 1
-    }
+  /// Takes a connection string.
+  ///
+  /// libpq ends the user's part at the first `@` or `/`, so a password with one of them unencoded leaks into the host, the port, the
+  /// database name or the query. A string is refused if these show it. Otherwise a part of the password would be printed in error
+  /// messages and sent to DNS servers.
+  ///
+  /// - Throws: `PostgresAddressProblem`. It never passes libpq's message on, which may quote the password.
+  public init(_ text: String) throws(PostgresAddressProblem) {
+    guard let options = Self.parse(text) else { throw Self.problem(ofUnreadable: text) }
+    try Self.check(options)
     self.text = text
     self.options = options
   }
@@ -34,6 +31,173 @@ public struct PostgresAddress: Sendable, CustomStringConvertible, CustomDebugStr
   public var description: String { "<redacted>" }
   public var debugDescription: String { description }
   public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+// MARK: Mistakes
+
+/// Why a connection string is refused, as half a sentence, and its fix. Of the string they show at most the name of a parameter.
+public enum PostgresAddressProblem: Error, Hashable, Sendable {
+  /// The host contains `@`.
+  case host
+  /// The port is not a number.
+  case port
+  /// The database name contains `@`.
+  case databaseName
+  /// The user name contains `:`, so it may contain the password, which the database server would print.
+  case user
+  /// libpq has no such `sslmode`.
+  case sslmode
+  /// libpq has no parameter of this name.
+  case parameter(String)
+  /// Anything else.
+  case unreadable
+
+  private static let encode = "encode @ as %40 and / as %2F in the password"
+
+  /// What is wrong.
+  public var message: String {
+    switch self {
+    case .host: "has a host with @"
+    case .port: "has a port that is not a number from 1 to 65535"
+    case .databaseName: "has a database name with @"
+    case .user: "has a user name with :"
+    case .sslmode: "has an unknown sslmode"
+    case .parameter(let name): "has a parameter that PostgreSQL does not know, \(name)"
+    case .unreadable: "is not a PostgreSQL URL that libpq can read"
+    }
+  }
+
+  /// What to do.
+  public var remedy: String {
+    switch self {
+    case .host, .port, .databaseName: Self.encode
+    case .user: "write the : between user and password as it is, not as %3A"
+    case .sslmode: "use disable, allow, prefer, require, verify-ca or verify-full, and \(Self.encode)"
+    case .parameter(let name): "remove \(name) from the URL"
+    case .unreadable:
+      "write it as postgres://USER:PASSWORD@HOST/NAME; \(Self.encode), and % as %25, ? as %3F and & as %26"
+    }
+  }
+}
+
+extension PostgresAddress {
+  private static let sslModes: Set = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
+
+  /// Its values by libpq's keywords; nil if libpq cannot read it.
+  private static func parse(_ text: String) -> [String: String]? {
+    guard let found = PQconninfoParse(text, nil) else { return nil }
+    defer { PQconninfoFree(found) }
+    return values(of: found)
+  }
+
+  /// The entries with a value. The array ends with an entry without a keyword.
+  private static func values(of first: UnsafeMutablePointer<PQconninfoOption>) -> [String: String] {
+    var options: [String: String] = [:]
+    var entry = first
+    while let keyword = entry.pointee.keyword {
+      if let value = entry.pointee.val { options[String(cString: keyword)] = String(cString: value) }
+      entry += 1
+    }
+    return options
+  }
+
+  private static func check(_ options: [String: String]) throws(PostgresAddressProblem) {
+    if ["host", "hostaddr"].contains(where: { options[$0]?.utf8.contains(UInt8(ascii: "@")) == true }) {
+      throw .host
+    }
+    let ports = options["port"]?.split(separator: ",") ?? []
+    let isNumber = { (port: Substring) in
+      port.utf8.allSatisfy { 0x30...0x39 ~= $0 } && 1...65535 ~= Int(port) ?? 0
+    }
+    guard ports.allSatisfy(isNumber) else { throw .port }
+    if options["dbname"]?.utf8.contains(UInt8(ascii: "@")) == true { throw .databaseName }
+    if options["user"]?.utf8.contains(UInt8(ascii: ":")) == true { throw .user }
+    if let mode = options["sslmode"], !sslModes.contains(mode) { throw .sslmode }
+  }
+
+  /// The problem of a string that libpq cannot read: a parameter's name, if it is certain that no part of a password is taken for it.
+  private static func problem(ofUnreadable text: String) -> PostgresAddressProblem {
+    // As libpq does: the user's part ends with the first `@`, if no `/` comes before it.
+    guard let scheme = text.firstRange(of: "://") else { return .unreadable }
+    var rest = text[scheme.upperBound...]
+    if let end = rest.firstIndex(where: { $0 == "@" || $0 == "/" }), rest[end] == "@" {
+      rest = rest[rest.index(after: end)...]
+    }
+    guard let mark = rest.firstIndex(of: "?") else { return .unreadable }
+    let query = rest[rest.index(after: mark)...]
+    guard !query.contains("@"), let options = parse(String(text[..<mark])) else { return .unreadable }
+    do throws(PostgresAddressProblem) { try check(options) } catch { return error }
+    let known = keywords
+    for parameter in query.split(separator: "&") {
+      let name = parameter.prefix { $0 != "=" }
+      // What follows a password may be its second half, after an unencoded `&`.
+      guard !["password", "sslpassword"].contains(name) else { return .unreadable }
+      if !known.contains(String(name)) {
+        let isName =
+          name.utf8.count <= 64
+          && name.utf8.allSatisfy {
+            UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 || $0 == UInt8(ascii: "_")
+          }
+        return isName && name.endIndex != parameter.endIndex ? .parameter(String(name)) : .unreadable
+      }
+    }
+    return .unreadable
+  }
+
+  /// The names of all parameters that libpq knows, and the one that it translates.
+  private static var keywords: Set<String> {
+    guard let first = PQconndefaults() else { return [] }
+    defer { PQconninfoFree(first) }
+    var names: Set = ["ssl"]
+    var entry = first
+    while let keyword = entry.pointee.keyword {
+      names.insert(String(cString: keyword))
+      entry += 1
+    }
+    return names
+  }
+
+  /// Checks what no waiting can change, and what libpq checks too late or not at all. Connects to no server.
+  ///
+  /// - Throws: `misconfigured` if a named file of root certificates is missing, or libpq refuses a value.
+  package func check() throws(StoreError) {
+    // With `require` libpq goes on without the file, and then accepts any certificate.
+    if let file = rootFile, access(file, R_OK) != 0 {
+      throw StoreError(
+        .misconfigured, "database URL",
+        "sslrootcert names the file \"\(file)\", which cannot be read: \(String(cString: strerror(errno)))")
+    }
+    guard Self.isRefused(options) else { return }
+    let parameter = options.keys.sorted().first { keyword in
+      !Self.isRefused(options.filter { $0.key != keyword })
+    }
+    throw StoreError(
+      .misconfigured, "database URL",
+      "libpq refuses the value of \(parameter ?? "a variable such as PGSSLMODE")")
+  }
+
+  /// Whether libpq refuses a value before it connects. It checks all of them before it looks for the socket, which does not exist.
+  private static func isRefused(_ options: [String: String]) -> Bool {
+    let nowhere = ["host": "/nonexistent", "hostaddr": "", "port": ""]
+    let entries = Array(options.merging(nowhere) { $1 })
+    return withCStrings(entries.map(\.key)) { names in
+      withCStrings(entries.map(\.value)) { PQpingParams(names, $0, 0) == PQPING_NO_ATTEMPT }
+    }
+  }
+
+  /// The file of root certificates that the string or the environment names. From libpq 16 on `system` stands for those of the system.
+  private var rootFile: String? {
+    let named = options["sslrootcert"] ?? getenv("PGSSLROOTCERT").map { String(cString: $0) }
+    return named.flatMap { $0.isEmpty || ($0 == "system" && PQlibVersion() >= 160_000) ? nil : $0 }
+  }
+
+  private static func withCStrings<Result>(
+    _ texts: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result
+  ) -> Result {
+    var pointers = texts.map { text -> UnsafePointer<CChar>? in UnsafePointer(strdup(text)) } + [nil]
+    defer { for pointer in pointers { free(UnsafeMutablePointer(mutating: pointer)) } }
+    return body(&pointers)
+  }
 }
 
 // MARK: The servers it names
@@ -55,6 +219,17 @@ package struct PostgresHost: Hashable, Sendable {
 }
 
 extension PostgresAddress {
+  /// The database, whoever logs in and however: its servers and its name.
+  package var database: [String] {
+    let ports = options["port"]?.split(separator: ",", omittingEmptySubsequences: false) ?? [""]
+    let port = ports.map { $0.isEmpty ? "5432" : $0 }.joined(separator: ",")
+    return [
+      options["host"] ?? "", options["hostaddr"] ?? "", port, options["service"] ?? "",
+      // libpq's default is the user's name.
+      options["dbname"] ?? options["user"] ?? "",
+    ]
+  }
+
   /// How long each server may take, where the address says so (`connect_timeout`). libpq takes 1 for 2, and 0 for no limit.
   package var timeout: Duration? {
     guard let seconds = options["connect_timeout"].flatMap({ Int64($0) }), seconds > 0 else { return nil }

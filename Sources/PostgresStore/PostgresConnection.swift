@@ -38,6 +38,8 @@ final class PostgresConnection {
   private(set) var unsafeSettings: [String] = []
   /// Whether it can only be read: a standby's, or one of a database or role that is set so.
   private(set) var isReadOnly = false
+  /// Whether something between this process and the server names another server process than the server itself.
+  private(set) var isBehindProxy = false
 
   /// Connects as libpq's parameters say, TLS included.
   ///
@@ -91,6 +93,14 @@ final class PostgresConnection {
       ], within: deadline - clock.now)
     unsafeSettings = found.dropLast().last?.rows.compactMap { $0[0] } ?? []
     isReadOnly = found.last?.rows.first?[0] == "on"
+    isBehindProxy = try process() != Int64(PQbackendPID(handle))
+  }
+
+  /// The server's process that this connection's transaction runs in.
+  func process() throws(PostgresFailure) -> Int64 {
+    let found = try run([.plain("SELECT pg_backend_pid()")], within: .seconds(1))
+    guard let row = found[0].rows.first else { throw lost("receive") }
+    return try row.integer(0)
   }
 
   deinit { PQfinish(handle) }

@@ -10,6 +10,8 @@ struct PostgresFailure: Error {
   var state: String?
   /// The server's or libpq's own words.
   var message: String
+  /// The address itself is wrong, so that no waiting helps.
+  var isMisconfigured = false
 
   /// The operation of a failure to get a connection at all.
   static let connecting = "connect"
@@ -30,6 +32,17 @@ struct PostgresFailure: Error {
     guard let state else { return true }
     return state.hasPrefix("08") || state.hasPrefix("57P")
   }
+
+  /// The server refuses user or password.
+  var isRefusedLogin: Bool {
+    operation == PostgresFailure.connecting && (state == "28P01" || state == "28000")
+  }
+
+  /// A prepared statement is lost or was there before: another session of the server runs the statements.
+  private var isFromOtherSession: Bool { state == "42P05" || state == "26000" }
+
+  /// A pooler that gives each transaction another session of the server.
+  static let pooler = PostgresFailure(operation: StoreError.pooler, state: "26000", message: "")
 
   /// The same transaction may succeed if it is tried again: 40001 serialisation failure, 40P01 deadlock.
   var isTransient: Bool { state == "40001" || state == "40P01" }
@@ -63,8 +76,15 @@ struct PostgresFailure: Error {
   }
 
   var storeError: StoreError {
+    if isFromOtherSession {
+      return StoreError(
+        .misconfigured, StoreError.pooler,
+        "a pooler, such as PgBouncer in transaction mode, gives each transaction another session: "
+          + "connect directly to the database, or use pool_mode = session")
+    }
     let kind: StoreError.Kind =
       switch state {
+      case _ where isMisconfigured: .misconfigured
       case nil: .unavailable
       case "53100": .full
       case "25006": .readOnly

@@ -19,12 +19,14 @@ package final class PostgresInstance: Sendable {
   /// The server's health, from all connections.
   let health: StoreHealth
   let clock: any TimeSource
+  let login: PostgresLogin
   /// The way to the server.
   let route = PostgresRoute()
   private let seen = Mutex<MonotonicTime?>(nil)
   private let doubts = Mutex(Doubts())
 
-  init(_ health: StoreHealth, _ clock: any TimeSource) {
+  init(_ login: PostgresLogin, _ health: StoreHealth, _ clock: any TimeSource) {
+    self.login = login
     self.health = health
     self.clock = clock
   }

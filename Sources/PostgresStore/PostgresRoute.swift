@@ -64,6 +64,9 @@ final class PostgresRoute: Sendable {
   func connect(
     to address: PostgresAddress, within span: Duration
   ) throws(PostgresFailure) -> PostgresConnection {
+    do throws(StoreError) { try address.check() } catch {
+      throw PostgresFailure(operation: error.operation, message: error.message, isMisconfigured: true)
+    }
     guard let hosts = address.hosts else {
       return try PostgresConnection(
         address.parameters(for: nil), until: min(clock.now + span, limit(address)))
@@ -121,8 +124,8 @@ extension PostgresHost {
   ///
   /// - Throws: when the name has none. It is looked up by the system, which may take as long as its settings allow.
   func resolved() throws(PostgresFailure) -> [PostgresHost] {
-    // A folder or an abstract name is a local socket's.
-    guard let name, address == nil, !name.hasPrefix("/"), !name.hasPrefix("@") else { return [self] }
+    // A folder is a local socket's.
+    guard let name, address == nil, !name.hasPrefix("/") else { return [self] }
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     var found: UnsafeMutablePointer<addrinfo>?

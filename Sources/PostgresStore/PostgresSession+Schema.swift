@@ -25,7 +25,10 @@ extension PostgresSession {
     instance.route.reopen()
     var found = 0
     do throws(StoreError) {
-      try use { connection throws(PostgresFailure) in found = try Self.version(connection) }
+      try use { connection throws(PostgresFailure) in
+        try self.refusePooler(connection)
+        found = try Self.version(connection)
+      }
       if found < Migration.latest { found = try upgrade(wait) }
     } catch {
       guard error.kind == .refused, error.operation != PostgresFailure.connecting else { throw error }
@@ -66,6 +69,7 @@ extension PostgresSession {
   package func inspect() throws(StoreError) -> Int {
     var version = 0
     try use { connection throws(PostgresFailure) in
+      try self.refusePooler(connection)
       version = try Self.version(connection)
       guard version == Migration.latest else { return }
       let trial = "\(self.instance.number)"

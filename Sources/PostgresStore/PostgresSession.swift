@@ -1,6 +1,5 @@
 // The work of a store on one PostgreSQL connection, on the queue that owns it.
 
-import DatabaseURL
 package import Gate
 import Platform
 package import Store
@@ -15,7 +14,6 @@ package final class PostgresSession: DatabaseSession {
   /// How long a connection may take to be made, and a few statements to be answered.
   static let span = Duration.seconds(3)
 
-  private let address: PostgresAddress
   var clock: any TimeSource { instance.clock }
   private var connection: PostgresConnection?
   /// The mark of the connection's last transaction.
@@ -24,10 +22,7 @@ package final class PostgresSession: DatabaseSession {
 
   let instance: PostgresInstance
 
-  init(_ address: PostgresAddress, _ instance: PostgresInstance) {
-    self.address = address
-    self.instance = instance
-  }
+  init(_ instance: PostgresInstance) { self.instance = instance }
 
   package func close() { connection = nil }
 
@@ -221,11 +216,37 @@ package final class PostgresSession: DatabaseSession {
 
   // MARK: The connection
 
-  /// A new connection. Notes unsafe settings of its server.
+  /// A new connection. Notes unsafe settings of its server. If the database refuses the login, it is read again and tried once more.
   func connect() throws(PostgresFailure) -> PostgresConnection {
-    let made = try instance.route.connect(to: address, within: Self.span)
+    let address = instance.login.address
+    let made: PostgresConnection
+    do throws(PostgresFailure) {
+      made = try instance.route.connect(to: address, within: Self.span)
+    } catch {
+      guard error.isRefusedLogin, instance.login.refresh(after: address) else { throw error }
+      made = try instance.route.connect(to: instance.login.address, within: Self.span)
+    }
     instance.health.found(unsafe: made.unsafeSettings)
     return made
+  }
+
+  /// Fails if a pooler gives each transaction another session of the server. Prepared statements, settings and locks get lost there.
+  ///
+  /// Only a proxy names another process than the server does. A pooler in session mode never gives two clients one session, and never
+  /// takes one away; one in transaction mode gives a session that is free to the next client. A busy one may escape this check; then
+  /// the server's errors 42P05 and 26000 show it later.
+  func refusePooler(_ connection: PostgresConnection) throws(PostgresFailure) {
+    guard connection.isBehindProxy else { return }
+    let other: PostgresConnection
+    do throws(PostgresFailure) { other = try connect() } catch {
+      // A pooler in session mode may have no second session.
+      return
+    }
+    for _ in 0..<3 {
+      let first = try connection.process()
+      let second = try other.process()
+      guard second != first, try connection.process() == first else { throw .pooler }
+    }
   }
 
   /// Runs statements on the connection. If the connection breaks, or has broken since its last use, or the server asks for that, it

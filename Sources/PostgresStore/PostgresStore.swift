@@ -18,11 +18,18 @@ extension QueuedStore where Session == PostgresSession {
   package convenience init(
     _ address: PostgresAddress, connections: Int = 3, clock: any TimeSource = SystemClock()
   ) {
+    self.init(PostgresLogin(address), connections: connections, clock: clock)
+  }
+
+  /// The same, with a login that may change.
+  package convenience init(
+    _ login: PostgresLogin, connections: Int = 3, clock: any TimeSource = SystemClock()
+  ) {
     precondition((1...64).contains(connections))
-    let instance = PostgresInstance(StoreHealth(hasClock: true), clock)
+    let instance = PostgresInstance(login, StoreHealth(hasClock: true), clock)
     self.init(
       SessionQueue(label: "callgate.postgres", count: connections, health: instance.health) {
-        PostgresSession(address, instance)
+        PostgresSession(instance)
       }, shared: instance, sharing: .instances, health: instance.health)
   }
 }

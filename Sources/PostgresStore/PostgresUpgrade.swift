@@ -209,7 +209,7 @@ struct PostgresUpgrade {
   private func pause(for cause: String) throws(PostgresFailure) {
     if let deadline, clock.now >= deadline {
       throw PostgresFailure(
-        operation: "schema", state: "55P03",
+        operation: StoreError.upgrade, state: "55P03",
         message:
           "the upgrade still waits for \(cause): run `callgate migrate`, which waits as long as it takes")
     }

@@ -2,23 +2,26 @@
 
 package import Configuration
 import DatabaseURL
-import JOSE
 import PostgresStore
 import SQLiteStore
 package import Store
 
 extension Configuration.Store {
   /// The store there. Nothing is opened yet: `migrate` does that first.
-  package func open() -> any Store {
+  package func open() -> any Store { open(reading: { nil }).store }
+
+  /// The store there, and how it gets a new login: its new connections use that of a setting with the same database.
+  /// - Parameter read: Reads the setting again, after the database has refused the login.
+  package func open(
+    reading read: @escaping @Sendable () -> Configuration.Store?
+  ) -> (store: any Store, useLogin: @Sendable (Configuration.Store) -> Void) {
     switch self {
-    case .memory: return SQLiteStore.inMemory()
-    case .sqlite(let path): return SQLiteStore(path: path)
-    case .postgres(let url):
-      do throws(StoreError) {
-        return PostgresStore(try PostgresAddress(url.exposedString()))
-      } catch {
-        preconditionFailure("the configured URL has been read before")
-      }
+    case .memory: return (SQLiteStore.inMemory(), { _ in })
+    case .sqlite(let path): return (SQLiteStore(path: path), { _ in })
+    case .postgres:
+      guard let address else { preconditionFailure("a PostgreSQL store without an address") }
+      let login = PostgresLogin(address) { read()?.address }
+      return (PostgresStore(login), { setting in if let address = setting.address { login.use(address) } })
     }
   }
 

@@ -6,6 +6,8 @@ package import Store
 public struct StoreFailure: Error, Sendable, CustomStringConvertible {
   /// Whether another time could succeed: it does not answer, or has no room.
   public let isTemporary: Bool
+  /// Whether it is a database that does not answer, as while it starts or moves. A server waits for it.
+  public let isAway: Bool
   /// For operators; without a password.
   public let description: String
 
@@ -17,12 +19,14 @@ public struct StoreFailure: Error, Sendable, CustomStringConvertible {
     case .readOnly: isTemporary = kind == "postgres"
     case .damaged, .incompatible, .refused, .rejected, .misconfigured: isTemporary = false
     }
+    isAway = kind == "postgres" && error.kind == .unavailable && error.operation != StoreError.upgrade
     description = "\(error)"
   }
 
   /// The store keys do not fit the store.
   package init(_ refusal: KeyRefusal) {
     isTemporary = false
+    isAway = false
     description = "\(refusal.message) — \(refusal.remedy)"
   }
 }

@@ -102,7 +102,7 @@ struct ServeCommand: ParsableCommand {
       let service = try Service(
         configuration: configuration, loops: try EventLoopGroup(), descriptorLimit: descriptors.soft,
         inherited: inherited, clock: sandbox ? clock : SystemClock(),
-        scheduler: talkdesk?.server.emulator.clock,
+        scheduler: talkdesk?.server.emulator.clock, readStore: storeReading(),
         reload: reloading(with: emulated, root, providers, adminToken, users, hook),
         front: { gateway, controls in
           talkdesk.map {
@@ -129,7 +129,14 @@ struct ServeCommand: ParsableCommand {
         }
       }.get()
       guard signals.finishesWork() else { Self.endStart() }
-      let (address, adminAddress) = try service.start()
+      let (address, adminAddress) = try service.start { error in
+        let status = Self.report(error)
+        supervisor.tell(.stopping)
+        Task {
+          await service.drain()
+          _exit(status.rawValue)
+        }
+      }
       // A reader that is gone, or a full disk, is no reason not to serve.
       _ = StandardOutput.write(Array("callgate: listening on \(service.scheme)://\(address)\n".utf8))
       if Output.isTerminal, configuration.log.format == .text {
@@ -152,22 +159,34 @@ struct ServeCommand: ParsableCommand {
       supervisor.tell(.ready)
       wait(for: signals, toEnd: service, and: talkdesk, telling: supervisor)
     } catch let error as StartError {
-      guard error.configurationProblems.isEmpty else {
-        for problem in error.configurationProblems { Output.message(problem) }
-        throw ExitStatus.configuration.exit
-      }
-      Output.message("callgate: \(error)")
-      throw error.isUnavailable ? ExitStatus.unavailable.exit : ExitStatus.internal.exit
+      throw Self.report(error).exit
     } catch let error as SystemError {
       Output.message("callgate: \(error)")
       throw ExitStatus.internal.exit
     }
   }
 
+  /// Prints why the server does not serve. Returns the status to exit with.
+  private static func report(_ error: StartError) -> ExitStatus {
+    guard error.configurationProblems.isEmpty else {
+      for problem in error.configurationProblems { Output.message(problem) }
+      return .configuration
+    }
+    Output.message("callgate: \(error)")
+    return error.isUnavailable ? .unavailable : .internal
+  }
+
   /// Ends the process during its start, after a signal.
   private static func endStart() -> Never {
     Output.message("callgate: stopped before it was ready to serve")
     _exit(0)
+  }
+
+  /// Reads the store's setting from the same sources.
+  private func storeReading() -> @Sendable () -> Configuration.Store? {
+    let sources = source.sources(flags)
+    let purpose: ConfigurationPurpose = sandbox ? .sandbox : .serve
+    return { ConfigurationLoader.store(sources, for: purpose) }
   }
 
   /// Reloads the configuration from the same sources. The sandbox keeps its emulator.

@@ -207,6 +207,26 @@ import Tokens
       digest.value.bytes == SHA256.digest(Array("password\n".utf8)), "only the final newline is dropped")
   }
 
+  @Test func `the store's login is read again, whatever is wrong with other settings`() throws {
+    func read(_ yaml: String?, _ variables: [String: String]) -> String? {
+      let store = ConfigurationLoader.store(
+        ConfigurationSources(
+          environment: variables.merging(yaml.map { _ in ["CALLGATE_CONFIG": "/c"] } ?? [:]) { $1 },
+          files: Fixture.reader([
+            "/c": Fixture.content(yaml ?? ""), "/url": Fixture.content("postgres://u:after@h/d\n"),
+          ])), for: .serve)
+      guard case .postgres(let url)? = store else { return nil }
+      return url.exposedString()
+    }
+    let after = "postgres://u:after@h/d"
+    #expect(read(nil, ["DATABASE_URL_FILE": "/url"]) == after)
+    #expect(read("rules: 7", ["DATABASE_URL_FILE": "/url", "TD_REGION": "mars"]) == after)
+    #expect(read("store: { url: \"\(after)\" }\nrules: 7", [:]) == after)
+    #expect(read("store: { url: \"postgres://u:p@ss@h/d\" }", [:]) == nil)
+    #expect(read("a: b: c", [:]) == nil)
+    #expect(read(nil, ["DATABASE_URL_FILE": "/missing"]) == nil)
+  }
+
   @Test func `a variable goes before the file's secret`() throws {
     let configuration = try Fixture.load("talkdesk: { private_key_file: /missing }").configuration
     #expect(configuration.talkdesk.upstream != nil)

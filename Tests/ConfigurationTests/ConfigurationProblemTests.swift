@@ -120,6 +120,17 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "DATABASE_URL: is not a PostgreSQL URL — write it as postgres://USER:PASSWORD@HOST/NAME, or unset it for SQLite"
     ),
     Mistake(
+      nil, ["DATABASE_URL": "postgres://u:p@ss@h/d"],
+      "DATABASE_URL: has a host with @ — encode @ as %40 and / as %2F in the password"),
+    Mistake(
+      nil, ["DATABASE_URL": "postgres://u:p@h:6543/d?sslmode=require&pgbouncer=true"],
+      "DATABASE_URL: has a parameter that PostgreSQL does not know, pgbouncer — remove pgbouncer from the URL"
+    ),
+    Mistake(
+      "store: { url: \"postgres://u:p@h/d?sslmode=strict\" }",
+      "config.yaml:1:15: store.url: has an unknown sslmode — use disable, allow, prefer, require, verify-ca or verify-full, and encode @ as %40 and / as %2F in the password"
+    ),
+    Mistake(
       nil, ["CALLGATE_CONFIG": "/missing"],
       "CALLGATE_CONFIG: cannot read \"/missing\": there is no such file — check the path"),
     Mistake(

@@ -64,6 +64,10 @@ import Testing
     ("DEFAULT_PASSWORD", "canary", ["DEFAULT_PASSWORD_FILE": "/x"]),
     ("CALLGATE_ADMIN_TOKEN", "canary with spaces", [:]),
     ("DATABASE_URL", "mysql://u:canary@h/d", [:]),
+    ("DATABASE_URL", "postgres://u:x@canary@h/d", [:]),
+    ("DATABASE_URL", "postgres://u:x/canary@h/d", [:]),
+    ("DATABASE_URL", "postgres://u:x canary@h/d", [:]),
+    ("DATABASE_URL", "host=h password=canary", [:]),
     ("CALLGATE_STATE", "postgres://u:canary@h/d", [:]),
     ("TD_CLIENT_SECRET", "canary\n", ["TD_PRIVATE_KEY": ""]),
     ("TD_PRIVATE_KEY", "canary", [:]),
@@ -79,6 +83,9 @@ import Testing
     ("CALLGATE_CONFIG_TEXT", "callers: [{ id: x, api_key: { sha256: canary } }]", [:]),
     ("CALLGATE_CONFIG_TEXT", "callers: [{ id: x, api_key: canary }]", [:]),
     ("CALLGATE_CONFIG_TEXT", "store: { url: \"mysql://u:canary@h\" }", [:]),
+    ("CALLGATE_CONFIG_TEXT", "store: { url: postgres://u:x,canary@h/d }", [:]),
+    ("CALLGATE_CONFIG_TEXT", "store:\n  url: postgres://u:x #canary@h/d", [:]),
+    ("CALLGATE_CONFIG_TEXT", "store: { url: postgres://u:x}canary@h/d }", [:]),
   ])
   func `a problem with a secret does not repeat it`(
     _ name: String, _ value: String, _ others: [String: String]

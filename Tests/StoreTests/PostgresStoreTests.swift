@@ -327,21 +327,3 @@ private final class Flag: Sendable {
   var isSet: Bool { value.load(ordering: .relaxed) }
   func set() { value.store(true, ordering: .relaxed) }
 }
-
-@Suite struct PostgresAddressTests {
-  @Test func `printing an address shows nothing of it`() throws {
-    let address = try PostgresAddress("postgres://user:hunter2@db.example/callgate?sslmode=require")
-    var dumped = ""
-    dump(address, to: &dumped)
-    for text in ["\(address)", String(reflecting: address), dumped] {
-      #expect(!text.contains("hunter2") && !text.contains("db.example"), "\(text)")
-    }
-  }
-
-  @Test(arguments: ["postgres://user:hunter2@[bad/callgate", "postgres://u:hunter2@host/db?nonsense=1"])
-  func `one that cannot be read is not repeated`(_ text: String) {
-    let error = #expect(throws: StoreError.self) { _ = try PostgresAddress(text) }
-    #expect(error?.kind == .misconfigured)
-    #expect(error.map { "\($0)".contains("hunter2") } == false)
-  }
-}

@@ -37,6 +37,20 @@ import Testing
     await task.value
   }
 
+  @Test func `the stops of a store that was away at the start are unknown until it is read`() async throws {
+    let store = ScriptedStore(sharing: .instances)
+    let board = StopBoard(store: store, clock: ManualTime())
+    #expect(board.isKnown)
+    board.awaitStore()
+    #expect(!board.isKnown)
+    store.setDown(true)
+    await #expect(throws: StoreError.self) { try await board.refresh() }
+    #expect(!board.isKnown)
+    store.setDown(false)
+    try await board.refresh()
+    #expect(board.isKnown)
+  }
+
   @Test func `a stop holds here while the store is down, and is kept as soon as it can be`() async throws {
     let store = ScriptedStore(sharing: .instances)
     let board = StopBoard(store: store, clock: ManualTime())

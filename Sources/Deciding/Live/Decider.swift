@@ -64,6 +64,10 @@ package final class Decider: Sendable {
   package func admit(
     _ applicant: Applicant, to action: Action, app name: Request.QueryItem
   ) throws(Refusal) -> App? {
+    guard stops.isKnown else {
+      throw Refusal(
+        problem: .stopsUnknown, app: nil, reason: "the store has not answered since the server started")
+    }
     let caller = applicant.callerID ?? Caller.anonymousID
     let claim = apps.claim(named: name, by: caller, installedFor: applicant.installedFor)
     if let stop = stops.stop(for: action, callerID: applicant.callerID, appID: claim.app?.id) {
@@ -224,4 +228,10 @@ extension Stop {
     return "an operator stopped \(what) of \(whose) at \(Instant(seconds: since).rfc3339)"
       + (until.map { " until \(Instant(seconds: $0).rfc3339)" } ?? "") + (reason.map { ": \($0)" } ?? "")
   }
+}
+
+extension Problem {
+  /// The server started without its store and does not know the stops yet.
+  package static let stopsUnknown = Problem(
+    .storeUnavailable, "The server is waiting for its database. Try again in 5 seconds.", retryAfter: 5)
 }

@@ -105,7 +105,8 @@ extension Doctor {
   private static func remedy(_ kind: StoreError.Kind, _ name: String) -> String {
     switch kind {
     case .unavailable:
-      "check that the store runs and that this machine can reach it; serve does not start without it"
+      "check that the store runs and that this machine can reach it; "
+        + (name == "PostgreSQL" ? "until then serve answers 503" : "serve does not start without it")
     case .damaged: "restore the last backup (docs/operations.md), or name another store"
     case .readOnly: "make it writable for this user; with PostgreSQL, name the primary server"
     case .full: "free space on its disk"

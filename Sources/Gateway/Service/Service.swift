@@ -33,6 +33,8 @@ public final class Service: Sendable {
   private let adminServer: Server?
   /// Everything that runs, in the order in which it starts.
   let parts: Parts
+  /// The wait for a database that was away at the start. The drain ends it.
+  private let wait = Mutex<(task: Task<Void, Never>?, isOver: Bool)>((nil, false))
   /// The connection limit, if the limit on descriptors allows fewer connections than configured.
   private let cappedConnections: Int?
   var runtime: Runtime { wiring.runtime }
@@ -45,6 +47,7 @@ public final class Service: Sendable {
   ///
   /// - Parameters:
   ///   - configuration: Loaded for serving.
+  ///   - readStore: Reads the store's setting again, from the same sources.
   ///   - reload: Loads the configuration again, as at the start.
   ///   - front: Wraps the gateway's handler, as the sandbox does.
   ///   - loops: The loops to run on.
@@ -57,6 +60,7 @@ public final class Service: Sendable {
   public init(
     configuration: Configuration, loops: EventLoopGroup, descriptorLimit: Int, inherited: Int32? = nil,
     clock: any TimeSource = SystemClock(), scheduler: (any TimeSource)? = nil,
+    readStore: @escaping @Sendable () -> Configuration.Store? = { nil },
     reload: @escaping @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration,
     front: (any RequestHandler, SandboxControls) -> any RequestHandler = { handler, _ in handler },
     isColoured: Bool = false,
@@ -66,7 +70,8 @@ public final class Service: Sendable {
     let surroundings = try Surroundings(
       configuration, loops: loops.loops.count, clock: clock, isColoured: isColoured, storeKeys: storeKeys,
       write: write)
-    wiring = try Wiring(configuration, storeKeys, surroundings, scheduler: scheduler, reload: reload)
+    wiring = try Wiring(
+      configuration, storeKeys, surroundings, scheduler: scheduler, readStore: readStore, reload: reload)
     let (metrics, health) = (surroundings.metrics, wiring.health)
 
     var limits = ServerLimits(configuration.limits)
@@ -113,7 +118,22 @@ public final class Service: Sendable {
   }
 
   /// Opens the store and updates it, and fetches the keys for callers' tokens. Call it before `start`.
+  ///
+  /// If the database is away, `start` goes on to try. Until then the server refuses what a stop could refuse: it does not know the stops.
   public func prepare() async throws(StartError) {
+    do throws(StartError) {
+      try await openStore()
+    } catch {
+      guard error.isStoreAway else { throw error }
+      runtime.stops.awaitStore()
+    }
+    for notice in await configuration.fetchKeys(runtime.keys) {
+      log.write(.warning, "configuration notice", ["notice": "\(notice)"])
+    }
+  }
+
+  /// Brings the store up to date and reads what the server needs from it, the stops last: with them the server serves.
+  private func openStore() async throws(StartError) {
     try await useStoreKeys()
     do throws(StoreError) {
       // Before the first request: records that an ended process left `pending` become `unknown`.
@@ -125,14 +145,26 @@ public final class Service: Sendable {
         let key = try await store.sharedSecret("proof-nonce", or: runtime.nonces.exposedKey())
         runtime.nonces.use(Secret(key))
       }
+      await runtime.callbacks.brakes.restore(configuration.policy, runtime.ledger)
       // Stops survive a restart.
       try await runtime.stops.refresh()
-      await runtime.callbacks.brakes.restore(configuration.policy, runtime.ledger)
     } catch {
       throw .store(kind: runtime.storeKind, StoreFailure(error, of: runtime.storeKind))
     }
-    for notice in await configuration.fetchKeys(runtime.keys) {
-      log.write(.warning, "configuration notice", ["notice": "\(notice)"])
+  }
+
+  /// Tries to open the store every 5 s, and then starts all parts.
+  /// - Parameter onFailure: Gets a failure that no waiting cures.
+  private func waitForStore(_ onFailure: @Sendable (StartError) -> Void) async {
+    // Up to a quarter more, so that instances do not come back in step.
+    while await clock.hasSlept(until: clock.now + Duration.seconds(5) * Double.random(in: 1...1.25)) {
+      do throws(StartError) {
+        try await openStore()
+        wait.withLock { if !$0.isOver { parts.start() } }
+        return
+      } catch {
+        guard error.isStoreAway else { return onFailure(error) }
+      }
     }
   }
 
@@ -166,7 +198,10 @@ public final class Service: Sendable {
   public var scheme: String { wiring.tls == nil ? "http" : "https" }
 
   /// Begins to listen and returns the public address, and that of the admin listener, if there is one.
-  public func start() throws(StartError) -> (clients: SocketAddress, operators: SocketAddress?) {
+  /// - Parameter onFailure: Gets the reason why a store that was away cannot be used when it is back. The server is of no use then.
+  public func start(
+    onFailure: @escaping @Sendable (StartError) -> Void = { _ in }
+  ) throws(StartError) -> (clients: SocketAddress, operators: SocketAddress?) {
     var operators: SocketAddress?
     if let adminServer, let listener = configuration.admin.listener {
       let address = try Self.start(adminServer, listener.host, listener.port)
@@ -179,7 +214,11 @@ public final class Service: Sendable {
       StoreLog(log: log, kind: runtime.storeKind).write(event)
       if case .unavailable = event { runtime.metrics.troubles.began(.store, at: clock.unixTime) }
     }
-    parts.start()
+    if runtime.stops.isKnown {
+      parts.start()
+    } else {
+      wait.withLock { $0.task = Task { await waitForStore(onFailure) } }
+    }
     wiring.watch.start { [reloader = wiring.reloader] in
       Task { await reloader.reload(because: "a changed file") }
     }
@@ -220,6 +259,10 @@ public final class Service: Sendable {
   /// everything.
   public func drain() async {
     log.write(.info, "draining: finishing running requests")
+    wait.withLock { wait in
+      wait.isOver = true
+      wait.task?.cancel()
+    }
     parts.drain(.announced)
     let limits = wiring.generations.current.configuration.limits
     if limits.drainDelay > .zero {

@@ -23,6 +23,9 @@ public enum StartError: Error, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Whether the store is a database that does not answer. A server waits for it.
+  var isStoreAway: Bool { if case .store(_, let failure) = self { failure.isAway } else { false } }
+
   /// The mistakes in the configuration itself, one line each.
   public var configurationProblems: [String] {
     switch self {

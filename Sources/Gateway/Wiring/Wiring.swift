@@ -50,10 +50,11 @@ struct Wiring: Sendable {
 
   /// - Parameters:
   ///   - reload: Loads the configuration again, as at the start.
+  ///   - readStore: Reads the store's setting again.
   ///   - scheduler: The clock by which appointments are due; nil for the same.
   init(
     _ configuration: Configuration, _ storeKeys: StoreKeys?, _ surroundings: Surroundings,
-    scheduler: (any TimeSource)?,
+    scheduler: (any TimeSource)?, readStore: @escaping @Sendable () -> Configuration.Store?,
     reload: @escaping @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration
   ) throws(StartError) {
     self.configuration = configuration
@@ -62,7 +63,8 @@ struct Wiring: Sendable {
     let (sink, log, metrics) = (surroundings.sink, surroundings.log, surroundings.metrics)
     clock = surroundings.clock
     upstreams = try Upstreams(configuration, surroundings)
-    store = configuration.store.open()
+    let opened = configuration.store.open(reading: readStore)
+    store = opened.store
     runtime = Runtime(
       configuration, upstreams, store, kind: configuration.store.kind, storeKeys, Self.nonces(storeKeys),
       surroundings, scheduler: scheduler)
@@ -75,7 +77,7 @@ struct Wiring: Sendable {
       upstream: { [transport = upstreams.transport, clock] in
         try TalkdeskID($0, transport: transport, clock: clock)
       },
-      listener: tls, watch: watch, log: log, clock: clock)
+      listener: tls, watch: watch, useLogin: opened.useLogin, log: log, clock: clock)
 
     audit = AuditLog(sink: sink, clock: clock, metrics: metrics, log: log, trail: surroundings.trail)
     noticeKeeper = runtime.push.map { [runtime, generations] in NoticeKeeper($0, runtime, generations) }

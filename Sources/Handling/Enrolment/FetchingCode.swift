@@ -225,6 +225,7 @@ extension Handlers {
   private static let unread = ""
 
   private func checkStops(_ work: inout FetchingCode, _ callerID: String?, appID: String?) throws(Problem) {
+    guard work.generation.decider.stops.isKnown else { throw .stopsUnknown }
     if let stop = work.generation.decider.stops.stop(for: .enrol, callerID: callerID, appID: appID) {
       work.record.reason = stop.auditReason
       throw .stopped

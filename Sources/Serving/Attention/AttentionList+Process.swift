@@ -56,9 +56,18 @@ extension AttentionList {
   /// A new configuration that was rejected.
   func configuration(_ now: UnixTime) -> [Attention] {
     let last = lastReload()
-    guard let last, !last.isSuccess else {
+    guard let last, !last.isSuccess || last.movesStore else {
       troubles.ended(.configuration)
       return []
+    }
+    if last.isSuccess {
+      let trouble = troubles.note(.configuration, isThere: true, at: last.time)
+      return [
+        Attention(
+          .configuration, since: trouble?.since ?? last.time, count: 0,
+          "The new configuration names another store. This server still uses the old one.",
+          action: "Restart the server to use the new store, or restore the setting and reload.")
+      ]
     }
     let trouble = troubles.note(.configuration, isThere: true, at: last.time)
     let first = last.problems.first.map { "\($0)" } ?? ""
@@ -157,7 +166,9 @@ extension StoreError {
     case .incompatible: "has another schema"
     case .refused: "refuses this server"
     case .rejected: "rejects a record"
-    case .misconfigured: "is not where the configuration says"
+    case .misconfigured:
+      operation == Self.pooler
+        ? "is behind a pooler in transaction mode" : "is not where the configuration says"
     }
   }
 
@@ -175,7 +186,10 @@ extension StoreError {
     case .incompatible: "Run callgate migrate with the newer release."
     case .refused: "Check the user, password and permissions. The server recovers by itself."
     case .rejected: "Report it with the log's lines."
-    case .misconfigured: "Correct the store's URL or path, and start the server again."
+    case .misconfigured:
+      operation == Self.pooler
+        ? "Connect directly to the database, or use pool_mode = session, and start the server again."
+        : "Correct the store's URL or path, and start the server again."
     }
   }
 }

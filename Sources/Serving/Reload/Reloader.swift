@@ -31,6 +31,9 @@ package final class Reloader: Sendable {
     /// When.
     package var time: UnixTime
 
+    /// Whether the store is another one, which needs a restart.
+    var movesStore: Bool { restartNeeded.contains("store") }
+
     /// Whether the new configuration is in use.
     package var isSuccess: Bool { problems.isEmpty }
   }
@@ -51,6 +54,7 @@ package final class Reloader: Sendable {
   /// Who speaks TLS, if the server does.
   private let listener: TLSListener?
   private let watch: FileWatch
+  private let useLogin: @Sendable (Configuration.Store) -> Void
   private let log: Log
   private let clock: any TimeSource
   /// The configuration at the start. Some of it cannot change while the process runs.
@@ -65,10 +69,12 @@ package final class Reloader: Sendable {
   ///   - upstream: Makes the client of an upstream, or of none.
   ///   - listener: Shows the configured certificate.
   ///   - watch: Gets the files that were read.
+  ///   - useLogin: Gets the store's setting, whose login may be a new one.
   package init(
     load: @escaping Load, generations: Generations, runtime: Runtime,
     upstream: @escaping @Sendable (Configuration.Upstream?) throws -> TalkdeskID, listener: TLSListener?,
-    watch: FileWatch, log: Log, clock: any TimeSource
+    watch: FileWatch, useLogin: @escaping @Sendable (Configuration.Store) -> Void = { _ in }, log: Log,
+    clock: any TimeSource
   ) {
     self.load = load
     self.generations = generations
@@ -76,6 +82,7 @@ package final class Reloader: Sendable {
     self.upstream = upstream
     self.listener = listener
     self.watch = watch
+    self.useLogin = useLogin
     self.log = log
     self.clock = clock
     started = generations.current.configuration
@@ -123,6 +130,7 @@ package final class Reloader: Sendable {
         if change == .account { runtime.metrics.troubles.ended(.callbackAPI) }
         runtime.metrics.troubles.forget(.push, besides: [])
         generations.replace(with: next)
+        useLogin(configuration.store)
         outcome.generation = next.number
         runtime.metrics.configurationLoaded(at: outcome.time)
         outcome.restartNeeded = Self.unchangeable(from: started, to: configuration)
@@ -239,7 +247,7 @@ package final class Reloader: Sendable {
     compare("admin.host, admin.port", \.admin.listener)
     compare("outbound.ca_file", \.authorities)
     compare("log.audit", \.audit)
-    compare("store", \.store.name)
+    compare("store", \.store.identity)
     compare("store.key_file, store.previous_key_file") { $0.storeKeys?.all.map(\.mark) }
     // The drain reads its times from the current configuration when it begins.
     compare("limits") { configuration in
@@ -249,16 +257,5 @@ package final class Reloader: Sendable {
       return limits
     }
     return names
-  }
-}
-
-extension Configuration.Store {
-  /// Identifies a store. It may hold a password, so it is never shown.
-  fileprivate var name: [UInt8] {
-    switch self {
-    case .memory: Array("memory".utf8)
-    case .sqlite(let path): Array("sqlite:\(path)".utf8)
-    case .postgres(let url): url.exposedBytes()
-    }
   }
 }

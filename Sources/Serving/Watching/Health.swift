@@ -54,7 +54,7 @@ package final class Health: Sendable {
     var checks: JSONObject = [
       "configuration": ["status": "pass"],
       "process": ["status": isDraining ? "fail" : "pass"],
-      "store": ["status": store.failure == nil ? "pass" : "fail"],
+      "store": ["status": isStoreWell ? "pass" : "fail"],
       "clock": clock,
     ]
     if let status = talkdesk {
@@ -112,7 +112,7 @@ package final class Health: Sendable {
 
   private func word(_ problems: [Attention.Code]) -> String {
     let clocks = store.clockStanding
-    guard !draining.load(ordering: .relaxed), store.failure == nil, store.isClockRight else { return "fail" }
+    guard !draining.load(ordering: .relaxed), isStoreWell, store.isClockRight else { return "fail" }
     let isTalkdeskWell = talkdesk.map { $0.isWell && !$0.hasRefusedCredential } ?? true
     let hasIssuers = issuers.allSatisfy { $0.keys.status.isWell } && appCheck?.status.isWell != false
     let sends = senders.map { senders in senders.platforms.allSatisfy { Self.sends(senders, $0) } } ?? true
@@ -124,6 +124,9 @@ package final class Health: Sendable {
       && audit?.isFailing != true
     return isWell ? "pass" : "warn"
   }
+
+  /// Whether the store works, and its stops are known.
+  private var isStoreWell: Bool { store.failure == nil && attention.runtime.stops.isKnown }
 
   /// How far this machine's clock is ahead of the store's.
   private var clock: JSONValue {

@@ -4,6 +4,10 @@
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The step that fails for good, since the store's file was removed or replaced.
   package static let replacedFile = "file"
+  /// The upgrade of the schema, which waits for other transactions.
+  package static let upgrade = "schema"
+  /// The step that fails because a pooler gives each transaction another session of the database.
+  package static let pooler = "pooler"
 
   /// The kind of failure, for decisions.
   public enum Kind: String, CaseIterable, Sendable {

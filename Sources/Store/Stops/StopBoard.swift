@@ -32,6 +32,7 @@ public final class StopBoard: Sendable {
   private let clock: any TimeSource
   private let state = Mutex(State())
   private let hasStops = Atomic<Bool>(false)
+  private let isAwaited = Atomic<Bool>(false)
   /// Changes of the store's stops: one that is made late must not undo one that came after it.
   private let changing = OneAtATime()
 
@@ -47,6 +48,12 @@ public final class StopBoard: Sendable {
     let seconds = clock.unixTime.seconds
     return state.withLock { $0.stops.stop(for: action, callerID: callerID, appID: appID, at: seconds) }
   }
+
+  /// Whether the store's stops are known, so that `stop(for:)` can be trusted. False only between `awaitStore` and the next refresh.
+  public var isKnown: Bool { !isAwaited.load(ordering: .relaxed) }
+
+  /// The server starts without its store: nothing that a stop could refuse may be served before the stops are known.
+  public func awaitStore() { isAwaited.store(true, ordering: .relaxed) }
 
   /// All that is stopped.
   public var stops: StopSet { state.withLock { $0.stops } }
@@ -90,6 +97,7 @@ public final class StopBoard: Sendable {
       _ = state.stops.removeEnded(at: seconds)
       state.refreshedAt = started
       hasStops.store(!state.stops.isEmpty, ordering: .relaxed)
+      isAwaited.store(false, ordering: .relaxed)
       return (before.ended(at: seconds, in: state.stops), state.unkept)
     }
     if !ended.isEmpty { onEnd(ended) }

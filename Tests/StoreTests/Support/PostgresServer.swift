@@ -145,7 +145,7 @@ final class PostgresServer: Sendable {
     try ChildProcess.run(geteuid() == 0 ? ["runuser", "-u", Self.user, "--"] + command : command)
   }
 
-  private static func freePort() throws -> Int {
+  static func freePort() throws -> Int {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     var address = sockaddr_in()

@@ -1,0 +1,132 @@
+// Tests of database URLs as people write them, with mistakes that would publish a password and without.
+
+import DatabaseURL
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+@testable import Store
+
+@Suite struct PostgresAddressTests {
+  @Test func `printing an address shows nothing of it`() throws {
+    let address = try PostgresAddress("postgres://user:hunter2@db.example/callgate?sslmode=require")
+    var dumped = ""
+    dump(address, to: &dumped)
+    for text in ["\(address)", String(reflecting: address), dumped] {
+      #expect(!text.contains("hunter2") && !text.contains("db.example"), "\(text)")
+    }
+  }
+
+  /// The password has `Head` and `Tail`.
+  @Test(
+    arguments: [
+      ("postgres://u:Head@Tail@127.0.0.1:9/d", .host),
+      ("postgres://u:Head@a,Tail@h/d", .host),
+      ("postgres://u:Head@@h/d", .host),
+      ("postgres://u%3AHead%40Tail/d", .host),
+      ("postgres:///d?host=Tail%40h&user=u", .host),
+      ("postgres:///d?hostaddr=Tail%40h&user=u", .host),
+      ("postgres://u:Head@a:Tail@h/d", .port),
+      ("postgres://u:Head/Tail@h/d", .port),
+      ("postgres://u:Head", .port),
+      ("postgres://u:Head/s?Tail=x", .port),
+      ("postgres://u:p@h:65536/d", .port),
+      ("postgres://u:p@h:0/d", .port),
+      ("postgres://u:p@h:+5432/d", .port),
+      ("postgres://u:p@h:5432,i:x/d", .port),
+      ("postgres://u:12/Tail@h/d", .databaseName),
+      ("postgres://u:Head@12/Tail@h/d", .databaseName),
+      ("postgres://u%3AHead@h/d", .user),
+      ("postgres://u:Head%zzTail@h/d", .unreadable),
+      ("postgres://u:Head%00Tail@h/d", .unreadable),
+      ("postgres://u:Head@[Tail@h/d", .unreadable),
+      ("postgres://u:Head@s?Tail@h/d", .unreadable),
+      ("postgres://u:Head@s?Tail=x@h/d", .unreadable),
+      ("postgres://h/d?user=u&password=Head&Tail=1", .unreadable),
+      ("postgres://h/d?sslpassword=Head&Tail=1", .unreadable),
+      ("postgres://u:p@h/d?Head%20Tail=1", .unreadable),
+      ("postgres://u:p@h/d?Tail", .unreadable),
+      ("postgres://u:Head@h/d?sslmode=Tail", .sslmode),
+      ("postgres://u:Head@h/d?sslmode=", .sslmode),
+      ("postgres://u:Head@h/d?pgbouncer=true&connection_limit=1", .parameter("pgbouncer")),
+      ("postgres://u:Head@h/d?sslmode=require&schema=public", .parameter("schema")),
+    ] as [(String, PostgresAddressProblem)])
+  func `a mistake in the URL is named without any part of the password`(
+    _ text: String, _ problem: PostgresAddressProblem
+  ) {
+    let error = #expect(throws: PostgresAddressProblem.self) { _ = try PostgresAddress(text) }
+    #expect(error == problem)
+    let words = "\(problem.message) \(problem.remedy)"
+    #expect(!words.contains("Head") && !words.contains("Tail"))
+    guard [.host, .port, .databaseName, .sslmode].contains(problem) else { return }
+    #expect(problem.remedy.hasSuffix("encode @ as %40 and / as %2F in the password"))
+  }
+
+  @Test(arguments: ["#", "?", ":", "&", ",", "=", "%25", "%40", "%2F", "%20", "%3F", "[", "\\", "ä"])
+  func `a password with a character that needs no encoding, or is encoded, is taken whole`(_ text: String)
+    throws
+  {
+    let address = try PostgresAddress("postgres://u:a\(text)b@db.example/d")
+    let parameters = Dictionary(uniqueKeysWithValues: address.parameters(for: nil))
+    #expect(parameters["password"] == "a\(try #require(text.removingPercentEncoding))b")
+    #expect(parameters["host"] == "db.example" && parameters["dbname"] == "d")
+  }
+
+  @Test func `the URLs of the documented providers are read`() throws {
+    let document = try String(
+      contentsOf: Checkout.root.appending(path: "docs/operations.md"), encoding: .utf8)
+    let password = "a%40b%2Fc%3Fd%23e%25f%26g%3Ah"
+    var providers: [String] = []
+    for row in document.split(separator: "\n") {
+      guard let match = row.firstMatch(of: #/^\| ([^|]+) \| `(postgres[^`]*)` \|/#) else { continue }
+      providers.append(String(match.1))
+      let address = try PostgresAddress(match.2.replacing("PASSWORD", with: password))
+      let parameters = Dictionary(uniqueKeysWithValues: address.parameters(for: nil))
+      let host = try #require(address.hosts?.first?.name)
+      #expect(parameters["dbname"] == "NAME" && parameters["user"]?.hasPrefix("USER") == true, "\(match.1)")
+      #expect(host.hasPrefix("/") || parameters["password"] == "a@b/c?d#e%f&g:h", "\(match.1)")
+    }
+    #expect(
+      providers == ["Heroku Postgres", "Neon", "Supabase", "Amazon RDS", "Cloud SQL", "a Unix socket"])
+  }
+
+  // MARK: What no waiting cures
+
+  private func problem(_ query: String) throws -> StoreError? {
+    let address = try PostgresAddress("postgres://u:hunter2@127.0.0.1:1/d\(query)")
+    do throws(StoreError) {
+      try address.check()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func `a file of root certificates that is missing is a mistake, whatever the sslmode`() throws {
+    for mode in ["verify-full", "require", "prefer"] {
+      let error = try problem("?sslmode=\(mode)&sslrootcert=/nonexistent/root.pem")
+      #expect(error?.kind == .misconfigured)
+      #expect(error?.message.contains("\"/nonexistent/root.pem\"") == true)
+    }
+    #expect(try problem("?sslmode=verify-full&sslrootcert=/etc/passwd") == nil)
+  }
+
+  @Test func `a parameter with a value that libpq refuses is named`() throws {
+    let error = try problem("?sslmode=require&channel_binding=often")
+    #expect(error?.kind == .misconfigured)
+    #expect(error?.message.hasSuffix(" channel_binding") == true)
+    #expect(error?.message.contains("hunter2") == false)
+    #expect(try problem("?target_session_attrs=writable")?.message.hasSuffix(" target_session_attrs") == true)
+    for right in ["", "?sslmode=require&channel_binding=require&target_session_attrs=read-write"] {
+      #expect(try problem(right) == nil)
+    }
+  }
+
+  @Test func `a database that is away does not hide such a mistake`() async throws {
+    let text = "postgres://u:p@none.invalid/d?sslrootcert=/nonexistent/root.pem"
+    let store = PostgresStore(try PostgresAddress(text))
+    #expect(await kind { try await store.migrate() } == .misconfigured)
+    await store.close()
+  }
+}

@@ -81,6 +81,8 @@ public enum Purpose: CaseIterable, Sendable {
   case challenge
   /// The nonces of proofs.
   case proofNonce
+  /// The digests of addresses and passwords by which the store recognizes a login.
+  case login
 
   fileprivate var label: String {
     switch self {
@@ -94,6 +96,7 @@ public enum Purpose: CaseIterable, Sendable {
     case .audit: "audit"
     case .challenge: "challenge"
     case .proofNonce: "proof nonce"
+    case .login: "login"
     }
   }
 }

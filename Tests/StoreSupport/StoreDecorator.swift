@@ -235,6 +235,14 @@ extension StoreDecorator {
     try check()
     return try await base.sharedSecret(name, or: new)
   }
+  package func logins(since time: Instant) async throws(StoreError) -> [StoredLogin] {
+    try check()
+    return try await base.logins(since: time)
+  }
+  package func save(_ logins: [StoredLogin]) async throws(StoreError) {
+    try check()
+    try await base.save(logins)
+  }
   package func enrolment(userCode: String, at now: Instant) async throws(StoreError) -> Enrolment? {
     try check()
     return try await base.enrolment(userCode: userCode, at: now)

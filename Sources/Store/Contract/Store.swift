@@ -5,7 +5,8 @@ public import Gate
 /// Where state is kept. Every function may be called from anywhere, fails within seconds where it fails, and works
 /// again by itself when what it needs is back.
 public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStore, InstallationStore,
-  NoticeStore, CallbackNoticeStore, OutcomeStore, TriggerStore, AuditAnchorStore, KeyStore, SharedSecretStore
+  NoticeStore, CallbackNoticeStore, OutcomeStore, TriggerStore, AuditAnchorStore, KeyStore, SharedSecretStore,
+  LoginStore
 {
   /// Who else may write to it.
   var sharing: StoreSharing { get }
@@ -31,7 +32,7 @@ public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStor
 
   /// Forgets allowances' states that say no more than none, and callbacks' keys, places, codes and records whose time is over;
   /// nothing of a pending one.
-  /// So are stops that ended some time ago, and claims and notices after a day.
+  /// So are stops that ended some time ago, claims and notices after a day, and logins after 30 days.
   ///
   /// - Returns: The number of deleted rows.
   @discardableResult func purge(at now: Instant) async throws(StoreError) -> Int

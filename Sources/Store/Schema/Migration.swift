@@ -506,6 +506,24 @@ package struct Migration: Sendable {
         "ALTER TABLE callgate_enrolment ADD COLUMN jkt bytea",
         "CREATE INDEX callgate_installation_jkt ON callgate_installation (jkt) WHERE jkt IS NOT NULL",
       ]),
+    // Where callers' passwords were right, as keyed digests. Times are nanoseconds since the epoch.
+    Migration(
+      sqlite: [
+        """
+        CREATE TABLE callgate_login (
+          id BLOB PRIMARY KEY NOT NULL, caller TEXT NOT NULL, credential INTEGER NOT NULL, last INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX callgate_login_last ON callgate_login (last, id)",
+      ],
+      postgres: [
+        """
+        CREATE TABLE callgate_login (
+          id uuid PRIMARY KEY, caller text NOT NULL, credential bigint NOT NULL, last bigint NOT NULL
+        )
+        """,
+        "CREATE INDEX callgate_login_last ON callgate_login (last, id)",
+      ]),
   ]
 
   /// Extends stops of both access and callbacks: before tickets and installations, these were stops of all actions.

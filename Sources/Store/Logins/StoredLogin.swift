@@ -1,0 +1,52 @@
+// The protocol for logins that were right, so that guessing at an address locks nobody out who logged in there before.
+
+public import Gate
+
+/// The last login of a caller at an address, without the address and the password.
+public struct StoredLogin: Hashable, Sendable {
+  /// How many a store has at most.
+  package static let most = 10_000
+  /// How long one counts, in seconds: 30 days.
+  private static let lifetime: Int64 = 30 * 86_400
+  /// How old one is before it is saved again, in seconds: a day.
+  static let grain: Int64 = 86_400
+
+  /// Names caller and address: the first 128 bits of a keyed digest.
+  package let id: StoreID
+  /// The id of the caller.
+  package let caller: String
+  /// The first 16 bits of a keyed digest of user name and password. It must not depend on the address: otherwise the rows of a caller
+  /// would together tell more about its password.
+  package let credential: UInt16
+  /// When the password was right.
+  package let last: Instant
+
+  package init(id: StoreID, caller: String, credential: UInt16, last: Instant) {
+    self.id = id
+    self.caller = caller
+    self.credential = credential
+    self.last = last
+  }
+
+  /// Whether a login at a time with the same credential is not worth another row.
+  package func covers(_ later: Instant) -> Bool {
+    last > Instant(seconds: later.seconds - Self.grain, nanoseconds: later.nanoseconds)
+  }
+
+  /// The time up to which logins no longer count.
+  package static func horizon(_ now: Instant) -> Instant {
+    Instant(seconds: now.seconds - lifetime, nanoseconds: now.nanoseconds)
+  }
+}
+
+/// A store that all instances ask where a caller has logged in before.
+public protocol LoginStore: Sendable {
+  /// The logins at or after a time, the newest first.
+  ///
+  /// - Returns: 10,000 at most.
+  func logins(since time: Instant) async throws(StoreError) -> [StoredLogin]
+
+  /// Saves logins. One with the same credential that is less than a day older than the saved one changes nothing. Of more than 10,000
+  /// the oldest are removed.
+  func save(_ logins: [StoredLogin]) async throws(StoreError)
+}

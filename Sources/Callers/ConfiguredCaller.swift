@@ -20,8 +20,8 @@ public struct ConfiguredCaller: Sendable {
 
   /// How a caller proves itself.
   public enum Proof: Sendable {
-    /// HTTP Basic (RFC 7617) with this user name and a password of this digest.
-    case basic(username: String, password: SecretDigest)
+    /// HTTP Basic (RFC 7617) with this user name and a password of this digest. A strong password has at least 20 characters.
+    case basic(username: String, password: SecretDigest, isStrong: Bool)
     /// A Bearer credential or `X-API-Key` of this digest.
     case apiKey(SecretDigest)
     /// A JWT from an identity provider.

@@ -1,7 +1,7 @@
 // Reads and checks the `callers` section, and adds the caller of `DEFAULT_USERNAME`.
 
-package import Callers
-package import Documents
+import Callers
+import Documents
 import JOSE
 import Texts
 
@@ -54,7 +54,7 @@ extension ConfigurationBuilder {
     -> Bool
   {
     switch (a, b) {
-    case (.basic(let one, _), .basic(let other, _)): one.hasSameBytes(as: other)
+    case (.basic(let one, _, _), .basic(let other, _, _)): one.hasSameBytes(as: other)
     case (.apiKey(let one), .apiKey(let other)): one == other && one != .unmatchable
     case (.jwt(let one), .jwt(let other)):
       one.issuer.hasSameBytes(as: other.issuer) && one.audience.hasSameBytes(as: other.audience)
@@ -74,18 +74,28 @@ extension ConfigurationBuilder {
       problems.add(passwordPlace, nil, Refusal("is set without DEFAULT_USERNAME", "set both, or neither"))
     }
     guard namePlace != nil, passwordPlace != nil else { return nil }
-    let password = purpose.opensListenerSecrets ? digest(secret(Settings.password)) : .unmatchable
+    let password = purpose.opensListenerSecrets ? self.password(secret(Settings.password)) : .unopened
     guard let username, let password else { return nil }
     return ConfiguredCaller(
-      id: Self.defaultCallerID, proof: .basic(username: username, password: password))
+      id: Self.defaultCallerID,
+      proof: .basic(username: username, password: password.digest, isStrong: password.isStrong))
   }
 
-  /// The digest of a password. A short password gets a notice.
+  /// A password, by its digest.
+  private struct Password {
+    let digest: SecretDigest
+    let isStrong: Bool
+
+    /// For a purpose without authentication.
+    static let unopened = Password(digest: .unmatchable, isStrong: false)
+  }
+
+  /// Reads a password, whose length says whether it is strong. A short password gets a notice.
   ///
   /// - Parameter name: The setting's, for problems.
-  package mutating func digest(
+  private mutating func password(
     _ secret: (bytes: [UInt8], place: DocumentPlace)?, name: String = Settings.password.setting.name
-  ) -> SecretDigest? {
+  ) -> Password? {
     guard let (bytes, place) = secret else { return nil }
     // RFC 7617 §2 allows no client to send one.
     if let control = bytes.first(where: { $0 < 0x20 || $0 == 0x7F }) {
@@ -99,8 +109,13 @@ extension ConfigurationBuilder {
       problems.note(
         place, "is shorter than 8 characters and easily guessed. Generate one: openssl rand -hex 32")
     }
-    return SecretDigest(SHA256Digest(of: bytes))
+    return Password(
+      digest: SecretDigest(SHA256Digest(of: bytes)),
+      isStrong: String(decoding: bytes, as: UTF8.self).count >= Self.strongLength)
   }
+
+  /// How many characters a strong password has at least.
+  private static let strongLength = 20
 
   private mutating func caller(_ node: DocumentNode) -> ConfiguredCaller? {
     guard var members = open(node, path: "callers") else { return nil }
@@ -124,18 +139,26 @@ extension ConfigurationBuilder {
     guard var members = open(node, path: path) else { return nil }
     let username = members.value(Settings.basicUsername.key())
     if let username { note(unseenIn: username, at: node["username"]?.place ?? node.place) }
-    var digest = members.value(Settings.basicDigest.key())
+    let digest = members.value(Settings.basicDigest.key())
+    let isStrong = members.value(Settings.basicStrong.key())
+    var password = digest.map { Password(digest: $0, isStrong: isStrong ?? false) }
     if let placed = source(Settings.basicFile, in: &members) {
-      digest =
+      password =
         purpose.opensListenerSecrets
-        ? self.digest(
+        ? self.password(
           secretBytes(placed.source, at: placed.place, name: placed.name).map { ($0, placed.place) },
           name: placed.name)
-        : .unmatchable
+        : .unopened
     }
     let one = closeWithOne(&members, "callers[].basic.", none: "password", several: "passwords")
-    guard let username, let digest, one != nil else { return nil }
-    return .basic(username: username, password: digest)
+    if let strong = node["strong"], let one, one != "password_sha256" {
+      problems.add(
+        strong.place, members.name(of: "strong"),
+        Refusal("stands beside \(one), whose length the server knows", "remove it"))
+      return nil
+    }
+    guard let username, let password, one != nil else { return nil }
+    return .basic(username: username, password: password.digest, isStrong: password.isStrong)
   }
 
   private mutating func apiKey(_ node: DocumentNode, path: String) -> ConfiguredCaller.Proof? {

@@ -142,6 +142,13 @@ extension Settings {
       example: String(repeating: "0", count: 60) + "cafe",
       "SHA-256 of its password in lower-case hex (`printf %s PASSWORD | sha256sum`). Use a long random password: an "
         + "attacker can find a short one from its digest."), DigestText.form)
+  static let basicStrong = TypedSetting(
+    Setting(
+      "callers[].basic.strong", default: "false", example: "true",
+      "Only beside `password_sha256`: whether that password has at least 20 characters. The server then accepts it however many wrong "
+        + "passwords come from the same address. Of a password in a file or variable the server knows the length."
+    ),
+    .boolean)
   static let basicFile = TypedSetting(
     Setting(
       "callers[].basic.password_file", .secret, example: "/run/secrets/ios-app-password",
@@ -279,7 +286,8 @@ extension Settings {
     deskAPIToken.setting, deskAPIURL.setting,
     callerID.setting,
     basicUsername.setting,
-    basicDigest.setting, basicFile.setting, keyDigest.setting, jwtIssuer.setting, jwtAudience.setting,
+    basicDigest.setting, basicStrong.setting, basicFile.setting, keyDigest.setting, jwtIssuer.setting,
+    jwtAudience.setting,
     jwtURL.setting, jwtFile.setting, jwtSecret.setting, jwtSubject.setting, appCallers.setting,
     appScope.setting, appDelivery.setting, appDesk.setting, appNumbers.setting,
     installationAuthorizers.setting,

@@ -188,7 +188,7 @@ import Tokens
           "/token": Fixture.content("0123456789abcdef" + ending),
           "/database": Fixture.content("postgres://a:b@db/c" + ending),
         ])
-      guard case .basic(_, let digest) = loaded.configuration.callers[0].proof,
+      guard case .basic(_, let digest, _) = loaded.configuration.callers[0].proof,
         case .postgres(let url) = loaded.configuration.store
       else {
         Issue.record("no such caller or store")
@@ -202,7 +202,7 @@ import Tokens
     let two = try Fixture.load(
       environment: Fixture.changed(["DEFAULT_PASSWORD": nil, "DEFAULT_PASSWORD_FILE": "/password"]),
       files: ["/password": Fixture.content("password\n\n")])
-    guard case .basic(_, let digest) = two.configuration.callers[0].proof else { return }
+    guard case .basic(_, let digest, _) = two.configuration.callers[0].proof else { return }
     #expect(
       digest.value.bytes == SHA256.digest(Array("password\n".utf8)), "only the final newline is dropped")
   }
@@ -225,6 +225,33 @@ import Tokens
     #expect(read("store: { url: \"postgres://u:p@ss@h/d\" }", [:]) == nil)
     #expect(read("a: b: c", [:]) == nil)
     #expect(read(nil, ["DATABASE_URL_FILE": "/missing"]) == nil)
+  }
+
+  @Test func `a password is strong from twenty characters on, wherever it is, and a digest where it is said`()
+    throws
+  {
+    let digest = String(repeating: "ab", count: 32)
+    let passwords = [
+      (String(repeating: "a", count: 19), false), (String(repeating: "a", count: 20), true),
+      // Characters, not bytes.
+      (String(repeating: "é", count: 19), false), (String(repeating: "é", count: 20), true),
+    ]
+    for (password, isStrong) in passwords {
+      let loaded = try Fixture.load(
+        """
+        callers:
+          - { id: file, basic: { username: a, password_file: /password } }
+          - { id: variable, basic: { username: b, password_variable: SHOP_PASSWORD } }
+          - { id: digest, basic: { username: c, password_sha256: \(digest) } }
+          - { id: strong, basic: { username: d, password_sha256: \(digest), strong: true } }
+          - { id: weak, basic: { username: e, password_sha256: \(digest), strong: false } }
+        """, environment: Fixture.changed(["DEFAULT_PASSWORD": password, "SHOP_PASSWORD": password]),
+        files: ["/password": Fixture.content(password + "\n")])
+      let strong = loaded.configuration.callers.map { caller in
+        if case .basic(_, _, let isStrong) = caller.proof { isStrong } else { nil }
+      }
+      #expect(strong == [isStrong, isStrong, isStrong, false, true, false], "\(password)")
+    }
   }
 
   @Test func `a variable goes before the file's secret`() throws {
@@ -264,13 +291,13 @@ import Tokens
   @Test func `DEFAULT_USER is taken for DEFAULT_USERNAME, with a notice`() throws {
     let alias = try Fixture.load(
       environment: Fixture.changed(["DEFAULT_USERNAME": nil, "DEFAULT_USER": "old"]))
-    guard case .basic("old", _) = alias.configuration.callers[0].proof else {
+    guard case .basic("old", _, _) = alias.configuration.callers[0].proof else {
       Issue.record("alias not taken")
       return
     }
     #expect(alias.notices.map(\.description) == ["DEFAULT_USER: taken as DEFAULT_USERNAME; use that name"])
     let both = try Fixture.load(environment: Fixture.changed(["DEFAULT_USER": "old"]))
-    guard case .basic("app-user", _) = both.configuration.callers[0].proof else {
+    guard case .basic("app-user", _, _) = both.configuration.callers[0].proof else {
       Issue.record("alias taken")
       return
     }

@@ -38,7 +38,7 @@ import Testing
     let explained = try Fixture.load(yaml, environment: [:], for: .explain).configuration
     #expect(explained.callers.map(\.id) == ["a", "b"])
     #expect(Array(explained.files.keys) == ["config.yaml"])
-    guard case .basic(_, let digest) = explained.callers[0].proof else { return }
+    guard case .basic(_, let digest, _) = explained.callers[0].proof else { return }
     #expect(digest == .unmatchable)
     #expect(
       Fixture.problems(yaml, environment: [:], for: .sandbox) == [

@@ -74,7 +74,7 @@ import Upstream
         "DEFAULT_USERNAME": nil, "DEFAULT_PASSWORD": nil, "SHOP_PASSWORD": "correct horse battery" + ending,
       ])
     ).configuration
-    guard case .basic(_, let digest) = configuration.callers.first?.proof else {
+    guard case .basic(_, let digest, _) = configuration.callers.first?.proof else {
       Issue.record("no caller")
       return
     }

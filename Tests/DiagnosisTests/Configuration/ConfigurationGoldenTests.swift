@@ -56,7 +56,7 @@ import Upstream
     outbound: { ca_file: /tls.pem }
     tokens: { share: false, min_remaining: 30s, deadline: 5s }
     callers:
-      - { id: ios-app, basic: { username: user, password_sha256: \(digest) } }
+      - { id: ios-app, basic: { username: user, password_sha256: \(digest), strong: true } }
       - { id: android-app, basic: { username: other, password_file: /password } }
       - { id: partner, api_key: { sha256: \(otherDigest) } }
       - { id: by-url, jwt: { issuer: https://id.example, audience: a, jwks_url: https://id.example/jwks, subject_claim: email } }

@@ -4,6 +4,8 @@ import HTTP
 import JOSE
 import JSON
 import Platform
+import Store
+import StoreSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -27,10 +29,15 @@ import Trust
       basicCallers: [
         .init(id: "ios", username: "app", passwordDigest: SHA256Digest(of: Array("right".utf8))),
         .init(id: "android", username: "other", passwordDigest: SHA256Digest(of: Array("right".utf8))),
+        .init(
+          id: "kiosk", username: "kiosk", passwordDigest: SHA256Digest(of: Array(Self.long.utf8)),
+          isStrong: true),
       ],
       keyCallers: [.init(id: "partner", keyDigest: SHA256Digest(of: Array("the.partner's.key".utf8)))],
       jwt: Self.users(.set(try JWKSet(parsing: KeyProvider.set(["k1": key.publicKey])))), proofs: Self.proofs)
   }
+
+  private static let long = "twenty characters it"
 
   /// No caller here has a key.
   private static let proofs = ProofVerifier(
@@ -62,9 +69,9 @@ import Trust
   /// The caller's id and subject, or the refusal's code.
   private func outcome(
     _ fields: String..., from address: String = "203.0.113.9", at now: MonotonicTime = start,
-    by other: Authenticator? = nil
+    by other: Authenticator? = nil, to path: String = "/access"
   ) throws -> String {
-    let octets = Array("GET /access HTTP/1.1\r\nHost: x\r\n\(fields.map { $0 + "\r\n" }.joined())\r\n".utf8)
+    let octets = Array("GET \(path) HTTP/1.1\r\nHost: x\r\n\(fields.map { $0 + "\r\n" }.joined())\r\n".utf8)
     var parser = RequestParser()
     var request = Request()
     var offset = 0
@@ -142,19 +149,70 @@ import Trust
     // A hundred failures, and the address has to wait as a whole, but for what was right there before.
     for guess in 0..<90 { _ = try outcome("X-API-Key: guess-\(guess)") }
     #expect(try outcome(basic("other:wrong")) == "rate_limited")
-    #expect(try outcome("X-API-Key: the.partner's.key") == "rate_limited")
+    #expect(try outcome("X-API-Key: guess") == "rate_limited")
     #expect(try outcome("Authorization: Bearer \(try token("bob"))") == "users bob")
     #expect(try outcome(known) == "users ann")
     #expect(try outcome(basic("other:right")) == "android")
-    #expect(try outcome("X-API-Key: the.partner's.key", at: Self.start + .milliseconds(600)) == "partner")
+    #expect(try outcome(basic("app:right"), at: Self.start + .seconds(6)) == "ios")
   }
 
-  @Test func `a key that looks like a token is heard where it was right before`() throws {
-    let partner = "Authorization: Bearer the.partner's.key"
-    #expect(try outcome(partner) == "partner")
-    for guess in 0..<100 { _ = try outcome("X-API-Key: guess-\(guess)") }
-    #expect(try outcome(partner) == "partner")
-    #expect(try outcome("Authorization: Bearer the.guessed.key") == "rate_limited")
+  @Test func `a key gets in whatever others send from its address`() throws {
+    for guess in 0..<200 { _ = try outcome("X-API-Key: guess-\(guess)") }
+    for field in ["X-API-Key", "Authorization: Bearer", "apikey"] {
+      let field = field.contains(":") ? field + " " : field + ": "
+      let path = field.hasPrefix("apikey") ? "/genesys/1/service/a" : "/access"
+      #expect(try outcome(field + "the.partner's.key", to: path) == "partner", "\(field)")
+      #expect(try outcome(field + "the.guessed.key", to: path) == "rate_limited", "\(field)")
+    }
+    // Not even after more forged tokens than the server verifies.
+    let forger = try Signer(key: PrivateKey.generate(for: .ES256), algorithm: .ES256)
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "ann", "exp": 9_999_999_999,
+    ]
+    let forged = try JWS.sign(
+      header: ["alg": "ES256", "kid": "k1"], payload: claims.serialized(), with: forger)
+    for _ in 0..<1_001 { _ = try outcome("Authorization: Bearer \(forged)") }
+    #expect(try outcome("Authorization: Bearer the.partner's.key") == "partner")
+  }
+
+  @Test func `a password that nobody can guess gets in whatever others send from its address`() throws {
+    for _ in 0..<10 { #expect(try outcome(basic("kiosk:old")) == "unauthenticated") }
+    for guess in 0..<200 { _ = try outcome("X-API-Key: guess-\(guess)") }
+    for _ in 0..<3 {
+      #expect(try outcome(basic("kiosk:old")) == "rate_limited")
+      #expect(try outcome(basic("kiosk:\(Self.long)")) == "kiosk")
+    }
+    #expect(try outcome(basic("app:right")) == "rate_limited", "this one can be guessed")
+    #expect(try outcome(basic("app:\(Self.long)")) == "rate_limited")
+  }
+
+  @Test func `a password that was right at an address gets in there after a restart, despite guesses`()
+    async throws
+  {
+    let store = memoryStore()
+    try await store.migrate()
+    let callers = [
+      Authenticator.BasicCaller(
+        id: "ios", username: "app", passwordDigest: SHA256Digest(of: Array("right".utf8)))
+    ]
+    func start() async -> Authenticator {
+      let memory = LoginMemory(store: store, key: Secret([1]), clock: ManualTime(Self.now))
+      await memory.refresh()
+      return Authenticator(
+        basicCallers: callers, throttle: LoginThrottle(memory: memory), proofs: Self.proofs)
+    }
+    let first = await start()
+    #expect(try outcome(basic("app:right"), by: first) == "ios")
+    await first.throttle.memory?.refresh()
+    let second = await start()
+    for _ in 0..<10 { #expect(try outcome(basic("app:guess"), by: second) == "unauthenticated") }
+    #expect(try outcome(basic("app:guess"), by: second) == "rate_limited")
+    #expect(try outcome(basic("nobody:right"), by: second) == "unauthenticated")
+    #expect(try outcome(basic("app:right"), by: second) == "ios")
+    // Elsewhere it has to wait as any guess.
+    for _ in 0..<10 { _ = try outcome(basic("app:guess"), from: "203.0.113.10", by: second) }
+    #expect(try outcome(basic("app:right"), from: "203.0.113.10", by: second) == "rate_limited")
+    #expect(second.throttle.refusals == 2)
   }
 
   @Test

@@ -37,6 +37,15 @@ import Testing
     #expect(throttle.refusals == 2)
   }
 
+  @Test func `a credential that was not used for thirty days has to wait as a new one`() throws {
+    let shared = try address("203.0.113.9")
+    throttle.succeeded(address: shared, credential: Self.one, now: start)
+    let later = start + .seconds(30 * 86_400)
+    for _ in 0..<10 { throttle.failed(address: shared, identity: user, now: later) }
+    #expect(delay(shared, user, later) == nil)
+    #expect(delay(shared, user, later + .nanoseconds(1)) != nil)
+  }
+
   @Test func `of too many that were right those that come no more are forgotten`() throws {
     let shared = try address("203.0.113.9")
     for _ in 0..<200 { throttle.failed(address: shared, identity: user, now: start) }

@@ -22,12 +22,16 @@ package final class Authenticator: Sendable {
   package final class BasicCaller: Sendable {
     let username: [UInt8]
     let passwordDigest: SHA256Digest
+    let isStrong: Bool
     let caller: Caller
 
-    /// - Parameter passwordDigest: SHA-256 of the password.
-    package init(id: String, username: String, passwordDigest: SHA256Digest) {
+    /// - Parameters:
+    ///   - passwordDigest: SHA-256 of the password.
+    ///   - isStrong: Whether the password cannot be guessed, so that it is accepted whatever others send from the same address.
+    package init(id: String, username: String, passwordDigest: SHA256Digest, isStrong: Bool = false) {
       self.username = Array(username.utf8)
       self.passwordDigest = passwordDigest
+      self.isStrong = isStrong
       caller = Caller(authenticated: id)
     }
 
@@ -185,32 +189,37 @@ package final class Authenticator: Sendable {
     let digest = SHA256Digest(of: pair.octets.span.extracting(pair.password))
     let hash = name.seededHash
     let credential = LoginThrottle.Credential(digest: digest, name: hash)
-    let (isKnown, found) = basicCaller(name, digest, hash)
-    if !isKnown, let installations, let id = pair.installation {
+    let named = basicCaller(name, hash)
+    if named == nil, let installations, let id = pair.installation {
       return installation(id, digest, installations, circumstances)
     }
-    if let refusal = tooOften(Array(pair.octets[pair.name]), credential, circumstances) {
+    let found = named?.passwordDigest == digest ? named : nil
+    // Others' wrong passwords keep a password that cannot be guessed from no address.
+    if let found, found.isStrong { return .caller(found.caller) }
+    func identity() -> [UInt8] { Array(pair.octets[pair.name]) }
+    // An unknown name is looked up as a known one is.
+    func login() -> LoginMemory.Login {
+      LoginMemory.Login(
+        callerID: named?.caller.id ?? "", name: identity(), password: digest, address: circumstances.address,
+        time: Instant(circumstances.time))
+    }
+    if let refusal = tooOften(identity(), credential, circumstances, login: login()) {
       return .refused(refusal)
     }
     guard let found else {
-      throttle.failed(
-        address: circumstances.address, identity: Array(pair.octets[pair.name]), now: circumstances.now)
+      throttle.failed(address: circumstances.address, identity: identity(), now: circumstances.now)
       return .refused(unauthenticated("The user name or the password is wrong."))
     }
-    throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
+    if throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now) {
+      throttle.memory?.note(login())
+    }
     return .caller(found.caller)
   }
 
-  /// Whether there is a caller of a user name, and the one that has the password, too.
-  private func basicCaller(
-    _ name: borrowing Span<UInt8>, _ digest: SHA256Digest, _ hash: Int
-  ) -> (isKnown: Bool, found: BasicCaller?) {
-    var isKnown = false
-    for caller in basicCallers[hash] ?? [] where caller.isNamed(name) {
-      isKnown = true
-      if caller.passwordDigest == digest { return (true, caller) }
-    }
-    return (isKnown, nil)
+  /// The caller of a user name.
+  private func basicCaller(_ name: borrowing Span<UInt8>, _ hash: Int) -> BasicCaller? {
+    for caller in basicCallers[hash] ?? [] where caller.isNamed(name) { return caller }
+    return nil
   }
 
   /// The installation of an id and the digest of its secret. A right secret passes at any address. A wrong one gets the
@@ -295,24 +304,24 @@ package final class Authenticator: Sendable {
 
   private func key(_ digest: SHA256Digest, _ circumstances: Circumstances) -> Outcome {
     if isOpen { return .caller(anonymous) }
-    let credential = LoginThrottle.Credential(digest: digest)
-    if let refusal = tooOften(nil, credential, circumstances) { return .refused(refusal) }
-    guard let found = keyCallers[digest] else {
-      throttle.failed(address: circumstances.address, identity: nil, now: circumstances.now)
-      return .refused(invalidToken("No configured caller has this key or token."))
+    // A key is accepted whatever others send from the same address.
+    if let found = keyCallers[digest] { return .caller(found) }
+    if let refusal = tooOften(nil, LoginThrottle.Credential(digest: digest), circumstances) {
+      return .refused(refusal)
     }
-    throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
-    return .caller(found)
+    throttle.failed(address: circumstances.address, identity: nil, now: circumstances.now)
+    return .refused(invalidToken("No configured caller has this key or token."))
   }
 
   // MARK: Refusals
 
   func tooOften(
     _ identity: @autoclosure () -> [UInt8]?, _ credential: LoginThrottle.Credential,
-    _ circumstances: Circumstances
+    _ circumstances: Circumstances, login: @autoclosure () -> LoginMemory.Login? = nil
   ) -> Problem? {
     let wait = throttle.wait(
-      address: circumstances.address, identity: identity(), credential: credential, now: circumstances.now)
+      address: circumstances.address, identity: identity(), credential: credential, now: circumstances.now,
+      login: login())
     return wait.map { .tooManyLogins($0) }
   }
 

@@ -6,9 +6,9 @@ import Synchronization
 
 /// Counts failed logins per address, and per address and identity, and refuses logins after too many.
 ///
-/// A credential that was right at an address before is always checked there. So phones behind one carrier's
-/// address, or behind an undeclared proxy, do not lock each other out. The check itself is the same as for
-/// any login.
+/// A credential that was right at an address in the last 30 days is always checked there. So phones behind one
+/// carrier's address, or behind an undeclared proxy, do not lock each other out. The check itself is the same as
+/// for any login. This object forgets them when the process ends; `memory` does not.
 ///
 /// It does not count per identity alone: an attacker who knows a user name could then lock its owner out from
 /// elsewhere. A right password from another address is always checked. One address may fail more often than
@@ -48,9 +48,12 @@ package final class LoginThrottle: Sendable {
 
   /// Counts bad JWTs, which are no guesses at a login.
   let tokens = TokenThrottle()
+  /// Where passwords of callers were right, over restarts and for all instances; nil where no caller has one.
+  package let memory: LoginMemory?
 
   /// A throttle without failures.
-  package init() {}
+  package init(memory: LoginMemory? = nil) { self.memory = memory }
+
   /// Addresses and credentials that were right together.
   private struct Proven {
     /// The time each was last noted, by a hash.
@@ -72,15 +75,20 @@ package final class LoginThrottle: Sendable {
   private let proven = Mutex(Proven())
   /// How old a note may be before it is made again; it decides who is forgotten first.
   private static let noteAge: Int64 = 60_000_000_000
+  /// How long a credential counts as right at an address.
+  private static let lifetime = Duration.seconds(30 * 86_400)
   private let count = Atomic<Int>(0)
   private let refused = Atomic<Int>(0)
   private let seed = UInt64.random(in: .min ... .max)
 
   /// The time until a login is checked again; nil if it is checked now.
   ///
-  /// - Parameter identity: The user name of the login; nil for keys and tokens, which have none.
+  /// - Parameters:
+  ///   - identity: The user name of the login; nil for keys and tokens, which have none.
+  ///   - login: The same login for `memory`; nil for credentials that it does not hold.
   package func wait(
-    address: IPAddress, identity: @autoclosure () -> [UInt8]?, credential: Credential, now: MonotonicTime
+    address: IPAddress, identity: @autoclosure () -> [UInt8]?, credential: Credential, now: MonotonicTime,
+    login: @autoclosure () -> LoginMemory.Login? = nil
   ) -> Duration? {
     // No login has failed lately: this usual case costs one load.
     guard count.load(ordering: .relaxed) > 0 else { return nil }
@@ -92,27 +100,31 @@ package final class LoginThrottle: Sendable {
       ]
       return waits.compactMap { $0 }.max()
     }
-    guard let wait, !isProven(credential, address) else { return nil }
+    guard let wait, !isProven(credential, address, since: now - Self.lifetime) else { return nil }
+    if let memory, let login = login(), memory.knows(login) { return nil }
     refused.add(1, ordering: .relaxed)
     return wait
   }
 
-  /// The number of logins that were refused unchecked.
+  /// The number of logins that were refused because too many had failed.
   package var refusals: Int { refused.load(ordering: .relaxed) }
 
   /// Notes that a credential was right.
-  package func succeeded(address: IPAddress, credential: Credential, now: MonotonicTime) {
+  ///
+  /// - Returns: Whether the last note of it was more than a minute old.
+  @discardableResult
+  package func succeeded(address: IPAddress, credential: Credential, now: MonotonicTime) -> Bool {
     proven.withLock { proven in
       let index = proven.index(address, credential)
       if let note = proven.recent[index], now.nanoseconds - note.time < Self.noteAge,
         note.address == address, note.credential == credential
       {
-        return
+        return false
       }
       let key = key(credential, address)
       if let noted = proven.times[key], now.nanoseconds - noted < Self.noteAge {
         proven.recent[index] = Proven.Note(address: address, credential: credential, time: noted)
-        return
+        return false
       }
       if proven.times.count >= Self.capacity {
         let middle = proven.times.values.sorted()[proven.times.count / 2]
@@ -121,12 +133,15 @@ package final class LoginThrottle: Sendable {
       }
       proven.times[key] = now.nanoseconds
       proven.recent[index] = Proven.Note(address: address, credential: credential, time: now.nanoseconds)
+      return true
     }
   }
 
-  private func isProven(_ credential: Credential, _ address: IPAddress) -> Bool {
+  private func isProven(
+    _ credential: Credential, _ address: IPAddress, since: MonotonicTime = MonotonicTime(nanoseconds: .min)
+  ) -> Bool {
     let key = key(credential, address)
-    return proven.withLock { $0.times[key] != nil }
+    return proven.withLock { $0.times[key].map { $0 >= since.nanoseconds } ?? false }
   }
 
   /// Counts a failed login.

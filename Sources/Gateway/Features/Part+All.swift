@@ -19,7 +19,7 @@ extension Part {
   static func all(_ wiring: Wiring, _ server: Server, operators: Server?) -> [Part] {
     [
       store(wiring), audit(wiring), records(wiring), connections(wiring), tokens(wiring), upkeep(wiring),
-      issuers(wiring), configuration(wiring),
+      logins(wiring), issuers(wiring), configuration(wiring),
     ]
       + Feature.all.flatMap { $0.parts(wiring) }
       + [operatorsListener(operators), requests(wiring, server)]
@@ -74,6 +74,17 @@ extension Part {
       saved: { log.write($0, "the store has saved a stop that it could not save before") },
       unused: { generations.current.unused(at: $0) })
     return Part(name: "upkeep", work: upkeep.run)
+  }
+
+  /// Shares with other instances, and saves for the next start, where passwords were right.
+  private static func logins(_ wiring: Wiring) -> Part {
+    let memory = wiring.runtime.throttle.memory
+    return Part(
+      name: "logins", work: { await memory?.run() },
+      end: { work, _ in
+        work?.cancel()
+        await memory?.refresh()
+      })
   }
 
   /// Keeps the keys of callers' issuers fresh.

@@ -151,6 +151,8 @@ public final class Service: Sendable {
     } catch {
       throw .store(kind: runtime.storeKind, StoreFailure(error, of: runtime.storeKind))
     }
+    // Before the first request: an address that guesses at once locks nobody out who was there before the restart.
+    await runtime.throttle.memory?.refresh()
   }
 
   /// Tries to open the store every 5 s, and then starts all parts.

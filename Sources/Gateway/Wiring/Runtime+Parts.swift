@@ -44,7 +44,8 @@ extension Runtime {
       stops: StopBoard(store: store, clock: clock),
       remotes: RemotePolicies(
         transport: surroundings.metered(upstreams.transport, .policy), log: log, time: clock),
-      throttle: LoginThrottle(),
+      throttle: LoginThrottle(
+        memory: LoginMemory(store: store, key: keys?.derived(.login, count: 32), clock: clock)),
       keys: KeySources(
         transport: surroundings.metered(upstreams.transport, .jwks), time: clock, log: log),
       nonces: nonces, metrics: metrics,

@@ -35,8 +35,10 @@ extension Authenticator {
     var keys: [KeyCaller] = []
     for caller in configuration.callers {
       switch caller.proof {
-      case .basic(let username, let password):
-        basic.append(BasicCaller(id: caller.id, username: username, passwordDigest: password.value))
+      case .basic(let username, let password, let isStrong):
+        basic.append(
+          BasicCaller(
+            id: caller.id, username: username, passwordDigest: password.value, isStrong: isStrong))
       case .apiKey(let digest):
         keys.append(KeyCaller(id: caller.id, keyDigest: digest.value))
       case .jwt: break

@@ -94,7 +94,7 @@ package struct MetricsPage: Sendable {
     }
     text.family(
       "callgate_logins_throttled_total", .counter,
-      "Logins refused without a check, because too many had failed.")
+      "Logins refused with 429, because too many had failed at their address.")
     text.sample(throttle.refusals)
     text.family(
       "callgate_log_lines_lost_total", .counter,

@@ -1,0 +1,159 @@
+// Remembers at which addresses callers' passwords were right, over restarts and for all instances.
+
+import Gate
+package import JOSE
+package import Platform
+package import Store
+import Synchronization
+
+/// The logins that the store knows, read every two seconds, and those of this instance.
+///
+/// A request asks memory only, so none waits for the store. While the store is away, what this instance knows counts.
+///
+/// The store learns little of a password: 16 bits of a keyed digest. So one wrong password in 65,536 passes `LoginThrottle` where the
+/// caller was before; it is then compared as any other. Rows that were made with an earlier store key name nothing any more.
+package final class LoginMemory: Sendable {
+  /// A login with a user name and a password.
+  package struct Login {
+    /// The caller of that user name; empty for an unknown one.
+    let callerID: String
+    let name: [UInt8]
+    /// SHA-256 of the password.
+    let password: SHA256Digest
+    let address: IPAddress
+    let time: Instant
+  }
+
+  private struct State {
+    /// The key of the digests; nil until the store has given it.
+    var key: Secret?
+    var logins: [StoreID: StoredLogin] = [:]
+    /// Those that the store does not have yet.
+    var unsaved: Set<StoreID> = []
+    /// When the store was last read.
+    var read: Instant?
+  }
+
+  private let store: any Store
+  private let clock: any TimeSource
+  private let state: Mutex<State>
+
+  /// How often the store is read and written.
+  private static let interval = Duration.seconds(2)
+  /// How many logins one transaction saves.
+  private static let portion = 250
+
+  /// - Parameter key: The key of the digests. Without one, the first instance makes a random one in the store.
+  package init(store: any Store, key: Secret?, clock: any TimeSource) {
+    self.store = store
+    self.clock = clock
+    state = Mutex(State(key: key))
+  }
+
+  /// Whether this password was right for this caller at this address in the last 30 days. Of other passwords it says so of one in
+  /// 65,536.
+  func knows(_ login: Login) -> Bool {
+    guard let key = state.withLock({ $0.key }) else { return false }
+    let row = login.row(key)
+    return state.withLock { state in
+      guard let known = state.logins[row.id] else { return false }
+      return known.credential == row.credential && known.last > StoredLogin.horizon(login.time)
+    }
+  }
+
+  /// Notes that a password was right, unless a note of the last day says so. No row gets a time of a wrong clock.
+  func note(_ login: Login) {
+    guard store.health.isClockRight, let key = state.withLock({ $0.key }) else { return }
+    let row = login.row(key)
+    state.withLock { state in
+      let known = state.logins[row.id]
+      if let known, known.credential == row.credential, known.covers(row.last) { return }
+      // Until the next turn forgets the oldest.
+      guard known != nil || state.logins.count < 2 * StoredLogin.most else { return }
+      state.logins[row.id] = row
+      state.unsaved.insert(row.id)
+    }
+  }
+
+  // MARK: The store
+
+  /// Works until its task is cancelled.
+  package func run() async {
+    while await clock.hasSlept(until: clock.now + Self.interval) { await refresh() }
+  }
+
+  /// Reads the logins of other instances and saves new ones. After a failure, which the store's health shows, the next turn tries again.
+  package func refresh() async {
+    let now = Instant(clock.unixTime)
+    do throws(StoreError) {
+      try await agreeOnKey()
+      // Ten minutes more than since the last time: clocks differ, and an instance without the store saves its logins later.
+      let since = state.withLock { $0.read.map { Instant(seconds: $0.seconds - 600) } }
+      let found = try await store.logins(since: since ?? StoredLogin.horizon(now))
+      state.withLock { state in
+        for login in found where (state.logins[login.id]?.last ?? login.last) <= login.last {
+          state.logins[login.id] = login
+        }
+        state.read = now
+      }
+      try await save()
+    } catch {}
+    forgetOldest()
+  }
+
+  private func agreeOnKey() async throws(StoreError) {
+    guard state.withLock({ $0.key == nil }) else { return }
+    var bytes: [UInt8]
+    do throws(OpenSSLError) { bytes = try RandomBytes.make(32) } catch {
+      preconditionFailure("OpenSSL has no randomness: \(error)")
+    }
+    bytes = try await store.sharedSecret("logins", or: bytes)
+    let key = Secret(wiping: &bytes)
+    state.withLock { $0.key = key }
+  }
+
+  private func save() async throws(StoreError) {
+    while true {
+      let batch = state.withLock { state in
+        state.unsaved.prefix(Self.portion).compactMap { state.logins[$0] }
+      }
+      guard !batch.isEmpty else { return }
+      try await store.save(batch)
+      state.withLock { state in
+        for saved in batch where state.logins[saved.id] == saved { state.unsaved.remove(saved.id) }
+      }
+    }
+  }
+
+  /// Forgets the oldest of too many. They are sorted outside the lock, which requests take.
+  private func forgetOldest() {
+    let logins = state.withLock { $0.logins }
+    guard logins.count > StoredLogin.most else { return }
+    let oldest = logins.values.sorted { $0.last < $1.last }.prefix(logins.count - StoredLogin.most)
+    state.withLock { state in
+      for old in oldest where state.logins[old.id] == old {
+        state.logins[old.id] = nil
+        state.unsaved.remove(old.id)
+      }
+    }
+  }
+}
+
+extension LoginMemory.Login {
+  /// What the store learns of it. No label has a NUL, no id of a caller either, and the last parts have fixed lengths: so no two logins
+  /// are the same bytes.
+  fileprivate func row(_ key: Secret) -> StoredLogin {
+    let client = address.client
+    var place = Array("address".utf8) + [0] + Array(callerID.utf8) + [0, address.isV4 ? 4 : 6]
+    for shift in stride(from: 56, through: 0, by: -8) {
+      place.append(UInt8(truncatingIfNeeded: (client.isV4 ? client.low : client.high) >> UInt64(shift)))
+    }
+    let credential = HMAC.code(
+      Array("credential".utf8) + [0] + name + password.bytes, key: key, .sha256)
+    guard let id = StoreID(bytes: Array(HMAC.code(place, key: key, .sha256).prefix(16))) else {
+      preconditionFailure("as many bytes as an id has")
+    }
+    return StoredLogin(
+      id: id, caller: callerID, credential: UInt16(credential[0]) << 8 | UInt16(credential[1]), last: time)
+  }
+}

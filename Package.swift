@@ -247,14 +247,15 @@ let package = Package(
       // Swift's linker arguments export every symbol of a static binary, which keeps and names code that nothing calls.
       linkerSettings: [.unsafeFlags(["-Xlinker", "--no-export-dynamic"], .when(platforms: [.linux]))]),
 
-    // Tests.
-    .target(
+    // Tests. What they share is in test targets too: a build of the package without tests compiles none of it, and `@testable`
+    // does not compile for release.
+    .testTarget(
       name: "Certificates", dependencies: ["COpenSSL"], path: "Tests/Certificates", swiftSettings: strict),
-    .target(
+    .testTarget(
       name: "TestSupport", dependencies: ["Gate", "HTTP", "JOSE", "JSON", "Platform", "Sealing"],
       path: "Tests/Support",
       exclude: ["http2_server.py"], swiftSettings: strict),
-    .target(
+    .testTarget(
       name: "StoreSupport",
       dependencies: ["Gate", "JOSE", "Platform", "SQLiteStore", "Sealing", "Store", "TestSupport"],
       path: "Tests/StoreSupport", swiftSettings: strict),
@@ -340,14 +341,14 @@ let package = Package(
       ],
       swiftSettings: strict),
     // Fixtures of more than one room's tests.
-    .target(
+    .testTarget(
       name: "RoomSupport",
       dependencies: [
         "API", "Callbacks", "Configuration", "Deciding", "Documents", "Gate", "JOSE", "JSON", "Platform",
         "TestSupport",
       ],
       path: "Tests/RoomSupport", swiftSettings: strict),
-    .target(
+    .testTarget(
       name: "DeliverySupport",
       dependencies: [
         "API", "Delivery", "Gate", "HTTP", "HTTPServer", "Platform", "Records", "Responses", "Store",
@@ -438,7 +439,13 @@ let package = Package(
 
 // `script/test ROOM…` names the rooms whose tests it runs: then nothing is compiled that those do not need.
 if let rooms = Context.environment["CALLGATE_ROOMS"]?.split(separator: " ") {
-  package.targets.removeAll { target in
-    target.type == .test && !rooms.contains { target.name == "\($0)Tests" }
+  var waiting = rooms.map { "\($0)Tests" }
+  var needed: Set<String> = []
+  while let name = waiting.popLast() {
+    guard needed.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else {
+      continue
+    }
+    for case .byNameItem(let dependency, _) in target.dependencies { waiting.append(dependency) }
   }
+  package.targets.removeAll { $0.type == .test && !needed.contains($0.name) }
 }

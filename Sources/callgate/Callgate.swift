@@ -21,7 +21,9 @@ struct Callgate: ParsableCommand {
     ])
 
   static func main() {
-    let arguments = Array(CommandLine.arguments.dropFirst())
+    var arguments = Array(CommandLine.arguments.dropFirst())
+    // A platform that passes its command to the image's entry point repeats the name: `heroku run -- callgate stop`.
+    if arguments.first == "callgate" { arguments.removeFirst() }
     if let message = unknownCommand(arguments, of: Self.self, named: "callgate") {
       Output.message(message)
       exit(withError: ExitStatus.usage.exit)

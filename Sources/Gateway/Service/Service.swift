@@ -5,6 +5,7 @@ import Admin
 import Appointments
 public import Configuration
 import Delivery
+import Documents
 import Gate
 import HTTP
 public import HTTPServer
@@ -260,13 +261,15 @@ public final class Service: Sendable {
   /// Fails the readiness check, takes requests for `drain_delay`, finishes running requests within `drain_timeout`, and ends
   /// everything.
   public func drain() async {
-    log.write(.info, "draining: finishing running requests")
     wait.withLock { wait in
       wait.isOver = true
       wait.task?.cancel()
     }
-    parts.drain(.announced)
     let limits = wiring.generations.current.configuration.limits
+    log.write(
+      .info, "draining: finishing running requests",
+      ["drain_timeout": DurationText.text(of: limits.drainTimeout)])
+    parts.drain(.announced)
     if limits.drainDelay > .zero {
       // Cancellation would only mean that draining goes faster.
       try? await clock.sleep(until: clock.now + limits.drainDelay)

@@ -2,12 +2,13 @@
 #
 #   docker build -t callgate --build-arg "REVISION=$(git rev-parse HEAD)" --build-arg "SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)" .
 #   docker run --rm -p 8080:8080 --env-file callgate.env -v callgate:/data --read-only --cap-drop ALL \
-#     --security-opt no-new-privileges callgate
+#     --security-opt no-new-privileges --stop-timeout 40 callgate
 #
-# Only what every builder understands, Heroku's and buildah's included: no cache mounts, no here-documents, no --link, no --chmod.
+# Only what every builder understands. Heroku's and buildah: no cache mounts, no here-documents, no --link, no --chmod.
+# Railway's: no VOLUME. Podman's on Debian: images by their full names.
 # The versions of Debian's packages are the newest of the stable release, so that each build has their security updates.
 
-FROM swift:6.3-bookworm AS build
+FROM docker.io/library/swift:6.3-bookworm AS build
 # hadolint ignore=DL3008
 RUN apt-get update -qq \
   && apt-get install -y -qq --no-install-recommends libssl-dev libcurl4-openssl-dev libpq-dev libsqlite3-0 libyaml-dev pkg-config \
@@ -30,7 +31,7 @@ RUN version=$(swift --version 2>/dev/null) && version=${version#*Swift version }
   && swift build -c release --static-swift-stdlib --product callgate \
   && install -Ds "$(swift build -c release --static-swift-stdlib --show-bin-path)/callgate" /out/callgate
 
-FROM debian:bookworm-slim
+FROM docker.io/library/debian:bookworm-slim
 # The user is for libraries that look up who runs them; it has no shell and no files. Platforms that run images as a user of
 # their own choice (Heroku, OpenShift) can write /data too.
 # hadolint ignore=DL3008
@@ -43,9 +44,8 @@ RUN apt-get update -qq \
 COPY --from=build /out/callgate /usr/local/bin/callgate
 # A number: Kubernetes' runAsNonRoot cannot look names up.
 USER 10001:10001
-# Where the SQLite file of the default configuration comes to lie.
+# Where the SQLite file of the default configuration comes to lie. It needs a volume: the file is lost with the container.
 WORKDIR /data
-VOLUME ["/data"]
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 CMD ["/usr/local/bin/callgate", "healthcheck"]

@@ -31,7 +31,7 @@ To run one, or those of its cases whose sentence contains a text:
 - What was written: `server.audited(answer)`, `.logged(text)`, `.lines`, `.metric(name, label=…)`, `.memory`, `.peak`, `.cpu`,
   `.count(pattern)` of lines.
 - Stand-ins: `TalkdeskID`, `CallbackAPI`, `Bao`, `KeySet`, `Policy`, `Evaluator`, `Stub` with `Reply`, `Say`, `Silent`, `Hole`, `Link`, `Through`, `Postgres`,
-  `Nginx`. Each records what arrived and answers as it is told.
+  `Nginx`, and `Proxy` for the files in deploy/. Each records what arrived and answers as it is told.
 - Terminals: `Terminal(ARGUMENT…, cwd=FOLDER)` runs a command at a pseudo-terminal, `Shell(cwd=FOLDER)` a bash: `type`, `expect`,
   `wait`, `status`, `echoes`.
 - Keys: `Key(kid).sign(subject=…)`, `RSAKey(kid).sign(claims)`, `hs256`, `sha256`, `certificate()`, `Authority().issue()`.
@@ -55,6 +55,7 @@ from .nginx import Nginx
 from .postgres import Postgres
 from .processes import (
     CALLGATE, LOGS, ROOT, SCRATCH, SHARED, end, environment, free_port, library, log_path, read, replace, scratch, spawn, tool)
+from .proxies import PROXIES, Proxy
 from .servers import Emulator, NotStarted, Outcome, Server, command, configuration, metric, program, steady, talkdesk
 from .stubs import Arrival, Evaluator, Hole, KeySet, Link, Policy, Reply, Say, Silent, Stub, TalkdeskID, Through
 from .terminal import Shell, Terminal

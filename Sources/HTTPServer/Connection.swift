@@ -99,7 +99,13 @@ final class Connection: EventReceiver {
     armDeadline()
   }
 
+  /// The process may have stood still: what the client sent or read meanwhile came in time, so it counts first.
   func deadlinePassed() {
+    if hasUnsent { flush() }
+    isReadable = true
+    pump()
+    // More waits than one turn reads: the next turn reads on, before time is judged again.
+    guard !isReadable || !machine.wantsInput else { return armDeadline() }
     perform(machine.step(.time, now: worker.loop.now))
     flush()
     armDeadline()

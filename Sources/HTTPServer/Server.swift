@@ -9,10 +9,11 @@ public final class Server: Sendable {
   /// Where a server gets its connections from.
   public enum Source: Sendable {
     /// It binds an address. Port 0 lets the system choose. A port that is taken is refused, unless `sharesPort`: then
-    /// several servers of one user may listen on it, and the kernel spreads connections over them.
+    /// several servers of one user may listen on it, and the kernel spreads connections over them. Where the kernel has
+    /// no IPv6, `::` becomes `0.0.0.0`.
     case address(SocketAddress, sharesPort: Bool = false)
-    /// It takes a listening descriptor over, from systemd for instance. The descriptor is the server's to close.
-    case inherited(descriptor: Int32)
+    /// It takes listening descriptors over, from systemd for instance; at least one. They are the server's to close.
+    case inherited(descriptors: [Int32])
   }
 
   /// Makes the filter of a new connection from the address of its client.
@@ -70,18 +71,21 @@ public final class Server: Sendable {
   /// Whether connections end as soon as they have nothing in hand.
   var isEnding: Bool { state.isEnding.load(ordering: .acquiring) }
 
+  /// Begins to accept connections on the first address of `startAll`.
+  @discardableResult
+  public func start() throws(SystemError) -> SocketAddress { try startAll()[0] }
+
   /// Begins to accept connections. Call once, not from a loop.
   ///
-  /// - Returns: the address, with the port that the system chose.
+  /// - Returns: each address, with the port that the system chose.
   /// - Throws: when the address is taken (`isAddressInUse`) or cannot be listened on.
-  @discardableResult
-  public func start() throws(SystemError) -> SocketAddress {
-    let (made, address) = try makeListeners()
+  public func startAll() throws(SystemError) -> [SocketAddress] {
+    let (made, addresses) = try makeListeners()
     for listener in made {
       if let error = listener.start() { throw error }
     }
     listeners.withLock { $0 = made }
-    return address
+    return addresses
   }
 
   /// From now on answers carry `Connection: close`; connections and requests are still taken.
@@ -123,12 +127,18 @@ public final class Server: Sendable {
 
   // MARK: Listening
 
-  private func makeListeners() throws(SystemError) -> ([Listener], SocketAddress) {
+  private func makeListeners() throws(SystemError) -> ([Listener], [SocketAddress]) {
     switch source {
-    case .inherited(let descriptor):
-      let first = try ListeningSocket(owning: Descriptor(owning: descriptor))
-      return try share(first)
-    case .address(let address, let sharesPort):
+    case .inherited(let descriptors):
+      var all: ([Listener], [SocketAddress]) = ([], [])
+      for descriptor in descriptors {
+        let (made, address) = try share(ListeningSocket(owning: Descriptor(owning: descriptor)))
+        all.0 += made
+        all.1.append(address)
+      }
+      return all
+    case .address(let asked, let sharesPort):
+      let address = ListeningSocket.bindable(asked)
       let isMany = workers.count > 1
       if isMany, !sharesPort, address.port != 0 { try ListeningSocket.probe(address) }
       let first = try ListeningSocket(address: address, sharesPort: isMany || sharesPort)
@@ -139,7 +149,7 @@ public final class Server: Sendable {
           address: SocketAddress(address.address, port: bound.port), sharesPort: true)
         made.append(Listener(next, worker: worker, isShared: false, loopCount: workers.count))
       }
-      return (made, bound)
+      return (made, [bound])
     }
   }
 

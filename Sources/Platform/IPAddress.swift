@@ -170,6 +170,18 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Whether only machines of the same site have such an address: loopback, private (RFC 1918, RFC 4193), link-local
+  /// (RFC 3927, RFC 4291 §2.5.6) or a carrier's own (100.64.0.0/10, RFC 6598).
+  public var isInternal: Bool {
+    if isLoopback { return true }
+    switch version {
+    case .v4:
+      return low >> 24 == 10 || low >> 20 == 0xAC1 || low >> 16 == 0xC0A8 || low >> 16 == 0xA9FE
+        || low >> 22 == 0x6440 >> 6
+    case .v6: return high >> 57 == 0xFC >> 1 || high >> 54 == 0xFE80 >> 6
+    }
+  }
+
   /// The most octets of an address as text.
   public static let mostOctets = 45
 

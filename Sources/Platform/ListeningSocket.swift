@@ -55,6 +55,17 @@ public struct ListeningSocket: ~Copyable, Sendable {
     return descriptor
   }
 
+  /// The address to bind in place of one: `0.0.0.0` for `::` where the kernel has no IPv6, otherwise the same.
+  public static func bindable(_ address: SocketAddress) -> SocketAddress {
+    guard address.address == IPAddress(v6High: 0, low: 0) else { return address }
+    let number = callgate_stream_socket(AF_INET6)
+    guard number < 0 else {
+      _ = Descriptor(owning: number)
+      return address
+    }
+    return errno == EAFNOSUPPORT ? SocketAddress(IPAddress(v4: 0), port: address.port) : address
+  }
+
   /// Throws when the address is taken: binds without SO_REUSEPORT, which would hide another server on the port, and gives
   /// the address back at once.
   public static func probe(_ address: SocketAddress) throws(SystemError) {

@@ -71,7 +71,7 @@ struct ServeCommand: ParsableCommand {
 
   func run() throws {
     ProcessSetup.openStandardDescriptors()
-    let inherited = try InheritedSocket.descriptor(ProcessEnvironment.variables())
+    let inherited = try InheritedSocket.descriptors(ProcessEnvironment.variables())
     let supervisor = try Supervisor(ProcessEnvironment.variables())
     // Before any thread is made, so that every one inherits it.
     let signals = SignalWatch(takingHangUp: true)
@@ -129,7 +129,7 @@ struct ServeCommand: ParsableCommand {
         }
       }.get()
       guard signals.finishesWork() else { Self.endStart() }
-      let (address, adminAddress) = try service.start { error in
+      let (addresses, adminAddress) = try service.start { error in
         let status = Self.report(error)
         supervisor.tell(.stopping)
         Task {
@@ -138,14 +138,16 @@ struct ServeCommand: ParsableCommand {
         }
       }
       // A reader that is gone, or a full disk, is no reason not to serve.
-      _ = StandardOutput.write(Array("callgate: listening on \(service.scheme)://\(address)\n".utf8))
+      for address in addresses {
+        _ = StandardOutput.write(Array("callgate: listening on \(service.scheme)://\(address)\n".utf8))
+      }
       if Output.isTerminal, configuration.log.format == .text {
         let operators: Banner.Operators =
           if let adminAddress { .listener("\(adminAddress)") } else if configuration.admin.token != nil {
             .here(madeToken: adminToken)
           } else { .nowhere }
         Output.text(
-          Banner.text(at: "\(service.scheme)://\(address)", isSandbox: sandbox, operators: operators))
+          Banner.text(at: "\(service.scheme)://\(addresses[0])", isSandbox: sandbox, operators: operators))
       }
       service.startLog()
       signals.onHangUp {

@@ -10,6 +10,8 @@ package import Platform
 package struct ClientAddress: Sendable {
   private let trusted: [CIDR]
   private let hops: Int
+  /// The first proxy that is not trusted.
+  package let untrusted = UntrustedProxy()
 
   /// - Parameters:
   ///   - trusted: The proxies' own addresses.
@@ -21,9 +23,11 @@ package struct ClientAddress: Sendable {
 
   /// The client's address from trusted proxies, otherwise the connection's peer.
   package func resolve(_ request: borrowing Request, peer: IPAddress) -> IPAddress {
-    guard hops > 0, !trusted.isEmpty, trusted.contains(where: { $0.contains(peer) }) else {
+    guard trusted.contains(where: { $0.contains(peer) }) else {
+      untrusted.look(at: request, from: peer)
       return peer
     }
+    guard hops > 0 else { return peer }
     // Several lines form one list (RFC 9110 §5.3). The search for commas goes from the right, over octets:
     // the client may have written anything on the left.
     var left = hops

@@ -17,7 +17,7 @@ import Upstream
 extension Doctor {
   /// Asks everything beside Talkdesk that requests depend on.
   mutating func lookAround() async {
-    reportAdmin()
+    await reportAdmin()
     await reportStore()
     await reportDesks()
     await reportKeySets()
@@ -25,7 +25,7 @@ extension Doctor {
     await reportNotices()
   }
 
-  private mutating func reportAdmin() {
+  private mutating func reportAdmin() async {
     let admin = configuration.admin
     switch (admin.listener, admin.token) {
     case (nil, nil):
@@ -37,7 +37,24 @@ extension Doctor {
         "admin",
         "http://\(host):\(listener.port), \(listener.isLoopback ? "no token needed from this machine" : "with a token")"
       )
+      await reportAttention(listener)
     }
+  }
+
+  /// Repeats what a running server says of its configuration: some mistakes show only in requests. Silence says nothing: the server
+  /// may not run yet, or elsewhere.
+  private mutating func reportAttention(_ listener: Configuration.Admin.Listener) async {
+    guard listener.port != 0, let address = IPAddress(listener.host) else { return }
+    let wildcards = [IPAddress(v4: 0): "127.0.0.1", IPAddress(v6High: 0, low: 0): "[::1]"]
+    let host = wildcards[address] ?? (address.isV4 ? "\(address)" : "[\(address)]")
+    let destination = AdminDestination(
+      url: "http://\(host):\(listener.port)", token: listener.isLoopback ? nil : configuration.admin.token)
+    let entries: [(text: String, action: String)]
+    do throws(AdminClient.Failure) {
+      entries = try await AdminClient(destination, transport: transport).attention(
+        "configuration", within: .seconds(2))
+    } catch { return }
+    for entry in entries { report.warn("configuration", entry.text, fix: entry.action) }
   }
 
   // MARK: Store

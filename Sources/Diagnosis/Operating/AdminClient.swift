@@ -111,6 +111,14 @@ public struct AdminClient: Sendable {
     return Reply(lines: lines, json: Self.text(.object(document)))
   }
 
+  /// What the server lists as needing attention under a code: the cause and the action, as plain text.
+  func attention(_ code: String, within timeout: Duration) async throws(Failure) -> [(text: String, action: String)] {
+    let entries = try await ask(.get, Self.statusPath, within: timeout)["attention"]?.array ?? []
+    return entries.filter { $0["code"]?.string == code }.map { entry in
+      (TerminalText.plain(entry["text"]?.string ?? ""), TerminalText.plain(entry["action"]?.string ?? ""))
+    }
+  }
+
   private static func text(_ value: JSONValue) -> String {
     String(decoding: value.serialized(), as: UTF8.self)
   }
@@ -138,8 +146,9 @@ public struct AdminClient: Sendable {
 
   private static let statusPath = "/admin/status"
 
+  /// - Parameter timeout: A reload opens files and may fetch the keys of issuers.
   private func ask(
-    _ method: Method, _ path: String, _ content: JSONObject? = nil
+    _ method: Method, _ path: String, _ content: JSONObject? = nil, within timeout: Duration = .seconds(30)
   ) async throws(Failure) -> JSONObject {
     var fields: Fields = ["Accept": "application/json", "User-Agent": "callgate"]
     if let token = destination.token { fields["Authorization"] = "Bearer \(token.exposedString())" }
@@ -150,8 +159,7 @@ public struct AdminClient: Sendable {
         OutboundRequest(
           method: method, url: destination.url + path, fields: fields,
           content: content.map { JSONValue.object($0).serialized() } ?? [],
-          // A reload opens files and may fetch the keys of issuers.
-          timeout: .seconds(30), maximumContentLength: 4 << 20, reuse: .never))
+          timeout: timeout, maximumContentLength: 4 << 20, reuse: .never))
     } catch {
       if error.reason == .invalidURL { throw .invalidURL(error.detail) }
       throw .unreachable(

@@ -36,6 +36,8 @@ public final class Service: Sendable {
   let parts: Parts
   /// The wait for a database that was away at the start. The drain ends it.
   private let wait = Mutex<(task: Task<Void, Never>?, isOver: Bool)>((nil, false))
+  /// Whether sockets of another program take the place of the configured address.
+  private let isInherited: Bool
   /// The connection limit, if the limit on descriptors allows fewer connections than configured.
   private let cappedConnections: Int?
   var runtime: Runtime { wiring.runtime }
@@ -52,14 +54,14 @@ public final class Service: Sendable {
   ///   - reload: Loads the configuration again, as at the start.
   ///   - front: Wraps the gateway's handler, as the sandbox does.
   ///   - loops: The loops to run on.
-  ///   - inherited: A listening descriptor to take over instead of binding the configured address.
+  ///   - inherited: Listening descriptors to take over instead of binding the configured address.
   ///   - clock: The clock of everything that the server judges, logs and shows.
   ///   - scheduler: The clock by which appointments are due; nil for the same.
   ///   - descriptorLimit: How many descriptors the process may open; connections are capped to fit it.
   ///   - isColoured: Whether stdout is a terminal that shows colours.
   ///   - write: Writes to stdout; see `LogSink`.
   public init(
-    configuration: Configuration, loops: EventLoopGroup, descriptorLimit: Int, inherited: Int32? = nil,
+    configuration: Configuration, loops: EventLoopGroup, descriptorLimit: Int, inherited: [Int32] = [],
     clock: any TimeSource = SystemClock(), scheduler: (any TimeSource)? = nil,
     readStore: @escaping @Sendable () -> Configuration.Store? = { nil },
     reload: @escaping @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration,
@@ -67,6 +69,7 @@ public final class Service: Sendable {
     isColoured: Bool = false,
     write: @escaping @Sendable ([UInt8]) -> Bool
   ) throws(StartError) {
+    isInherited = !inherited.isEmpty
     let storeKeys = configuration.storeKeys ?? (configuration.purpose == .sandbox ? .sandbox : nil)
     let surroundings = try Surroundings(
       configuration, loops: loops.loops.count, clock: clock, isColoured: isColoured, storeKeys: storeKeys,
@@ -87,10 +90,11 @@ public final class Service: Sendable {
 
     // A sandbox must not tell browsers that this host name uses TLS for the next year.
     server = Server(
-      inherited.map { .inherited(descriptor: $0) }
-        ?? .address(
+      inherited.isEmpty
+        ? .address(
           Self.address(configuration.listen.host, configuration.listen.port),
-          sharesPort: configuration.listen.sharePort),
+          sharesPort: configuration.listen.sharePort)
+        : .inherited(descriptors: inherited),
       limits: limits, loops: loops, handler: handler, clock: clock,
       filter: wiring.tls?.filter(log: surroundings.log, metrics: metrics),
       filteredFields: configuration.purpose == .sandbox
@@ -200,19 +204,19 @@ public final class Service: Sendable {
   /// The scheme of the public address: `http` or `https`.
   public var scheme: String { wiring.tls == nil ? "http" : "https" }
 
-  /// Begins to listen and returns the public address, and that of the admin listener, if there is one.
+  /// Begins to listen and returns the public addresses, and that of the admin listener, if there is one.
   /// - Parameter onFailure: Gets the reason why a store that was away cannot be used when it is back. The server is of no use then.
   public func start(
     onFailure: @escaping @Sendable (StartError) -> Void = { _ in }
-  ) throws(StartError) -> (clients: SocketAddress, operators: SocketAddress?) {
+  ) throws(StartError) -> (clients: [SocketAddress], operators: SocketAddress?) {
     var operators: SocketAddress?
     if let adminServer, let listener = configuration.admin.listener {
-      let address = try Self.start(adminServer, listener.host, listener.port)
+      let address = try start(adminServer, listener.host, listener.port)[0]
       operators = address
       // Kept until the log is written, so that the public address is the first line.
       log.write(.info, "admin listener started", ["address": "\(address)"])
     }
-    let address = try Self.start(server, configuration.listen.host, configuration.listen.port)
+    let addresses = try start(server, configuration.listen.host, configuration.listen.port)
     store.health.observe { [log, runtime, clock] event in
       StoreLog(log: log, kind: runtime.storeKind).write(event)
       if case .unavailable = event { runtime.metrics.troubles.began(.store, at: clock.unixTime) }
@@ -225,14 +229,17 @@ public final class Service: Sendable {
     wiring.watch.start { [reloader = wiring.reloader] in
       Task { await reloader.reload(because: "a changed file") }
     }
-    return (address, operators)
+    return (addresses, operators)
   }
 
-  private static func start(_ server: Server, _ host: String, _ port: UInt16) throws(StartError)
-    -> SocketAddress
-  {
+  private func start(_ server: Server, _ host: String, _ port: UInt16) throws(StartError) -> [SocketAddress] {
     do throws(SystemError) {
-      return try server.start()
+      let addresses = try server.startAll()
+      if !isInherited, IPAddress(host)?.isV4 == false, addresses[0].address == IPAddress(v4: 0) {
+        log.write(
+          .info, "the kernel has no IPv6: listening on 0.0.0.0 in place of ::", ["address": "\(addresses[0])"])
+      }
+      return addresses
     } catch {
       throw .listen(host: host, port: port, error)
     }

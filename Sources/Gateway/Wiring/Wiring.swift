@@ -92,7 +92,8 @@ struct Wiring: Sendable {
     attention = AttentionList(
       runtime, generations, unknown: UnknownRecords(store: store, clock: clock), tls: tls,
       lastReload: { [reloader] in reloader.last }, lostLines: { sink.droppedLines },
-      overdue: { [keeper] in keeper?.counts?.overdue ?? 0 }, audit: surroundings.trail, clock: clock)
+      overdue: { [keeper] in keeper?.counts?.overdue ?? 0 }, audit: surroundings.trail, clock: clock,
+      log: log)
     health = Health(
       tokens: upstreams.tokens, store: store.health, generations: generations, attention: attention,
       audit: surroundings.trail)

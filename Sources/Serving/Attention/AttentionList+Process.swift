@@ -80,6 +80,25 @@ extension AttentionList {
     ]
   }
 
+  /// A proxy in front of the server that the configuration does not trust. The log names the first of a process.
+  func untrustedProxy(_ generation: Generation, _ now: UnixTime) -> [Attention] {
+    let peer = generation.clientAddress.untrusted.peer
+    guard let trouble = troubles.note(.configuration, "proxy", isThere: peer != nil, at: now), let peer else {
+      return []
+    }
+    let text =
+      "Requests from \(peer) carry X-Forwarded-For, and trusted_proxies does not cover \(peer). "
+      + "Rules and limits by address count all users behind it as one."
+    if !hasNamedProxy.exchange(true, ordering: .relaxed) {
+      log.write(.warning, "a proxy is not trusted", ["peer": "\(peer)"])
+    }
+    return [
+      Attention(
+        .configuration, since: trouble.since, count: 0, text,
+        action: "If \(peer) is your proxy, add its address to trusted_proxies, and set forwarded_hops to the number of proxies.")
+    ]
+  }
+
   /// Appointments that are due and not carried out.
   func appointments(_ now: UnixTime) -> [Attention] {
     let count = overdue()

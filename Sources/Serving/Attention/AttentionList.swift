@@ -39,6 +39,9 @@ package final class AttentionList: Sendable {
   /// The audit's own way out; nil where its lines go with the log's.
   let audit: AuditTrail?
   let clock: any TimeSource
+  let log: Log
+  /// Whether the log has named a proxy that is not trusted.
+  let hasNamedProxy = Atomic<Bool>(false)
   /// The lost lines at the last look, and when some were lost last.
   let losses = Mutex<(count: Int, at: UnixTime?)>((0, nil))
 
@@ -46,7 +49,7 @@ package final class AttentionList: Sendable {
   package init(
     _ runtime: Runtime, _ generations: Generations, unknown: UnknownRecords, tls: TLSListener?,
     lastReload: @escaping @Sendable () -> Reloader.Outcome?, lostLines: @escaping @Sendable () -> Int,
-    overdue: @escaping @Sendable () -> Int, audit: AuditTrail?, clock: any TimeSource
+    overdue: @escaping @Sendable () -> Int, audit: AuditTrail?, clock: any TimeSource, log: Log
   ) {
     self.runtime = runtime
     self.generations = generations
@@ -57,6 +60,7 @@ package final class AttentionList: Sendable {
     self.overdue = overdue
     self.audit = audit
     self.clock = clock
+    self.log = log
   }
 
   var troubles: Troubles { runtime.metrics.troubles }
@@ -71,7 +75,7 @@ package final class AttentionList: Sendable {
       + stops(now) + limits(generation, now)
       + desks(generation, now) + providers(generation, now) + issuers(generation, now)
       + attestations(generation, now)
-      + configuration(now) + appointments(now) + certificate(now) + log(now) + unknownRecords(now)
+      + configuration(now) + untrustedProxy(generation, now) + appointments(now) + certificate(now) + log(now) + unknownRecords(now)
     return Array(found.sorted { ($0.code.rank, $0.since) < ($1.code.rank, $1.since) }.prefix(Attention.most))
   }
 

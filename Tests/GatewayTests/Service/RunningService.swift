@@ -100,7 +100,7 @@ final class RunningService: Sendable {
     loops = parts.loops
     output = parts.output
     service = parts.service
-    baseURL = "http://\(try service.start().clients)"
+    baseURL = "http://\(try service.start().clients[0])"
     service.startLog()
     transport = try CurlTransport()
   }

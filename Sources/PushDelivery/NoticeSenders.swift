@@ -228,7 +228,7 @@ package final class NoticeSenders: Sendable {
     guard line.standing.withLock({ $0.rest(for: wait, at: now) }) else { return }
     log.write(
       .warning, "a provider wants no notices for a time, so notices by it wait",
-      ["provider": platform.rawValue, "reason": reason, "seconds": String(wait.wholeSecondsRoundedUp)])
+      ["provider": platform.rawValue, "reason": reason, "seconds": wait.wholeSecondsRoundedUp])
   }
 
   /// Notes for operators that a provider does not take notices.

@@ -39,6 +39,20 @@ import Testing
         + #""scope":"a b","error.type":"refused"}"# + "\n")
   }
 
+  @Test func `a number is a number, in JSON and on a terminal`() {
+    let absent: Int? = nil
+    let values: KeyValuePairs<String, any LogValue> = [
+      "attempt": 2, "duration_ms": Int64(84), "id": "7", "status": absent,
+      "unavailable_seconds": LoggedSeconds(.milliseconds(1240)),
+    ]
+    #expect(
+      text(log().line(.info, "a", values))
+        .hasSuffix(#","attempt":2,"duration_ms":84,"id":"7","unavailable_seconds":1.2}"# + "\n"))
+    #expect(
+      text(log(.info, .text).line(.info, "a", values))
+        .hasSuffix(#" a attempt=2 duration_ms=84 id="7" unavailable_seconds=1.2"# + "\n"))
+  }
+
   @Test func `on a terminal it is a line of words`() {
     #expect(
       text(log(.info, .text).line(.info, "something happened", ["scope": "a b", "id": ""]))

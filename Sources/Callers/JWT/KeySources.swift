@@ -105,7 +105,7 @@ extension Log {
         write(
           .info, "a key of an issuer is not used",
           [
-            "url.full": name, "position": String(skipped.index + 1),
+            "url.full": name, "position": skipped.index + 1,
             "kid": skipped.keyID?.shortened ?? "", "error.message": "\(skipped.reason)",
           ])
       }

@@ -139,7 +139,7 @@ package final class BrakeWatch: Sendable {
     if isFull { gauge.halfLoggedAt.store(time, ordering: .relaxed) }
     log.write(
       .warning, isFull ? "a brake is used up: further callbacks are refused" : "half of a brake is used up",
-      ["brake": brake.ruleName, "limit": String(limit), "per": brake.period])
+      ["brake": brake.ruleName, "limit": limit, "per": brake.period])
   }
 
   private func logExhaustedNumber(_ limit: Int64, _ contact: String?, at time: Int64) {
@@ -147,7 +147,7 @@ package final class BrakeWatch: Sendable {
     log.write(
       .warning, "a number has used up its callbacks of the day: the server refuses more",
       [
-        "brake": Brake.number.ruleName, "limit": String(limit), "per": Brake.number.period,
+        "brake": Brake.number.ruleName, "limit": limit, "per": Brake.number.period,
         "contact": contact ?? "",
       ])
   }

@@ -49,7 +49,7 @@ package struct CallbackLog: Sendable {
   func recovered(_ count: Int) {
     log.write(
       .warning, "callbacks have no outcome: they are unknown, and the server does not send them again",
-      ["callbacks": String(count)])
+      ["callbacks": count])
   }
 
   /// The store failed before anything was sent.
@@ -63,7 +63,7 @@ package struct CallbackLog: Sendable {
   package func waits(id: String, code: String, for span: Duration) {
     log.write(
       .info, "an appointment waits for another try",
-      ["id": id, "code": code, "seconds": String(span.wholeSecondsRoundedUp)])
+      ["id": id, "code": code, "seconds": span.wholeSecondsRoundedUp])
   }
 
   /// This process does not make an appointment's call.
@@ -83,6 +83,6 @@ package struct CallbackLog: Sendable {
   func paused(_ span: Duration) {
     log.write(
       .warning, "Talkdesk limits callbacks; the server sends none for a while",
-      ["seconds": String(span.wholeSecondsRoundedUp)])
+      ["seconds": span.wholeSecondsRoundedUp])
   }
 }

@@ -15,7 +15,7 @@ extension Log {
       let isStated = configuration.origins.contains { $0.name == Settings.connections.setting.name }
       write(
         isStated ? .warning : .debug, "limits.connections is capped by the limit on open descriptors",
-        ["configured": String(configuration.limits.connections), "connections": String(cappedConnections)])
+        ["configured": configuration.limits.connections, "connections": cappedConnections])
     }
     if case .sqlite = configuration.store, SQLiteVersion.current.hasWALResetBug {
       write(

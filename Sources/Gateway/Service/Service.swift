@@ -259,7 +259,7 @@ public final class Service: Sendable {
   /// Begins to write the log. Separate from `start`, so that the line with the public address comes first.
   public func startLog() {
     wiring.surroundings.sink.start { [log] lost in
-      log.line(.warning, "log lines were lost because the reader was too slow", ["lost": String(lost)])
+      log.line(.warning, "log lines were lost because the reader was too slow", ["lost": lost])
     }
     wiring.surroundings.trail?.start()
     log.write(startOf: configuration, cappedConnections: cappedConnections)

@@ -89,7 +89,7 @@ package final class NightlyReport: Sendable {
       } catch {
         await ledger.giveBack(receipts, at: end)
         log.write(
-          .warning, "the report of calls failed", ["detail": error.words, "try": "\(attempt + 1)"])
+          .warning, "the report of calls failed", ["detail": error.words, "try": attempt + 1])
         guard await pauses(attempt) else { return }
       }
     }
@@ -138,7 +138,7 @@ package final class NightlyReport: Sendable {
     let found = arrival.withLock { $0 }
     let matched = await desk.take(reported: found.calls)
     log.write(
-      .info, "the report of calls was read", ["calls": "\(found.count)", "outcomes": "\(matched)"])
+      .info, "the report of calls was read", ["calls": found.count, "outcomes": matched])
     guard found.entries.isWhole else { throw Failure("it broke off") }
   }
 }

@@ -59,14 +59,14 @@ public struct Log: Sendable {
   ///   - message: The event, in constant words.
   ///   - values: The particulars, in their order for the reader. Empty ones are left out.
   public func write(
-    _ level: LogSettings.Level, _ message: String, _ values: KeyValuePairs<String, String> = [:]
+    _ level: LogSettings.Level, _ message: String, _ values: KeyValuePairs<String, any LogValue> = [:]
   ) {
     write(level, message, values, trace: nil)
   }
 
   /// Writes one event that belongs to a trace of which the present task does not know.
   package func write(
-    _ level: LogSettings.Level, _ message: String, _ values: KeyValuePairs<String, String>,
+    _ level: LogSettings.Level, _ message: String, _ values: KeyValuePairs<String, any LogValue>,
     trace: TraceContext?
   ) {
     guard isEnabled(level) else { return }
@@ -75,11 +75,14 @@ public struct Log: Sendable {
 
   /// One event as a line.
   package func line(
-    _ level: LogSettings.Level, _ message: String, _ values: KeyValuePairs<String, String>,
+    _ level: LogSettings.Level, _ message: String, _ values: KeyValuePairs<String, any LogValue>,
     trace: TraceContext? = nil
   ) -> [UInt8] {
-    let particulars = values.filter { !$0.value.isEmpty }
-    let ids = Self.ids(trace, besides: particulars)
+    let particulars = values.map {
+      (key: $0.key, value: $0.value.logged, isNumber: type(of: $0.value).isNumber)
+    }
+    .filter { !$0.value.isEmpty }
+    let ids = Self.ids(trace, besides: particulars.map(\.key))
     var line: [UInt8] = []
     switch settings.current.withLock({ $0.format }) {
     case .json:
@@ -87,11 +90,11 @@ public struct Log: Sendable {
       clock.unixTime.appendRFC3339(to: &line)
       line.append(contentsOf: #"","level":"\#(level.rawValue)","message":"#.utf8)
       JSONText.append(message, to: &line)
-      for (name, value) in particulars {
+      for (name, value, isNumber) in particulars {
         line.append(UInt8(ascii: ","))
         JSONText.append(name, to: &line)
         line.append(UInt8(ascii: ":"))
-        JSONText.append(value, to: &line)
+        if isNumber { line.append(contentsOf: value.utf8) } else { JSONText.append(value, to: &line) }
       }
       for (name, value) in ids { line.append(contentsOf: #","\#(name)":"\#(value)""#.utf8) }
       line.append(contentsOf: "}\n".utf8)
@@ -100,8 +103,12 @@ public struct Log: Sendable {
       line.append(UInt8(ascii: " "))
       colour.append(level.rawValue, level.tone, to: &line)
       line.append(contentsOf: " \(message)".utf8)
-      for (name, value) in particulars {
+      for (name, value, isNumber) in particulars {
         line.append(contentsOf: " \(name)=".utf8)
+        guard !isNumber else {
+          line.append(contentsOf: value.utf8)
+          continue
+        }
         // Quoted like JSON, so that no value can forge a line, move a terminal's cursor or turn the text around it.
         JSONText.appendShown(value, to: &line)
       }
@@ -113,13 +120,13 @@ public struct Log: Sendable {
 
   /// The ids of the present task's request, except those that the event names itself. They need no escapes.
   private static func ids(
-    _ trace: TraceContext?, besides particulars: [(key: String, value: String)]
+    _ trace: TraceContext?, besides names: [String]
   ) -> [(String, String)] {
     let context = RequestContext.current
     var ids: [(String, String)] = []
     if let context { ids.append(("request_id", context.requestID.description)) }
     if let trace = trace ?? context?.trace { ids.append(("trace_id", trace.traceID)) }
-    return ids.filter { id in !particulars.contains { $0.key == id.0 } }
+    return ids.filter { !names.contains($0.0) }
   }
 }
 

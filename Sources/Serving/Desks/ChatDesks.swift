@@ -101,7 +101,7 @@ package final class ChatDesks: Sendable {
     guard count > 0 else { return }
     log.write(
       .warning, "tickets have no outcome: they are unknown, and the server does not request them again",
-      ["tickets": String(count)])
+      ["tickets": count])
     tickets.count(StoredCallback.Status.unknown.rawValue, by: count)
   }
 
@@ -156,8 +156,8 @@ package final class ChatDesks: Sendable {
         "desk": name, "purpose": report.purpose.rawValue, "outcome": report.label,
         "error.type": isExpected ? "" : report.label,
         "error.message": isExpected ? "" : report.failure?.cause.words(for: "Sendbird") ?? "",
-        "http.response.status_code": report.failure?.cause.status.map { String($0) } ?? "",
-        "duration_ms": String(report.duration.nanosecondsClamped / 1_000_000),
+        "http.response.status_code": report.failure?.cause.status,
+        "duration_ms": report.duration.nanosecondsClamped / 1_000_000,
       ], trace: report.trace)
   }
 

@@ -57,10 +57,10 @@ struct TalkdeskCourier: Courier {
       level, message,
       [
         "id": id, "request_id": order.context.requestID.description, "contact": order.intent.contact.masked,
-        "outcome": report.outcome.label, "status": report.status.map { String($0) } ?? "",
+        "outcome": report.outcome.label, "status": report.status,
         "code": report.code ?? "", "detail": report.outcome.failure ?? "",
         "platform_tid": report.platformTID ?? "",
-        "duration_ms": String(report.duration.nanosecondsClamped / 1_000_000),
+        "duration_ms": report.duration.nanosecondsClamped / 1_000_000,
       ])
     if let message = report.message {
       log.write(.debug, "Talkdesk's own description", ["id": id, "description": message])

@@ -222,13 +222,13 @@ package final class Reloader: Sendable {
     }
     if outcome.isSuccess {
       log.write(
-        .info, "configuration reloaded", ["because": reason, "generation": String(outcome.generation)])
+        .info, "configuration reloaded", ["because": reason, "generation": outcome.generation])
     } else {
       log.write(
         .error, "configuration not reloaded; the old one stays in use",
         [
-          "because": reason, "generation": String(outcome.generation),
-          "problems": String(outcome.problems.count),
+          "because": reason, "generation": outcome.generation,
+          "problems": outcome.problems.count,
         ])
     }
   }

@@ -28,22 +28,17 @@ package struct StoreLog: Sendable {
     case .available(let time):
       log.write(
         .info, "the store is available again",
-        ["store": kind, "unavailable_seconds": Self.seconds(time)])
+        ["store": kind, "unavailable_seconds": LoggedSeconds(time)])
     case .clockDiffers(let ahead, let isTooMuch):
       log.write(
         isTooMuch ? .error : .warning, "this machine's clock differs from the database server's",
-        ["difference_seconds": Self.seconds(ahead)])
+        ["difference_seconds": LoggedSeconds(ahead)])
     case .clockAgrees: log.write(.info, "this machine's clock agrees with the database server's again")
     case .unsafe(let settings):
       log.write(
         .warning, "the database server can lose saved data in a crash",
         ["settings": settings.joined(separator: ", ")])
     }
-  }
-
-  /// Seconds with one decimal.
-  private static func seconds(_ span: Duration) -> String {
-    "\((Double(span.nanosecondsClamped) / 1e8).rounded() / 10)"
   }
 }
 

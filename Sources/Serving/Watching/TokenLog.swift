@@ -11,7 +11,7 @@ struct TokenLog {
   let log: Log
 
   func credentialChanged(_ status: CredentialStatus) {
-    let values: KeyValuePairs = ["key_id": status.name, "role": status.role.rawValue]
+    let values: KeyValuePairs<String, any LogValue> = ["key_id": status.name, "role": status.role.rawValue]
     switch (status.role, status.state) {
     case (_, .untried): break
     case (.next, .accepted):
@@ -19,28 +19,27 @@ struct TokenLog {
         .info, "Talkdesk ID accepted the next key and the server uses it; make it the current key", values)
     case (.current, .accepted): log.write(.debug, "Talkdesk ID accepted the key", values)
     case (.next, .refused):
-      let wait = status.retryIn.map { String($0.components.seconds) }
       log.write(
         .warning, "Talkdesk ID refused the next key; the server tries the current key",
         [
           "key_id": status.name, "role": status.role.rawValue,
-          "tried_again_in_seconds": wait ?? "with the next exchange",
+          "tried_again_in_seconds": status.retryIn?.components.seconds,
         ])
     case (.current, .refused): log.write(.warning, "Talkdesk ID refused the key", values)
     }
   }
 
   func tokenRequest(_ report: TokenRequestReport) {
-    let milliseconds = String(report.duration.nanosecondsClamped / 1_000_000)
+    let milliseconds = report.duration.nanosecondsClamped / 1_000_000
     switch report.outcome {
     case .success(let token):
       log.write(
         .info, "token obtained from Talkdesk ID",
         [
           "scope": token.scope, "key_id": report.credential, "role": report.role.rawValue,
-          "attempt": String(report.attempt),
+          "attempt": report.attempt,
           "duration_ms": milliseconds, "token_sha256": token.sha256,
-          "expires_in": token.lifetime.map { String($0.components.seconds) } ?? "unknown",
+          "expires_in": token.lifetime?.components.seconds,
           "platform_tid": report.platformTID ?? "",
         ], trace: report.trace)
     case .failure(let error):
@@ -48,9 +47,9 @@ struct TokenLog {
         .warning, "no token from Talkdesk ID",
         [
           "scope": report.scope, "key_id": report.credential, "role": report.role.rawValue,
-          "attempt": String(report.attempt),
+          "attempt": report.attempt,
           "duration_ms": milliseconds, "error.type": report.label, "error.message": "\(error)",
-          "http.response.status_code": report.status.map { String($0) } ?? "",
+          "http.response.status_code": report.status,
           "platform_tid": report.platformTID ?? "",
         ], trace: report.trace)
       if let description = report.errorDescription {
@@ -61,7 +60,7 @@ struct TokenLog {
     if report.clockIsOff, let skew = report.clockSkew {
       log.write(
         .warning, "this machine's clock differs from Talkdesk's: Talkdesk ID may refuse assertions",
-        ["ahead_seconds": String(-skew.components.seconds)])
+        ["ahead_seconds": -skew.components.seconds])
     }
   }
 }

@@ -1,0 +1,40 @@
+// The values of log lines: texts and numbers.
+
+/// A value of a log line. In JSON, a number is a number.
+public protocol LogValue: Sendable {
+  /// The value as it is written, without quotation marks. A line leaves out a member whose text is empty.
+  var logged: String { get }
+  static var isNumber: Bool { get }
+}
+
+extension String: LogValue {
+  public var logged: String { self }
+  public static var isNumber: Bool { false }
+}
+
+extension Int: LogValue {
+  public var logged: String { String(self) }
+  public static var isNumber: Bool { true }
+}
+
+extension Int64: LogValue {
+  public var logged: String { String(self) }
+  public static var isNumber: Bool { true }
+}
+
+extension Optional: LogValue where Wrapped: LogValue {
+  public var logged: String { self?.logged ?? "" }
+  public static var isNumber: Bool { Wrapped.isNumber }
+}
+
+/// A span in seconds with one decimal.
+package struct LoggedSeconds: LogValue {
+  package let logged: String
+  package static var isNumber: Bool { true }
+
+  package init(_ span: Duration) {
+    // In tenths, so that neither a huge span nor one that is none leaves the form of a number.
+    let tenths = span / .milliseconds(100)
+    logged = "\((tenths.rounded() / 10))"
+  }
+}

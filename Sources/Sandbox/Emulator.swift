@@ -131,7 +131,7 @@ public final class Emulator: RequestHandler {
         answer(Call(request), path: path, &exchange)
       } else if ownsPath(of: request) {
         handleOwnPath(request, &exchange)
-      } else if request.method == .post, let target = SendbirdTarget(request) {
+      } else if let target = SendbirdTarget(request), target.takes(request.method) {
         end(&exchange, SendbirdService.act(Call(request), target, now: clock.unixTime, state: state))
       } else if let target = DeskTarget(request) {
         end(&exchange, DeskService.act(Call(request), target, now: clock.unixTime, state: state))

@@ -203,6 +203,34 @@ import Tokens
       try created.members == ["user_id": "ann", "nickname": "Ann Ünal", "profile_url": ""])
   }
 
+  @Test(arguments: [
+    (ScriptedTransport.Answer.status(200, #"{"nickname":""}"#), ["GET", "PUT"]),
+    (.status(200, #"{"nickname":"Ann of old"}"#), ["GET"]), (.error(400_201), ["GET"]),
+    (.status(500, ""), ["GET"]),
+  ]) func `a user who has a token but no nickname gets the name that the ticket has, and no other one`(
+    _ reply: ScriptedTransport.Answer, _ methods: [String]
+  ) async throws {
+    let transport = ScriptedTransport { number, _ in
+      number == 0 ? .status(200, #"{"results":[{"id":9,"sendbirdId":"ann"}]}"#) : reply
+    }
+    let found = try await source(transport).customer(
+      of: user("ann"), named: "Ann Ünal", deadline: time.now + .seconds(10))
+    #expect(found.number == 9)
+    let requests = transport.requests.dropFirst()
+    #expect(requests.map(\.method.rawValue) == methods)
+    #expect(requests.allSatisfy { $0.url == "https://api-app.sendbird.com/v3/users/ann" })
+    #expect(requests.allSatisfy { $0.fields["Api-Token"] == "master" })
+    if methods.count == 2 { #expect(try requests.last?.members == ["nickname": "Ann Ünal"]) }
+  }
+
+  @Test func `without a name no nickname is read`() async throws {
+    let transport = ScriptedTransport { _, _ in
+      .status(200, #"{"results":[{"id":9,"sendbirdId":"ann"}]}"#)
+    }
+    #expect(await customer(source(transport)) == "9")
+    #expect(transport.count == 1)
+  }
+
   @Test func `a refused token cools down, and another token ends that`() async throws {
     let transport = ScriptedTransport { _, _ in .status(401, "") }
     let source = source(transport)

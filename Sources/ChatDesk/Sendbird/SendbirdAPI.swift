@@ -133,6 +133,38 @@ package struct SendbirdAPI: Sendable {
     }
   }
 
+  /// The longest that a ticket waits for its user's nickname.
+  private static let nicknameLimit = Duration.seconds(2)
+
+  /// Gives a user that Sendbird knows a nickname, if it has none. A ticket does not need it, so a failure is only reported.
+  func giveNickname(
+    _ nickname: String, to user: UserID, _ deadline: MonotonicTime, _ trace: TraceContext?,
+    _ observe: @Sendable (SendbirdReport) -> Void
+  ) async {
+    let deadline = min(deadline, time.now + Self.nicknameLimit)
+    let path = "/v3/users/\(Self.segment(user.text))"
+    do throws(SendbirdFailure) {
+      let known = try await send(
+        SendbirdRequest(.user, to: .platform, path), deadline, trace?.child(), observe
+      ) {
+        (content: [UInt8]) throws(UnusableReply) in try Self.nickname(in: content)
+      }
+      guard known.isEmpty else { return }
+      let request = SendbirdRequest(
+        .nickname, to: .platform, path, ["nickname": .string(nickname)], method: .put)
+      try await send(request, deadline, trace?.child(), observe) { _ in }
+    } catch {
+      // Agents see the user's id in its place.
+    }
+  }
+
+  private static func nickname(in content: [UInt8]) throws(UnusableReply) -> String {
+    let user: JSONValue
+    do throws(JSONError) { user = try JSONValue(parsing: content) } catch { throw .notJSON }
+    guard let nickname = user["nickname"]?.string else { throw .noToken }
+    return nickname
+  }
+
   /// Sends one request and reports it.
   func send<Reply>(
     _ request: SendbirdRequest, _ deadline: MonotonicTime, _ trace: TraceContext?,
@@ -187,7 +219,7 @@ package struct SendbirdAPI: Sendable {
     do throws(TransportError) {
       return try await transport.send(
         OutboundRequest(
-          method: request.content == nil ? .get : .post, url: url + request.path, fields: fields,
+          method: request.method, url: url + request.path, fields: fields,
           content: request.content?.serialized() ?? [], timeout: timeout,
           maximumContentLength: Self.longestReply, reuse: request.isAtMostOnce ? .never : .allowed))
     } catch {

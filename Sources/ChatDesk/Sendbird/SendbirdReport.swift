@@ -10,6 +10,8 @@ package struct SendbirdReport: Sendable {
   package enum Purpose: String, Sendable {
     case sessionToken = "session token"
     case newUser = "new user"
+    case user
+    case nickname
     case customer
     case newCustomer = "new customer"
     case ticket

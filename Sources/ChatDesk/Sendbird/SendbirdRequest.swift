@@ -1,12 +1,14 @@
 // One request to Sendbird, before it has a host and a token.
 
+import HTTP
 import JSON
 
-/// A request to one of Sendbird's two hosts. With content it is a POST, otherwise a GET.
+/// A request to one of Sendbird's two hosts.
 struct SendbirdRequest: Sendable {
   /// The hosts, each with a token of its own.
   enum Host: Hashable, Sendable { case platform, desk }
 
+  let method: Method
   let purpose: SendbirdReport.Purpose
   let host: Host
   let path: String
@@ -14,10 +16,12 @@ struct SendbirdRequest: Sendable {
   /// Whether a repetition would do something twice. It then has a connection of its own, because a pooled one may die unanswered.
   let isAtMostOnce: Bool
 
+  /// - Parameter method: Without one, a request with content is a POST, and a GET otherwise.
   init(
     _ purpose: SendbirdReport.Purpose, to host: Host, _ path: String, _ content: JSONObject? = nil,
-    isAtMostOnce: Bool = false
+    method: Method? = nil, isAtMostOnce: Bool = false
   ) {
+    self.method = method ?? (content == nil ? .get : .post)
     self.purpose = purpose
     self.host = host
     self.path = path

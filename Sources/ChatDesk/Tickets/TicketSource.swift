@@ -53,7 +53,7 @@ package final class TicketSource: Sendable {
 
   /// Finds the desk's customer of a user, and makes one if there is none. May be repeated: a user has one customer.
   ///
-  /// - Parameter name: The nickname of the user where Sendbird does not know the user yet.
+  /// - Parameter name: The nickname of the user where Sendbird does not know the user yet, or knows no nickname.
   package func customer(
     of user: DeskUser, named name: String? = nil, deadline: MonotonicTime, trace: TraceContext? = nil
   ) async throws(TokenError) -> CustomerID {
@@ -63,10 +63,10 @@ package final class TicketSource: Sendable {
     }
     let start = time.now
     do throws(SendbirdFailure) {
-      let customer = try await api.customer(of: user.id, named: name ?? "", deadline: deadline, trace: trace)
-      { report in
-        note(report, epoch)
-      }
+      let observe: @Sendable (SendbirdReport) -> Void = { [self] in note($0, epoch) }
+      let customer = try await api.customer(
+        of: user.id, named: name ?? "", deadline: deadline, trace: trace, observe: observe)
+      if let name, !name.isEmpty { await api.giveNickname(name, to: user.id, deadline, trace, observe) }
       state.withLock { $0.standing.succeeded(startedAt: start, of: epoch) }
       return customer
     } catch {

@@ -24,6 +24,9 @@ struct SessionRecord: Sendable {
     members.append("status", status.map { .number(JSONNumber(Int64($0))) } ?? .null)
     switch target {
     case .users: members.append("request", "user")
+    case .user(let userID):
+      members.append("request", "nickname")
+      members.append("user_id", .string(userID.shortened))
     case .token(let userID):
       members.append("request", "token")
       members.append("user_id", .string(userID.shortened))

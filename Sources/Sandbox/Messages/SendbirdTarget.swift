@@ -5,6 +5,7 @@ import HTTP
 /// What a path of Sendbird asks for.
 enum SendbirdTarget: Hashable, Sendable {
   case users
+  case user(userID: String)
   case token(userID: String)
 
   /// Nil for a path that the emulator does not know.
@@ -15,12 +16,22 @@ enum SendbirdTarget: Hashable, Sendable {
     else { return nil }
     if segments.count == 2 {
       self = .users
+    } else if segments.count == 3, let id = request.percentDecoded(segments[2]) {
+      self = .user(userID: id)
     } else if segments.count == 4, request.percentDecoded(segments[3]) == "token",
       let id = request.percentDecoded(segments[2])
     {
       self = .token(userID: id)
     } else {
       return nil
+    }
+  }
+
+  /// Whether it has a method.
+  func takes(_ method: Method) -> Bool {
+    switch self {
+    case .users, .token: method == .post
+    case .user: method == .get || method == .put
     }
   }
 }

@@ -5,7 +5,7 @@ import JSON
 import Platform
 import Synchronization
 
-/// `POST /v3/users` and `POST /v3/users/{user_id}/token`, as `api-APPLICATION_ID.sendbird.com` answers them: errors have a code of
+/// `POST /v3/users`, `GET` and `PUT /v3/users/{user_id}`, and `POST /v3/users/{user_id}/token`, as `api-APPLICATION_ID.sendbird.com` answers them: errors have a code of
 /// their own, mostly with status 400. Any `Api-Token` is taken.
 struct SendbirdService: Sendable {
   /// The beginning of its paths.
@@ -13,7 +13,7 @@ struct SendbirdService: Sendable {
   /// How many users it knows at most.
   static let mostUsers = 200_000
 
-  /// Acts on a POST and says how it ends.
+  /// Acts on a request and says how it ends.
   static func act(
     _ call: Call, _ target: SendbirdTarget, now: UnixTime, state: borrowing Mutex<EmulatorState>
   ) -> Ending {
@@ -46,6 +46,10 @@ struct SendbirdService: Sendable {
     _ call: Call, _ target: SendbirdTarget, now: UnixTime, _ state: inout EmulatorState
   ) -> (Reply, isRefusal: Bool) {
     guard call.apiToken?.isEmpty == false else { return (error(400_401, "Invalid API token"), true) }
+    if case .user(let id) = target, call.content.isEmpty {
+      guard let user = state.users[Array(id.utf8)] else { return (error(400_201, "User not found"), true) }
+      return (json(user.members(id)), false)
+    }
     let content: JSONObject?
     do {
       content = try JSONValue(parsing: call.content).object
@@ -69,9 +73,15 @@ struct SendbirdService: Sendable {
         return (error(400_111, "nickname must have at most 80 characters, profile_url 2048"), true)
       }
       state.users[Array(id.utf8)] = SendbirdUser(nickname: nickname, profileURL: picture)
-      return (
-        json(["user_id": .string(id), "nickname": .string(nickname), "profile_url": .string(picture)]), false
-      )
+      return (json(SendbirdUser(nickname: nickname, profileURL: picture).members(id)), false)
+    case .user(let id):
+      guard var user = state.users[Array(id.utf8)] else { return (error(400_201, "User not found"), true) }
+      if let nickname = content["nickname"]?.string { user.nickname = nickname }
+      guard user.nickname.unicodeScalars.count <= 80 else {
+        return (error(400_111, "nickname must have at most 80 characters"), true)
+      }
+      state.users[Array(id.utf8)] = user
+      return (json(user.members(id)), false)
     case .token(let id):
       guard state.users[Array(id.utf8)] != nil else { return (error(400_301, "User not found"), true) }
       // Seven days without expires_at.
@@ -88,5 +98,12 @@ struct SendbirdService: Sendable {
   /// An error in Sendbird's shape.
   static func error(_ code: Int64, _ message: String, status: Status = .badRequest) -> Reply {
     .json(status, SendbirdError.content(code, message))
+  }
+}
+
+extension SendbirdUser {
+  /// The user as Sendbird shows it.
+  fileprivate func members(_ id: String) -> JSONObject {
+    ["user_id": .string(id), "nickname": .string(nickname), "profile_url": .string(profileURL)]
   }
 }

@@ -74,6 +74,11 @@ package struct PlayIntegrityEvidence: Sendable, Equatable {
   package let token: String
   /// The challenge whose request the token is for.
   package let challenge: String
+
+  /// Whether Google could decode the token. What is empty, too long or not in visible ASCII costs none of Google's quota.
+  package var mayBeToken: Bool {
+    (1...Self.longestToken).contains(token.utf8.count) && token.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+  }
 }
 
 /// What a phone signs when it attests: the request that the attestation is for.

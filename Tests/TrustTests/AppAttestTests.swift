@@ -18,11 +18,14 @@ struct FakePhone {
       rootKey = try PrivateKey.generate(for: .ES384)
       key = try PrivateKey.generate(for: .ES384)
       root = try X509Certificate.issue(
-        .init(name: "root", key: rootKey.publicKey, validity: FakePhone.always, constraints: "CA:TRUE"),
+        .init(
+          name: "root", key: rootKey.publicKey, validity: FakePhone.always, constraints: "CA:TRUE",
+          usage: "keyCertSign"),
         by: "root", with: rootKey)
       intermediate = try X509Certificate.issue(
-        .init(name: "ca", key: key.publicKey, validity: validity, constraints: constraints), by: "root",
-        with: rootKey)
+        .init(
+          name: "ca", key: key.publicKey, validity: validity, constraints: constraints, usage: "keyCertSign"),
+        by: "root", with: rootKey)
     }
   }
 
@@ -74,7 +77,7 @@ struct FakePhone {
 
   func leaf() throws -> X509Certificate {
     var content = X509Certificate.Content(
-      name: "leaf", key: key, validity: validity, constraints: constraints)
+      name: "leaf", key: key, validity: validity, constraints: constraints, usage: "digitalSignature")
     content.extensions = extensions(SHA256.digest(authenticatorData + clientDataHash))
     return try X509Certificate.issue(content, by: "ca", with: authority.key)
   }

@@ -182,7 +182,7 @@ extension Handlers {
     if let result = try await takeChallenge(evidence.challenge, requested, &work, and: .decodings) {
       return result
     }
-    guard evidence.token.utf8.count <= PlayIntegrityEvidence.longestToken else { return .failed(.malformed) }
+    guard evidence.mayBeToken else { return .failed(.malformed) }
     let hash = EnrolmentStatement.digest(
       requested.request.client, challenge: evidence.challenge, key: requested.request.key)
     let verdict: PlayIntegrityVerdict

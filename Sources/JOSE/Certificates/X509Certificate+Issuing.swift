@@ -13,15 +13,20 @@ extension X509Certificate {
     public var validity: ClosedRange<Int64>
     /// The value of its basic constraints, as OpenSSL writes them: `CA:TRUE,pathlen:0`.
     public var constraints: String
+    /// The value of its key usage, as OpenSSL writes it: `keyCertSign,cRLSign`.
+    public var usage: String
     /// The values of further extensions, by object identifier in dotted form.
     public var extensions: [(oid: String, value: [UInt8])] = []
 
     /// Without further extensions.
-    public init(name: String, key: PublicKey, validity: ClosedRange<Int64>, constraints: String) {
+    public init(
+      name: String, key: PublicKey, validity: ClosedRange<Int64>, constraints: String, usage: String
+    ) {
       self.name = name
       self.key = key
       self.validity = validity
       self.constraints = constraints
+      self.usage = usage
     }
   }
 
@@ -44,11 +49,12 @@ extension X509Certificate {
       ASN1_TIME_set(X509_getm_notAfter(handle), time_t(content.validity.upperBound)) != nil,
       X509_set_pubkey(handle, subjectKey.handle) == 1
     else { throw .failed(OpenSSLError(operation: "X509_set_pubkey")) }
-    let constraints = X509V3_EXT_conf_nid(
-      nil, nil, NID_basic_constraints, "critical," + content.constraints)
-    defer { X509_EXTENSION_free(constraints) }
-    guard constraints != nil, X509_add_ext(handle, constraints, -1) == 1 else {
-      throw .failed(OpenSSLError(operation: "X509_add_ext"))
+    for (name, value) in [(NID_basic_constraints, content.constraints), (NID_key_usage, content.usage)] {
+      let made = X509V3_EXT_conf_nid(nil, nil, name, "critical," + value)
+      defer { X509_EXTENSION_free(made) }
+      guard made != nil, X509_add_ext(handle, made, -1) == 1 else {
+        throw .failed(OpenSSLError(operation: "X509_add_ext"))
+      }
     }
     for further in content.extensions {
       let object = OBJ_txt2obj(further.oid, 1)

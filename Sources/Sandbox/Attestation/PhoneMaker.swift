@@ -27,6 +27,8 @@ final class PhoneMaker: Sendable {
     static let name = "Callgate Sandbox App Attestation CA 1"
     /// As long as Apple's.
     static let validity: ClosedRange<Int64> = 1_584_556_373...2_373_148_800
+    /// As Apple's authorities.
+    static let usage = "keyCertSign,cRLSign"
     let root: X509Certificate
     let intermediate: X509Certificate
     let key: PrivateKey
@@ -36,11 +38,14 @@ final class PhoneMaker: Sendable {
       let rootKey = try PrivateKey.generate(for: .ES384)
       key = try PrivateKey.generate(for: .ES384)
       root = try X509Certificate.issue(
-        .init(name: name, key: rootKey.publicKey, validity: Self.validity, constraints: "CA:TRUE"), by: name,
-        with: rootKey)
+        .init(
+          name: name, key: rootKey.publicKey, validity: Self.validity, constraints: "CA:TRUE",
+          usage: Self.usage),
+        by: name, with: rootKey)
       intermediate = try X509Certificate.issue(
         .init(
-          name: Self.name, key: key.publicKey, validity: Self.validity, constraints: "CA:TRUE,pathlen:0"),
+          name: Self.name, key: key.publicKey, validity: Self.validity, constraints: "CA:TRUE,pathlen:0",
+          usage: Self.usage),
         by: name, with: rootKey)
     }
   }
@@ -109,7 +114,8 @@ final class PhoneMaker: Sendable {
     let nonce = SHA256.digest(data + SHA256.digest(Array(clientData.utf8)))
     let start = fault == .old ? now - 4 * Self.day : now - Self.day
     var content = X509Certificate.Content(
-      name: Hex.encode(keyID), key: key, validity: start...start + 3 * Self.day, constraints: "CA:FALSE")
+      name: Hex.encode(keyID), key: key, validity: start...start + 3 * Self.day, constraints: "CA:FALSE",
+      usage: "digitalSignature")
     content.extensions = [("1.2.840.113635.100.8.2", [0x30, 0x24, 0xA1, 0x22, 0x04, 0x20] + nonce)]
     let leaf = try X509Certificate.issue(content, by: Authority.name, with: authority.key)
     let object = CBOR.map([

@@ -84,27 +84,43 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
-  func `without notices an appointment is called now, and never put off`(_ kind: StoreKind) async throws {
+  func `without notices an appointment is put off as often as it may be, and called now`(_ kind: StoreKind)
+    async throws
+  {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
     let booking = Self.booking("one", "number")
     #expect(try await store.book(booking, at: .noon()) == .booked)
-    func change(_ serial: Int, snoozes: Int? = nil) -> Rescheduling {
+    func change(_ serial: Int, from: Instant, to: Instant, snoozes: Int? = nil) -> Rescheduling {
       Rescheduling(
-        id: booking.id, serial: serial, at: .noon(60), confirmAt: nil, deadline: .noon(260),
+        id: booking.id, serial: serial, from: from, at: to, confirmAt: nil, deadline: .noon(9000),
         mostSnoozes: snoozes)
     }
-    for refused in [change(0, snoozes: 3), change(1)] {
-      guard case .tooLate = try await store.reschedule(refused, at: .noon()) else {
-        Issue.record("it was changed")
-        continue
-      }
+    func isRefused(_ change: Rescheduling) async throws -> Bool {
+      if case .tooLate = try await store.reschedule(change, at: .noon()) { true } else { false }
     }
-    guard case .rescheduled(let record) = try await store.reschedule(change(0), at: .noon()) else {
+    let first = booking.at.advanced(by: .seconds(300))
+    #expect(try await isRefused(change(1, from: booking.at, to: first)), "another serial number")
+    guard
+      case .rescheduled(let snoozed) = try await store.reschedule(
+        change(0, from: booking.at, to: first, snoozes: 1), at: .noon())
+    else {
+      Issue.record("it was not put off")
+      return
+    }
+    #expect(snoozed.at == first && snoozed.snoozes == 1 && snoozed.notices == nil)
+    #expect(try await isRefused(change(0, from: first, to: .noon(8000), snoozes: 1)), "once too often")
+    // The customer was asked about a time that it no longer has.
+    #expect(try await isRefused(change(0, from: booking.at, to: .noon(60), snoozes: 3)))
+    #expect(try await isRefused(change(0, from: booking.at, to: .noon(60))))
+    guard
+      case .rescheduled(let record) = try await store.reschedule(
+        change(0, from: first, to: .noon(60)), at: .noon())
+    else {
       Issue.record("it was not changed")
       return
     }
-    #expect(record.at == .noon(60) && record.notices == nil)
+    #expect(record.at == .noon(60) && record.snoozes == 1)
     await store.close()
   }
 }

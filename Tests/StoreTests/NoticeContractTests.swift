@@ -161,7 +161,8 @@ import Testing
     let booking = Self.booking()
     #expect(try await store.book(booking, at: .noon()) == .booked)
     let snooze = Rescheduling(
-      id: booking.id, serial: 1, at: .noon(3900), confirmAt: .noon(3780), deadline: .noon(4100),
+      id: booking.id, serial: 1, from: booking.at, at: .noon(3900), confirmAt: .noon(3780),
+      deadline: .noon(4100),
       mostSnoozes: 1)
     let results = try await withThrowingTaskGroup(of: ReschedulingResult.self) { group in
       for _ in 0..<8 { group.addTask { try await store.reschedule(snooze, at: .noon(3490)) } }
@@ -170,29 +171,31 @@ import Testing
     let changed = results.compactMap { if case .rescheduled(let record) = $0 { record } else { nil } }
     #expect(changed.count == 1)
     let record = try #require(changed.first)
-    #expect(record.at == .noon(3900) && record.notices?.serial == 2 && record.notices?.snoozes == 1)
+    #expect(record.at == .noon(3900) && record.notices?.serial == 2 && record.snoozes == 1)
     #expect(try await store.scheduledAppointment(booking.id)?.due == .noon(3900))
     // It takes no place in a slot.
     #expect(try await store.takenPlaces(in: 0...Int64.max / 2).isEmpty)
     #expect(try await Self.due(store, 3780).first?.serial == 2)
     // It was the last snooze. A connection is none.
     let more = Rescheduling(
-      id: booking.id, serial: 2, at: .noon(4200), confirmAt: nil, deadline: .noon(4400), mostSnoozes: 1)
+      id: booking.id, serial: 2, from: .noon(3900), at: .noon(4200), confirmAt: nil, deadline: .noon(4400),
+      mostSnoozes: 1)
     #expect(try await store.reschedule(more, at: .noon(3790)) == .tooLate(record))
     let connect = Rescheduling(
-      id: booking.id, serial: 2, at: .noon(3790), confirmAt: nil, deadline: .noon(3990), mostSnoozes: nil)
+      id: booking.id, serial: 2, from: .noon(3900), at: .noon(3790), confirmAt: nil, deadline: .noon(3990),
+      mostSnoozes: nil)
     guard case .rescheduled(let now) = try await store.reschedule(connect, at: .noon(3790)) else {
       return #expect(Bool(false))
     }
-    #expect(now.at == .noon(3790) && now.notices?.serial == 3 && now.notices?.snoozes == 1)
+    #expect(now.at == .noon(3790) && now.notices?.serial == 3 && now.snoozes == 1)
     #expect(try await Self.due(store, 3791).isEmpty)
     #expect(try await store.mark(booking.id, for: .noon(3790), deadline: .noon(3820)))
     guard case .tooLate = try await store.reschedule(connect, at: .noon(3791)) else {
       return #expect(Bool(false))
     }
     let unknown = Rescheduling(
-      id: CallbackID(at: .noon()), serial: 1, at: .noon(), confirmAt: nil, deadline: .noon(), mostSnoozes: nil
-    )
+      id: CallbackID(at: .noon()), serial: 1, from: .noon(), at: .noon(), confirmAt: nil, deadline: .noon(),
+      mostSnoozes: nil)
     #expect(try await store.reschedule(unknown, at: .noon()) == .missing)
     await store.close()
   }
@@ -206,7 +209,8 @@ import Testing
     let booking = Self.booking()
     #expect(try await store.book(booking, at: .noon()) == .booked)
     let connect = Rescheduling(
-      id: booking.id, serial: 1, at: booking.at, confirmAt: nil, deadline: .noon(3800), mostSnoozes: nil)
+      id: booking.id, serial: 1, from: booking.at, at: booking.at, confirmAt: nil, deadline: .noon(3800),
+      mostSnoozes: nil)
     guard case .rescheduled(let record) = try await store.reschedule(connect, at: .noon(3490)) else {
       return #expect(Bool(false))
     }

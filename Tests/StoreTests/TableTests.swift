@@ -38,12 +38,12 @@ import Testing
     let notices = CallbackNotices(
       installation: Self.identity(3),
       device: GivenDevice(platform: "fcm", token: SealedCode([1, 2], until: Self.time(1))),
-      confirmAt: Self.time(2), serial: 4, state: .taken, snoozes: 5, next: Self.time(3), tries: 6)
+      confirmAt: Self.time(2), serial: 4, state: .taken, next: Self.time(3), tries: 6)
     let record = StoredCallback(
       id: CallbackID(Self.id), callerID: "ios-app", subject: "ann", appID: "shop", contact: "+*******00",
       createdAt: Self.now, at: Self.time(4), settledAt: Self.time(5), status: .failed, code: "closed",
       upstreamStatus: 201, platformTID: "tid", verificationCode: SealedCode([3, 4], until: Self.time(6)),
-      notices: notices,
+      notices: notices, snoozes: 5,
       ticket: StoredTicket(StoredTicket.Opened(id: "9", channelURL: "c", isMessageSent: true)),
       origin: .installation(Self.identity(8)),
       alias: CallbackAlias(name: Self.digest, number: SHA256Digest(of: [2]), service: "sales"),

@@ -86,7 +86,7 @@ extension Handlers {
   private func snoozed(
     _ subject: DialogSubject, _ confirm: Configuration.Appointments.Confirmation
   ) -> Instant? {
-    subject.snoozes < confirm.snoozes ? max(dueClock, subject.at).advanced(by: confirm.snooze) : nil
+    subject.record.snoozes < confirm.snoozes ? max(dueClock, subject.at).advanced(by: confirm.snooze) : nil
   }
 
   private func ruling(
@@ -111,7 +111,7 @@ extension Handlers {
     let configuration = visit.generation.configuration
     let late = visit.generation.appointments?.late ?? AppointmentSetting.usualLateness
     let change = Rescheduling(
-      id: subject.record.id, serial: subject.serial, at: at, confirmAt: confirmAt,
+      id: subject.record.id, serial: subject.serial, from: subject.at, at: at, confirmAt: confirmAt,
       deadline: at.advanced(by: late + configuration.callbacks.timeout), mostSnoozes: snoozes)
     let result: ReschedulingResult
     do throws(StoreError) {

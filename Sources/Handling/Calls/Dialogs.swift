@@ -35,8 +35,6 @@ struct DialogSubject: Sendable {
   let serial: Int
   let record: StoredCallback
   let at: Instant
-  /// How often the customer has put it off.
-  let snoozes: Int
 }
 
 extension Handlers {
@@ -106,7 +104,7 @@ extension Handlers {
     // What only informs the app needs no answer.
     guard !informs else { return Self.empty }
     guard found.notice.action.asks, found.isLive, let record = found.record, let at = record.at,
-      let notices = record.notices
+      record.notices != nil
     else {
       throw .noNotice
     }
@@ -114,8 +112,7 @@ extension Handlers {
     guard let action else { throw .noNotice }
     return try await answer(
       &visit, action,
-      DialogSubject(
-        id: id, serial: found.notice.serial, record: record, at: at, snoozes: notices.snoozes))
+      DialogSubject(id: id, serial: found.notice.serial, record: record, at: at))
   }
 
   // MARK: GMS
@@ -159,10 +156,7 @@ extension Handlers {
     guard let action, record.status == .scheduled, let at = record.at else { throw .noNotice }
     return try await answer(
       &visit, action,
-      DialogSubject(
-        id: id, serial: record.notices?.serial ?? 0, record: record, at: at,
-        // Without notices nobody would be asked again.
-        snoozes: record.notices?.snoozes ?? .max))
+      DialogSubject(id: id, serial: record.notices?.serial ?? 0, record: record, at: at))
   }
 
   /// Counts an id that is not known, for its address.

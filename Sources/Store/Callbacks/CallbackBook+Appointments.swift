@@ -137,7 +137,7 @@ extension CallbackBook {
     return .moved(
       moved(
         row, appointment, to: booking.at, slot: booking.slot, place: names.callback.place,
-        deadline: booking.intent.deadline, notices))
+        deadline: booking.intent.deadline, notices, snoozes: row.record.snoozes))
   }
 
   /// Replaces the content of an appointment, if it is `scheduled` and still has the one that was read.
@@ -156,7 +156,7 @@ extension CallbackBook {
   /// Gives an appointment another time, and returns its record.
   mutating func moved(
     _ row: Row, _ appointment: Appointment, to at: Instant, slot: Int64?, place: StoreID?,
-    deadline: Instant, _ notices: CallbackNotices?
+    deadline: Instant, _ notices: CallbackNotices?, snoozes: Int
   ) -> StoredCallback {
     let id = row.record.id
     let end = deadline.nanosecondsSinceEpoch.adding(CallbackRecovery.grace)
@@ -171,6 +171,7 @@ extension CallbackBook {
     record.at = at
     record.notices = notices
     record.notices?.last(until: end)
+    record.snoozes = snoozes
     record.verificationCode?.until = codeUntil
     if let name = row.key, keys[name]?.callback == id {
       keys[name]?.expires = codeUntil.nanosecondsSinceEpoch

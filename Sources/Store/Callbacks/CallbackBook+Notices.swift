@@ -57,8 +57,9 @@ extension CallbackBook {
   mutating func reschedule(_ change: Rescheduling, at now: Instant) -> ReschedulingResult {
     guard let row = rows[change.id], let appointment = row.appointment else { return .missing }
     var notices = row.record.notices
+    // The serial number tells another time, but only an appointment with notices has one.
     guard row.record.status == .scheduled, notices?.serial ?? 0 == change.serial,
-      change.mostSnoozes.map({ notices?.snoozes ?? .max < $0 }) ?? true
+      row.record.at == change.from, change.mostSnoozes.map({ row.record.snoozes < $0 }) ?? true
     else { return .tooLate(row.record) }
     // A call that is put off or comes now takes no place of its new time.
     let isMoved = change.at != row.record.at
@@ -66,11 +67,11 @@ extension CallbackBook {
       freePlace(of: row)
       release(appointment.slot)
     }
-    if change.mostSnoozes != nil { notices?.snoozes += 1 }
     notices?.ask(at: change.confirmAt)
     let moved = moved(
       row, appointment, to: change.at, slot: isMoved ? nil : appointment.slot,
-      place: isMoved ? nil : row.place, deadline: change.deadline, notices)
+      place: isMoved ? nil : row.place, deadline: change.deadline, notices,
+      snoozes: row.record.snoozes + (change.mostSnoozes == nil ? 0 : 1))
     return .rescheduled(moved)
   }
 }

@@ -57,7 +57,7 @@ package enum CallbackColumn: Int, TableColumn {
     case .noticeState: .text(.changes) { $0.record.notices?.state.rawValue }
     case .noticeNext: .time(.changes) { $0.record.notices?.next }
     case .noticeTries: .integer(.changes) { $0.record.notices.map { Int64($0.tries) } }
-    case .snoozes: .integer(.changes) { $0.record.notices.map { Int64($0.snoozes) } }
+    case .snoozes: .integer(.changes) { $0.record.snoozes > 0 ? Int64($0.record.snoozes) : nil }
     case .notifiesGeneration: .integer(.changes) { $0.record.notices?.installation.column }
     case .ticket: .text(.changes) { $0.record.ticket?.stored }
     case .installation: .id(.changes) { $0.record.origin.installation?.id.id }
@@ -88,7 +88,7 @@ extension CallbackBook.Row: TableEntry {
         upstreamStatus: try row.optionalInteger(.upstreamStatus).map { Int($0) },
         platformTID: try row.optionalText(.platformTid),
         verificationCode: try row.sealed(.verificationCode, until: .verificationUntil),
-        notices: try CallbackNotices(row),
+        notices: try CallbackNotices(row), snoozes: Int(try row.optionalInteger(.snoozes) ?? 0),
         ticket: try row.optionalText(.ticket).map(StoredTicket.init(stored:)),
         origin: CallbackOrigin(
           try row.optionalID(.installation), column: try row.optionalInteger(.generation)),
@@ -149,8 +149,7 @@ extension CallbackNotices {
         installation, column: try row.optionalInteger(.notifiesGeneration)),
       device: try GivenDevice(row), confirmAt: try row.optionalTime(.confirmAt),
       serial: Int(try row.optionalInteger(.noticeSerial) ?? 1), state: state,
-      snoozes: Int(try row.optionalInteger(.snoozes) ?? 0), next: try row.optionalTime(.noticeNext),
-      tries: Int(try row.optionalInteger(.noticeTries) ?? 0))
+      next: try row.optionalTime(.noticeNext), tries: Int(try row.optionalInteger(.noticeTries) ?? 0))
   }
 }
 

@@ -32,8 +32,6 @@ public struct CallbackNotices: Hashable, Sendable {
   public internal(set) var serial: Int
   /// What became of the current notice.
   public internal(set) var state: State
-  /// How often the customer has snoozed.
-  public internal(set) var snoozes: Int
   /// When an instance takes the current notice next; nil where there is nothing to send.
   package internal(set) var next: Instant?
   /// How often it was tried in vain.
@@ -41,15 +39,13 @@ public struct CallbackNotices: Hashable, Sendable {
 
   package init(
     installation: InstallationIdentity, device: GivenDevice? = nil, confirmAt: Instant?, serial: Int = 1,
-    state: State = .waiting,
-    snoozes: Int = 0, next: Instant?, tries: Int = 0
+    state: State = .waiting, next: Instant?, tries: Int = 0
   ) {
     self.installation = installation
     self.device = device
     self.confirmAt = confirmAt
     self.serial = serial
     self.state = state
-    self.snoozes = snoozes
     self.next = next
     self.tries = tries
   }

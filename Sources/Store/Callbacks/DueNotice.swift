@@ -122,8 +122,10 @@ public enum NoticeOutcome: Hashable, Sendable {
 public struct Rescheduling: Hashable, Sendable {
   /// The appointment.
   public let id: CallbackID
-  /// The serial number of the notice that was answered; 0 for an appointment without notices, which cannot be put off.
+  /// The serial number of the notice that was answered; 0 for an appointment without notices.
   public let serial: Int
+  /// The time of the appointment that the customer was asked about. If it has another one meanwhile, nothing changes.
+  public let from: Instant
   /// When the phone is to ring.
   public let at: Instant
   /// When the customer is asked again; nil for never.
@@ -135,10 +137,12 @@ public struct Rescheduling: Hashable, Sendable {
 
   /// Another time.
   public init(
-    id: CallbackID, serial: Int, at: Instant, confirmAt: Instant?, deadline: Instant, mostSnoozes: Int?
+    id: CallbackID, serial: Int, from: Instant, at: Instant, confirmAt: Instant?, deadline: Instant,
+    mostSnoozes: Int?
   ) {
     self.id = id
     self.serial = serial
+    self.from = from
     self.at = at
     self.confirmAt = confirmAt
     self.deadline = deadline

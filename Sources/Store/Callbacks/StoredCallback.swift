@@ -56,6 +56,8 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var verificationCode: SealedCode?
   /// Its notices; nil where no installation gets any.
   public internal(set) var notices: CallbackNotices?
+  /// How often the customer has snoozed it, with or without a device for notices.
+  public internal(set) var snoozes: Int
   /// Who made it.
   public internal(set) var origin: CallbackOrigin
   /// What came of a ticket; nil for a callback.
@@ -71,8 +73,8 @@ public struct StoredCallback: Hashable, Sendable {
     id: CallbackID, callerID: String, subject: String?, appID: String?, contact: String, createdAt: Instant,
     at: Instant?, settledAt: Instant?, status: Status, code: String?, upstreamStatus: Int?,
     platformTID: String?,
-    verificationCode: SealedCode?, notices: CallbackNotices?, ticket: StoredTicket?, origin: CallbackOrigin,
-    alias: CallbackAlias?, outcome: CallOutcome?
+    verificationCode: SealedCode?, notices: CallbackNotices?, snoozes: Int = 0, ticket: StoredTicket?,
+    origin: CallbackOrigin, alias: CallbackAlias?, outcome: CallOutcome?
   ) {
     self.id = id
     self.callerID = callerID
@@ -88,6 +90,7 @@ public struct StoredCallback: Hashable, Sendable {
     self.platformTID = platformTID
     self.verificationCode = verificationCode
     self.notices = notices
+    self.snoozes = snoozes
     self.ticket = ticket
     self.origin = origin
     self.alias = alias

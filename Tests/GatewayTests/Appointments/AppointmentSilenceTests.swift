@@ -39,7 +39,8 @@ import Testing
     fixture.delivery.time.advance(by: booking.at - fixture.now)
     // After the keeper has read the appointment, the customer is ready.
     let change = Rescheduling(
-      id: booking.intent.id, serial: 1, at: booking.at, confirmAt: nil, deadline: booking.intent.deadline,
+      id: booking.intent.id, serial: 1, from: booking.at, at: booking.at, confirmAt: nil,
+      deadline: booking.intent.deadline,
       mostSnoozes: nil)
     guard case .rescheduled = try await fixture.memory.reschedule(change, at: fixture.now) else {
       Issue.record("the answer came too late")

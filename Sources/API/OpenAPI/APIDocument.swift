@@ -88,9 +88,10 @@ package struct APIDocument: Sendable {
       "operationId": .string(original == nil ? operation.id : operation.id + "Alias"),
       "tags": [.string(operation.tag.rawValue)], "summary": .string(operation.summary),
       "description": .string([alias, operation.description].compactMap { $0 }.joined(separator: "\n\n")),
-      "security": security(operation.access),
+      "security": security(operation),
     ]
-    if !operation.parameters.isEmpty { object["parameters"] = .array(operation.parameters.map(\.json)) }
+    let parameters = operation.allParameters
+    if !parameters.isEmpty { object["parameters"] = .array(parameters.map(\.json)) }
     if let content = operation.content {
       object["requestBody"] = ["required": true, "content": Self.contents([content])]
     }
@@ -98,11 +99,14 @@ package struct APIDocument: Sendable {
     return object
   }
 
-  private func security(_ access: APIOperation.Access) -> JSONValue {
-    switch access {
+  private func security(_ operation: APIOperation) -> JSONValue {
+    switch operation.access {
     case .everybody: []
     case .operators: [["operators": []]]
-    case .callers: .array([["basic": []], ["bearer": []], ["apiKey": []]] + (allowsAnonymous ? [[:]] : []))
+    case .callers:
+      .array(
+        [["basic": []], ["bearer": []], ["apiKey": []]] + (operation.tag == .gms ? [["gmsKey": []]] : [])
+          + (allowsAnonymous ? [[:]] : []))
     }
   }
 
@@ -193,13 +197,21 @@ package struct APIDocument: Sendable {
   }()
 
   private static let securitySchemes: JSONValue = [
-    "basic": ["type": "http", "scheme": "basic", "description": "A configured caller's name and password."],
+    "basic": [
+      "type": "http", "scheme": "basic",
+      "description":
+        "A configured caller's name and password, or an installation's values and secret. An installation whose app has `key: required` needs none: its proof in the header `DPoP` is enough.",
+    ],
     "bearer": [
       "type": "http", "scheme": "bearer",
       "description": "A configured caller's API key, or a JWT of a configured issuer.",
     ],
     "apiKey": [
       "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A configured caller's API key.",
+    ],
+    "gmsKey": [
+      "type": "apiKey", "in": "header", "name": "apikey",
+      "description": "A configured caller's API key, as clients of GMS send it.",
     ],
     "operators": [
       "type": "http", "scheme": "bearer",

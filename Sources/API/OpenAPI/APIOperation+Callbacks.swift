@@ -80,7 +80,8 @@ extension APIOperation {
         ]),
       APIAnswer(
         status: .ok, description: "With `?validate`: the server would have requested the callback.",
-        contents: [.json("Validation", ("valid", ["valid": true]))], fields: [.noStore] + APIField.allowances),
+        contents: [.json("CallbackValidation", ("valid", ["valid": true]))],
+        fields: [.noStore] + APIField.allowances),
     ],
     refusals: [
       .invalidJSON, .unknownApp, .numberNotAllowed, .duplicate, .inProgress, .slotFull, .unsupportedMediaType,

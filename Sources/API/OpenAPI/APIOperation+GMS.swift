@@ -23,7 +23,7 @@ extension APIOperation {
   private static let record: JSONValue = [
     "_id": exampleID, "_service_name": "support", "_customer_number": "+*********23",
     "_desired_time": "2026-11-23T15:00:00.000Z", "_expiration_time": "2026-11-23T15:03:00.000Z",
-    "_callback_state": "SCHEDULED", "_url": url, "url": url, "first_name": "Ann",
+    "_callback_state": "SCHEDULED", "url": url, "first_name": "Ann",
   ]
 
   private static func errors() -> [APIAnswer] {
@@ -32,7 +32,7 @@ extension APIOperation {
       (
         "full",
         [
-          "message": "Choose another time. See alternatives.",
+          "message": "This time is fully booked. Choose another time.",
           "exception": "com.genesyslab.gsg.services.callback.exceptions.CallbackExceptionAvailability",
           "code": 40409, "phrase": "Bad Request", "availability": ["2026-11-23T15:15:00.000Z": 3],
         ]
@@ -44,8 +44,10 @@ extension APIOperation {
           "An exception of GMS. `code` is 40000 and the status that this server's own interface has for the problem.",
         contents: [content], fields: [.noStore]),
       APIAnswer(
-        status: .serviceUnavailable, description: "The same for quotas, duplicates, stops and failures.",
-        contents: [content], fields: [.noStore, .retryAfter]),
+        status: .serviceUnavailable,
+        description:
+          "The same for quotas, duplicates, stops and failures. A second appointment for one number has no `Retry-After`.",
+        contents: [content], fields: [.noStore, .retryAfter.atTimes]),
     ]
   }
 
@@ -56,6 +58,13 @@ extension APIOperation {
   private static let empty = APIContent(
     type: "application/json", schema: ["type": "object", "maxProperties": 0], examples: [("done", [:])])
 
+  /// The body of a request: JSON or a form.
+  private static func body(_ schema: String, _ name: String, _ example: JSONValue) -> APIContent {
+    var content = APIContent.json(schema, (name, example))
+    content.otherType = "application/x-www-form-urlencoded"
+    return content
+  }
+
   package static let gmsCreate = APIOperation(
     method: .post, id: "postGMSCallback", tag: .gms, access: .callers,
     summary: "Create a callback as a GMS client",
@@ -63,15 +72,12 @@ extension APIOperation {
       + "\n\nThe body is JSON or a form. With `_desired_time` it books a callback, otherwise it calls now. "
       + "`_device_notification_id` and `_device_os` name the device that gets its notices. Other members with an underscore are ignored, and all others go to the agent as context.",
     parameters: [service],
-    content: .json(
-      "GMSCallback",
-      (
-        "booking",
-        [
-          "_customer_number": "+14155550123", "_desired_time": "2026-11-23T15:00:00.000Z",
-          "first_name": "Ann",
-        ]
-      )),
+    content: body(
+      "GMSCallback", "booking",
+      [
+        "_customer_number": "+14155550123", "_desired_time": "2026-11-23T15:00:00.000Z",
+        "first_name": "Ann",
+      ]),
     answers: json("A record and a dialog in one.", .json("GMSRecord", ("booked", record))),
     refusals: [.unsupportedMediaType, .notFound])
 
@@ -115,13 +121,14 @@ extension APIOperation {
     description: about
       + "\n\nGives an appointment another time, other context, or both. An empty text deletes a member of the context.",
     parameters: [service, callbackID],
-    content: .json(
-      "GMSChange", ("move", ["_new_desired_time": "2026-11-23T16:00:00.000Z", "first_name": "Bea"])),
+    content: body(
+      "GMSChange", "move", ["_new_desired_time": "2026-11-23T16:00:00.000Z", "first_name": "Bea"]),
     answers: json("It is changed.", empty), refusals: [.unsupportedMediaType, .notFound])
 
   package static let gmsCancel = APIOperation(
     method: .delete, id: "deleteGMSCallback", tag: .gms, access: .callers, summary: "Cancel a callback",
-    description: about + "\n\nAfter 200 the phone never rings for this appointment.",
+    description: about
+      + "\n\nAfter 200 the phone never rings for this appointment. To repeat it is 200, too.",
     parameters: [service, callbackID], answers: json("It is cancelled.", empty), refusals: [.notFound])
 
   private static let span = [

@@ -54,7 +54,8 @@ extension APIOperation {
     parameters: [
       APIParameter(
         name: "app", place: .query,
-        description: "The app. Optional if only one app has installations.", example: "shop")
+        description: "The app. Optional if only one app has installations.", example: "shop"),
+      .proof,
     ],
     content: APIContent(
       type: "application/json", otherType: "application/x-www-form-urlencoded",

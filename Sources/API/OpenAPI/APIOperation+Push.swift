@@ -94,22 +94,39 @@ extension APIOperation {
             "get-dialog-user-confirmation-provide_code-true",
             "get-dialog-user-confirmation-provide_code-false",
             "connect", "connect-outbound", "wait-for-agent", "snooze", "cancel", "connect-inbound",
+            "check-queue-position",
           ],
         ], example: "connect"),
     ],
     answers: [
       APIAnswer(
-        status: .ok, description: "A menu, a text, or a number to dial.",
+        status: .ok,
+        description:
+          "A menu, a text, or a number to dial. For `check-queue-position`, which only servers with `gms` have, a position.",
         contents: [
-          .json(
-            "Dialog",
-            (
-              "confirmation",
-              [
-                "_dialog_id": "0", "_action": "ConfirmationDialog",
-                "_text": "You will receive the call shortly", "_ok_title": "Ok", "_id": exampleID,
+          APIContent(
+            type: "application/json",
+            schema: [
+              "anyOf": [
+                ["$ref": "#/components/schemas/Dialog"], ["$ref": "#/components/schemas/GMSQueuePosition"],
               ]
-            ))
+            ],
+            examples: [
+              (
+                "confirmation",
+                [
+                  "_dialog_id": "0", "_action": "ConfirmationDialog",
+                  "_text": "You will receive the call shortly", "_ok_title": "Ok", "_id": exampleID,
+                ]
+              ),
+              (
+                "position",
+                [
+                  "_position": "0", "_eta": "0", "_total_waiting": "0",
+                  "_agent_ready_threshold_passed": "false",
+                ]
+              ),
+            ])
         ], fields: [.noStore]),
       APIAnswer(
         status: .noContent,

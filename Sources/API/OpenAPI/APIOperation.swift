@@ -52,6 +52,12 @@ package struct APIOperation: Sendable {
     return alias
   }
 
+  /// Its parameters, and the headers that each request with a credential may have.
+  var allParameters: [APIParameter] {
+    guard access == .callers else { return parameters }
+    return parameters + [.proof] + (isAttested ? [.appCheck] : [])
+  }
+
   /// Every refusal: its own, those of the credentials, and those of every request.
   var allRefusals: [Problem.Code] {
     let credentials: [Problem.Code] =
@@ -109,6 +115,19 @@ struct APIParameter: Sendable {
     if let example { object["example"] = example }
     return .object(object)
   }
+}
+
+extension APIParameter {
+  /// A proof by the key of an installation.
+  static let proof = APIParameter(
+    name: "DPoP", place: .header,
+    description:
+      "A proof by the installation's key (RFC 9449). An installation whose app has `key: required` sends nothing else."
+  )
+  /// A token of App Check, for apps with `app_check`.
+  static let appCheck = APIParameter(
+    name: "X-Firebase-AppCheck", place: .header,
+    description: "A token of Firebase App Check, for apps that need one.")
 }
 
 /// One form of content.
@@ -187,6 +206,10 @@ struct APIField: Sendable {
   static let entityTag = APIField(name: "ETag", description: "Names this version, for `If-None-Match`.")
   static let challenge = APIField(
     name: "WWW-Authenticate", description: "The schemes that could succeed (RFC 9110 §11.6.1).")
+  static let proofNonce = APIField(
+    name: "DPoP-Nonce",
+    description: "With `invalid_proof`: the nonce that the next proof in `DPoP` must have (RFC 9449 §8).",
+    isRequired: false)
   static let allow = APIField(name: "Allow", description: "The methods of this path.")
   static let retryAfter = APIField(
     name: "Retry-After",

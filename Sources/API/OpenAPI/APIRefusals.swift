@@ -29,6 +29,7 @@ struct APIRefusals: Sendable {
   var fields: [APIField] {
     var fields: [APIField] = [.noStore]
     if status == 401 { fields.append(.challenge) }
+    if codes.contains(.invalidProof) { fields.append(.proofNonce) }
     if status == 405 { fields.append(.allow) }
     if codes.contains(where: { $0.retries == .always }) {
       fields.append(codes.allSatisfy { $0.retries == .always } ? .retryAfter : APIField.retryAfter.atTimes)

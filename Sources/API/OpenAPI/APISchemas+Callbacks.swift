@@ -125,7 +125,7 @@ extension APISchemas {
           """#)
     ),
     (
-      "Validation",
+      "CallbackValidation",
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["valid"],

@@ -12,7 +12,7 @@ extension APISchemas {
           { "type": "object", "required": ["_customer_number"],
             "properties": {
               "_customer_number": { "type": "string", "description": "The number to call, in E.164 form." },
-              "_desired_time": { "type": ["string", "null"], "description": "The time of the call; now without it. Milliseconds and the colon of the offset are optional." },
+              "_desired_time": { "type": ["string", "null"], "description": "The time of the call; now without it. Milliseconds and the colon of the offset are optional, and a space may stand in place of `T`." },
               "_device_notification_id": { "type": ["string", "null"], "description": "The push token of the device that gets the notices of this callback." },
               "_device_os": { "type": ["string", "null"], "description": "The device's system: `gcm`, `fcm`, `android`, `ios`, `apns`, `customhttp` or `httpcb`. Others get no notices." },
               "_media_type": { "type": ["string", "null"], "description": "`chat` is refused." } },
@@ -33,7 +33,7 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "type": "object",
-            "required": ["_id", "_service_name", "_customer_number", "_desired_time", "_expiration_time", "_callback_state", "_url", "url"],
+            "required": ["_id", "_service_name", "_customer_number", "_desired_time", "_expiration_time", "_callback_state", "url"],
             "properties": {
               "_id": { "type": "string", "pattern": "^[A-Z0-9]{32}$", "description": "Names the callback. Keep it as secret as a password." },
               "_service_name": { "type": "string" },
@@ -42,8 +42,7 @@ extension APISchemas {
               "_expiration_time": { "type": "string", "description": "When it is too late for the call." },
               "_callback_state": { "type": "string", "enum": ["SCHEDULED", "PROCESSING", "COMPLETED"] },
               "_callback_reason": { "type": "string", "enum": ["CANCELLED", "FAIL_TIMEOUT_TTL", "FAIL_QUEUEING", "FAIL_ERROR"], "description": "Why no call was made." },
-              "_url": { "type": "string", "description": "Its path below the base URL." },
-              "url": { "type": "string", "description": "The same." },
+              "url": { "type": "string", "description": "Its path below the base URL." },
               "_dialog_id": { "type": "string" }, "_action": { "type": "string" },
               "_text": { "type": "string" }, "_ok_title": { "type": "string" } },
             "additionalProperties": { "type": "string" },
@@ -63,6 +62,18 @@ extension APISchemas {
                   "utcTime": { "type": "string" }, "localTime": { "type": "string" },
                   "capacity": { "type": "integer", "minimum": 0, "description": "The free places." },
                   "total": { "type": "integer", "minimum": 1 } } } } } }
+          """#)
+    ),
+    (
+      "GMSQueuePosition",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "required": ["_position", "_eta", "_total_waiting", "_agent_ready_threshold_passed"],
+            "properties": {
+              "_position": { "type": "string", "enum": ["0"] }, "_eta": { "type": "string", "enum": ["0"] },
+              "_total_waiting": { "type": "string", "enum": ["0"] },
+              "_agent_ready_threshold_passed": { "type": "string", "enum": ["false"] } },
+            "description": "Talkdesk tells no position, so it is always the same." }
           """#)
     ),
     (

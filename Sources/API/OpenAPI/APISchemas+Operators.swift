@@ -62,7 +62,6 @@ extension APISchemas {
               { "title": "Stop everyone", "type": "object", "additionalProperties": false, "required": ["scope", "action"],
                 "properties": {
                   "scope": { "type": "string", "enum": ["all"] },
-                  "id": { "type": "null" },
                   "action": { "type": "string", "enum": "STOP ACTIONS" },
                   "reason": { "type": ["string", "null"], "maxLength": 200, "description": "The reason, for operators." },
                   "for": { "type": ["string", "null"], "pattern": "^(0|[1-9][0-9]*)(ms|s|m|h|d)$",
@@ -85,7 +84,6 @@ extension APISchemas {
               { "title": "Resume everyone", "type": "object", "additionalProperties": false, "required": ["scope", "action"],
                 "properties": {
                   "scope": { "type": "string", "enum": ["all"] },
-                  "id": { "type": "null" },
                   "action": { "type": "string", "enum": "STOP ACTIONS" } } },
               { "title": "Resume one app or caller", "type": "object", "additionalProperties": false, "required": ["scope", "id", "action"],
                 "properties": {

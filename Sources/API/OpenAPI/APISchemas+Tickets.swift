@@ -23,7 +23,7 @@ extension APISchemas {
               "related_channels": { "type": "array", "maxItems": 3, "description": "The URLs of channels that belong to the ticket.",
                 "items": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-+\\--~]+$" } },
               "user_name": { "type": "string", "minLength": 1, "maxLength": 80, "pattern": "^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028\\u2029]*$",
-                "description": "The name that agents see. It becomes the nickname of a user that Sendbird does not know yet." } } }
+                "description": "The name that agents see. It becomes the nickname of a user that has none at Sendbird." } } }
           """#)
     ),
     (

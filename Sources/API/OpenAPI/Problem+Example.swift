@@ -1,5 +1,6 @@
 // One example of each problem document, for the API documentation.
 
+import Gate
 import HTTP
 import HTTPServer
 import JSON
@@ -32,24 +33,25 @@ extension Problem.Code {
     case .unauthenticated: return Problem(self, "The user name or the password is wrong.")
     case .invalidToken: return Problem(self, "No configured caller has this key or token.")
     case .closed:
-      var problem = Problem(self, "It opens again at 2026-11-23T14:00:00Z.", retryAfter: 82_555)
+      let opening = "2026-11-23T14:00:00Z"
+      var problem = Problem(
+        self, Problem.detail(of: .closed, nextOpen: opening), retryAfter: 82_555)
       problem.rule = "opening-hours"
-      problem.nextOpen = "2026-11-23T14:00:00Z"
+      problem.nextOpen = opening
       return problem
     case .denied:
-      var problem = Problem(self, "A rule of this server does not allow this request.")
+      var problem = Problem(self, Problem.detail(of: .denied))
       problem.rule = "paying"
       return problem
     case .numberNotAllowed:
-      var problem = Problem(self, "This server does not call numbers of this kind.")
+      var problem = Problem(self, Problem.detail(of: .numberNotAllowed))
       problem.rule = "default-numbers"
       return problem
     case .noAgents:
-      var problem = Problem(
-        self, "No agent is available now. Retry after the time in Retry-After.", retryAfter: 60)
+      var problem = Problem(self, Problem.detail(of: .noAgents), retryAfter: 60)
       problem.rule = "agents"
       return problem
-    case .unknownApp: return Problem(self, "This server has no app of this name.")
+    case .unknownApp: return .noApp
     case .invalidClient:
       return Problem(
         self, "No installation has these values with this secret or request_id. Enrol again.")
@@ -60,7 +62,7 @@ extension Problem.Code {
       var problem = Problem(self, "Send a token of App Check in the header X-Firebase-AppCheck.")
       problem.accepts = ["app_check"]
       return problem
-    case .attestationFailed: return Problem(self, "This request does not come from the genuine app.")
+    case .attestationFailed: return .attestationFailed
     case .attestationUnavailable:
       return Problem(
         self, "The server cannot check the attestation right now. Try again.", retryAfter: 10)
@@ -78,22 +80,11 @@ extension Problem.Code {
     case .noDevice:
       return Problem(self, "Register the device with PUT /installations/self/push first.")
     case .slowDown: return Problem(self, "Poll again after the time in Retry-After.", retryAfter: 3)
-    case .duplicate:
-      var problem = Problem(
-        self,
-        "A callback to this number was requested a moment ago, so no second call was requested. See id for the first."
-      )
-      problem.id = "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87"
-      return problem
-    case .inProgress:
-      return Problem(
-        self, "Wait for the first response, or retry a little later with the same key.", retryAfter: 1)
+    case .duplicate: return .duplicate(of: "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87")
+    case .inProgress: return .inProgress
     case .slotFull:
-      var problem = Problem(self, "Choose another time. See alternatives.")
-      problem.alternatives = ["2026-11-23T15:15:00Z", "2026-11-23T15:45:00Z"].map { .init(time: $0, free: 1) }
-      return problem
-    case .tooLate:
-      return Problem(self, "This callback cannot be moved or cancelled now. Read its record.")
+      return .slotFull(["2026-11-23T15:15:00Z", "2026-11-23T15:45:00Z"].map { .init(time: $0, free: 1) })
+    case .tooLate: return .tooLate
     case .unsupportedMediaType: return Problem(self, "Send JSON with Content-Type: application/json.")
     case .invalidRequest:
       return .invalid([
@@ -101,21 +92,16 @@ extension Problem.Code {
           name: "contact_phone_number", description: "Leave out spaces, dashes and brackets: +14155550123."),
         .init(name: "context.fields[2].value", description: "Give at most 255 characters."),
       ])
-    case .idempotencyMismatch:
-      return Problem(self, "The first request with this Idempotency-Key was a different one. Use a new key.")
+    case .idempotencyMismatch: return .idempotencyMismatch
     case .rateLimited:
-      var problem = Problem(
-        self, "There were too many requests. Retry after the time in Retry-After.", retryAfter: 2)
+      var problem = Problem(self, Problem.detail(of: .rateLimited), retryAfter: 2)
       problem.rule = "per-caller"
       return problem
     case .quotaExhausted:
-      var problem = Problem(
-        self, "The quota of this period is used up. Retry after the time in Retry-After.", retryAfter: 3_600)
+      var problem = Problem(self, Problem.detail(of: .quotaExhausted), retryAfter: 3_600)
       problem.rule = "daily"
       return problem
-    case .upstreamRateLimited:
-      return Problem(
-        self, "Talkdesk is limiting callbacks. Retry after the time in Retry-After.", retryAfter: 5)
+    case .upstreamRateLimited: return .upstreamRateLimited(5)
     case .upstreamRefused:
       return Problem(
         self,
@@ -125,16 +111,10 @@ extension Problem.Code {
     case .upstreamUnavailable:
       return Problem(self, "Talkdesk ID is unavailable. Try again later.", retryAfter: 2)
     case .storeUnavailable:
-      return Problem(
-        self, "The server cannot check the limits right now. Retry after the time in Retry-After.",
-        retryAfter: 1)
+      return Problem(self, Problem.detail(of: .storeUnavailable), retryAfter: 1)
     case .auditUnavailable: return .noAudit
     case .upstreamTimeout: return Problem(self, "Talkdesk ID did not respond in time.")
-    case .outcomeUnknown:
-      return Problem(
-        self,
-        "Talkdesk did not respond, and the phone may still ring. A new request could cause a second call."
-      )
+    case .outcomeUnknown: return .outcomeUnknown
     }
   }
 }

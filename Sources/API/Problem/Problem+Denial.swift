@@ -28,16 +28,18 @@ extension Problem {
   /// The problem a denial is to a caller.
   package init(_ denial: Denial) {
     self.init(
-      Code(denial.code), Self.detail(of: denial), retryAfter: denial.retryAfter.map { Int(clamping: $0) })
+      Code(denial.code), Self.detail(of: denial.code, nextOpen: denial.nextOpen?.rfc3339),
+      retryAfter: denial.retryAfter.map { Int(clamping: $0) })
     rule = denial.rule
     nextOpen = denial.nextOpen?.rfc3339
     if let status = denial.status { responseFields.append(allowances: [status]) }
   }
 
-  private static func detail(of denial: Denial) -> String {
-    switch denial.code {
-    case .closed:
-      denial.nextOpen.map { "It opens again at \($0.rfc3339)." } ?? "No later opening hours are configured."
+  /// The words of a denial.
+  /// - Parameter opening: When the gate opens next, RFC 3339.
+  package static func detail(of code: DenialCode, nextOpen opening: String? = nil) -> String {
+    switch code {
+    case .closed: opening.map { "It opens again at \($0)." } ?? "No later opening hours are configured."
     case .denied: "A rule of this server does not allow this request."
     case .numberNotAllowed: "This server does not call numbers of this kind."
     case .rateLimited: "There were too many requests. Retry after the time in Retry-After."

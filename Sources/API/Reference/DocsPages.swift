@@ -161,7 +161,7 @@ package struct DocsPages {
   private func parameters(_ operation: APIOperation) -> String {
     list(
       "Parameters",
-      operation.parameters.map {
+      operation.allParameters.map {
         (HTMLText.code($0.name), "<small>\($0.place.rawValue)</small> \(HTMLText.inline($0.description))")
       })
   }

@@ -8,14 +8,18 @@ package import JSON
 extension CallbackRequest {
   /// Reads a request's content in either form and checks all of it.
   ///
-  /// - Parameter timeFault: Returns the mistake in the time of an appointment, to be named beside other mistakes. The time alone is
-  ///   checked later, after the `Idempotency-Key`.
+  /// - Parameters:
+  ///   - namesFields: Whether mistakes name a field of the context by its name, as in `context.issue`, and not by its index: for
+  ///     interfaces whose requests have no list of fields.
+  ///   - timeFault: Returns the mistake in the time of an appointment, to be named beside other mistakes. The time alone is
+  ///     checked later, after the `Idempotency-Key`.
   /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with every mistake.
   package init(
-    parsing content: [UInt8], terms: CallbackTerms, timeFault: (Instant) -> String? = { _ in nil }
+    parsing content: [UInt8], terms: CallbackTerms, namesFields: Bool = false,
+    timeFault: (Instant) -> Problem.FieldProblem? = { _ in nil }
   ) throws(Problem) {
     try self.init(
-      Self.object(parsing: content, holding: "contact_phone_number"), terms: terms, timeFault)
+      Self.object(parsing: content, holding: "contact_phone_number"), terms: terms, namesFields, timeFault)
   }
 
   /// The object of a request's content.
@@ -45,7 +49,8 @@ extension CallbackRequest {
   }
 
   private init(
-    _ body: JSONObject, terms: CallbackTerms, _ timeFault: (Instant) -> String?
+    _ body: JSONObject, terms: CallbackTerms, _ namesFields: Bool,
+    _ timeFault: (Instant) -> Problem.FieldProblem?
   ) throws(Problem) {
     var problems = FieldProblems()
     problems.refuseUnknown(
@@ -67,11 +72,11 @@ extension CallbackRequest {
       problems.add("talkdesk_phone_number", "Give one of the account's numbers; this server has no default.")
     }
     let at = problems.time("at", in: body)
-    var context = ContextReader(terms, problems: problems)
+    var context = ContextReader(terms, namesFields: namesFields, problems: problems)
     if let value = body["context"] { context.read(value) }
     context.finish()
     problems = context.problems
-    if !problems.fields.isEmpty, let at, let fault = timeFault(at) { problems.add("at", fault) }
+    if !problems.fields.isEmpty, let at, let fault = timeFault(at) { problems.add(fault) }
     try problems.throwIfAny()
     guard let contact, let talkdesk else {
       // Unreachable while every missing number is also a problem; refusing is the safe side of a slip.

@@ -12,12 +12,15 @@ struct ContextReader {
 
   private let terms: CallbackTerms
   private var schema: Configuration.ContextSchema? { terms.schema }
+  /// Whether mistakes name a field of Talkdesk's form by its name and not by its index.
+  private let namesFields: Bool
   var problems: FieldProblems
   private(set) var fields: [ContextField] = []
   private var names: Set<[UInt8]> = []
 
-  init(_ terms: CallbackTerms, problems: FieldProblems) {
+  init(_ terms: CallbackTerms, namesFields: Bool, problems: FieldProblems) {
     self.terms = terms
+    self.namesFields = namesFields
     self.problems = problems
   }
 
@@ -68,12 +71,21 @@ struct ContextReader {
       problems.add("\(path).\(property)", "This is required; give a string.")
     }
     let name = problems.string("name", in: object, prefix: path + ".")
-    let isNameSound = name.map { take(name: $0, path + ".name") } ?? false
+    let isNamed = namesFields
+    // Built only for a mistake, which is rare.
+    func place(_ property: String) -> String {
+      guard isNamed, let name else { return "\(path).\(property)" }
+      return "context.\(FieldProblems.shown(name))"
+    }
+    let isNameSound = name.map { take(name: $0, place("name")) } ?? false
     let display = label("display_name", in: object, path)
     let tooltip = label("tooltip_text", in: object, path)
     let type = dataType(in: object, of: name, path)
-    guard let value = problems.string("value", in: object, prefix: path + "."), let type,
-      check(value, of: name ?? "", as: type, path + ".value"), let name, isNameSound
+    if let value = object["value"], value.string == nil {
+      problems.add(place("value"), "This is \(value.kindName); give a string.")
+    }
+    guard let value = object["value"]?.string, let type,
+      check(value, of: name ?? "", as: type, place("value")), let name, isNameSound
     else { return }
     fields.append(
       ContextField(

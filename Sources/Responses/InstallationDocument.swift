@@ -152,7 +152,7 @@ extension Problem {
       self.init(.tooMany, "This user has as many installations as the app allows. Revoke one first.")
     case .taken: self.init(.taken, "Another installation has this client_id. Make a new UUID.")
     case .keyInUse:
-      self.init(.attestationFailed, "This request does not come from the genuine app.")
+      self = .attestationFailed
     case .keyTaken: self.init(.taken, "Another installation has this key. Make a new one.")
     case .noProof: self.init(.invalidProof, "Send a proof by the key of this request with each poll.")
     case .full:

@@ -4,31 +4,19 @@ package import API
 package import Store
 
 extension Problem {
-  /// A time is fully booked.
-  /// - Parameter alternatives: The next times that can be booked.
-  package static func slotFull(_ alternatives: [Offer]) -> Problem {
-    var problem = Problem(
-      .slotFull,
-      alternatives.isEmpty
-        ? "All other times that can be booked now are full, too."
-        : "Choose another time. See alternatives.")
-    problem.alternatives = alternatives
-    return problem
-  }
-
   /// The owner has an appointment for the number already.
   package static func alreadyBooked(_ first: CallbackID) -> Problem {
     var problem = Problem(
       .duplicate,
       "You have an appointment for this number, so no other was booked. Move or cancel it: see id.")
     problem.id = first.description
+    problem.isOfAppointment = true
     return problem
   }
 
   /// The callback is not `scheduled`.
   package static func tooLate(_ record: StoredCallback) -> Problem {
-    var problem = Problem(
-      .tooLate, "This callback cannot be moved or cancelled now. Read its record.")
+    var problem = Problem.tooLate
     problem.id = record.id.description
     return problem
   }

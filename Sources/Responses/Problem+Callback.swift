@@ -29,30 +29,17 @@ extension Problem {
         .storeUnavailable, "The server could not save this request, so no call was requested. Try again.",
         retryAfter: 1)
     case .unaudited: self = .noAudit
-    case .inProgress:
-      self.init(
-        .inProgress, "Wait for the first response, or retry a little later with the same key.", retryAfter: 1)
-    case .mismatch:
-      self.init(
-        .idempotencyMismatch,
-        "The first request with this Idempotency-Key was a different one. Use a new key.")
+    case .inProgress: self = .inProgress
+    case .mismatch: self = .idempotencyMismatch
     case .exhausted:
       preconditionFailure("a response to an exhausted allowance without its denial")
-    case .duplicate(let first):
-      self.init(
-        .duplicate,
-        "A callback to this number was requested a moment ago, so no second call was requested. See id for the first."
-      )
-      id = first.description
+    case .duplicate(let first): self = .duplicate(of: first.description)
     case .notAccepted(let reason): self.init(reason)
     case .unknown(isAnswered: true):
       self.init(
         .upstreamFailed,
         "Talkdesk returned an error, and the phone may still ring. A new request could cause a second call.")
-    case .unknown(isAnswered: false):
-      self.init(
-        .outcomeUnknown,
-        "Talkdesk did not respond, and the phone may still ring. A new request could cause a second call.")
+    case .unknown(isAnswered: false): self = .outcomeUnknown
     }
   }
 
@@ -102,9 +89,7 @@ extension Problem {
 
   /// Talkdesk has asked for a pause.
   private static func paused(_ rest: Duration) -> Problem {
-    Problem(
-      .upstreamRateLimited, "Talkdesk is limiting callbacks. Retry after the time in Retry-After.",
-      retryAfter: rest.wholeSecondsRoundedUp)
+    .upstreamRateLimited(rest.wholeSecondsRoundedUp)
   }
 
   /// The store failed, so no record can be shown.

@@ -16,6 +16,22 @@ import Testing
     return [UInt8](try Data(contentsOf: Checkout.root.appendingPathComponent("Examples/callbacks/\(name)")))
   }
 
+  @Test func `interfaces without a list of fields read mistakes by the field's name`() throws {
+    let fields = #"{"fields":[{"name":"a","value":5},{"name":"b","value":"ok"},{"name":"a","value":"x"},"#
+    let content = body(context: fields + #"{"name":"c","value":"\u0000"}]}"#)
+    for (namesFields, expected) in [
+      (true, ["context.a", "context.a", "context.c"]),
+      (false, ["context.fields[0].value", "context.fields[2].name", "context.fields[3].value"]),
+    ] {
+      do throws(Problem) {
+        _ = try CallbackRequest(parsing: Array(content.utf8), terms: .plain(), namesFields: namesFields)
+        Issue.record("it was taken")
+      } catch {
+        #expect(error.fields.map(\.name) == expected)
+      }
+    }
+  }
+
   @Test func `Talkdesk's own body passes unchanged`() throws {
     let content = try Self.example("talkdesk-body.json")
     // Its number is the sandbox's, so that the example can be tried there.

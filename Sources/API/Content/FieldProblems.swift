@@ -12,11 +12,16 @@ package struct FieldProblems {
 
   /// Adds one.
   package mutating func add(_ path: String, _ description: String) {
+    add(.init(name: path, description: description))
+  }
+
+  /// Adds one.
+  package mutating func add(_ mistake: Problem.FieldProblem) {
     guard fields.count <= CallbackLimits.problems else { return }
     if fields.count == CallbackLimits.problems {
       return fields.append(.init(name: "", description: "There are more mistakes. Fix these first."))
     }
-    fields.append(.init(name: path, description: description))
+    fields.append(mistake)
   }
 
   /// Ends the validation where anything was found.

@@ -1,5 +1,6 @@
 // Every refusal and failure that a client can see, as problem documents (RFC 9457) with one code each.
 
+package import Gate
 public import HTTP
 package import HTTPServer
 import JSON
@@ -64,11 +65,25 @@ public struct Problem: Error, Sendable {
     public var name: String
     /// The mistake and the fix.
     public var description: String
+    /// The time that the description ends with; nil where it names none.
+    package private(set) var limit: TimeLimit?
 
     package init(name: String, description: String) {
       self.name = name
       self.description = description
     }
+
+    /// A description of some words and the time after them.
+    package init(name: String, limit words: String, _ time: Instant) {
+      self.init(name: name, description: "\(words) \(time.rfc3339).")
+      limit = TimeLimit(words: words, time: time)
+    }
+  }
+
+  /// Words before a time, for interfaces that write times in another way.
+  package struct TimeLimit: Hashable, Sendable {
+    package let words: String
+    package let time: Instant
   }
 
   /// The code that clients decide on.
@@ -100,6 +115,10 @@ public struct Problem: Error, Sendable {
 
   /// Times that can be booked instead. The document names them for a full time alone.
   package var alternatives: [Offer]?
+  /// Whether a duplicate is a second appointment for one number.
+  package var isOfAppointment = false
+  /// The time of the first appointment. Only other interfaces tell it: this server's own names the record by its id.
+  package var appointmentTime: Instant?
   /// The types of attestation that would do.
   public var accepts: [String] = []
   /// The verification code of that callback, which may ring.
@@ -195,7 +214,7 @@ extension Problem.Code {
   }
 
   /// The same short text for every occurrence (RFC 9457 §3.1.3).
-  var title: String {
+  package var title: String {
     switch self {
     case .malformedRequest: "The request is not well-formed HTTP/1.1"
     case .invalidJSON: "The body is not valid JSON"

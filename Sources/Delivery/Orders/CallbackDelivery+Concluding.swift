@@ -82,7 +82,9 @@ extension CourierReport.Outcome {
   fileprivate var showsAcceptedToken: Bool {
     switch self {
     case .accepted, .notAccepted(.rejected): true
-    default: false
+    case .notAccepted(.tokenRefused), .notAccepted(.forbidden), .notAccepted(.rateLimited),
+      .notAccepted(.unavailable), .notAccepted(.unreachable), .notAccepted(.refused), .unknown:
+      false
     }
   }
 }

@@ -130,7 +130,10 @@ package enum Undelivered: Sendable {
   var isKept: Bool {
     switch self {
     case .unknown, .notAccepted(.rejected), .notAccepted(.refused): true
-    default: false
+    case .notAccepted(.tokenRefused), .notAccepted(.forbidden), .notAccepted(.rateLimited),
+      .notAccepted(.unavailable), .notAccepted(.unreachable), .noTurn, .noToken, .stopped, .revoked,
+      .unchecked, .clientLeft, .notSaved, .unaudited, .inProgress, .mismatch, .exhausted, .duplicate:
+      false
     }
   }
 }

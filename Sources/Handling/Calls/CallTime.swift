@@ -15,26 +15,34 @@ extension Instant {
   /// Whether a call at this time means a call at once.
   func isNow(at now: Instant) -> Bool { seconds <= now.seconds && seconds >= now.seconds - Self.nowSpan }
 
-  /// As text, not before this point.
-  fileprivate var roundedUp: String { nanoseconds > 0 ? Instant(seconds: seconds + 1).rfc3339 : rfc3339 }
+  /// In whole seconds, not before this point.
+  fileprivate var roundedUp: Instant { nanoseconds > 0 ? Instant(seconds: seconds + 1) : self }
 }
 
 extension Generation {
   /// The mistake in a time for a call; nil for none. The rules check opening hours.
-  func fault(inCallTime at: Instant, at now: Instant) -> String? {
-    guard appointments != nil else { return "This server takes no appointments. Leave the time out." }
+  func fault(inCallTime at: Instant, at now: Instant) -> Problem.FieldProblem? {
+    guard appointments != nil else {
+      return .init(name: "at", description: "This server takes no appointments. Leave the time out.")
+    }
     return at.isNow(at: now) ? nil : fault(inAppointment: at, at: now)
   }
 
   /// The mistake in a time for an appointment.
-  func fault(inAppointment at: Instant, at now: Instant) -> String? {
-    guard let terms = appointments else { return "This server takes no appointments now." }
+  func fault(inAppointment at: Instant, at now: Instant) -> Problem.FieldProblem? {
+    guard let terms = appointments else {
+      return .init(name: "at", description: "This server takes no appointments now.")
+    }
     let earliest = now.advanced(by: terms.earliest)
     guard at >= earliest, at > now else {
-      return "This time is too early. The first that can be booked now is \(earliest.roundedUp)."
+      return .init(
+        name: "at", limit: "This time is too early. The first that can be booked now is", earliest.roundedUp)
     }
     let latest = now.advanced(by: terms.horizon)
-    return at <= latest ? nil : "This time is too late. The last that can be booked now is \(latest.rfc3339)."
+    guard at > latest else { return nil }
+    return .init(
+      name: "at", limit: "This time is too late. The last that can be booked now is",
+      Instant(seconds: latest.seconds))
   }
 
   /// The times that a caller could book; nil without appointments.

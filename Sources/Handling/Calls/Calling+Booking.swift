@@ -156,7 +156,7 @@ extension Handlers {
     case .unsealed:
       refuse(
         calling, Problem(.internal, "The server could not seal the appointment, so it was not booked."))
-    case .duplicate(let first): refuse(calling, .alreadyBooked(first))
+    case .duplicate(let first): refuse(calling, await alreadyBooked(first, calling.client))
     case .full: refuse(calling, await full(time, calling.context))
     case .inProgress: refuse(calling, Problem(.inProgress))
     case .mismatch: refuse(calling, Problem(.mismatch))
@@ -171,6 +171,19 @@ extension Handlers {
     guard calling.client.form != nil, denial.code == .closed, let time else { return problem }
     // Where the store fails, the response does without.
     do throws(StoreError) { problem.alternatives = try await time.alternatives(store) } catch {}
+    return problem
+  }
+
+  /// The problem of a second appointment. Another interface tells the time of the first.
+  func alreadyBooked(_ first: CallbackID, _ client: ClientRequest) async -> Problem {
+    var problem = Problem.alreadyBooked(first)
+    guard client.form != nil else { return problem }
+    do throws(StoreError) {
+      problem.appointmentTime = try await store.scheduledAppointment(first)?.at
+    } catch {
+      // The response does without the time.
+      callbacks.log.storeFailed(error, doing: "book", client.context)
+    }
     return problem
   }
 

@@ -111,7 +111,7 @@ extension Handlers {
     if let at = calling.at {
       if let fault = calling.generation.fault(inCallTime: at, at: now) {
         calling.record.verdicts = calling.generation.decider.policy.skipped
-        return .answer(refuse(calling, .invalid([.init(name: "at", description: fault)])))
+        return .answer(refuse(calling, .invalid([fault])))
       }
       if isAppointment { return await book(&calling, requested, for: at, &hold) }
     }

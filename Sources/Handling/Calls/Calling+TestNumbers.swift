@@ -22,8 +22,14 @@ extension Handlers {
     case .closed:
       let opening = opening(after: now.advanced(by: .seconds(3600)), calling.generation, requested.facts)
       problem.nextOpen = opening.rfc3339
-      problem.detail = "It opens again at \(opening.rfc3339)."
+      problem.detail = Problem.detail(of: .closed, nextOpen: problem.nextOpen)
       problem.retryAfter = (opening - now).wholeSecondsRoundedUp
+      if calling.client.form != nil,
+        let time = AppointmentTime(calling.at ?? now, calling.generation, requested.facts)
+      {
+        // Where the store fails, the response does without.
+        do throws(StoreError) { problem.alternatives = try await time.alternatives(store) } catch {}
+      }
     case .slotFull:
       guard let time = AppointmentTime(calling.at ?? now, calling.generation, requested.facts) else { break }
       return await full(time, calling.context)

@@ -102,12 +102,14 @@ extension Handlers {
         let now = Instant(circumstances.time)
         let fault = { generation.fault(inCallTime: $0, at: now) }
         let read = calling.call?.read(request)
+        let isOfAnother = read != nil
         let (asked, key) = try IdempotencyKey.read(
           with: request, converted: read?.map { $0.content }
         ) { (content) throws(Problem) in
-          try CallbackRequest(parsing: content, terms: terms, timeFault: fault)
+          try CallbackRequest(
+            parsing: content, terms: terms, namesFields: isOfAnother, timeFault: fault)
         } laterFaults: {
-          $0.at.flatMap(fault).map { [Problem.FieldProblem(name: "at", description: $0)] } ?? []
+          $0.at.flatMap(fault).map { [$0] } ?? []
         }
         calling.record.contact = asked.maskedContact
         calling.at = asked.at

@@ -200,7 +200,7 @@ extension Handlers {
     guard let at = change.at else { return try await rewrite(record, change, visit) }
     let now = Instant(clock.unixTime)
     if let fault = visit.generation.fault(inAppointment: at, at: now) {
-      throw .invalid([.init(name: "at", description: fault)])
+      throw .invalid([fault])
     }
     var facts = visit.generation.facts(
       .callback, caller, app: app, address: visit.address, visit.request, at: clock.unixTime)
@@ -211,7 +211,7 @@ extension Handlers {
         appointments.watch.changed(moved)
         keeper?.wake(at: at)
         return moved
-      case .duplicate(let first): throw .alreadyBooked(first)
+      case .duplicate(let first): throw await alreadyBooked(first, visit.client)
       case .full:
         guard let time = AppointmentTime(at, visit.generation, facts) else { throw .noCallback }
         throw await full(time, visit.context)

@@ -22,7 +22,7 @@ struct GMSContent {
       type: request.value(of: .contentType).map { head[$0] },
       encodings: request.values(of: .contentEncoding).map { head[$0] })
     guard isForm else {
-      members = try CallbackRequest.object(parsing: request.content, holding: Self.number).members
+      members = try CallbackRequest.object(parsing: request.content, holding: "the phone number").members
       return
     }
     guard request.content.count <= CallbackLimits.contentBytes else {
@@ -113,7 +113,7 @@ extension GMSContent {
       object["talkdesk_phone_number"] = number
     }
     if !fields.isEmpty { object["context"] = Self.context(fields) }
-    let asked = try CallbackRequest(parsing: object.serialized(), terms: terms)
+    let asked = try CallbackRequest(parsing: object.serialized(), terms: terms, namesFields: true)
     return body.replacingContext(asked, terms)
   }
 }

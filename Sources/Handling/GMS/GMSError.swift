@@ -17,27 +17,148 @@ enum GMSException: String {
   case notFound = "NotFound"
   case resource = "Resource"
   case serviceUnavailable = "ServiceUnavailable"
+}
 
-  /// The members of requests that name times.
-  private static let times = [
-    "at", "_desired_time", "_new_desired_time", "start", "end", "from", "to", "start-ms", "end-ms",
-    "number-of-days", "max-time-slots", "timezone", "report-busy",
-  ]
+/// What a problem is to a GMS client. Its apps show the message to customers, so it has words of its own.
+struct GMSFailure {
+  /// When the same request can succeed.
+  enum Repetition {
+    case never
+    /// After the problem's own wait, or else after an hour.
+    case later
+    /// The phone may still ring for this request or an earlier one, so a repetition must not come before the end of the window.
+    case afterWindow
+  }
 
-  /// The class of a problem; nil where the problem document is the response.
-  init?(_ problem: Problem) {
-    guard !problem.isUnread, ![401, 413, 414, 415, 431].contains(problem.code.status.code) else { return nil }
-    let names = problem.fields.map(\.name)
+  let exception: GMSException
+  /// What happened, for customers.
+  let message: String
+  let repetition: Repetition
+
+  private init(_ exception: GMSException, _ message: String, _ repetition: Repetition = .never) {
+    self.exception = exception
+    self.message = message
+    self.repetition = repetition
+  }
+
+  private static func unavailable(_ message: String, _ repetition: Repetition = .later) -> GMSFailure {
+    GMSFailure(.serviceUnavailable, message, repetition)
+  }
+
+  /// Nil where the problem document itself is the response.
+  ///
+  /// - Parameter times: Writes the times in messages.
+  init?(_ problem: Problem, _ times: GMSLocalTimes) {
+    guard !problem.isUnread else { return nil }
     switch problem.code {
-    case .numberNotAllowed: self = .number
-    case .invalidRequest where names.contains("contact_phone_number"): self = .number
-    case .invalidRequest where names.contains(where: Self.times.contains(exactly:)): self = .availability
-    case .closed, .slotFull, .noAgents: self = .availability
-    case .notFound, .tooLate: self = .notFound
-    case .invalidRequest, .invalidJSON, .malformedRequest, .unknownApp, .denied, .idempotencyMismatch:
-      self = .resource
-    default: self = .serviceUnavailable
+    // 401, 405, 408, 413, 414, 415 and 431.
+    case .unauthenticated, .invalidToken, .invalidClient, .invalidProof, .attestationRequired,
+      .methodNotAllowed, .requestTimeout, .contentTooLarge, .targetTooLong, .unsupportedMediaType,
+      .fieldsTooLarge:
+      return nil
+    case .numberNotAllowed: self.init(.number, "We cannot call this phone number.")
+    case .closed:
+      let opening = problem.nextOpen.flatMap { Instant(rfc3339: $0) }
+      self.init(
+        .availability,
+        "We are closed at this time." + (opening.map { " We open again on \(times.text($0))." } ?? ""))
+    case .slotFull:
+      self.init(
+        .availability,
+        problem.alternatives?.isEmpty == true
+          ? "This time and all other times are fully booked."
+          : "This time is fully booked. Choose another time.")
+    case .invalidRequest:
+      self.init(Self.exception(of: problem.fields), Self.message(problem, times) ?? problem.detail)
+    case .invalidJSON: self.init(.resource, problem.detail)
+    case .malformedRequest: self.init(.resource, problem.code.title)
+    case .idempotencyMismatch: self.init(.resource, "This key was used with another request.")
+    case .unknownApp: self.init(.resource, "This server has no service of this name.")
+    case .denied: self.init(.resource, Self.message(problem, times) ?? "This request is not allowed.")
+    case .attestationFailed: self.init(.resource, "This request does not come from the genuine app.")
+    case .notFound: self.init(.notFound, "There is no callback with this id.")
+    case .tooLate: self.init(.notFound, "This callback can no longer be changed or canceled.")
+    // GMS clients have no installations, codes and claims. These codes have a class only so that each has one.
+    case .noDevice, .taken, .requestExpired, .alreadyDelivered, .claimExpired, .challengeExpired:
+      self.init(.notFound, problem.code.title)
+    case .tooMany: self = .unavailable(problem.code.title)
+    case .duplicate where problem.isOfAppointment:
+      let time = problem.appointmentTime.map { " on \(times.text($0))" } ?? ""
+      self = .unavailable(
+        "You already have a callback for this number\(time). Change it or cancel it.", .never)
+    case .duplicate:
+      self = .unavailable(
+        "A call to this number was requested a moment ago, so no second call was requested.", .afterWindow)
+    case .inProgress: self = .unavailable("The same request is still running.", .afterWindow)
+    case .outcomeUnknown, .upstreamFailed:
+      self = .unavailable("We cannot tell whether the call was requested.", .afterWindow)
+    case .stopped: self = .unavailable("Callbacks are switched off at the moment.")
+    case .noAgents: self = .unavailable("No agent is available now.")
+    case .rateLimited, .slowDown: self = .unavailable("There were too many requests.")
+    case .quotaExhausted: self = .unavailable("The limit of this period is reached.")
+    case .upstreamRateLimited, .upstreamRefused, .upstreamUnavailable, .upstreamTimeout, .internal:
+      self = .unavailable("We cannot request calls at the moment.")
+    case .attestationUnavailable: self = .unavailable("We cannot check the app at the moment.")
+    case .storeUnavailable, .auditUnavailable:
+      self = .unavailable("We could not confirm that this was saved.")
+    case .overloaded: self = .unavailable("The server is too busy.")
     }
+  }
+
+  // MARK: Members
+
+  private static let numbers = ["contact_phone_number", "_customer_number"]
+  /// The members of requests that name times. Descriptions of their mistakes say so.
+  private static let moments = ["at", "_desired_time", "_new_desired_time", "from", "to"]
+  private static let spans = [
+    "start", "end", "start-ms", "end-ms", "number-of-days", "max-time-slots", "timezone", "report-busy",
+  ]
+  private static let others = ["operand", "_media_type"]
+
+  private static func exception(of fields: [Problem.FieldProblem]) -> GMSException {
+    func hasOne(of names: [String]) -> Bool { fields.contains { names.contains(exactly: $0.name) } }
+    return hasOne(of: numbers) ? .number : hasOne(of: moments + spans) ? .availability : .resource
+  }
+
+  /// The mistakes by member; nil where none is named.
+  private static func message(_ problem: Problem, _ times: GMSLocalTimes) -> String? {
+    guard !problem.fields.isEmpty else { return nil }
+    return problem.fields.map { field in
+      let words = field.limit.map { "\($0.words) \(times.text($0.time))." } ?? field.description
+      return label(field.name).map { "\($0): \(words)" } ?? words
+    }.joined(separator: " ")
+  }
+
+  /// How a client knows a member; nil for one that only this server's own interface has.
+  private static func label(_ name: String) -> String? {
+    if numbers.contains(exactly: name) { return "Phone number" }
+    if spans.contains(exactly: name) || others.contains(exactly: name) { return name }
+    let context = "context."
+    let all = "context.fields"
+    guard name.utf8.starts(with: context.utf8), !name.hasSameBytes(as: all) else { return nil }
+    return String(decoding: name.utf8.dropFirst(context.utf8.count), as: UTF8.self)
+  }
+}
+
+/// Writes times as customers read them.
+struct GMSLocalTimes: Sendable {
+  /// The zone of the company's opening hours; nil for UTC.
+  let zone: Zone?
+
+  /// `2026-11-29 at 05:00` in the zone, and `2026-11-29 at 05:00 UTC` without one. Seconds are shown unless they are zero.
+  func text(_ time: Instant) -> String {
+    let local = zone?.localSeconds(at: time.seconds)
+    let clock = Array(Instant(seconds: local ?? time.seconds).gmsLocal.utf8)
+    func part(_ range: Range<Int>) -> String { String(decoding: clock[range], as: UTF8.self) }
+    let isWhole = time.seconds % 60 == 0
+    return "\(part(0..<10)) at \(part(11..<(isWhole ? 16 : 19)))" + (local == nil ? " UTC" : "")
+  }
+}
+
+extension Policy {
+  /// The zone of the first rule about opening hours; nil without one.
+  var zoneOfHours: Zone? {
+    rules.lazy.compactMap { if case .hours(let schedule) = $0.kind { schedule.zone } else { nil } }.first
   }
 }
 
@@ -48,6 +169,7 @@ struct GMSErrors: Sendable {
   /// How long after its request a record may begin.
   let timeout: Duration
   let clock: any TimeSource
+  let times: GMSLocalTimes
 
   /// The wait where no time is known, in seconds.
   private static let usualWait = 3600
@@ -55,16 +177,22 @@ struct GMSErrors: Sendable {
   var form: ResponseForm { ResponseForm(via: .gms) { response($0, $1) } }
 
   private func response(_ problem: Problem, _ requestID: RequestID) -> Response {
-    guard let exception = GMSException(problem) else { return problem.response(requestID: requestID) }
-    let status: Status = exception == .serviceUnavailable ? .serviceUnavailable : .badRequest
+    guard let failure = GMSFailure(problem, times) else { return problem.response(requestID: requestID) }
+    let status: Status = failure.exception == .serviceUnavailable ? .serviceUnavailable : .badRequest
+    let wait = wait(problem, failure.repetition)
+    var message = failure.message
+    if let wait {
+      let start = failure.repetition == .afterWindow ? "If the phone does not ring, try" : "Try"
+      message += " \(start) again in \(Self.words(wait))."
+    }
     var document: JSONObject = [
-      "message": .string(message(problem)),
+      "message": .string(message),
       "exception": .string(
-        "com.genesyslab.gsg.services.callback.exceptions.CallbackException\(exception.rawValue)"),
+        "com.genesyslab.gsg.services.callback.exceptions.CallbackException\(failure.exception.rawValue)"),
       "code": .number(JSONNumber(Int64(40_000 + problem.code.status.code))),
       "phrase": .string(status.reason),
     ]
-    if exception == .availability, let offers = problem.alternatives {
+    if failure.exception == .availability, let offers = problem.alternatives {
       var times = JSONObject()
       for offer in offers {
         guard let time = Instant(rfc3339: offer.time) else { continue }
@@ -73,39 +201,30 @@ struct GMSErrors: Sendable {
       document["availability"] = .object(times)
     }
     var fields: Fields = ["Content-Type": "application/json", "Cache-Control": "no-store"]
-    if exception == .serviceUnavailable { fields.append("Retry-After", String(wait(problem))) }
+    if let wait { fields.append("Retry-After", String(wait)) }
     for line in problem.responseFields.lines { fields.append(line.name, line.value) }
     return Response(status: status, fields: fields, content: document.serialized())
   }
 
-  private func message(_ problem: Problem) -> String {
-    if problem.code == .duplicate { return "A call to this number was requested a moment ago. It stands." }
-    guard !problem.fields.isEmpty else { return problem.detail }
-    return problem.fields.map { field in
-      let name =
-        switch field.name {
-        case "contact_phone_number": "_customer_number"
-        case "at": "_desired_time"
-        default: field.name
-        }
-      return "\(name): \(field.description)"
-    }.joined(separator: " ")
+  private static func words(_ seconds: Int) -> String {
+    if seconds == 1 { return "1 second" }
+    return seconds <= 120 ? "\(seconds) seconds" : "\((seconds + 59) / 60) minutes"
   }
 
-  /// A repetition before the end of the window could be taken for a second callback, or ring twice after it.
-  private func wait(_ problem: Problem) -> Int {
-    switch problem.code {
-    case .duplicate, .inProgress, .outcomeUnknown, .upstreamFailed: break
-    default: return problem.retryAfter ?? Self.usualWait
+  /// The seconds until the request can be repeated; nil where a repetition does not help. A repetition before the end of the window
+  /// could be taken for a second callback, or ring twice after it.
+  private func wait(_ problem: Problem, _ repetition: GMSFailure.Repetition) -> Int? {
+    switch repetition {
+    case .never: return nil
+    case .later: return problem.retryAfter ?? Self.usualWait
+    case .afterWindow: break
     }
     guard window > .zero else { return problem.retryAfter ?? Self.usualWait }
     // An id begins with the time of its record.
     let age = problem.id.flatMap { CallbackID($0) }.map { Instant(clock.unixTime) - $0.time } ?? .zero
     let left = window - max(age - timeout, .zero)
     let wait = left > .zero ? left.wholeSecondsRoundedUp : Self.usualWait
-    // An appointment that was moved has begun its window again, and its id does not say when.
-    let least = problem.code == .duplicate ? min(Self.usualWait, window.wholeSecondsRoundedUp) : 0
-    return max(wait, least, problem.retryAfter ?? 0)
+    return max(wait, problem.retryAfter ?? 0)
   }
 }
 

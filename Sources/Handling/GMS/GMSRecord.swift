@@ -84,8 +84,20 @@ struct GMSRecord {
     case .expired: "FAIL_TIMEOUT_TTL"
     case .failed:
       switch code {
+      case nil: "FAIL_QUEUEING"
       case .closed, .denied, .noAgents, .stopped, .numberNotAllowed, .unknownApp, .internal: "FAIL_ERROR"
-      default: "FAIL_QUEUEING"
+      // Talkdesk did not take it, or it could not be asked.
+      case .invalidRequest, .upstreamRateLimited, .upstreamRefused, .upstreamFailed, .upstreamUnavailable,
+        .upstreamTimeout, .outcomeUnknown, .overloaded, .storeUnavailable, .auditUnavailable, .rateLimited,
+        .quotaExhausted:
+        "FAIL_QUEUEING"
+      // No callback ends with these.
+      case .malformedRequest, .invalidJSON, .unauthenticated, .invalidToken, .invalidClient, .invalidProof,
+        .attestationRequired, .attestationFailed, .attestationUnavailable, .notFound, .methodNotAllowed,
+        .requestTimeout, .tooMany, .taken, .requestExpired, .alreadyDelivered, .claimExpired,
+        .challengeExpired, .noDevice, .duplicate, .inProgress, .slotFull, .tooLate, .contentTooLarge,
+        .targetTooLong, .unsupportedMediaType, .idempotencyMismatch, .slowDown, .fieldsTooLarge:
+        "FAIL_QUEUEING"
       }
     case .scheduled, .pending, .accepted, .unknown: nil
     }

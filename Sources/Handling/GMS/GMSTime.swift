@@ -4,9 +4,11 @@ import Gate
 import Platform
 
 extension Instant {
-  /// Reads a time of a GMS client. Milliseconds are optional, and so is the colon in the offset.
+  /// Reads a time of a GMS client. Milliseconds are optional, and so is the colon in the offset. A space may stand in place of `T`.
   init?(gms text: String) {
     var octets = Array(text.utf8)
+    let middle = "yyyy-MM-dd".utf8.count
+    if octets.count > middle, octets[middle] == UInt8(ascii: " ") { octets[middle] = UInt8(ascii: "T") }
     if octets.count > 5, [0x2B, 0x2D].contains(octets[octets.count - 5]),
       octets.suffix(4).allSatisfy({ (0x30...0x39).contains($0) })
     {

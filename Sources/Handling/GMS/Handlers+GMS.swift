@@ -42,7 +42,8 @@ struct GMSSetting: Sendable {
 extension Handlers {
   /// The setting of the current generation; nil without the section, where this interface does not exist.
   func gms(_ exchange: inout Exchange) -> GMSSetting? {
-    let configuration = generations.current.configuration
+    let generation = generations.current
+    let configuration = generation.configuration
     guard let gms = configuration.gms, let keys = appointments.keys else {
       exchange.respond(Problem.noEndpoint.response(requestID: exchange.requestID))
       return nil
@@ -50,7 +51,9 @@ extension Handlers {
     let callbacks = configuration.callbacks
     return GMSSetting(
       services: gms.services, names: GMSNames(keys: keys),
-      errors: GMSErrors(window: callbacks.dedupeWindow, timeout: callbacks.timeout, clock: clock),
+      errors: GMSErrors(
+        window: callbacks.dedupeWindow, timeout: callbacks.timeout, clock: clock,
+        times: GMSLocalTimes(zone: generation.decider.policy.zoneOfHours)),
       late: configuration.appointments?.late ?? AppointmentSetting.usualLateness)
   }
 
@@ -145,8 +148,8 @@ extension Handlers {
       let service = try setting.service(name)
       let record = try await callback(id, of: service.name, visit)
       line?.note(record)
-      // The name of one that has ended is good for queries only.
-      guard !record.status.isFinal else { throw .tooLate(record) }
+      // The name of one that has ended is good for queries only. A cancellation may be repeated, as its response may be lost.
+      guard !record.status.isFinal || record.status == .cancelled else { throw .tooLate(record) }
       _ = try await cancel(record, visit.generation, visit.context, visit.responder)
       return GMSRecord.response([:])
     }

@@ -32,7 +32,7 @@ private struct GMSSpan {
     to = end ?? from.advanced(by: days.map { Self.day * $0 } ?? Self.day)
     most = Int(try Self.number("max-time-slots", request, 0...1_000_000) ?? 1_000_000)
     guard from <= to, to - from <= Self.day * Self.mostDays else {
-      throw .invalid(end == nil ? "start" : "end", "Give a span of at most \(Self.mostDays) days.")
+      throw .invalid("from", "Give a span of at most \(Self.mostDays) days, which ends after it begins.")
     }
   }
 

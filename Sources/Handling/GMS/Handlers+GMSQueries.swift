@@ -41,7 +41,7 @@ private struct GMSQuery {
   init(_ request: Request) throws(Problem) {
     for name in request.queryNames {
       guard case .value(let text) = request.queryItem(name) else {
-        throw .invalid(name, "Give each condition once, percent-encoded.")
+        throw .invalid(name, "Give each condition of a query once, percent-encoded.")
       }
       if name.hasSameBytes(as: "operand") {
         guard text.hasSameBytes(as: "AND") || text.hasSameBytes(as: "OR") else {
@@ -69,13 +69,15 @@ private struct GMSQuery {
       }
     }
     guard id != nil || number != nil else {
-      throw .invalid("_id", "Begin with _id or _customer_number, not negated.")
+      throw .invalid("_id", "A query needs the id of a callback or a phone number, not negated.")
     }
   }
 
   /// Whether the further conditions hold. A number is compared where it is not masked.
-  func holds(for document: JSONObject, _ isNumber: (String) -> Bool) -> Bool {
-    if isAny { return rest.isEmpty || rest.contains { $0.holds(for: document, isNumber) } }
+  ///
+  /// - Parameter isOfNumber: Whether the callback has the number of the query, which is a condition that holds.
+  func holds(for document: JSONObject, isOfNumber: Bool, _ isNumber: (String) -> Bool) -> Bool {
+    if isAny { return isOfNumber || rest.isEmpty || rest.contains { $0.holds(for: document, isNumber) } }
     return rest.allSatisfy { $0.holds(for: document, isNumber) }
   }
 }
@@ -103,7 +105,11 @@ extension Handlers {
       if let asked, query.id == nil || query.isAny {
         let mayAll = visit.caller.hasOwnSubject
         if !mayAll, let only, !only.service.queriesByNumber {
-          throw Problem(.denied, "This service finds callbacks by _id only. Keep the _id of each response.")
+          var problem = Problem(.denied, "This service does not find callbacks by phone number.")
+          problem.fields = [
+            .init(name: "_customer_number", description: "This service finds callbacks by their id.")
+          ]
+          throw problem
         }
         let known = Set(records.map(\.id))
         records += try await found(.numbers(asked), visit).filter { record in
@@ -122,7 +128,7 @@ extension Handlers {
         let isNamed = asked?.contains(alias.number) == true
         let document = try await document(
           of: record, name, number: isNamed ? query.number?.text : nil, setting, visit)
-        let holds = query.holds(for: document) { text in
+        let holds = query.holds(for: document, isOfNumber: isNamed) { text in
           do throws(E164Error) { return hashes(of: try E164(text)).contains(alias.number) } catch {
             return false
           }

@@ -160,7 +160,7 @@ extension Problem {
       self.init(
         .challengeExpired, "Get a challenge, and attest anew. A challenge is good once, for 300 seconds.")
     case .failed:
-      self.init(.attestationFailed, "This request does not come from the genuine app.")
+      self = .attestationFailed
     case .unavailable:
       self.init(
         .attestationUnavailable, "The server cannot check the attestation right now. Try again.",

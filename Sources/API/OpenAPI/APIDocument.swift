@@ -101,12 +101,13 @@ package struct APIDocument: Sendable {
 
   private func security(_ operation: APIOperation) -> JSONValue {
     switch operation.access {
-    case .everybody: []
-    case .operators: [["operators": []]]
+    case .everybody: return []
+    case .operators: return [["operators": []]]
     case .callers:
-      .array(
-        [["basic": []], ["bearer": []], ["apiKey": []]] + (operation.tag == .gms ? [["gmsKey": []]] : [])
-          + (allowsAnonymous ? [[:]] : []))
+      var schemes: [JSONValue] = [["basic": []], ["bearer": []], ["apiKey": []]]
+      if operation.tag == .gms { schemes.append(["gmsKey": []]) }
+      if allowsAnonymous { schemes.append([:]) }
+      return .array(schemes)
     }
   }
 

@@ -158,7 +158,10 @@ struct GMSLocalTimes: Sendable {
 extension Policy {
   /// The zone of the first rule about opening hours; nil without one.
   var zoneOfHours: Zone? {
-    rules.lazy.compactMap { if case .hours(let schedule) = $0.kind { schedule.zone } else { nil } }.first
+    for rule in rules {
+      if case .hours(let schedule) = rule.kind { return schedule.zone }
+    }
+    return nil
   }
 }
 

@@ -134,8 +134,9 @@ struct GMSFailure {
     if numbers.contains(exactly: name) { return "Phone number" }
     if spans.contains(exactly: name) || others.contains(exactly: name) { return name }
     let context = "context."
-    let all = "context.fields"
-    guard name.utf8.starts(with: context.utf8), !name.hasSameBytes(as: all) else { return nil }
+    guard name.utf8.starts(with: context.utf8), !name.utf8.starts(with: "context.fields".utf8) else {
+      return nil
+    }
     return String(decoding: name.utf8.dropFirst(context.utf8.count), as: UTF8.self)
   }
 }

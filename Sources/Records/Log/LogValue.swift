@@ -32,9 +32,5 @@ package struct LoggedSeconds: LogValue {
   package let logged: String
   package static var isNumber: Bool { true }
 
-  package init(_ span: Duration) {
-    // In tenths, so that neither a huge span nor one that is none leaves the form of a number.
-    let tenths = span / .milliseconds(100)
-    logged = "\((tenths.rounded() / 10))"
-  }
+  package init(_ span: Duration) { logged = "\((span / .milliseconds(100)).rounded() / 10)" }
 }

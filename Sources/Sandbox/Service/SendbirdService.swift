@@ -5,8 +5,8 @@ import JSON
 import Platform
 import Synchronization
 
-/// `POST /v3/users`, `GET` and `PUT /v3/users/{user_id}`, and `POST /v3/users/{user_id}/token`, as `api-APPLICATION_ID.sendbird.com` answers them: errors have a code of
-/// their own, mostly with status 400. Any `Api-Token` is taken.
+/// `POST /v3/users`, `GET` and `PUT /v3/users/{user_id}`, and `POST /v3/users/{user_id}/token`, as
+/// `api-APPLICATION_ID.sendbird.com` answers them: errors have a code of their own, mostly with status 400. Any `Api-Token` is taken.
 struct SendbirdService: Sendable {
   /// The beginning of its paths.
   static let prefix = "/v3/users"

@@ -266,7 +266,7 @@ let package = Package(
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport", "Texts"], swiftSettings: strict),
     .testTarget(name: "DocumentsTests", dependencies: ["Documents", "JSON"], swiftSettings: strict),
     .testTarget(
-      name: "GateTests", dependencies: ["Gate", "Documents", "Platform", "TestSupport"],
+      name: "GateTests", dependencies: ["Gate", "Documents", "Platform", "TestSupport", "Texts"],
       swiftSettings: strict
     ),
     .testTarget(

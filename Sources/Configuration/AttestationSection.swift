@@ -104,7 +104,8 @@ extension ConfigurationBuilder {
             nil
           }
         if let fault {
-          problems.note(place, "apps.\(app.id).attested.app_check: \(quoted(id)) \(fault): no token will have it")
+          problems.note(
+            place, "apps.\(app.id).attested.app_check: \(quoted(id)) \(fault): no token will have it")
         }
       }
     }

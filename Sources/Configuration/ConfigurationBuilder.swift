@@ -190,7 +190,8 @@ package struct ConfigurationBuilder {
     let variableKey = typed.setting.variableKey
     let variable = variableKey.flatMap { members.value($0) }
     if let name = variableKey?.name, members.has(name), members.has(key.name) {
-      members.report(Refusal(at: name, "is set, and so is \(members.name(of: key.name))", "keep one of the two"))
+      members.report(
+        Refusal(at: name, "is set, and so is \(members.name(of: key.name))", "keep one of the two"))
     }
     if let path = members.value(key), let place = members.node[key.name]?.place {
       return PlacedSource(source: .file(path), place: place, name: members.name(of: key.name))

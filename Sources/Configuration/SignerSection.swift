@@ -196,7 +196,8 @@ extension ConfigurationBuilder {
     } catch {
       problems.note(
         place,
-        "cannot read \(quoted(path: path)): \(error). The server cannot log in to Vault until another program writes it")
+        "cannot read \(quoted(path: path)): \(error). The server cannot log in to Vault until another program writes it"
+      )
     }
   }
 

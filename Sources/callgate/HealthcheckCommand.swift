@@ -5,7 +5,6 @@ import Configuration
 import Diagnosis
 import Gateway
 import HTTP
-import Platform
 import Upstream
 
 /// `callgate healthcheck`: whether the server on this machine answers. For a container's HEALTHCHECK, whose image has
@@ -24,7 +23,8 @@ struct HealthcheckCommand: ParsableCommand {
 
   @OptionGroup var options: ConfigurationOptions
 
-  @Option(help: ArgumentHelp("The server's port. Without it: PORT (listen.port), or 8080.", valueName: "number"))
+  @Option(
+    help: ArgumentHelp("The server's port. Without it: PORT (listen.port), or 8080.", valueName: "number"))
   var port: UInt16?
 
   func run() throws {
@@ -42,7 +42,7 @@ struct HealthcheckCommand: ParsableCommand {
     let ownKey = listener.isLoopback ? nil : listener.pinnedKey
     let failure: String? = Blocker.run {
       do {
-        // Loopback: a proxy has no part in it, so a malformed proxy variable does not matter here.
+        // A proxy has no part in this, so a malformed proxy variable does not matter here.
         var failure: String?
         for host in addresses {
           let transport = try CurlTransport(

@@ -14,7 +14,9 @@ import Testing
     try Fixture.load(yaml, environment: Fixture.changed(changes), files: files).notices.map(\.description)
   }
 
-  @Test(arguments: ["state.db", "state.db-wal", "state.db-shm", "state.db-journal", "config.yaml", "/password"])
+  @Test(arguments: [
+    "state.db", "state.db-wal", "state.db-shm", "state.db-journal", "config.yaml", "/password",
+  ])
   func `the audit file is no file of the store or of the configuration`(path: String) {
     let problems = Fixture.problems(
       "log: { audit: { file: \(path) } }",
@@ -44,11 +46,13 @@ import Testing
     func isSame(_ one: String, _ other: String) -> Bool {
       FileIdentity(path: folder + one).isSame(as: FileIdentity(path: folder + other))
     }
-    #expect(isSame("/real/a", "/link/a") && isSame("/real/a", "/hard") && isSame("/real/./a", "/link/../real/a"))
+    #expect(
+      isSame("/real/a", "/link/a") && isSame("/real/a", "/hard") && isSame("/real/./a", "/link/../real/a"))
     #expect(isSame("/link/new", "/real/new") && isSame("/real/../new", "/new"))
     #expect(!isSame("/real/a", "/real/b") && !isSame("/real/new", "/new") && !isSame("/hard", "/real/b"))
     let relative = FileIdentity(path: "callgate-\(UUID())")
-    #expect(relative.path == manager.currentDirectoryPath + "/" + (relative.path.split(separator: "/").last ?? ""))
+    #expect(
+      relative.path == manager.currentDirectoryPath + "/" + (relative.path.split(separator: "/").last ?? ""))
   }
 
   @Test func `a callback cannot have more required fields than fields`() throws {
@@ -58,7 +62,8 @@ import Testing
     }
     _ = try Fixture.load(yaml(20))
     let problems = Fixture.problems(yaml(21))
-    #expect(problems.count == 1 && problems[0].contains("apps.shop.context_schema.fields: requires 21 fields"))
+    #expect(
+      problems.count == 1 && problems[0].contains("apps.shop.context_schema.fields: requires 21 fields"))
   }
 
   @Test(arguments: ["0", "65536", "00000", "x"])

@@ -147,8 +147,8 @@ import Upstream
     (
       "callers: [ { id: a, basic: { username: a, password_file: /key, password_variable: SHOP_PATH } } ]",
       [
-        "config.yaml:1:28: callers.a.basic: has several passwords: password_file, password_variable — give it exactly one "
-          + "of password_sha256, password_file"
+        "config.yaml:1:83: callers.a.basic.password_variable: is set, and so is callers.a.basic.password_file — keep one of "
+          + "the two"
       ]
     ),
   ])

@@ -4,6 +4,7 @@ import Callers
 import JOSE
 import Sealing
 import Testing
+import Texts
 import Upstream
 
 @testable import Configuration

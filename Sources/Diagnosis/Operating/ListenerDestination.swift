@@ -1,6 +1,7 @@
 // Finds the public listener of the server on this machine, for the health check of a container.
 
 public import Configuration
+import Documents
 
 /// Where a server on this machine listens.
 public struct ListenerDestination: Sendable {

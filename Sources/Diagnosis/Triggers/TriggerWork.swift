@@ -78,7 +78,8 @@ public enum TriggerWork {
           let isCurrent = wanted.isCurrent(trigger)
           report(
             "\(trigger.name)  \(trigger.id)  "
-              + (isCurrent ? "registered" : "registered with another URL, secret or message: run add, or remove"))
+              + (isCurrent
+                ? "registered" : "registered with another URL, secret or message: run add, or remove"))
         }
         for trigger in wanted.settings.triggers where !stored.contains(where: { $0.name == trigger.rawValue })
         {

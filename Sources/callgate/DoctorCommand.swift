@@ -83,11 +83,12 @@ struct DoctorCommand: ParsableCommand {
 
   private func octets(of path: String) throws -> [UInt8] {
     do {
-      return path == "-"
-        ? try SystemFile.bytes(of: STDIN_FILENO, limit: Self.longestToken)
-        : try ConfigurationFiles.system.read(path, Self.longestToken).bytes
+      guard path != "-" else {
+        return try SystemFile.bytes(of: STDIN_FILENO, limit: Self.longestToken)
+      }
+      return try ConfigurationFiles.system.read(path, Self.longestToken).bytes
     } catch {
-      Output.message("--token: \(path) cannot be read: \(error)")
+      Output.message("--token: \(quoted(path: path)) cannot be read: \(error)")
       throw ExitStatus.usage.exit
     }
   }

@@ -13,6 +13,8 @@ public struct ClaimsRule: Sendable {
     let name: String
     let path: [String]
     let accepted: [String]
+    /// Whether a text in the claim is a list of scopes.
+    let hasScopes: Bool
   }
 
   private let requirements: [Requirement]
@@ -38,7 +40,9 @@ public struct ClaimsRule: Sendable {
     }
     requirements = require.map {
       let path = $0.claim.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-      return Requirement(name: $0.claim, path: path.count > 1 ? path : [], accepted: $0.accepted)
+      return Requirement(
+        name: $0.claim, path: path.count > 1 ? path : [], accepted: $0.accepted,
+        hasScopes: Self.hasScopes($0.claim))
     }
   }
 
@@ -51,7 +55,7 @@ public struct ClaimsRule: Sendable {
   /// Whether the claims fulfil the requirement at an index. Nothing is copied.
   private func fulfils(_ claims: [FactMember], _ index: Int) -> Bool {
     for position in claims.indices where claims[position].name.hasSameBytes(as: requirements[index].name) {
-      if case .string(let text) = claims[position].value, Self.hasScopes(requirements[index].name) {
+      if requirements[index].hasScopes, case .string(let text) = claims[position].value {
         return Self.fits(scopes: text, requirements[index].accepted)
       }
       return Self.fits(claims[position].value, requirements[index].accepted)

@@ -34,7 +34,7 @@ import Testing
   private func report(
     _ changes: JSONObject = [:], without names: [String] = [],
     header: JSONObject = ["kid": "k1", "typ": "JWT"],
-    app: String? = "shop", by other: TokenFixture? = nil, _ transport: (any HTTPTransport)? = nil
+    app: String? = "shop", by other: TokenFixture? = nil, from transport: (any HTTPTransport)? = nil
   ) async throws -> DoctorReport {
     var claims = Self.claims
     for (name, value) in changes.members { claims[name] = value }
@@ -48,7 +48,7 @@ import Testing
     async throws
   {
     let keys = provider.publishing()
-    let report = try await report(keys)
+    let report = try await report(from: keys)
     #expect(report.verdict == .well)
     #expect(
       report.findings.map(\.check) == [
@@ -125,18 +125,18 @@ import Testing
 
   @Test func `a key set that cannot be fetched ends the checks`() async throws {
     let away = KeyProvider([.failure(TransportError(.connect, sent: false, detail: "refused"))])
-    let report = try await report(["aud": "other"], away)
+    let report = try await report(["aud": "other"], from: away)
     #expect(report.failed == ["jwks"] && report.verdict == .unreachable)
     let page = KeyProvider([
       .success(InboundResponse(status: 200, fields: [:], content: Array("<html>".utf8)))
     ])
-    #expect(try await self.report(page).verdict == .unreachable)
+    #expect(try await self.report(from: page).verdict == .unreachable)
   }
 
   @Test func `each key that is left out is named with the reason`() async throws {
     let other = try TokenFixture().key
     let keys = provider.publishing([["kty": "AKP", "kid": "pq\u{1B}"], .object(other), 1])
-    let report = try await report(header: ["kid": "k1"], keys)
+    let report = try await report(header: ["kid": "k1"], from: keys)
     let left = report.findings.filter { $0.status == .skip }.map(\.found)
     #expect(left.count == 4)
     #expect(left[0].contains("key 1") && left[0].contains(#"pq\u{1b}"#))

@@ -47,7 +47,7 @@ extension Problem {
         case .signer: "The signer of this server refuses to sign."
         }
       self.init(.upstreamRefused, "\(refusal) The operator of this server has to fix this.")
-    case .rateLimited, .unavailable, .transport:
+    case .rateLimited, .unavailable, .redirected, .transport:
       self = .unavailable(name, after: wait)
     case .failed: self.init(.upstreamFailed, "\(name) failed. Try again later.")
     case .unusableReply:

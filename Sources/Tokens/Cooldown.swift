@@ -48,7 +48,7 @@ package struct Cooldown {
     switch error {
     case .refused, .signingFailed: .credential
     case .rateLimited: .rateLimit
-    case .unavailable, .failed, .unusableReply, .timedOut: .outage
+    case .unavailable, .redirected, .failed, .unusableReply, .timedOut: .outage
     case .signer(let error): kind(of: error)
     case .transport(let error): [.cancelled, .overloaded].contains(error.reason) ? nil : .outage
     }

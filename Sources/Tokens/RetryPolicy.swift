@@ -28,7 +28,8 @@ public struct RetryPolicy: Hashable, Sendable {
   package func isPassing(_ error: TokenExchangeError) -> Bool {
     switch error {
     case .unavailable(_, let retryAfter): retryAfter == nil
-    case .failed: true
+    // A standby that redirects may be the active server in a moment.
+    case .failed, .redirected: true
     case .signer(let error): isPassing(error)
     case .transport(let error):
       switch error.reason {

@@ -13,6 +13,9 @@ public enum TokenExchangeError: Error, Sendable {
   case rateLimited(retryAfter: Duration?)
   /// Any 5xx, or 408: Talkdesk ID is there but cannot serve.
   case unavailable(status: Int, retryAfter: Duration?)
+  /// A redirect, which is not followed: the credential is for one host only. `host` is the host and port of the `Location`, bounded and
+  /// printable; nil where it has none.
+  case redirected(status: Int, host: String?)
   /// The provider says by a code of its own that it failed.
   case failed(status: Int, code: String?)
   /// A reply that answers nothing.
@@ -31,7 +34,7 @@ public enum TokenExchangeError: Error, Sendable {
     switch self {
     case .refused: "refused"
     case .rateLimited: "rate_limited"
-    case .unavailable: "unavailable"
+    case .unavailable, .redirected: "unavailable"
     case .failed: "failed"
     case .unusableReply: "unusable_reply"
     case .timedOut: "timed_out"
@@ -43,7 +46,9 @@ public enum TokenExchangeError: Error, Sendable {
   /// The reply's status, where there was one that is known.
   public var status: Int? {
     switch self {
-    case .refused(let status, _), .unavailable(let status, _), .failed(let status, _): status
+    case .refused(let status, _), .unavailable(let status, _), .redirected(let status, _),
+      .failed(let status, _):
+      status
     case .rateLimited: 429
     case .unusableReply(.status(let status)): status
     // Not known to be a success: it was not read, or not HTTP.
@@ -84,11 +89,13 @@ extension TokenExchangeError: CustomStringConvertible {
     case .rateLimited(let wait):
       "\(provider) limits the rate\(wait.map { ", retry after \($0.components.seconds) s" } ?? "")"
     case .unavailable(let status, _): "\(provider) is unavailable: status \(status)"
+    case .redirected(let status, let host):
+      "\(provider) is unavailable: status \(status), a redirect to \(host ?? "another address")"
     case .failed(let status, let code):
       "\(provider) failed: status \(status)\(code.map { ", error \($0)" } ?? "")"
     case .unusableReply(let reason): "\(provider)'s response is unusable: \(reason)"
     case .timedOut: "\(provider) did not respond in time"
-    case .transport(let error): "\(provider) was not reached: \(error.reason.rawValue): \(error.detail)"
+    case .transport(let error): "\(provider) was not reached: \(error)"
     case .signingFailed(let detail): "the client assertion could not be signed: \(detail)"
     case .signer(.refused(let status, let words)):
       "the signer refused: status \(status)\(words.map { ", \($0)" } ?? "")"

@@ -187,7 +187,7 @@ extension SendbirdFailure {
   fileprivate var mayHaveBeenObeyed: Bool? {
     switch cause {
     case .refused, .rateLimited, .signingFailed, .signer, .unavailable(status: 503, _): nil
-    case .unavailable, .failed, .unusableReply: true
+    case .unavailable, .redirected, .failed, .unusableReply: true
     case .timedOut(let sent): sent ? false : nil
     case .transport(let error): error.sent ? false : nil
     }

@@ -5,26 +5,67 @@ import Talkdesk
 import Tokens
 
 extension Doctor {
+  /// The most other versions of a key that are tried at Talkdesk.
+  private static let mostVersions = 5
+
   /// Reports the version of the key that would sign.
-  mutating func report(_ signer: TransitSigner) async {
+  /// - Returns: That version; nil if the signer cannot be used.
+  mutating func report(_ signer: TransitSigner) async -> TransitSigner.Pinned? {
     let settings = signer.settings
     let pinned: TransitSigner.Pinned
     do throws(TokenExchangeError) {
       pinned = try await signer.pinned(within: settings.timeout)
     } catch {
-      return reportSigner(error)
+      reportSigner(error)
+      return nil
     }
     let version = "\(settings.address) has version \(pinned.version) of the key \(settings.key)"
     report.ok("signer", "\(version), public key SHA-256 \(pinned.key.fingerprint)")
-    if settings.version == nil {
+    return pinned
+  }
+
+  /// Reports which version of a signer's key to configure. Vault does not know which one Talkdesk accepts, so Talkdesk is asked.
+  /// - Parameter isServed: Whether Talkdesk ID gave any key a token.
+  mutating func reportVersion(
+    of signer: TransitSigner, _ pinned: TransitSigner.Pinned, _ trial: Trial, isServed: Bool
+  ) async {
+    let setting = "talkdesk.\(trial.role == .next ? "next_key.signer" : "signer").key_version"
+    var isAccepted = trial.token != nil
+    if trial.refusal != nil {
+      // A scope that is refused says nothing about the key.
+      isAccepted = await attempt(trial.credential, trial.role, scope: "").token != nil
+      if !isAccepted, let accepted = await acceptedVersion(of: signer, pinned, trial) {
+        let found =
+          "Talkdesk refuses version \(pinned.version) of the key \(signer.settings.key), and accepts version \(accepted)"
+        return isServed
+          ? report.warn("signer", found, fix: "set \(setting): \(accepted)")
+          : report.fail("signer", found, fix: "set \(setting): \(accepted)", .refused)
+      }
+    }
+    if signer.settings.version == nil {
       report.warn(
         "signer", "no key_version is set: a restart takes the newest version, which Talkdesk may not know",
-        fix: "set talkdesk.signer.key_version: \(pinned.version)")
-    } else if pinned.latest > pinned.version {
+        fix: isAccepted
+          ? "set \(setting): \(pinned.version)"
+          : "set \(setting) to the version whose public key Talkdesk has")
+    } else if isAccepted, pinned.latest > pinned.version {
       report.warn(
         "signer", "there is a newer version: \(pinned.latest)",
         fix: "give Talkdesk its public key, then rotate with talkdesk.next_key.signer")
     }
+  }
+
+  /// The newest other version of a key for which Talkdesk ID gives a token, whatever its scope.
+  private func acceptedVersion(
+    of signer: TransitSigner, _ pinned: TransitSigner.Pinned, _ trial: Trial
+  ) async -> Int64? {
+    for version in pinned.versions.filter({ $0 != pinned.version }).prefix(Self.mostVersions) {
+      let other = ClientCredential.transit(
+        clientID: trial.credential.clientID, keyID: trial.credential.name,
+        signer: await signer.pinned(to: version))
+      if await attempt(other, trial.role, scope: "").token != nil { return version }
+    }
+    return nil
   }
 
   /// Reports why the signer cannot be used, and names the layer.
@@ -43,6 +84,11 @@ extension Doctor {
           .configuration
         )
       case .signingFailed(let detail): (detail, "correct talkdesk.signer", .configuration)
+      case .redirected(let status, let host):
+        (
+          "it is a standby that redirects to \(host ?? "another address"): status \(status)",
+          "set talkdesk.signer.vault to the active server, or to an address that forwards to it", .unreachable
+        )
       case .unavailable(503, _): ("it is sealed or under maintenance: status 503", "unseal it", .unreachable)
       case .transport, .timedOut:
         (

@@ -121,17 +121,28 @@ public struct Doctor {
   /// Requests a token with each credential, the next key first as the server does, and reports the results.
   private mutating func ask() async {
     var trials: [Trial] = []
+    var signed: [(signer: TransitSigner, pinned: TransitSigner.Pinned, trial: Trial)] = []
     for (place, credential) in client.credentials.enumerated() {
-      if case .transit(_, _, let signer) = credential { await report(signer) }
       let role: CredentialRole = place == client.credentials.count - 1 ? .current : .next
-      let trial = await attempt(credential, role, scope: configuration.talkdesk.scope)
-      trials.append(trial)
+      if case .transit(_, _, let signer) = credential {
+        let pinned = await report(signer)
+        let trial = await attempt(credential, role, scope: configuration.talkdesk.scope)
+        trials.append(trial)
+        if let pinned { signed.append((signer, pinned, trial)) }
+      } else {
+        trials.append(await attempt(credential, role, scope: configuration.talkdesk.scope))
+      }
+      let trial = trials[place]
       // Another key would only meet the same, unless it has another signer.
       if !trial.isAnswered, trial.error?.isOfSigner != true { break }
     }
     if trials.contains(where: { $0.isAnswered }) { trials.removeAll { $0.error?.isOfSigner == true } }
     guard let first = trials.first else { return }
-    await reportWay(first, isServed: trials.contains { $0.token != nil })
+    let isServed = trials.contains { $0.token != nil }
+    for (signer, pinned, trial) in signed {
+      await reportVersion(of: signer, pinned, trial, isServed: isServed)
+    }
+    await reportWay(first, isServed: isServed)
     guard first.isAnswered else { return }
     reportClock(trials)
     await reportCredentials(trials)

@@ -18,8 +18,11 @@ public actor TransitSigner {
   public nonisolated let algorithm: SignatureAlgorithm
   private nonisolated let transport: any HTTPTransport
   private nonisolated let time: any TimeSource
+  /// The shortest time between two renewals: near the end of its longest life, a login gets ever shorter leases.
+  private static let shortestWait = Duration.seconds(1)
   private static let files = DispatchQueue(label: "callgate.signer.files")
   private var session: Session?
+  private var renewal: Task<Void, Never>?
   private var pinned: Pinned?
 
   /// The version of the key that signs.
@@ -28,12 +31,13 @@ public actor TransitSigner {
     public let key: PublicKey
     /// The newest version when the key was read.
     public let latest: Int64
+    /// The versions that Vault signs with, the newest first.
+    public let versions: [Int64]
   }
 
   private struct Session {
     let token: Secret
-    /// When it is renewed, and when it ends; nil for one that somebody else renews, or that never ends.
-    var renewAt: MonotonicTime?
+    /// When it ends; nil for one that somebody else renews, or that never ends.
     var endsAt: MonotonicTime?
     var isRenewable = false
   }
@@ -49,12 +53,36 @@ public actor TransitSigner {
     self.time = time
   }
 
+  private init(_ other: TransitSigner, version: Int64, session: Session?) {
+    var settings = other.settings
+    settings.version = version
+    self.settings = settings
+    algorithm = other.algorithm
+    transport = other.transport
+    time = other.time
+    self.session = session
+  }
+
+  deinit { renewal?.cancel() }
+
+  /// A signer by another version of the key, with the login of this one as long as it lives: a secret id may be good for one login.
+  package func pinned(to version: Int64) -> TransitSigner {
+    TransitSigner(self, version: version, session: session)
+  }
+
   /// The signature of a message in JWS form, as `Signer.sign` makes it.
   public func sign(_ message: [UInt8], deadline: MonotonicTime) async throws(TokenExchangeError) -> [UInt8] {
     let deadline = min(deadline, time.now + settings.timeout)
     let pinned = try await pinned(deadline)
-    let reply = try await ask(
-      .post, "sign/\(settings.key)", body(of: message, version: pinned.version), deadline)
+    let reply: InboundResponse
+    do throws(TokenExchangeError) {
+      reply = try await ask(
+        .post, "sign/\(settings.key)", body(of: message, version: pinned.version), deadline)
+    } catch {
+      // Vault's answer to a version below `min_encryption_version`.
+      if case .unavailable(500, _) = error { try await checkVersion(pinned.version, deadline) }
+      throw error
+    }
     guard let signature = VaultAnswer.signature(in: reply.content) else {
       throw .unusableReply(.notASignature)
     }
@@ -74,20 +102,47 @@ public actor TransitSigner {
 
   private func pinned(_ deadline: MonotonicTime) async throws(TokenExchangeError) -> Pinned {
     if let pinned { return pinned }
-    let reply = try await ask(.get, "keys/\(settings.key)", nil, deadline)
-    guard let key = VaultAnswer.key(in: reply.content) else { throw .unusableReply(.notAKey) }
+    let key = try await readKey(deadline)
     let version = settings.version ?? key.latest
-    guard let publicKey = key.versions[version] else {
+    try check(version, of: key)
+    guard let publicKey = key.publicKey(version) else {
       throw .signingFailed("the key \(settings.key) has no version \(version) that can be used")
+    }
+    if case .rsa(let bits) = publicKey.kind, bits > JWKSet.maximumRSABits {
+      throw .signingFailed(
+        "the key \(settings.key) has \(bits) bits, and RSA keys may have \(JWKSet.maximumRSABits) at most")
     }
     guard publicKey.fits(algorithm) else {
       throw .signingFailed(
         "the key \(settings.key) is \(publicKey.kind), which does not fit \(algorithm.rawValue)")
     }
     // Another task may have been faster: one version for all.
-    let found = pinned ?? Pinned(version: version, key: publicKey, latest: key.latest)
+    let found =
+      pinned
+      ?? Pinned(
+        version: version, key: publicKey, latest: key.latest, versions: key.usableVersions)
     pinned = found
     return found
+  }
+
+  private func readKey(_ deadline: MonotonicTime) async throws(TokenExchangeError) -> VaultAnswer.Key {
+    let reply = try await ask(.get, "keys/\(settings.key)", nil, deadline)
+    guard let key = VaultAnswer.key(in: reply.content) else { throw .unusableReply(.notAKey) }
+    return key
+  }
+
+  private func check(_ version: Int64, of key: VaultAnswer.Key) throws(TokenExchangeError) {
+    guard version < key.minimum else { return }
+    throw .signingFailed(
+      "Vault does not sign with version \(version) of the key \(settings.key): its min_encryption_version is \(key.minimum)"
+    )
+  }
+
+  /// Throws if Vault does not sign with a version any more. A key that cannot be read says nothing.
+  private func checkVersion(_ version: Int64, _ deadline: MonotonicTime) async throws(TokenExchangeError) {
+    let key: VaultAnswer.Key
+    do throws(TokenExchangeError) { key = try await readKey(deadline) } catch { return }
+    try check(version, of: key)
   }
 
   private func body(of message: [UInt8], version: Int64) -> [UInt8] {
@@ -157,6 +212,10 @@ public actor TransitSigner {
       throw .refused(status: reply.status, code: VaultAnswer.errors(in: reply.content))
     case 429:
       throw .rateLimited(retryAfter: RetryAfter.read(reply.fields, now: time.unixTime.seconds))
+    // A standby names the active server so, if it does not forward requests.
+    case 301, 302, 303, 307, 308:
+      throw .redirected(
+        status: reply.status, host: reply.fields["Location"].flatMap(VaultAnswer.host(ofLocation:)))
     // 412, 472, 473: a standby that cannot answer. 503: sealed.
     case 408, 412, 472, 473, 500...599:
       throw .unavailable(
@@ -179,23 +238,52 @@ public actor TransitSigner {
       // Another task may have logged in meanwhile.
       refused.map({ !$0.token.isEqual(to: session.token.exposedBytes()) }) ?? true
     else { return try await logIn(deadline) }
-    guard let renewAt = session.renewAt, time.now >= renewAt else { return session }
-    guard session.isRenewable else { return try await logIn(deadline) }
-    do throws(TokenExchangeError) {
-      return try await renew(session, deadline)
-    } catch {
-      // It can be used for another third of its life.
-      if case .refused = error { return try await logIn(deadline) }
-      return session
+    return session
+  }
+
+  // MARK: Renewing
+
+  /// Renews a login ahead of its end, whether or not a signature is needed: the next login may not be possible.
+  private func renewing(_ session: Session, at due: MonotonicTime) -> Task<Void, Never> {
+    Task.detached { [weak self, time] in
+      var due = due
+      // Cancelled means that another login has taken over.
+      while await time.hasSlept(until: due) {
+        guard let next = await self?.renewAhead(session) else { return }
+        due = next
+      }
     }
   }
 
-  private func renew(_ session: Session, _ deadline: MonotonicTime) async throws(TokenExchangeError)
-    -> Session
-  {
-    let reply = try judged(
-      try await send(.post, "auth/token/renew-self", Array("{}".utf8), session.token, deadline))
-    return try taken(reply)
+  /// - Returns: When to try again; nil where nothing is left to do.
+  private func renewAhead(_ old: Session) async -> MonotonicTime? {
+    guard let session, let end = session.endsAt, session.token.isEqual(to: old.token.exposedBytes()) else {
+      return nil
+    }
+    let deadline = time.now + settings.timeout
+    do throws(TokenExchangeError) {
+      if session.isRenewable {
+        try await renew(session, deadline)
+      } else {
+        _ = try await logIn(deadline)
+      }
+      return nil
+    } catch {
+      // It can be used for the rest of its life.
+      let next = time.now + max(Self.shortestWait, (end - time.now) / 4)
+      return next < end ? next : nil
+    }
+  }
+
+  private func renew(_ session: Session, _ deadline: MonotonicTime) async throws(TokenExchangeError) {
+    do throws(TokenExchangeError) {
+      let reply = try judged(
+        try await send(.post, "auth/token/renew-self", Array("{}".utf8), session.token, deadline))
+      _ = try taken(reply)
+    } catch {
+      guard case .refused = error else { throw error }
+      _ = try await logIn(deadline)
+    }
   }
 
   private func logIn(_ deadline: MonotonicTime) async throws(TokenExchangeError) -> Session {
@@ -219,10 +307,12 @@ public actor TransitSigner {
   private func taken(_ reply: InboundResponse) throws(TokenExchangeError) -> Session {
     guard let login = VaultAnswer.login(in: reply.content) else { throw .unusableReply(.noToken) }
     var session = Session(token: login.token, isRenewable: login.isRenewable)
+    renewal?.cancel()
     if login.lease > 0 {
       let now = time.now
-      session.renewAt = now + .seconds(login.lease) * 2 / 3
       session.endsAt = now + .seconds(login.lease)
+      renewal = renewing(
+        session, at: now + max(Self.shortestWait, .seconds(login.lease) * 2 / 3))
     }
     self.session = session
     return session

@@ -23,8 +23,18 @@ package enum VaultAnswer {
     /// Vault's name of its type, such as `ecdsa-p256`.
     package let type: String
     package let latest: Int64
-    /// The public keys that can be read, by version.
-    package let versions: [Int64: PublicKey]
+    /// The lowest version that signs: `min_encryption_version`, 0 for all.
+    package let minimum: Int64
+    fileprivate let texts: [Int64: String]
+
+    /// The versions that sign, the newest first.
+    package var usableVersions: [Int64] { texts.keys.filter { $0 >= minimum }.sorted(by: >) }
+
+    /// The public key of a version; nil where there is none that can be read. To read one of RSA takes time, so no other is read.
+    package func publicKey(_ version: Int64) -> PublicKey? {
+      // A key that cannot be read is as good as none.
+      texts[version].flatMap { try? PublicKey($0) }
+    }
   }
 
   /// A token and its life.
@@ -45,19 +55,20 @@ package enum VaultAnswer {
     return Signature(version: version, bytes: bytes)
   }
 
-  /// `data` of a key. A version whose public key cannot be read is left out.
+  /// `data` of a key.
   package static func key(in content: [UInt8]) -> Key? {
     guard let data = object(content)?["data"], let type = data["type"]?.string,
       let latest = data["latest_version"]?.int(in: 1...Int64.max), let keys = data["keys"]?.object
     else { return nil }
-    var versions: [Int64: PublicKey] = [:]
+    var texts: [Int64: String] = [:]
     for (name, value) in keys.members {
-      guard let version = number(Array(name.utf8)[...]), let pem = value["public_key"]?.string,
-        let key = publicKey(pem)
-      else { continue }
-      versions[version] = key
+      guard let version = number(Array(name.utf8)[...]), let pem = value["public_key"]?.string else {
+        continue
+      }
+      texts[version] = pem
     }
-    return Key(type: type, latest: latest, versions: versions)
+    let minimum = data["min_encryption_version"]?.int(in: 0...Int64.max) ?? 0
+    return Key(type: type, latest: latest, minimum: minimum, texts: texts)
   }
 
   /// `auth` of a login or a renewal.
@@ -86,6 +97,21 @@ package enum VaultAnswer {
     return line.isEmpty ? nil : line
   }
 
+  /// Host and port of a `Location` with a host, without user and path: at most 260 octets of `A–Z a–z 0–9 . - _ : [ ]`, or nil.
+  package static func host(ofLocation location: String) -> String? {
+    guard let scheme = location.firstRange(of: "//") else { return nil }
+    let authority = location[scheme.upperBound...].utf8.prefix { ![0x2F, 0x3F, 0x23, 0x5C].contains($0) }
+    let host =
+      authority.lastIndex(of: UInt8(ascii: "@")).map { authority[authority.index(after: $0)...] }
+      ?? authority
+    guard (1...260).contains(host.count),
+      host.allSatisfy({
+        isLetter($0) || (0x30...0x39).contains($0) || [0x2D, 0x2E, 0x3A, 0x5B, 0x5D, 0x5F].contains($0)
+      })
+    else { return nil }
+    return String(Substring(host))
+  }
+
   /// Whether a field of a request can have the octet in a token.
   package static func isTokenOctet(_ octet: UInt8) -> Bool { (0x21...0x7E).contains(octet) }
 
@@ -103,10 +129,6 @@ package enum VaultAnswer {
     } catch {
       return nil
     }
-  }
-
-  private static func publicKey(_ pem: String) -> PublicKey? {
-    do { return try PublicKey(pem) } catch { return nil }
   }
 
   /// A version: decimal digits without a leading zero.

@@ -12,12 +12,14 @@ CURVES = {"ecdsa-p256": ("prime256v1", 32), "ecdsa-p384": ("secp384r1", 48), "ec
 
 class Bao(Stub):
     """A server of one key `talkdesk`. `tokens` are good, `lease` is the life of those that it gives, in seconds. `sealed`, `lying`
-    (signatures of another key), `standby` are states; `rotate()` makes a new version. `signed` counts signatures by version."""
+    (signatures of another key), `standby` are states, `redirect` is the URL to which a standby redirects; `rotate()` makes a new version,
+    `minimum` is `min_encryption_version`. `signed` counts signatures by version."""
 
     def __init__(self, kind="ecdsa-p256"):
         self.kind, self.keys, self.signed = kind, {}, []
         self.tokens, self.lease, self.renewable = {"canary-bao-token"}, 1200, True
         self.sealed = self.lying = self.standby = False
+        self.redirect, self.minimum = None, 0
         self.logins, self.renewals = [], 0
         self.rotate()
         super().__init__()
@@ -44,6 +46,8 @@ class Bao(Stub):
             return Reply(503, {"errors": ["Vault is sealed"]})
         if self.standby:
             return Reply(412, {"errors": ["required index state not present"]})
+        if self.redirect:
+            return Reply(307, fields={"Location": self.redirect + arrival.path})
         path = arrival.path
         if path.startswith("/v1/auth/") and path.endswith("/login"):
             return self._login(arrival)
@@ -55,7 +59,8 @@ class Bao(Stub):
             return self._auth(token) if self.renewable else Reply(400, {"errors": ["lease is not renewable"]})
         if path == "/v1/transit/keys/talkdesk" and arrival.method == "GET":
             keys = {str(version): {"public_key": self.public(version), "creation_time": "2026-01-01T00:00:00Z"} for version in self.keys}
-            return Reply(200, {"data": {"type": self.kind, "latest_version": len(self.keys), "keys": keys, "supports_signing": True}})
+            return Reply(200, {"data": {"type": self.kind, "latest_version": len(self.keys), "keys": keys, "supports_signing": True,
+                                        "min_encryption_version": self.minimum}})
         if path == "/v1/transit/sign/talkdesk" and arrival.method == "POST":
             return self.answer_to(arrival.json)
         return Reply(404, {"errors": ["no handler for route"]})
@@ -79,6 +84,9 @@ class Bao(Stub):
         version = given["key_version"] or len(self.keys)
         if version not in self.keys:
             return Reply(400, {"errors": ["requested version for signing is higher than the latest key version"]})
+        if version < self.minimum:
+            # OpenBao 2.7.2 answers so.
+            return Reply(500, {"errors": ["1 error occurred:\n\t* requested version for signing is less than the minimum encryption key version\n\n"]})
         message = base64.b64decode(given["input"], validate=True)
         path = self._make() if self.lying else self.keys[version]
         digest = "-" + given["hash_algorithm"].replace("sha2-", "sha")

@@ -17,6 +17,7 @@ private struct Vault: Sendable {
   static let token = "canary-vault-token"
   let keys: [Signer]
   var lease: Int64 = 1200
+  var minimum: Int64 = 0
 
   init(_ algorithm: SignatureAlgorithm = .ES256, versions: Int = 1) throws {
     keys = try (0..<versions).map { _ in try Signer(key: .generate(for: algorithm), algorithm: algorithm) }
@@ -41,7 +42,7 @@ private struct Vault: Sendable {
       let document: JSONValue = [
         "data": [
           "type": "ecdsa-p256", "latest_version": .number(JSONNumber(Int64(keys.count))),
-          "keys": .object(members),
+          "min_encryption_version": .number(JSONNumber(minimum)), "keys": .object(members),
         ]
       ]
       return .status(200, String(decoding: document.serialized(), as: UTF8.self))
@@ -56,6 +57,11 @@ private struct Vault: Sendable {
       let signer = keys[safe: (version ?? Int(asked)) - 1],
       let signature = try? signer.sign(input)
     else { return .status(400, #"{"errors":["invalid request"]}"#) }
+    guard asked >= minimum else {
+      return .status(
+        500,
+        #"{"errors":["requested version for signing is less than the minimum encryption key version"]}"#)
+    }
     return .status(
       200, #"{"data":{"signature":"vault:v\#(version ?? Int(asked)):\#(Base64URL.encode(signature))"}}"#)
   }
@@ -131,6 +137,7 @@ extension Array {
   @Test func `RSA is signed as RFC 7518 wants it`() async throws {
     for (algorithm, scheme, salt) in [
       (SignatureAlgorithm.RS256, "pkcs1v15", nil), (.PS256, "pss", "hash"), (.PS384, "pss", "hash"),
+      (.PS512, "pss", "hash"),
     ] as [(SignatureAlgorithm, String, String?)] {
       let vault = try Vault(algorithm)
       let transport = ScriptedTransport { _, request in vault.answer(request) }
@@ -175,12 +182,17 @@ extension Array {
       (.status(412), "status 412", .outage),
       (.status(472), "status 472", .outage), (.status(500), "status 500", .outage),
       (.status(204), "no content", .outage),
-      (.status(307, fields: ["Location": "https://elsewhere.example"]), "status 307", .outage),
+      (
+        .status(307, fields: ["Location": "https://user:pass@elsewhere.example:8200/v1/transit?x=y"]),
+        "status 307, a redirect to elsewhere.example:8200", .outage
+      ),
+      (.status(308, fields: ["Location": "/ui"]), "status 308, a redirect to another address", .outage),
+      (.status(301), "status 301, a redirect to another address", .outage),
       (.status(200, "{}"), "no signature", .outage),
       (.lost(.connect, sent: false), "was not reached", .outage),
       (.lost(.timedOut), "did not respond in time", .outage),
       (.lost(.responseTooLarge), "too large", .outage),
-      (.lost(.tls, sent: false), "tls", .outage),
+      (.lost(.tls, sent: false), "TLS", .outage),
     ]
     for (answer, words, kind) in cases {
       let transport = ScriptedTransport { _, request in
@@ -240,27 +252,141 @@ extension Array {
     let signer = try signer(
       transport,
       login: .appRole(roleID: "role", secretID: .file(try file("canary-secret-id")), path: "approle"))
-    func logins() -> [String] {
-      transport.requests.filter { $0.url.contains("/auth/") }.map {
-        $0.url.split(separator: "/").last.map(String.init) ?? ""
-      }
-    }
-    #expect(await failure(signer) == "signed" && logins() == ["login"])
+    #expect(await failure(signer) == "signed" && transport.logins == ["login"])
     let body = try JSONValue(parsing: Array(try #require(transport.requests.first).content))
     #expect(body["role_id"] == "role" && body["secret_id"] == "canary-secret-id")
-    time.advance(to: time.now + .seconds(19))
-    #expect(await failure(signer) == "signed" && logins() == ["login"])
-    time.advance(to: time.now + .seconds(2))
-    #expect(await failure(signer) == "signed" && logins() == ["login", "renew-self"])
-    time.advance(to: time.now + .seconds(31))
-    #expect(await failure(signer) == "signed" && logins() == ["login", "renew-self", "login"])
+    await time.untilSleepers(1)
+    time.advance(by: .seconds(20) - .nanoseconds(1))
+    #expect(await failure(signer) == "signed" && transport.logins == ["login"])
     refuses.next("/sign/")
     #expect(await failure(signer).contains("403"), "the fresh token is the same one")
-    #expect(logins() == ["login", "renew-self", "login", "login"])
-    time.advance(to: time.now + .seconds(21))
+    #expect(transport.logins == ["login", "login"])
+    try await until { time.sleeperCount == 1 }
     refuses.next("/renew-self")
+    time.advance(by: .seconds(20))
+    try await until { transport.logins == ["login", "login", "renew-self", "login"] }
+    #expect(await failure(signer) == "signed" && transport.logins.count == 4)
+  }
+
+  @Test func `a login of an idle server is renewed for as long as Vault allows`() async throws {
+    var vault = try Vault()
+    vault.lease = 30
+    let isSealed = Atomic<Bool>(false)
+    let transport = ScriptedTransport { [vault] _, request in
+      isSealed.load(ordering: .relaxed) ? .status(503) : vault.answer(request)
+    }
+    let signer = try signer(
+      transport,
+      login: .appRole(roleID: "role", secretID: .file(try file("canary-secret-id")), path: "approle"))
     #expect(await failure(signer) == "signed")
-    #expect(logins().suffix(2) == ["renew-self", "login"])
+    for renewals in 1...3 {
+      await time.untilSleepers(1)
+      time.advance(by: .seconds(20))
+      try await until { transport.logins == ["login"] + Array(repeating: "renew-self", count: renewals) }
+    }
+    // In the last third it tries ever sooner, but not more than once a second, and not after the end.
+    isSealed.store(true, ordering: .relaxed)
+    let (start, end) = (transport.logins.count, time.now + .seconds(30))
+    for tries in 1...8 {
+      await time.untilSleepers(1)
+      time.advance(to: time.due[0])
+      try await until { transport.logins.count == start + tries }
+    }
+    await settle()
+    #expect(time.sleeperCount == 0 && time.now < end)
+    isSealed.store(false, ordering: .relaxed)
+    time.advance(by: .seconds(10))
+    #expect(await failure(signer) == "signed" && transport.logins.last == "login")
+  }
+
+  @Test func `a login that cannot be renewed is done anew before its end`() async throws {
+    let vault = try Vault()
+    let transport = ScriptedTransport { _, request in
+      request.url.hasSuffix("/login")
+        ? .status(200, #"{"auth":{"client_token":"\#(Vault.token)","lease_duration":30,"renewable":false}}"#)
+        : vault.answer(request)
+    }
+    let signer = try signer(
+      transport,
+      login: .appRole(roleID: "role", secretID: .file(try file("canary-secret-id")), path: "approle"))
+    #expect(await failure(signer) == "signed")
+    await time.untilSleepers(1)
+    time.advance(by: .seconds(20))
+    try await until { transport.logins == ["login", "login"] }
+  }
+
+  @Test func `a signer that is gone renews nothing`() async throws {
+    let vault = try Vault()
+    let transport = ScriptedTransport { _, request in vault.answer(request) }
+    do {
+      let signer = try signer(
+        transport,
+        login: .appRole(roleID: "role", secretID: .file(try file("canary-secret-id")), path: "approle"))
+      #expect(await failure(signer) == "signed")
+      await time.untilSleepers(1)
+    }
+    try await until { time.sleeperCount == 0 }
+    #expect(transport.logins == ["login"])
+  }
+
+  @Test func `a version that Vault no longer signs with is refused, before and after it was pinned`()
+    async throws
+  {
+    let before = try Vault(versions: 3)
+    var after = before
+    after.minimum = 2
+    let isRaised = Atomic<Bool>(false)
+    let transport = ScriptedTransport { [after] _, request in
+      (isRaised.load(ordering: .relaxed) ? after : before).answer(request)
+    }
+    let pinned = try signer(transport, version: 1)
+    #expect(await failure(pinned) == "signed")
+    isRaised.store(true, ordering: .relaxed)
+    #expect(await failure(pinned).contains("min_encryption_version is 2"))
+    let count = transport.count
+    #expect(await failure(try signer(transport, version: 1)).contains("min_encryption_version is 2"))
+    #expect(transport.count == count + 1, "no signature is asked for")
+    #expect(Cooldown.kind(of: .signer(.signingFailed("x"))) == .credential)
+    #expect(await failure(try signer(transport, version: 2)) == "signed")
+    #expect(try await signer(transport).pinned(within: .seconds(1)).versions == [3, 2])
+  }
+
+  @Test func `another version is tried with the same login`() async throws {
+    let vault = try Vault(versions: 2)
+    let transport = ScriptedTransport { _, request in vault.answer(request) }
+    let newest = try signer(
+      transport,
+      login: .appRole(roleID: "role", secretID: .file(try file("canary-secret-id")), path: "approle"))
+    #expect(await failure(newest) == "signed")
+    let signature = try await newest.pinned(to: 1).sign(message, deadline: time.now + .seconds(10))
+    #expect(vault.keys[0].key.publicKey.verify(signature: signature, of: message, algorithm: .ES256))
+    #expect(transport.logins == ["login"])
+  }
+
+  @Test func `an RSA key of more than 4096 bits is refused`() async throws {
+    let pem = """
+      -----BEGIN PUBLIC KEY-----
+      MIICYjANBgkqhkiG9w0BAQEFAAOCAk8AMIICSgKCAkEAp92SgJZr79sT7BD0bfBp
+      2MLUYgja9XqO3PWWQ0PvN7on70/RSWz8Un1V8omIKWCsL6Ir+SoFJpwdzTHzuht2
+      1ksIjIZuYaAFwGqwEUEOOmFLMB7nxBN7qEkIT2lbw083cw4Xj0GfR6/xY8l7tDiC
+      OF+zDZ6c5BdoaB2i5Apc4FQLx9r9FGEGPdwYMhAn9Mfks4hH0/bRXJJub6GtUoXQ
+      TX1sFle+QxNN8BnHbrrsXV3RdDeMPklgc2/XkQIHo7/c315A8nhzkAecJo6m/Yzd
+      ozVnJzhIaHtX6+dvWthsH4qPBRrrhShxRDWj2i0XeMsnTvfLiaIARL3a0qis94T8
+      FsUSw16fqSO3DrNJbIVA8imP/49LaNobO3OvZukFiA9/Qbs2bGmGxH2f3jY4ys4Q
+      nZIvjNpK0Zr7Kstw3LKrxtl3N8djWvuAOICjgwzcOKFxne254PaiYci7kPxJU+69
+      LbHWchTKBGicSgj9N1v+rlMpT9aa/Sy7AR7XNCthJwy1G+WE/9dtjoCt3FZL/r98
+      KK2NUhCu1vtVGyGETysoiWISPc5aCSu0AjBMnf8ZssEnTLi4qr9S2dym3ussV7n3
+      I0g9LkHt7r6uj7rzKJi4/D2baMYMWeCD9U7pLJ4TPAgn+fSx2zlXvU0utaI3CHA2
+      +R6WAf0+uTrfbTCe44HLtjwJ6Qi1FhykPwqDRFLgrXfaJzGaPbDr4HbCw3DITqc6
+      FwRyiWspmGqWGSayAiDptqzBMFNulMTUVX+rhJe4bIjxAgMBAAE=
+      -----END PUBLIC KEY-----
+      """
+    let document: JSONValue = [
+      "data": ["type": "rsa-4608", "latest_version": 1, "keys": ["1": ["public_key": .string(pem)]]]
+    ]
+    let text = String(decoding: document.serialized(), as: UTF8.self)
+    let transport = ScriptedTransport { _, _ in .status(200, text) }
+    #expect(await failure(try signer(transport, algorithm: .RS256)).contains("4608 bits"))
   }
 
   @Test func `a service account logs in with its JWT`() async throws {
@@ -288,6 +414,15 @@ extension Array {
   }
 }
 
+extension ScriptedTransport {
+  /// The last parts of the paths of the logins and renewals.
+  fileprivate var logins: [String] {
+    requests.filter { $0.url.contains("/auth/") }.map {
+      $0.url.split(separator: "/").last.map(String.init) ?? ""
+    }
+  }
+}
+
 /// Refuses the next request whose URL has a part.
 private final class Switch: Sendable {
   private let part = Mutex<String?>(nil)
@@ -302,6 +437,36 @@ private final class Switch: Sendable {
 }
 
 @Suite struct VaultAnswerTests {
+  @Test(arguments: [
+    ("https://vault-2.example:8200/v1/x", "vault-2.example:8200"), ("http://[::1]:8200", "[::1]:8200"),
+    ("//vault-2.example?x", "vault-2.example"), ("https://canary:secret@v.example/", "v.example"),
+    ("https://a@b@v.example", "v.example"), ("https://v.example\\@evil", "v.example"),
+    ("/v1/sys", nil), ("", nil), ("https://", nil), ("https://v\u{1B}[2J.example", nil),
+    ("https://é.example", nil),
+    ("https://" + String(repeating: "a", count: 260), String(repeating: "a", count: 260)),
+    ("https://" + String(repeating: "a", count: 261), nil),
+  ])
+  func `of a redirect only the host is shown`(location: String, host: String?) {
+    #expect(VaultAnswer.host(ofLocation: location) == host)
+  }
+
+  @Test func `of a key only the version that is asked for is read`() throws {
+    let pem = try PrivateKey.generate(for: .ES256).publicKey.pem()
+    let document: JSONValue = [
+      "data": [
+        "type": "ecdsa-p256", "latest_version": 3, "min_encryption_version": 2,
+        "keys": [
+          "1": ["public_key": .string(pem)], "2": ["public_key": "no key"], "3": ["public_key": .string(pem)],
+          "04": ["public_key": .string(pem)], "5": 1,
+        ],
+      ]
+    ]
+    let key = try #require(VaultAnswer.key(in: document.serialized()))
+    #expect(key.latest == 3 && key.minimum == 2 && key.usableVersions == [3, 2])
+    #expect(key.publicKey(1) != nil && key.publicKey(2) == nil && key.publicKey(3) != nil)
+    #expect(key.publicKey(4) == nil && key.publicKey(5) == nil)
+  }
+
   @Test func `a signature has Vault's prefix, a version and Base64 of either alphabet`() {
     func read(_ text: String) -> VaultAnswer.Signature? {
       VaultAnswer.signature(in: Array(#"{"data":{"signature":"\#(text)"}}"#.utf8))

@@ -98,6 +98,25 @@ public struct TransferTiming: Hashable, Sendable {
   }
 }
 
+extension TransportError.Reason {
+  /// The failure in words for operators, without a library's names and codes.
+  /// - Parameter name: The host, or the reader's name for it.
+  public func words(about name: String = "the host") -> String {
+    switch self {
+    case .invalidURL: "the URL is not valid"
+    case .nameResolution: "\(name) has no address"
+    case .connect: "\(name) cannot be reached"
+    case .tls: "no TLS connection to \(name) could be made"
+    case .timedOut: "\(name) did not respond in time"
+    case .connectionLost: "\(name) closed the connection before its response was complete"
+    case .malformedResponse: "the response of \(name) is not HTTP"
+    case .responseTooLarge: "the response of \(name) is too large"
+    case .cancelled: "the request was cancelled"
+    case .overloaded: "too many requests are waiting for \(name)"
+    }
+  }
+}
+
 /// Why no complete response was had.
 public struct TransportError: Error, Sendable {
   /// The failure.
@@ -157,7 +176,7 @@ public struct TransportError: Error, Sendable {
 
 extension TransportError: CustomStringConvertible {
   /// For operators.
-  public var description: String { "\(reason.rawValue): \(detail)" }
+  public var description: String { "\(reason.words()): \(detail)" }
 }
 
 /// Sends requests to other servers. The one seam to the network: everything above it runs against any implementation.

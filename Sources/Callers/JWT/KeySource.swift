@@ -49,7 +49,7 @@ package final class KeySource: Sendable {
 
     package var description: String {
       switch self {
-      case .transport(let error): "\(error.reason.rawValue): \(error.detail)"
+      case .transport(let error): "\(error)"
       case .status(let status): "it responds with status \(status)"
       case .set(let error): "\(error)"
       }

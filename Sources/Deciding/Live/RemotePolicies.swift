@@ -68,7 +68,7 @@ package struct RemotePolicies: Sendable {
       // Earlier policies took a part of the rule's time.
       if error.reason == .timedOut, error.isCurtailed { return .overloaded(retryAfter: .seconds(1)) }
       failure = error.words(about: "its server")
-      detail = "\(error.reason.rawValue): \(error.detail)"
+      detail = "\(error)"
     }
     log?.write(
       .warning, "a remote policy gave no decision; on_failure applies",

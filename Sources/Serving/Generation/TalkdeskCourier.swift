@@ -103,10 +103,10 @@ extension CallbackOutcome {
     case .forbidden: "does not allow this server to request callbacks (403)"
     case .rateLimited: "limits the rate (429)"
     case .unavailable: "is unavailable (503)"
-    case .unreachable(let error): "cannot be reached: \(error.reason.rawValue)"
+    case .unreachable(let error): "cannot be reached: \(error.reason.words())"
     case .refused(let status): "refuses callbacks with status \(status)"
     case .unclear(let status): "answers with status \(status)"
-    case .unanswered(let error): "does not respond: \(error.reason.rawValue)"
+    case .unanswered(let error): "does not respond: \(error.reason.words())"
     }
   }
 

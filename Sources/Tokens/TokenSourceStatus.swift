@@ -43,6 +43,9 @@ public struct TokenSourceStatus: Sendable {
     }
   }
 
-  /// Whether a credential is known to be refused: a rotation that hangs, or a credential that does not serve.
-  public var hasRefusedCredential: Bool { credentials.contains { $0.state == .refused } }
+  /// Whether one of several credentials is known to be refused: a rotation that hangs. The scopes show whether a single credential
+  /// serves: Talkdesk refuses it also for a scope that the client lacks, which may not be configured any more.
+  public var hasRefusedCredential: Bool {
+    credentials.count > 1 && credentials.contains { $0.state == .refused }
+  }
 }

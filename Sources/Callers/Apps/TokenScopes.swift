@@ -36,6 +36,28 @@ package struct TokenScopes: Sendable {
     Self.allowsCallbacks(account.name) ? account : tokens.scopeID(Self.callbackWrite)
   }
 
+  private var callbackScope: String {
+    Self.allowsCallbacks(account.name) ? account.name : Self.callbackWrite
+  }
+
+  /// The part of a state that concerns this configuration: the source remembers scopes that were configured before a reload, too.
+  package func configured(_ status: TokenSourceStatus) -> TokenSourceStatus {
+    let names = Set([account.name, callbackScope] + scopes.map(\.name))
+    var status = status
+    status.scopes.removeAll { !names.contains($0.scope) }
+    return status
+  }
+
+  /// Why the last request for the token of callbacks failed; nil if it succeeded, or before the first.
+  package func callbackFailure(_ status: TokenSourceStatus) -> TokenExchangeError? {
+    guard
+      case .failure(let error) = status.scopes.first(where: { $0.scope == callbackScope })?.lastRequest?
+        .outcome,
+      error.isOfProvider
+    else { return nil }
+    return error
+  }
+
   /// Whether tokens of a scope serve for callbacks, too.
   package static func allowsCallbacks(_ scope: String) -> Bool {
     scope.utf8.split(separator: 0x20).contains { $0.elementsEqual(callbackWrite.utf8) }

@@ -85,7 +85,11 @@ extension SandboxControls {
         let senders = generations.current.push?.senders
         let desks = runtime.desks.coolDowns
         let all: [(of: String, remaining: Duration?)] = [
-          ("token", runtime.tokens.status.scopes.compactMap(\.coolDown?.remaining).max()),
+          (
+            "token",
+            generations.current.scopes.configured(runtime.tokens.status).scopes
+              .compactMap(\.coolDown?.remaining).max()
+          ),
           ("callback", runtime.callbacks.queue.pause), ("fcm", senders?.pause(.fcm)),
           ("hook", senders?.pause(.http)), ("sendbird", desks.sessions), ("desk", desks.tickets),
         ]

@@ -2,6 +2,7 @@
 
 import Configuration
 import Deciding
+import Delivery
 import Gate
 import Platform
 import Records
@@ -49,17 +50,18 @@ extension AttentionList {
 
   private func refusing(_ generation: Generation, _ now: UnixTime) -> [Limit] {
     let policy = generation.decider.policy
-    let reload = lastReload().flatMap { $0.isSuccess ? $0.time : nil }
     return troubles.all(.quota).compactMap { name, trouble in
       guard let last = trouble.lastHit, let passesAt = trouble.passesAt, now < passesAt,
-        (.zero...Troubles.limitMemory).contains(now - last), reload.map({ $0 < last }) ?? true
+        (.zero...Troubles.limitMemory).contains(now - last)
       else { return nil }
       func limit(_ code: Attention.Code, _ concernsCallbacks: Bool) -> Limit {
         Limit(code: code, name: name, concernsCallbacks: concernsCallbacks, trouble: trouble)
       }
       if let brake = Brake.allCases.first(where: { $0.ruleName == name }) {
-        // One customer's number is no incident.
-        guard brake != .number, policy.brakes[brake] != 0 else { return nil }
+        // One customer's number is no incident. A reload may have raised the figure, so that the next callback passes.
+        guard brake != .number, let ratio = runtime.callbacks.brakes.usedRatio(brake, policy.brakes),
+          ratio >= 1
+        else { return nil }
         var limit = limit(.brake, true)
         limit.figure = " (\(policy.brakes[brake]) in \(brake == .burst ? "5 minutes" : "an hour"))"
         return limit
@@ -108,6 +110,20 @@ extension AttentionList {
   func holdsCallbacks(_ generation: Generation, _ now: UnixTime) -> Bool {
     runtime.stops.stops.list.contains { ["callback", "all"].contains($0.action.rawValue) }
       || refusing(generation, now).contains(where: \.concernsCallbacks)
+  }
+}
+
+extension Runtime {
+  /// Ends the quotas that a new policy raised, so that the next request passes. The others go on refusing: a raised rate too earns its
+  /// next request sooner, but not at once.
+  func endRaisedQuotas(from old: Policy, to new: Policy) {
+    for (name, _) in metrics.troubles.all(.quota) {
+      guard case .quota(let before, let oldKey, _) = old.rules.first(where: { $0.name == name })?.kind,
+        case .quota(let after, let newKey, _) = new.rules.first(where: { $0.name == name })?.kind,
+        oldKey == newKey, before.period == after.period, after.limit > before.limit
+      else { continue }
+      metrics.troubles.ended(.quota, name)
+    }
   }
 }
 

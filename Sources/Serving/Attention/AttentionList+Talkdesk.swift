@@ -1,5 +1,6 @@
 // The problems with Talkdesk: its identity service, its Callback API and the server's credential.
 
+import Callers
 import Configuration
 import Delivery
 import Platform
@@ -9,7 +10,7 @@ import Tokens
 extension AttentionList {
   /// Talkdesk ID by its last exchange for each scope, and the keys of a rotation.
   func talkdeskID(_ generation: Generation, _ now: UnixTime) -> [Attention] {
-    let status = runtime.tokens.status
+    let status = generation.scopes.configured(runtime.tokens.status)
     let failures = status.scopes.compactMap {
       scope -> (scope: TokenSourceStatus.Scope, error: TokenExchangeError)? in
       guard case .failure(let error) = scope.lastRequest?.outcome, error.isOfProvider else { return nil }

@@ -1,5 +1,6 @@
 // Lists the present problems for status, page, shell and readiness: one function for each part that knows some.
 
+import Callers
 import Configuration
 import Gate
 package import Platform
@@ -7,6 +8,7 @@ package import Records
 import Store
 import Synchronization
 package import TLS
+import Tokens
 
 /// The one source of what needs attention. Reading it sends nothing and asks no store.
 ///
@@ -84,7 +86,11 @@ package final class AttentionList: Sendable {
   package func callbacks(_ entries: [Attention], isOpen: Bool) -> Callbacks {
     let generation = generations.current
     let codes = Set(entries.map(\.code))
-    guard codes.isDisjoint(with: [.store, .credential, .talkdeskID, .callbackAPI]),
+    // Other scopes may fail while callbacks are accepted.
+    let lacksToken =
+      generation.configuration.talkdesk.upstream != nil
+      && generation.scopes.callbackFailure(runtime.tokens.status) != nil
+    guard codes.isDisjoint(with: [.store, .callbackAPI]), !lacksToken,
       runtime.storeHealth.isClockRight, audit?.isRequired != true || !codes.contains(.audit)
     else { return .failing }
     if codes.contains(.brake) || holdsCallbacks(generation, clock.unixTime) { return .held }

@@ -131,6 +131,7 @@ package final class Reloader: Sendable {
         runtime.metrics.troubles.forget(.push, besides: [])
         generations.replace(with: next)
         useLogin(configuration.store)
+        runtime.endRaisedQuotas(from: running.configuration.policy, to: configuration.policy)
         outcome.generation = next.number
         runtime.metrics.configurationLoaded(at: outcome.time)
         outcome.restartNeeded = Self.unchangeable(from: started, to: configuration)

@@ -139,7 +139,9 @@ package final class Health: Sendable {
 
   /// The state of Talkdesk's tokens; nil for a server without a Talkdesk account, which serves chat desks only.
   private var talkdesk: TokenSourceStatus? {
-    generations.current.configuration.talkdesk.upstream == nil ? nil : tokens.status
+    let generation = generations.current
+    return generation.configuration.talkdesk.upstream == nil
+      ? nil : generation.scopes.configured(tokens.status)
   }
 
   private var senders: NoticeSenders? { generations.current.push?.senders }
@@ -188,7 +190,7 @@ package final class Health: Sendable {
   }
 
   /// The state of the keys: the key in use, and whether a rotation is stuck.
-  package var keys: JSONObject { Self.keys(tokens.status) }
+  package var keys: JSONObject { Self.keys(generations.current.scopes.configured(tokens.status)) }
 
   private static func keys(_ status: TokenSourceStatus) -> JSONObject {
     let isRefused = status.hasRefusedCredential || status.scopes.contains(where: \.isRefused)

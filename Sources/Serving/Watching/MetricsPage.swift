@@ -114,7 +114,7 @@ package struct MetricsPage: Sendable {
   }
 
   private func appendTokens(to text: inout MetricsText) {
-    let status = tokens.status
+    let status = generations.current.scopes.configured(tokens.status)
     let scopes = status.scopes.prefix(Self.mostScopes)
     text.family(
       "callgate_token_expires_in_seconds", .gauge, "Remaining life of each scope's cached token.")

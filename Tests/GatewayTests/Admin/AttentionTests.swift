@@ -63,6 +63,104 @@ import Testing
     _ = try await fixture.end()
   }
 
+  @Test func `the operator reads why there was no answer, not a name of the code`() async throws {
+    let fixture = try fixture()
+    try await fixture.fault(["endpoint": "callback", "drop": "before"])
+    #expect(try await fixture.call("+14155550101").code == "outcome_unknown")
+    let entry = try #require(
+      try await status(fixture)["attention"]?.array?.first { $0["code"] == "callback_api" })
+    #expect(entry["text"]?.string?.contains("closed the connection") == true)
+    #expect(entry["text"]?.string?.contains("connectionLost") == false)
+    _ = try await fixture.end()
+  }
+
+  @Test func `callbacks fail by the scope that they use, and a scope is over when it is configured no more`()
+    async throws
+  {
+    let apps = "apps: { shop: {}, other: { scope: \"nope:scope\" } }\n"
+    let fixture = try fixture(apps)
+    #expect(try await fixture.look("/access?app=other").code == "upstream_refused")
+    #expect(try await summary(fixture) == "open credential", "callbacks were not asked for yet")
+    let body = #"{"contact_phone_number":"+14155550101","context":{"issue":"help"}}"#
+    #expect(try await fixture.call(path: "/calls/callback?app=shop", body: body).status == 201)
+    #expect(try await summary(fixture) == "open credential")
+    #expect(try await ready(fixture)["status"] == "warn")
+    #expect(try await series(fixture, "nope:scope") > 0)
+
+    fixture.service.rewrite(apps.replacing("nope:scope", with: "visual-sessions:execute"))
+    #expect(await fixture.service.reload())
+    #expect(try await summary(fixture) == "open")
+    let ready = try await ready(fixture)
+    #expect(ready["status"] == "pass" && ready["checks"]?["key"]?["status"] == "pass")
+    #expect(
+      ready["checks"]?["talkdesk_id"]?["scopes"]?.array?.compactMap { $0["scope"]?.string }
+        == ["callback:write", "visual-sessions:execute"])
+    #expect(try await series(fixture, "nope:scope") == 0)
+
+    // Configured again, it is known again.
+    fixture.service.rewrite(apps)
+    #expect(await fixture.service.reload())
+    #expect(try await summary(fixture) == "open credential")
+    _ = try await fixture.end()
+  }
+
+  @Test func `callbacks fail while their own scope is refused, whatever other scopes get`() async throws {
+    let fixture = try fixture("apps: { shop: {}, other: { scope: \"visual-sessions:execute\" } }\n")
+    try await fixture.fault(["endpoint": "token", "status": 401])
+    let body = #"{"contact_phone_number":"+14155550101","context":{"issue":"help"}}"#
+    #expect(
+      try await fixture.call(path: "/calls/callback?app=shop", body: body).code == "upstream_refused")
+    #expect(try await fixture.look("/access?app=other").status == 200)
+    #expect(try await summary(fixture) == "failing credential")
+    _ = try await fixture.end()
+  }
+
+  /// How many series of metrics name a scope.
+  private func series(_ fixture: CallingFixture, _ scope: String) async throws -> Int {
+    let page = try await fixture.look("/metrics", CallingFixture.operators).content
+    return String(decoding: page, as: UTF8.self).split(separator: "\n")
+      .count { $0.contains("scope=\"\(scope)\"") }
+  }
+
+  @Test func `a reload hides no limit that still refuses, and ends one that it raised`() async throws {
+    let rules = """
+      callbacks: { dedupe_window: 0s, brakes: { number_per_day: 0, per_5m: 1 } }
+      rules:
+        - { name: hourly, kind: quota, on: [access], key: caller, limit: 1, per: day }
+        - { name: quick, kind: rate, on: [access], key: global, limit: 1, per: 1h }
+      """
+    let fixture = try fixture(rules)
+    for number in ["+14155550101", "+14155550102"] { _ = try await fixture.call(number) }
+    for _ in 0..<2 { _ = try await fixture.look("/access") }
+    #expect(try await summary(fixture) == "held brake quota")
+    for text in [
+      rules, rules + "\nlog: { level: debug }\n",
+      rules.replacing("per_5m: 1", with: "per_5m: 1, per_hour: 9"),
+    ] {
+      fixture.service.rewrite(text)
+      #expect(await fixture.service.reload())
+      #expect(try await summary(fixture) == "held brake quota")
+    }
+    // Of so many, one is earned within a third of a millisecond.
+    let wide = rules.replacing("per_5m: 1", with: "per_5m: 1000000, per_hour: 1000000")
+    fixture.service.rewrite(wide)
+    #expect(await fixture.service.reload())
+    #expect(try await summary(fixture) == "open quota")
+    #expect(try await fixture.call("+14155550103").status == 201)
+
+    // A raised rate earns its next request sooner, and that is not yet.
+    let raised = wide.replacing("key: caller, limit: 1", with: "key: caller, limit: 9")
+    fixture.service.rewrite(raised)
+    #expect(await fixture.service.reload())
+    #expect(try await summary(fixture) == "open")
+    #expect(try await fixture.look("/access").status == 429)
+    #expect(try await summary(fixture) == "open rate")
+    fixture.service.rewrite(raised.replacing("key: global, limit: 1", with: "key: global, limit: 2"))
+    #expect(await fixture.service.reload())
+    #expect(try await summary(fixture) == "open rate")
+    _ = try await fixture.end()
+  }
+
   @Test func `a pause after a 429 says until when`() async throws {
     let fixture = try fixture()
     try await fixture.fault(["endpoint": "callback", "status": 429, "retry_after": 60, "times": 1])

@@ -136,18 +136,19 @@ public final class DecisionCounters: Sendable {
     return outcomes
   }
 
-  /// Writes the family of decisions: those that were ever made, and with 0 those without a rule in `always`.
-  /// - Parameter always: Codes, for each action that is served.
+  /// Writes the family of decisions: those that were ever made, and with 0 those in `always`.
+  /// - Parameter always: Codes by action, by the rule that decides; the empty name for no rule.
   public func appendDecisions(
-    _ name: String, _ help: String, always: [String: Set<String>] = [:], to text: inout MetricsText
+    _ name: String, _ help: String, always: [String: [String: Set<String>]] = [:], to text: inout MetricsText
   ) {
     text.family(name, .counter, help)
     let decisions = lanes.map(\.decisions)
     for (place, rule) in names {
+      let always = always[rule] ?? [:]
       for (action, word) in actions.enumerated() {
         for (index, code) in codes.enumerated() {
           let count = decisions.total(at: (place * Self.mostActions + action) * Self.mostCodes + index)
-          guard count > 0 || place == Self.noRule && always[word]?.contains(code.word) == true else {
+          guard count > 0 || always[word]?.contains(code.word) == true else {
             continue
           }
           text.sample(

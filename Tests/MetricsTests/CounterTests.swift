@@ -148,7 +148,15 @@ import Testing
   @Test func `codes that alerts look at stand there before they occur`() {
     let codes: Set<String> = ["", "internal"]
     let written = lines {
-      decisions().appendDecisions("d_total", "D.", always: ["access": codes, "callback": codes], to: &$0)
+      let counters = decisions()
+      counters.register(["burst"])
+      counters.appendDecisions(
+        "d_total", "D.",
+        always: [
+          "": ["access": codes, "callback": codes], "burst": ["callback": ["internal"]],
+          "none": ["access": codes],
+        ],
+        to: &$0)
     }
     #expect(
       written.dropFirst(2) == [
@@ -156,6 +164,7 @@ import Testing
         #"d_total{action="access",decision="error",rule="",code="internal"} 0"#,
         #"d_total{action="callback",decision="allow",rule="",code=""} 0"#,
         #"d_total{action="callback",decision="error",rule="",code="internal"} 0"#,
+        #"d_total{action="callback",decision="error",rule="burst",code="internal"} 0"#,
       ])
   }
 

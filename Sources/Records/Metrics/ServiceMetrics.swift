@@ -103,8 +103,15 @@ package final class ServiceMetrics: Sendable {
   package init(loops: Int, routes: [String], audited: Set<AuditedAction>) {
     lanes = loops
     requests = RequestCounters(routes: routes, lanes: loops)
-    alwaysShown = Dictionary(
-      uniqueKeysWithValues: audited.map { ($0.rawValue, Self.codesOfAlerts) })
+    // Brakes refuse what makes the phone ring now.
+    let braked = audited.intersection([.callback, .connect]).map {
+      ($0.rawValue, [Problem.Code.rateLimited.rawValue] as Set)
+    }
+    alwaysShown = [
+      "": Dictionary(uniqueKeysWithValues: audited.map { ($0.rawValue, Self.codesOfAlerts) }),
+      Brake.burst.ruleName: Dictionary(uniqueKeysWithValues: braked),
+      Brake.hour.ruleName: Dictionary(uniqueKeysWithValues: braked),
+    ]
     decisions = DecisionCounters(
       actions: AuditedAction.allCases.map(\.rawValue),
       codes: [.init("", decision: "allow")]
@@ -328,8 +335,8 @@ package final class ServiceMetrics: Sendable {
     "", "unauthenticated", "invalid_token", "internal", "upstream_refused", "upstream_failed",
     "upstream_unavailable", "store_unavailable", "upstream_timeout",
   ]
-  /// Those codes for each action that endpoints audit.
-  private let alwaysShown: [String: Set<String>]
+  /// The series of decisions that begin at 0: codes by action, by rule.
+  private let alwaysShown: [String: [String: Set<String>]]
 
   private static let upstreamSeries = Upstream.allCases.flatMap { upstream in
     upstream.outcomes.map { [upstream.rawValue, $0] }
@@ -338,7 +345,7 @@ package final class ServiceMetrics: Sendable {
 
 extension ServiceMetrics.Upstream {
   /// The words for what came of its requests, each with a series from the start.
-  fileprivate var outcomes: [String] {
+  var outcomes: [String] {
     switch self {
     case .talkdeskID:
       [

@@ -3,6 +3,7 @@
 import HTTP
 import JOSE
 import JSON
+import Metrics
 import Platform
 import Testing
 
@@ -19,6 +20,20 @@ import Testing
   private let operatorFields: Fields = ["Authorization": "Bearer \(token)"]
   private var credentials: Fields {
     ["Authorization": "Basic " + Base64.encode(Array("app:canary-pass".utf8))]
+  }
+
+  @Test func `a brake's refusals begin at 0, so that the first ones show as growth`() throws {
+    let metrics = ServiceMetrics(loops: 1)
+    var text = MetricsText()
+    metrics.append(to: &text)
+    let page = String(decoding: text.bytes, as: UTF8.self)
+    for rule in ["brake-burst", "brake-hour"] {
+      #expect(
+        page.contains(
+          #"callgate_decisions_total{action="callback",decision="deny",rule="\#(rule)",code="rate_limited"} 0"#
+        ),
+        "\(rule)")
+    }
   }
 
   /// One scrape.

@@ -3,7 +3,7 @@
 import HTTP
 import JOSE
 import JSON
-import Notices
+package import Notices
 import Platform
 import Synchronization
 package import Trust
@@ -73,8 +73,8 @@ package final class GoogleService: Sendable {
     state.withLock { $0 = State() }
   }
 
-  /// Asks once for an access token: why there is none, in words for operators; nil where there is one.
-  package func check() async -> String? { await tokens.check()?.reason }
+  /// Asks once for an access token: why there is none; nil where there is one.
+  package func check() async -> GoogleTokens.Failure? { await tokens.check() }
 
   /// Google's answer to a question.
   ///

@@ -6,6 +6,9 @@ public import JSON
 public enum JWS {
   /// The longest token, unless its reader sets another limit.
   public static let maximumBytes = 8192
+  /// How long before now the `iat` of a JWT is that another server checks, in seconds. Issuers refuse an `iat` in their future, some
+  /// without any leeway, and their clocks may be behind this machine's.
+  public static let issuedAtMargin: Int64 = 30
 
   /// Makes a token. `alg` is written by the signer and need not be in the header; another value there is a bug.
   ///

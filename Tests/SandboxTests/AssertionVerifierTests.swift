@@ -92,6 +92,33 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    (-30, 270, AssertionFailure?.none), (-2, 298, nil), (-1, 299, .issuedInFuture), (0, 300, .issuedInFuture),
+    (-300, 0, nil), (-302, -2, .expired),
+  ])
+  func `a strict clock is two seconds behind and allows no leeway`(
+    issued: Int64, expires: Int64, failure: AssertionFailure?
+  ) throws {
+    let client = try TestClient()
+    var verifier = client.verifier
+    verifier.isStrict = true
+    let assertion = try client.assertion(
+      now: Self.now,
+      claims: [
+        "iat": .number(JSONNumber(Self.now + issued)), "exp": .number(JSONNumber(Self.now + expires)),
+      ])
+    let reading = verifier.read(assertion, audience: TestClient.tokenURL, now: UnixTime(seconds: Self.now))
+    switch reading.result {
+    case .success: #expect(failure == nil)
+    case .failure(let found): #expect(failure == found)
+    }
+    let early = try client.assertion(
+      now: Self.now - 30, claims: ["nbf": .number(JSONNumber(Self.now - 1))])
+    #expect(
+      verifier.read(early, audience: TestClient.tokenURL, now: UnixTime(seconds: Self.now)).result
+        == .failure(.notYetValid))
+  }
+
   @Test func `another key's signature is refused`() throws {
     let client = try TestClient()
     let other = try TestClient()

@@ -53,7 +53,8 @@ import Testing
 
   @Test func `null counts as left out`() throws {
     let text =
-      #"{"endpoint":"token","status":null,"delay_ms":null,"times":null,"retry_after":null,"body":null,"drop":null}"#
+      #"{"endpoint":"token","status":null,"delay_ms":null,"times":null,"retry_after":null,"body":null,"drop":null,"strict_clock":null}"#
+    #expect(try parse(#"{"endpoint":"token","strict_clock":false}"#) == Fault(endpoint: .token))
     #expect(try parse(text) == Fault(endpoint: .token))
   }
 
@@ -79,6 +80,10 @@ import Testing
     (#"{"endpoint":"token","status":503,"expires_in":1}"#, ["expires_in"]),
     (#"{"endpoint":"token","body":"x","expires_in":1}"#, ["expires_in"]),
     (#"{"endpoint":"callback","status":204,"body":"x"}"#, ["body"]),
+    (#"{"endpoint":"callback","strict_clock":true}"#, ["strict_clock"]),
+    (#"{"endpoint":"token","strict_clock":1}"#, ["strict_clock"]),
+    (#"{"endpoint":"token","strict_clock":true,"status":300}"#, ["strict_clock"]),
+    (#"{"endpoint":"token","strict_clock":true,"drop":"before"}"#, ["strict_clock"]),
     (
       #"{"endpoint":"nowhere","status":1,"times":-1,"x":1,"y":2}"#, ["x", "y", "endpoint", "times", "status"]
     ),
@@ -105,6 +110,7 @@ import Testing
       #"{"endpoint":"token","times":1,"expires_in":"300"}"#,
       #"{"endpoint":"token","times":1,"drop":"after"}"#,
       #"{"endpoint":"token","times":1,"body":{"a":1}}"#,
+      #"{"endpoint":"token","times":2,"strict_clock":true}"#,
     ] { #expect(String(decoding: try parse(text).json.serialized(), as: UTF8.self) == text) }
   }
 }

@@ -17,7 +17,7 @@ enum SigningFigures {
       keep(
         try ClientAssertion.make(
           clientID: "0a1b2c3d4e5f60718293a4b5c6d7e8f9", keyID: "b6f1c2a4-0d55-4c3e-9f0a-2f1d3c5e7a90",
-          signer: signer, audience: "https://acme.talkdeskid.com/oauth/token", issuedAt: now))
+          signer: signer, audience: "https://acme.talkdeskid.com/oauth/token", now: now))
     }
     return [.perSecond("ES256 client assertions", rate: rate)]
   }

@@ -3,6 +3,7 @@
 import Callers
 import Configuration
 import Documents
+import HTTP
 import JOSE
 import Platform
 import Talkdesk
@@ -11,14 +12,32 @@ import Tokens
 extension Doctor {
   /// The difference of clocks up to which doctor gives no number.
   private static let closeEnough: Int64 = 5
+  static let clockFix =
+    "synchronise the clock: timedatectl set-ntp true, or chrony; in a container, on its host"
 
   private var signsAssertions: Bool {
-    client.credentials.contains { if case .signedJWT = $0 { true } else { false } }
+    client.credentials.contains { if case .secret = $0 { false } else { true } }
   }
 
   /// Compares this machine's clock with the replies' `Date`, and reports the effect of the difference on assertions.
   mutating func reportClock(_ trials: [Trial]) {
-    guard let skew = trials.lazy.compactMap({ $0.report?.clockSkew }).first else {
+    let skew = trials.lazy.compactMap({ $0.report?.clockSkew }).first
+    // A refused scope says nothing about the assertion.
+    if signsAssertions,
+      trials.allSatisfy({ trial in trial.refusal.map { $0.code != "invalid_scope" } ?? false }),
+      let doubt = trials.lazy.compactMap({ trial in
+        ClockDoubt(
+          ahead: trial.report?.clockSkew?.components.seconds, words: trial.report?.errorDescription)
+      }).first
+    {
+      let found =
+        switch doubt {
+        case .difference(let ahead): difference(ahead)
+        case .said: doubt.words(for: "Talkdesk")
+        }
+      return report.fail("clock", found, fix: "\(Self.clockFix); fix this first", .refused)
+    }
+    guard let skew else {
       return report.skip("clock", "the response has no Date header to compare with")
     }
     let behind = skew.components.seconds
@@ -30,22 +49,25 @@ extension Doctor {
           ? "within \(Self.closeEnough) s of Talkdesk's"
           : "\(amount) s \(behind > 0 ? "behind" : "ahead of") Talkdesk's, which is harmless")
     }
-    let life = ClientAssertion.maximumLifetime
+    report.warn("clock", difference(behind), fix: Self.clockFix)
+  }
+
+  /// A difference between the clocks and its effect on assertions.
+  /// - Parameter behind: By how many seconds this machine's clock is behind; negative where it is ahead.
+  private func difference(_ behind: Int64) -> String {
+    let margin = JWS.issuedAtMargin
+    let life = ClientAssertion.maximumLifetime - margin
     let effect =
       !signsAssertions
       ? "the server checks callers' JWTs with this clock"
       : behind >= life
-        ? "every assertion has expired when it arrives (exp is \(life) s after iat)"
+        ? "every assertion has expired when it arrives (exp is \(life) s after it is signed)"
         : behind > 0
           ? "an assertion has \(life - behind) s left of its \(life) s when it arrives"
-          : "iat is in the future for Talkdesk, which may refuse it"
-    let found = "this machine is \(amount) s \(behind > 0 ? "behind" : "ahead of") Talkdesk: \(effect)"
-    let fix = "synchronise the clock: timedatectl set-ntp true, or chrony; in a container, on its host"
-    if signsAssertions, trials.allSatisfy({ $0.refusal != nil }) {
-      report.fail("clock", found, fix: "\(fix); fix this first", .refused)
-    } else {
-      report.warn("clock", found, fix: fix)
-    }
+          : -behind > margin
+            ? "iat is in the future for Talkdesk, which may refuse it"
+            : "iat is in the past all the same: assertions are dated \(margin) s back"
+    return "this machine is \(behind.magnitude) s \(behind > 0 ? "behind" : "ahead of") Talkdesk: \(effect)"
   }
 
   /// Says of each credential whether it works, and tells a refused scope from a refused credential by asking for
@@ -198,10 +220,13 @@ extension Doctor {
       }
       return
     }
-    let isClockOff = report.findings.contains { $0.check == "clock" && $0.status == .fail }
+    func isAtFault(_ check: String) -> Bool {
+      report.findings.contains { $0.check == check && $0.status == .fail }
+    }
     report.fail(
       "credential", found,
-      fix: (isClockOff ? "set the clock first; if the refusal persists: " : "")
+      fix: (isAtFault("clock") ? "set the clock first; if the refusal persists: " : "")
+        + (isAtFault("signer") ? "set the signer's key_version first; if the refusal persists: " : "")
         + Self.remedy(code, trial.credential, isDescribed: trial.report?.errorDescription != nil),
       .refused)
   }

@@ -20,10 +20,13 @@ extension Doctor {
 
   private mutating func reportFCM(_ settings: FCMSettings) async {
     let sender = FCMSender(settings, transport: transport, time: clock)
-    switch await sender.check() {
+    let failure = await sender.check()
+    switch failure?.verdict {
     case .stopSender(let reason)?:
       report.fail(
-        "fcm", reason, fix: "get the service account's file in the Firebase console again", .configuration)
+        "fcm", reason,
+        fix: Self.clockFirst(failure) + "get the service account's file in the Firebase console again",
+        .configuration)
     case .retry(_, let reason)?, .restProvider(_, let reason)?, .restDevice(_, let reason)?:
       report.fail(
         "fcm", reason, fix: "check that this machine can reach Google; until then no notice goes out by FCM",
@@ -31,6 +34,11 @@ extension Doctor {
     case nil, .taken?, .deviceGone?, .giveUp?:
       report.ok("fcm", "Google gives an access token for the project \(settings.projectID)")
     }
+  }
+
+  /// The beginning of a fix where Google may have refused an assertion because of its times.
+  static func clockFirst(_ failure: GoogleTokens.Failure?) -> String {
+    failure?.mayBeOfClock == true ? "\(clockFix); if the refusal persists: " : ""
   }
 
   private mutating func reportAPNs(_ settings: APNsSettings) {

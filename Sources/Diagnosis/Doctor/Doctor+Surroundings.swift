@@ -8,6 +8,7 @@ import Documents
 import Gate
 import HTTP
 import JSON
+import Notices
 import Platform
 import Sealing
 import Store
@@ -154,11 +155,11 @@ extension Doctor {
     }
     if let settings = configuration.appCheck?.consumption {
       let consumer = AppCheckConsumer(settings, transport: transport, time: clock) { _ in }
-      if let reason = await consumer.service.check() {
+      if let failure = await consumer.service.check() {
         report.fail(
-          "app check", reason,
-          fix:
-            "check attestation.app_check, and that this machine can reach Google; until then no phone enrols by a token",
+          "app check", failure.verdict.reason ?? "Google gives no access token",
+          fix: Self.clockFirst(failure)
+            + "check attestation.app_check, and that this machine can reach Google; until then no phone enrols by a token",
           .unreachable)
       } else {
         report.ok("app check", "Google gives an access token; only the first phone shows whether it consumes")
@@ -166,11 +167,11 @@ extension Doctor {
     }
     if let settings = configuration.play?.settings {
       let decoder = PlayIntegrityDecoder(settings, transport: transport, time: clock) { _ in }
-      if let reason = await decoder.service.check() {
+      if let failure = await decoder.service.check() {
         report.fail(
-          "play integrity", reason,
-          fix:
-            "check attestation.play_integrity, and that this machine can reach Google; until then apps with mode enforce get 503",
+          "play integrity", failure.verdict.reason ?? "Google gives no access token",
+          fix: Self.clockFirst(failure)
+            + "check attestation.play_integrity, and that this machine can reach Google; until then apps with mode enforce get 503",
           .unreachable)
       } else {
         report.ok(

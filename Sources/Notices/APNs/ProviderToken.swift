@@ -26,14 +26,14 @@ extension APNsSettings {
 
 /// The provider tokens of one key.
 ///
-/// APNs refuses tokens older than an hour, and one that comes less than 20 minutes after the one before. So a token serves 50
-/// minutes. The one before it stays at hand for as long as APNs may still want it.
+/// APNs refuses tokens older than an hour by their `iat`, which is `JWS.issuedAtMargin` before the signing, and one that comes less than
+/// 20 minutes after the one before. So a token serves 50 minutes. The one before it stays at hand for as long as APNs may still want it.
 final class ProviderTokens: Sendable {
   /// How long a token serves.
   static let lifetime = Duration.seconds(50 * 60)
   /// Nothing is signed sooner than this after the signing before it.
   static let shortestInterval = Duration.seconds(20 * 60)
-  /// A token this old may be refused by the time it arrives.
+  /// A token signed so long ago may be refused by the time it arrives.
   static let oldest = Duration.seconds(58 * 60)
 
   private struct State {
@@ -96,7 +96,7 @@ final class ProviderTokens: Sendable {
 
   private func sign(_ state: inout State, _ now: MonotonicTime) throws(OpenSSLError) -> ProviderToken {
     let claims: JSONObject = [
-      "iss": .string(settings.teamID), "iat": .number(JSONNumber(time.unixTime.seconds)),
+      "iss": .string(settings.teamID), "iat": .number(JSONNumber(time.unixTime.seconds - JWS.issuedAtMargin)),
     ]
     let text = try JWS.sign(
       header: ["alg": "ES256", "kid": .string(settings.keyID)], payload: claims.serialized(),

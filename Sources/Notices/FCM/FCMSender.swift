@@ -28,7 +28,7 @@ package final class FCMSender: NoticeSender {
   }
 
   /// Asks once for an access token, and says why there is none; nil where there is one.
-  package func check() async -> NoticeVerdict? { await tokens.check() }
+  package func check() async -> GoogleTokens.Failure? { await tokens.check() }
 
   /// Forgets what failed: the next notice that needs an access token asks Google for it. A token that serves stays.
   package func startAnew() { tokens.startAnew(keepingToken: true) }

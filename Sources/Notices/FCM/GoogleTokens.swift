@@ -57,6 +57,8 @@ package final class GoogleTokens: Sendable {
   /// Why there is no token.
   package struct Failure: Error {
     package let verdict: NoticeVerdict
+    /// Whether Google may have refused the assertion because of this machine's clock.
+    package var mayBeOfClock = false
 
     /// The same with the time after which Google is asked again.
     func waiting(_ rest: Duration) -> Self {
@@ -178,10 +180,10 @@ package final class GoogleTokens: Sendable {
   // MARK: Exchanging
 
   /// Asks once, and keeps nothing: why there is no token, or nil.
-  package func check() async -> NoticeVerdict? {
+  package func check() async -> Failure? {
     switch await exchange(time.now) {
     case .success: nil
-    case .failure(let failure): failure.verdict
+    case .failure(let failure): failure
     }
   }
 
@@ -270,11 +272,11 @@ package final class GoogleTokens: Sendable {
   }
 
   private func signedAssertion(_ signer: Signer) throws(OpenSSLError) -> String {
-    let now = time.unixTime.seconds
+    let issuedAt = time.unixTime.seconds - JWS.issuedAtMargin
     let claims: JSONObject = [
       "iss": .string(settings.account.clientEmail), "scope": .string(settings.scope),
-      "aud": .string(settings.tokenURL), "iat": .number(JSONNumber(now)),
-      "exp": .number(JSONNumber(now + 3600)),
+      "aud": .string(settings.tokenURL), "iat": .number(JSONNumber(issuedAt)),
+      "exp": .number(JSONNumber(issuedAt + 3600)),
     ]
     return try JWS.sign(
       header: ["alg": "RS256", "kid": .string(settings.account.keyID), "typ": "JWT"],
@@ -308,10 +310,15 @@ package final class GoogleTokens: Sendable {
     case 408, 429, 500...599:
       return .failure(Failure(verdict: .retry(reply, now: now, reason: words)))
     default:
+      let doubt = ClockDoubt(
+        refusedAt: now.seconds, reply.fields, words: object?["error_description"]?.string)
+      let fix = "check \(setting).service_account_file and token_url"
       return .failure(
         Failure(
           verdict: .stopSender(
-            reason: "\(words); check \(setting).service_account_file, token_url and this machine's clock")))
+            reason: doubt.map { "\(words): \($0.words(for: "Google")); set the clock first, then \(fix)" }
+              ?? "\(words); \(fix)"),
+          mayBeOfClock: doubt != nil))
     }
   }
 }

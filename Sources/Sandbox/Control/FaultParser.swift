@@ -16,6 +16,7 @@ struct FaultParser {
 
   private static let members = [
     "endpoint", "status", "delay_ms", "times", "retry_after", "body", "drop", "expires_in",
+    "strict_clock",
   ]
 
   private var problems: [TalkdeskError.Field] = []
@@ -47,6 +48,7 @@ struct FaultParser {
     fault.drop = choice("drop", in: object)
     fault.body = body(in: object)
     fault.expiresIn = expiresIn(in: object)
+    fault.hasStrictClock = flag("strict_clock", in: object)
     checkTogether(fault, hasEndpoint: endpoint != nil)
     return endpoint == nil ? nil : fault
   }
@@ -62,6 +64,9 @@ struct FaultParser {
     }
     if hasEndpoint && fault.endpoint != .token && fault.expiresIn != nil {
       problem("expires_in", "belongs to the token endpoint")
+    }
+    if fault.hasStrictClock && ((hasEndpoint && fault.endpoint != .token) || fault.preventsAction) {
+      problem("strict_clock", "belongs to the token endpoint, without a status of 300 or more or drop before")
     }
     if let status = fault.status, [204, 205, 304].contains(status), let body = fault.body, body != .text("") {
       problem("body", "is not possible with a status without a body")
@@ -99,6 +104,16 @@ struct FaultParser {
       return nil
     }
     return choice
+  }
+
+  private mutating func flag(_ name: String, in object: JSONObject) -> Bool {
+    switch given(name, in: object) {
+    case .bool(let value): return value
+    case nil: return false
+    default:
+      problem(name, "is neither true nor false")
+      return false
+    }
   }
 
   private mutating func retryAfter(in object: JSONObject) -> String? {

@@ -64,6 +64,8 @@ struct Fault: Hashable, Sendable {
   var drop: Drop?
   /// The lifetime instead of the usual one; token endpoint only.
   var expiresIn: ExpiresIn?
+  /// Whether assertions are judged by a clock that is 2 s behind, without leeway; token endpoint only.
+  var hasStrictClock = false
 
   /// Whether the request is not acted on.
   var preventsAction: Bool { drop == .before || (status ?? 200) >= 300 }
@@ -88,6 +90,7 @@ struct Fault: Hashable, Sendable {
     case .leftOut: members.append("expires_in", .null)
     case nil: break
     }
+    if hasStrictClock { members.append("strict_clock", true) }
     return .object(members)
   }
 }

@@ -32,7 +32,8 @@ struct TokenService: Sendable {
       let reply = fault.refusal().map { fault.apply(to: $0, isRefusalOfTheRequest: false) }
       ending = Ending(reply, after: fault.delay, isCutOff: fault.drop == .during)
     } else {
-      let endpoint = retired.isEmpty ? endpoint : endpoint.forgetting(retired)
+      var endpoint = retired.isEmpty ? endpoint : endpoint.forgetting(retired)
+      if fault?.hasStrictClock == true { endpoint = endpoint.withStrictClock() }
       let judgement = endpoint.judge(call, audience: baseURL + TokenService.path, now: now) { assertion in
         state.withLock {
           $0.replays.insert(assertion.jwtID, until: assertion.expirationTime, now: now.seconds)

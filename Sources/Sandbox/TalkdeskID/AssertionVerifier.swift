@@ -30,6 +30,8 @@ struct AssertionVerifier: Sendable {
   static let maximumLifetime: Int64 = 300
   /// How far the client's clock may run ahead, in seconds.
   static let clockSkew: Int64 = 10
+  /// How far an issuer with a strict clock is behind, in seconds. It allows no skew.
+  static let strictLag: Int64 = 2
   /// The longest `jti` taken, in bytes.
   static let maximumJWTIDLength = 256
 
@@ -37,6 +39,8 @@ struct AssertionVerifier: Sendable {
   let clientID: String
   /// Its keys; several while one is being rotated.
   let keys: [RegisteredKey]
+  /// Whether its clock is behind by `strictLag`, and allows no skew.
+  var isStrict = false
 
   /// Reads and judges an assertion in compact form.
   ///
@@ -90,12 +94,14 @@ struct AssertionVerifier: Sendable {
 
     let issuedAt = try Self.date("iat", in: claims)
     let expirationTime = try Self.date("exp", in: claims)
-    guard issuedAt <= now + Self.clockSkew else { throw .issuedInFuture }
+    let now = isStrict ? now - Self.strictLag : now
+    let latestStart = isStrict ? now : now + Self.clockSkew
+    guard issuedAt <= latestStart else { throw .issuedInFuture }
     guard expirationTime > now else { throw .expired }
     guard expirationTime > issuedAt else { throw .expired }
     guard expirationTime - issuedAt <= Self.maximumLifetime else { throw .livesTooLong }
     if claims["nbf"] != nil {
-      guard try Self.date("nbf", in: claims) <= now + Self.clockSkew else { throw .notYetValid }
+      guard try Self.date("nbf", in: claims) <= latestStart else { throw .notYetValid }
     }
 
     guard let jwtID = claims["jti"] else { throw .missing("jti") }

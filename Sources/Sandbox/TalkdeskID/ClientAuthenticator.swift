@@ -45,6 +45,13 @@ struct ClientAuthenticator: Sendable {
     return copy
   }
 
+  /// The same with a clock that is a little behind, and without leeway.
+  func withStrictClock() -> Self {
+    var copy = self
+    copy.verifier.isStrict = true
+    return copy
+  }
+
   /// Judges a request's client authentication. `isFirstUse` says whether a `jti` is new, and remembers it.
   func authenticate(
     _ call: Call, _ form: Form, audience: String, now: UnixTime,

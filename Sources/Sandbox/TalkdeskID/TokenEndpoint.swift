@@ -47,6 +47,13 @@ struct TokenEndpoint: Sendable {
     return copy
   }
 
+  /// The same with a clock that is a little behind, and without leeway.
+  func withStrictClock() -> Self {
+    var copy = self
+    copy.authenticator = authenticator.withStrictClock()
+    return copy
+  }
+
   /// Judges a POST. `isFirstUse` says whether a `jti` is new, and remembers it.
   func judge(
     _ call: Call, audience: String, now: UnixTime, isFirstUse: (AssertionVerifier.Verified) -> Bool

@@ -17,34 +17,37 @@ public enum ClientAssertion {
   ///   - keyID: the `kid` Talkdesk gave with the key.
   ///   - signer: the key, with the algorithm Talkdesk gave with it.
   ///   - audience: one string, never a list: an assertion for several audiences could be replayed between them.
-  ///   - issuedAt: the wall clock's reading.
-  ///   - lifetime: seconds until it expires, 1–300.
+  ///   - now: the wall clock's reading. `iat` is `JWS.issuedAtMargin` before it.
+  ///   - lifetime: seconds from `iat` to `exp`, 31–300.
   ///   - jwtID: must never repeat.
   /// - Returns: the compact serialisation.
   /// - Throws: the signer's error.
   public static func make(
-    clientID: String, keyID: String, signer: Signer, audience: String, issuedAt: UnixTime,
+    clientID: String, keyID: String, signer: Signer, audience: String, now: UnixTime,
     lifetime: Int64 = maximumLifetime, jwtID: String = freshID()
   ) throws(OpenSSLError) -> String {
     let input = input(
-      clientID: clientID, keyID: keyID, algorithm: signer.algorithm, audience: audience, issuedAt: issuedAt,
+      clientID: clientID, keyID: keyID, algorithm: signer.algorithm, audience: audience, now: now,
       lifetime: lifetime, jwtID: jwtID)
     return JWS.token(input, signature: try signer.sign(input))
   }
 
   /// What a signature of an assertion covers; the parameters are those of `make`.
   static func input(
-    clientID: String, keyID: String, algorithm: SignatureAlgorithm, audience: String, issuedAt: UnixTime,
+    clientID: String, keyID: String, algorithm: SignatureAlgorithm, audience: String, now: UnixTime,
     lifetime: Int64 = maximumLifetime, jwtID: String = freshID()
   ) -> [UInt8] {
-    precondition((1...maximumLifetime).contains(lifetime), "an assertion lives 1 to 300 seconds")
+    precondition(
+      (JWS.issuedAtMargin + 1...maximumLifetime).contains(lifetime),
+      "an assertion that has expired, or lives too long")
+    let issuedAt = now.seconds - JWS.issuedAtMargin
     let claims: JSONObject = [
       "iss": .string(clientID),
       "sub": .string(clientID),
       "aud": .string(audience),
       "jti": .string(jwtID),
-      "iat": .number(JSONNumber(issuedAt.seconds)),
-      "exp": .number(JSONNumber(issuedAt.seconds + lifetime)),
+      "iat": .number(JSONNumber(issuedAt)),
+      "exp": .number(JSONNumber(issuedAt + lifetime)),
     ]
     let header: JSONObject = [
       "alg": .string(algorithm.rawValue), "kid": .string(keyID), "typ": "JWT",

@@ -207,7 +207,7 @@ public struct TalkdeskID: TokenIssuer {
     case .transit(let clientID, let keyID, let signer):
       let input = ClientAssertion.input(
         clientID: clientID, keyID: keyID, algorithm: signer.algorithm, audience: endpoints.audience,
-        issuedAt: time.unixTime)
+        now: time.unixTime)
       do throws(TokenExchangeError) {
         let signature = try await signer.sign(input, deadline: deadline)
         form.append(assertion: JWS.token(input, signature: signature), of: clientID)
@@ -229,7 +229,7 @@ public struct TalkdeskID: TokenIssuer {
     do {
       return try ClientAssertion.make(
         clientID: clientID, keyID: keyID, signer: signer, audience: endpoints.audience,
-        issuedAt: time.unixTime)
+        now: time.unixTime)
     } catch {
       throw .signingFailed("\(error)")
     }

@@ -29,13 +29,14 @@ extension APNsSettings {
     tokens = ProviderTokens(try APNsSettings.sample(key), time: time)
   }
 
-  @Test func `a token is an ES256 JWT of team, key and time of signing, and never expires by itself`() throws
+  @Test func `a token is an ES256 JWT of team, key and 30 s before its signing, and never expires by itself`()
+    throws
   {
     let bearer = try tokens.token().bearer.exposedString()
     #expect(bearer.hasPrefix("bearer "))
     let (header, claims) = try verified(String(bearer.dropFirst(7)), by: key.publicKey, .ES256)
     #expect(header == ["alg": "ES256", "kid": "ABC123DEFG"])
-    #expect(claims == ["iss": "DEF123GHIJ", "iat": 1_800_000_000])
+    #expect(claims == ["iss": "DEF123GHIJ", "iat": 1_799_999_970])
   }
 
   @Test func `a token serves for 50 minutes`() throws {

@@ -67,8 +67,24 @@ import Testing
       claims == [
         "iss": "push@shop-1.iam.gserviceaccount.com",
         "scope": "https://www.googleapis.com/auth/firebase.messaging", "aud": .string(Self.tokenURL),
-        "iat": 1_800_000_000, "exp": 1_800_003_600,
+        "iat": 1_799_999_970, "exp": 1_800_003_570,
       ])
+  }
+
+  @Test(arguments: [
+    (#"{"error":"invalid_grant","error_description":"Token must be in a reasonable timeframe."}"#, 0, true),
+    (#"{"error":"invalid_grant"}"#, 3, true), (#"{"error":"invalid_grant"}"#, -3, true),
+    (#"{"error":"invalid_grant"}"#, 2, false), (#"{"error":"invalid_grant"}"#, -2, false),
+  ])
+  func `a refused assertion is blamed on the clock where Google speaks of time or its clock differs`(
+    body: String, offset: Int64, isBlamed: Bool
+  ) async throws {
+    let date = HTTPDate.string(unixSeconds: time.unixTime.seconds + offset)
+    let failure = try await sender(ScriptedTransport { _, _ in .status(400, body, fields: ["Date": date]) })
+      .check()
+    #expect(failure?.mayBeOfClock == isBlamed)
+    let reason = try #require(failure?.verdict.reason)
+    #expect(reason.contains("set the clock first") == isBlamed, "\(reason)")
   }
 
   @Test func `notices at the same time share one exchange`() async throws {

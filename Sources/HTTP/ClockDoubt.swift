@@ -1,0 +1,52 @@
+// Recognizes a refusal that may be due to the difference between two clocks.
+
+/// Why a server may have refused a signed JWT because of its times.
+public enum ClockDoubt: Hashable, Sendable {
+  /// The server's clock is ahead of this machine's by so many seconds; negative where it is behind.
+  case difference(Int64)
+  /// The server says that a time is wrong. By its `Date`, its clock agrees with this machine's, or it sent none.
+  case said
+
+  /// The difference in seconds that a response's `Date` can show although the clocks agree: it has whole seconds, and it takes its time.
+  public static let tolerance: Int64 = 2
+
+  /// Nil where nothing points to the clock.
+  ///
+  /// - Parameters:
+  ///   - now: This machine's clock when the refusal arrived, in seconds since the epoch.
+  ///   - fields: The header fields of the refusal.
+  ///   - words: The server's own words.
+  public init?(refusedAt now: Int64, _ fields: Fields, words: String?) {
+    self.init(ahead: fields["Date"].flatMap(HTTPDate.unixSeconds).map { $0 - now }, words: words)
+  }
+
+  /// The same by a difference that was read before, in seconds.
+  public init?(ahead: Int64?, words: String?) {
+    if let ahead, ahead.magnitude > Self.tolerance {
+      self = .difference(ahead)
+    } else if let words, Self.isAboutTime(words) {
+      self = .said
+    } else {
+      return nil
+    }
+  }
+
+  /// In words for operators, the other server by its name.
+  public func words(for server: String) -> String {
+    switch self {
+    case .difference(let ahead):
+      "this machine's clock is \(ahead.magnitude) s \(ahead > 0 ? "behind" : "ahead of") \(server)'s"
+    case .said: "\(server) says that a time in the assertion is wrong"
+    }
+  }
+
+  /// The names of a JWT's times (RFC 7519 §4.1), and the words that issuers use for them.
+  private static let timeWords: Set<String> = [
+    "iat", "exp", "nbf", "expired", "expiration", "clock", "skew", "future", "timeframe",
+  ]
+
+  private static func isAboutTime(_ words: String) -> Bool {
+    words.utf8.prefix(1024).split { !(0x61...0x7A).contains($0 | 0x20) }
+      .contains { timeWords.contains(String(decoding: $0, as: UTF8.self).lowercased()) }
+  }
+}

@@ -2,12 +2,10 @@
 
 package import API
 package import Callers
-import Deciding
 package import HTTP
 import Platform
 package import Records
 import Serving
-import Store
 package import Trust
 
 /// Gets what identifying a request finds out: its record, or none. A protocol, so that a record that is there is written in place, and
@@ -75,7 +73,6 @@ extension Handlers {
     var judged = Judged()
     let outcome = client.generation.authenticator.authenticate(request, circumstances, &judged.proof)
     if case .first = outcome {} else { note(judged, of: client, &record) }
-    if case .caller = outcome, !client.generation.decider.stops.isKnown { return .refused(.stopsUnknown) }
     return outcome
   }
 

@@ -2,11 +2,13 @@
 
 package import API
 package import Callers
+import Deciding
 package import HTTP
 package import HTTPServer
 package import Platform
 package import Records
 import Serving
+import Store
 
 /// A caller who looks at something.
 package struct Visit: ForClient {
@@ -67,6 +69,9 @@ private struct Visiting: RequestWork {
     case .refused(let problem): return .respond(handlers.refuse(client, line, problem))
     case .caller(let caller):
       line?.caller = caller.audited
+      guard generation.decider.stops.isKnown else {
+        return .respond(handlers.refuse(client, line, .stopsUnknown))
+      }
       guard mayWait else { return .respond(handlers.refuse(client, line, .tooManyWaiting)) }
       let kept = needsContent ? copy request : request.withoutContent()
       return .later { [self, line] responder in

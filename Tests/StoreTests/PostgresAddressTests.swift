@@ -69,7 +69,8 @@ import Testing
   {
     let address = try PostgresAddress("postgres://u:a\(text)b@db.example/d")
     let parameters = Dictionary(uniqueKeysWithValues: address.parameters(for: nil))
-    #expect(parameters["password"] == "a\(try #require(text.removingPercentEncoding))b")
+    let decoded = try #require(text.removingPercentEncoding)
+    #expect(parameters["password"] == "a\(decoded)b")
     #expect(parameters["host"] == "db.example" && parameters["dbname"] == "d")
   }
 
@@ -81,7 +82,7 @@ import Testing
     for row in document.split(separator: "\n") {
       guard let match = row.firstMatch(of: #/^\| ([^|]+) \| `(postgres[^`]*)` \|/#) else { continue }
       providers.append(String(match.1))
-      let address = try PostgresAddress(match.2.replacing("PASSWORD", with: password))
+      let address = try PostgresAddress(String(match.2).replacing("PASSWORD", with: password))
       let parameters = Dictionary(uniqueKeysWithValues: address.parameters(for: nil))
       let host = try #require(address.hosts?.first?.name)
       #expect(parameters["dbname"] == "NAME" && parameters["user"]?.hasPrefix("USER") == true, "\(match.1)")

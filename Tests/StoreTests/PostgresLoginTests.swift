@@ -42,7 +42,7 @@ struct PostgresLoginTests {
       reads.add()
       return rereads ? after : before
     }
-    let clock = ManualTime(SystemClock().unixTime)
+    let clock = ManualTime(UnixTime(seconds: SystemClock().unixTime.seconds))
     let store = PostgresStore(login, connections: 1, clock: clock)
     try await store.migrate()
     _ = try server.query(name, "ALTER ROLE \(name) PASSWORD 'after'")

@@ -33,6 +33,7 @@ struct PostgresPoolerTests {
     let error = await #expect(throws: StoreError.self) { try await store.migrate() }
     #expect(error?.operation == StoreError.pooler)
     await store.close()
+    withExtendedLifetime(pooler) {}
   }
 
   @Test func `a pooler in session mode is used`() async throws {
@@ -43,6 +44,7 @@ struct PostgresPoolerTests {
     #expect(try await store.inspect() == Migration.latest)
     try await store.ping()
     await store.close()
+    withExtendedLifetime(pooler) {}
   }
 }
 

@@ -34,7 +34,7 @@ package final class GoogleService: Sendable {
 
   private struct State {
     var outage: AttestationOutage?
-    var restsUntil: MonotonicTime?
+    var restsUntil: Expiry?
   }
 
   private let name: String
@@ -108,7 +108,7 @@ package final class GoogleService: Sendable {
     let isNew = state.withLock { state in
       defer {
         state.outage = cause
-        state.restsUntil = rest.map { now + min($0, Self.longestRest) }
+        state.restsUntil = rest.map { Expiry(now + min($0, Self.longestRest)) }
       }
       return state.outage != cause
     }

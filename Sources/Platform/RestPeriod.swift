@@ -6,7 +6,7 @@
 /// that success. A failure of such a request belongs to the failure that is recorded already: see `covers`.
 package struct RestPeriod: Sendable {
   /// When it ends; nil while there is none. It stays set after that time, until `end`.
-  package private(set) var until: MonotonicTime?
+  package private(set) var until: Expiry?
   private var recordedAt: MonotonicTime?
 
   /// None.
@@ -23,11 +23,13 @@ package struct RestPeriod: Sendable {
 
   /// Records a failure.
   package mutating func begin(at now: MonotonicTime, until end: MonotonicTime) {
-    (recordedAt, until) = (now, end)
+    (recordedAt, until) = (now, Expiry(end))
   }
 
   /// Moves the end to a later time. An earlier time changes nothing.
-  package mutating func extend(until end: MonotonicTime) { until = max(until ?? end, end) }
+  package mutating func extend(until end: MonotonicTime) {
+    until = until.map { $0.extended(to: Expiry(end), at: end) } ?? Expiry(end)
+  }
 
   /// Ends it after a success.
   ///

@@ -9,9 +9,19 @@ public struct SystemClock: TimeSource {
 
   /// Now, in nanoseconds since the system started (clock_gettime(2), answered without a system call).
   public var now: MonotonicTime {
+    let time = Self.nanoseconds(CLOCK_BOOTTIME)
+    return MonotonicTime(
+      nanoseconds: time, wallLead: Self.nanoseconds(CLOCK_REALTIME) - time - Self.firstDifference)
+  }
+
+  /// The difference of the clocks when this process first read them, in nanoseconds.
+  private static let firstDifference = nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_BOOTTIME)
+
+  private static func nanoseconds(_ clock: clockid_t) -> Int64 {
     var time = timespec()
-    _ = clock_gettime(CLOCK_BOOTTIME, &time)
-    return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    _ = clock_gettime(clock, &time)
+    // The kernel sets no clock after the year 2262.
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
   /// Now on the wall clock.

@@ -1,22 +1,94 @@
 /// A point on a clock that only goes forward, in nanoseconds since an arbitrary start (CLOCK_BOOTTIME).
+///
+/// Points are compared on this clock alone, so a step of the wall clock ends no deadline. `Expiry` also counts the wall clock.
 public struct MonotonicTime: Hashable, Comparable, Sendable {
   /// Nanoseconds since the clock's start.
   public var nanoseconds: Int64
+  /// The nanoseconds by which the wall clock had run ahead since the process began, when this clock was read; negative if it was set
+  /// back. A point that is computed from a reading has the reading's value.
+  public var wallLead: Int64
 
   /// Makes a point from nanoseconds.
-  @inlinable public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+  @inlinable public init(nanoseconds: Int64, wallLead: Int64 = 0) {
+    self.nanoseconds = nanoseconds
+    self.wallLead = wallLead
+  }
 
+  @inlinable public static func == (a: Self, b: Self) -> Bool { a.nanoseconds == b.nanoseconds }
   @inlinable public static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
+  @inlinable public func hash(into hasher: inout Hasher) { hasher.combine(nanoseconds) }
   /// The point a span later; saturates.
   @inlinable public static func + (a: Self, span: Duration) -> Self {
-    let (sum, overflow) = a.nanoseconds.addingReportingOverflow(span.nanosecondsClamped)
-    return Self(nanoseconds: overflow ? .max : sum)
+    Self(nanoseconds: a.nanoseconds.addingClamped(span.nanosecondsClamped), wallLead: a.wallLead)
   }
   /// The point a span earlier.
   @inlinable public static func - (a: Self, span: Duration) -> Self { a + (.zero - span) }
   /// The span between two points.
   @inlinable public static func - (a: Self, b: Self) -> Duration {
     .nanoseconds(a.nanoseconds - b.nanoseconds)
+  }
+
+  /// The age of something that began at a point: by this clock or by the wall clock, whichever says more.
+  @inlinable public func age(since start: Self) -> Duration {
+    .nanoseconds(
+      max(nanoseconds.subtractingClamped(start.nanoseconds), onWall.subtractingClamped(start.onWall)))
+  }
+
+  /// The same point on the wall clock, as a point of this clock in a process whose wall clock was never set.
+  @inlinable var onWall: Int64 { nanoseconds.addingClamped(wallLead) }
+}
+
+extension Int64 {
+  /// The sum, clamped to what 64 bits hold.
+  @inlinable func addingClamped(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? (other < 0 ? .min : .max) : sum
+  }
+  /// The difference, clamped to what 64 bits hold.
+  @inlinable func subtractingClamped(_ other: Int64) -> Int64 {
+    let (difference, overflow) = subtractingReportingOverflow(other)
+    return overflow ? (other < 0 ? .max : .min) : difference
+  }
+}
+
+/// The end of something that is good for a time, such as a token, a key set or a pause.
+///
+/// It comes as soon as one of two clocks says so:
+///
+/// 1. The clock of `MonotonicTime`, so that nothing lives longer if the wall clock is set back.
+/// 2. The wall clock. If a virtual machine resumes from a snapshot, the first clock stood still meanwhile and the wall clock did not.
+public struct Expiry: Equatable, Sendable {
+  @usableFromInline var end: MonotonicTime
+
+  /// - Parameter end: A reading of the clock, and the time from then on: `now + lifetime`.
+  @inlinable public init(_ end: MonotonicTime) { self.end = end }
+
+  /// An end that has come.
+  public static var past: Self { Self(MonotonicTime(nanoseconds: .min)) }
+  /// An end that never comes.
+  public static var never: Self { Self(MonotonicTime(nanoseconds: .max)) }
+
+  /// Whether a time is before the end.
+  @inlinable public static func < (now: MonotonicTime, end: Self) -> Bool {
+    now < end.end && now.onWall < end.end.onWall
+  }
+  /// Whether a time is at the end or before it.
+  @inlinable public static func <= (now: MonotonicTime, end: Self) -> Bool {
+    now <= end.end && now.onWall <= end.end.onWall
+  }
+  /// Whether the end has come.
+  @inlinable public static func >= (now: MonotonicTime, end: Self) -> Bool { !(now < end) }
+
+  /// The rest at a time; negative after the end.
+  @inlinable public static func - (end: Self, now: MonotonicTime) -> Duration {
+    .zero - now.age(since: end.end)
+  }
+  /// The end a span earlier.
+  @inlinable public static func - (end: Self, span: Duration) -> Self { Self(end.end - span) }
+
+  /// The same end, or another one that comes later at a time.
+  public func extended(to other: Self, at now: MonotonicTime) -> Self {
+    self - now < other - now ? other : self
   }
 }
 
@@ -55,7 +127,7 @@ public struct UnixTime: Hashable, Comparable, Sendable {
 
 /// Where time comes from. Passed in wherever time matters, so that tests step it by hand.
 public protocol TimeSource: Sendable {
-  /// Now, for ages and deadlines.
+  /// Now, for ages and deadlines, with the lead of the wall clock.
   var now: MonotonicTime { get }
   /// Now, for dates that others read.
   var unixTime: UnixTime { get }

@@ -23,7 +23,7 @@ struct SenderStanding {
 
   private var stop = RestPeriod()
   private var rest = RestPeriod()
-  private var devices: [DeviceAddress: MonotonicTime] = [:]
+  private var devices: [DeviceAddress: Expiry] = [:]
 
   /// Whether the provider refuses the server's settings.
   var isStopped: Bool { stop.until != nil }
@@ -74,13 +74,13 @@ struct SenderStanding {
 
   /// The provider wants no notice to a device for a time.
   mutating func rest(_ device: DeviceAddress, for wait: Duration, at now: MonotonicTime) {
-    let end = max(devices[device] ?? now, now + wait)
+    let end = Expiry(now + wait)
     if devices[device] == nil, devices.count >= Self.mostDevices {
       devices = devices.filter { now < $0.value }
-      if devices.count >= Self.mostDevices, let first = devices.min(by: { $0.value < $1.value }) {
+      if devices.count >= Self.mostDevices, let first = devices.min(by: { $0.value - now < $1.value - now }) {
         devices[first.key] = nil
       }
     }
-    devices[device] = end
+    devices[device] = devices[device]?.extended(to: end, at: now) ?? end
   }
 }

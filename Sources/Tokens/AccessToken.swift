@@ -20,8 +20,8 @@ public final class AccessToken: Sendable {
   public let obtainedAt: MonotonicTime
   /// How long it lives; nil where Talkdesk ID did not say.
   public let lifetime: Duration?
-  /// When it expires; nil where Talkdesk ID did not say. On the monotonic clock: a step of the wall clock changes nothing.
-  public let expiresAt: MonotonicTime?
+  /// When it expires; nil where Talkdesk ID did not say.
+  public let expiresAt: Expiry?
   /// The token's SHA-256 in lower-case hex, which names the token in logs.
   public let sha256: String
 
@@ -39,7 +39,7 @@ public final class AccessToken: Sendable {
     self.clientID = clientID
     self.obtainedAt = obtainedAt
     self.lifetime = lifetime
-    self.expiresAt = lifetime.map { obtainedAt + $0 }
+    self.expiresAt = lifetime.map { Expiry(obtainedAt + $0) }
     self.sha256 = Hex.encode(SHA256.digest(token))
   }
 
@@ -48,7 +48,7 @@ public final class AccessToken: Sendable {
 
   /// The point after which it must not be vended: `minimum` before it expires, or half its life before where that is
   /// shorter. Nil where its life is not known.
-  func vendable(withAtLeast minimum: Duration) -> MonotonicTime? {
+  func vendable(withAtLeast minimum: Duration) -> Expiry? {
     guard let lifetime, let expiresAt else { return nil }
     return expiresAt - min(minimum, lifetime / 2)
   }

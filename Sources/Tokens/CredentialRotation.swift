@@ -18,7 +18,7 @@ package final class CredentialRotation: Sendable {
     var faulted: MonotonicTime?
     /// How often in a row.
     var faults = 0
-    var restsUntil: MonotonicTime?
+    var restsUntil: Expiry?
 
     func isResting(_ now: MonotonicTime) -> Bool { restsUntil.map { now < $0 } ?? false }
   }
@@ -58,7 +58,7 @@ package final class CredentialRotation: Sendable {
         if let faulted = entries[other].faulted, startedAt < faulted { continue }
         entries[other].faulted = now
         entries[other].faults += 1
-        entries[other].restsUntil = now + Self.rest(after: entries[other].faults, unit: unit)
+        entries[other].restsUntil = Expiry(now + Self.rest(after: entries[other].faults, unit: unit))
       }
       return changed
     }

@@ -27,9 +27,9 @@ extension TokenCache {
     let scope: String
     var token: AccessToken?
     /// The last point at which the token may be vended.
-    var vendableUntil = MonotonicTime(nanoseconds: .min)
+    var vendableUntil = Expiry.past
     /// The time of its renewal, if it has been used.
-    var renewAt = MonotonicTime(nanoseconds: .max)
+    var renewAt = Expiry.never
     /// Whether it was vended since it was obtained.
     var isUsed = false
     /// The exchange whose result all requests wait for.
@@ -37,7 +37,7 @@ extension TokenCache {
     /// Where tokens are not shared: the exchange that probes wait for, and until when the last one that succeeded answers
     /// them.
     var probing: ExchangeID?
-    var provenUntil = MonotonicTime(nanoseconds: .min)
+    var provenUntil = Expiry.past
     var credential = Cooldown()
     /// Bounds forced refreshes: the theoretical arrival time of GCRA.
     var forcedRefreshes = MonotonicTime(nanoseconds: .min)

@@ -159,10 +159,11 @@ struct TokenCache {
     guard let token = entries[scope].token, entries[scope].flight == nil,
       token.expiresAt.map({ now < $0 }) ?? false
     else { return .rest }
-    guard now >= entries[scope].renewAt else { return .sleep(until: entries[scope].renewAt) }
+    let rest = entries[scope].renewAt - now
+    guard rest <= .zero else { return .sleep(until: now + rest) }
     // Unused, it is left to grow old; the next vend finds the renewal overdue.
     guard entries[scope].isUsed else { return .rest }
-    guard let id = renew(scope, now: now) else { return .sleep(until: entries[scope].renewAt) }
+    guard let id = renew(scope, now: now) else { return .sleep(until: now + (entries[scope].renewAt - now)) }
     return .begin(id)
   }
 
@@ -174,7 +175,7 @@ struct TokenCache {
       entries[scope].credential = Cooldown()
       entries[scope].flight = nil
       entries[scope].probing = nil
-      entries[scope].provenUntil = MonotonicTime(nanoseconds: .min)
+      entries[scope].provenUntil = .past
     }
   }
 
@@ -244,7 +245,7 @@ struct TokenCache {
   /// Begins a renewal, or puts it off while a cool-down lasts.
   private mutating func renew(_ scope: Int, now: MonotonicTime) -> ExchangeID? {
     if let (_, rest) = coolingDown(scope, now: now) {
-      entries[scope].renewAt = now + rest
+      entries[scope].renewAt = Expiry(now + rest)
       return nil
     }
     return begin(scope, now: now)
@@ -269,7 +270,7 @@ struct TokenCache {
   ) -> Completion {
     guard exchange.epoch == epoch else { return Completion(result: .success(token)) }
     let until = lastVend(of: token)
-    if let until, now > until {
+    if let until, !(now <= until) {
       return failed(.unusableReply(.late), exchange, now: now, unit: unit)
     }
     rateLimit.succeed(startedAt: exchange.startedAt)
@@ -277,15 +278,16 @@ struct TokenCache {
     entries[exchange.scope].credential.succeed(startedAt: exchange.startedAt)
     var completion = Completion(result: .success(token))
     guard exchange.isShared, policy.share else {
-      entries[exchange.scope].provenUntil = exchange.startedAt + Self.proofLifetime
+      entries[exchange.scope].provenUntil = Expiry(exchange.startedAt + Self.proofLifetime)
       return completion
     }
     guard let lifetime = token.lifetime, let until else {
       // Its lifetime is unknown, so it goes to the requests that wait and is not kept. A token it was to renew stays, and
       // is not renewed again at once.
       if entries[exchange.scope].token != nil {
-        entries[exchange.scope].renewAt = now + .seconds(5 * (1 + unit))
-        completion.timer = entries[exchange.scope].renewAt
+        let renewAt = now + .seconds(5 * (1 + unit))
+        entries[exchange.scope].renewAt = Expiry(renewAt)
+        completion.timer = renewAt
       }
       return completion
     }
@@ -293,7 +295,7 @@ struct TokenCache {
     entries[exchange.scope].vendableUntil = until
     entries[exchange.scope].isUsed = waiters > 0
     let renewAt = token.obtainedAt + policy.renewalAge(of: lifetime, unit: unit)
-    entries[exchange.scope].renewAt = renewAt
+    entries[exchange.scope].renewAt = Expiry(renewAt)
     completion.timer = renewAt
     return completion
   }
@@ -307,7 +309,7 @@ struct TokenCache {
       let wait = failure.retryAfter ?? .seconds(1)
       return putOff(scope, by: wait, .overloaded(retryAfter: wait), now: now)
     }
-    entries[scope].provenUntil = MonotonicTime(nanoseconds: .min)
+    entries[scope].provenUntil = .past
     switch exchange.isCurtailed && error.isTimeout ? nil : Cooldown.kind(of: error) {
     case .credential:
       entries[scope].credential.record(error, startedAt: exchange.startedAt, now: now, unit: unit)
@@ -340,7 +342,7 @@ struct TokenCache {
   ) -> Completion {
     var completion = Completion(result: .failure(error))
     if entries[scope].token != nil, now + rest <= entries[scope].vendableUntil {
-      entries[scope].renewAt = now + rest
+      entries[scope].renewAt = Expiry(now + rest)
       completion.timer = now + rest
     }
     return completion
@@ -385,10 +387,8 @@ struct TokenCache {
     return error.isTimeout ? .cutShort : .finished
   }
 
-  private func lastVend(of token: AccessToken) -> MonotonicTime? {
-    guard let expiresAt = token.expiresAt else { return nil }
-    return token.vendable(withAtLeast: policy.minRemaining)
-      .map { min($0, expiresAt - .nanoseconds(1)) }
+  private func lastVend(of token: AccessToken) -> Expiry? {
+    token.vendable(withAtLeast: max(policy.minRemaining, .nanoseconds(1)))
   }
 
   /// Forgets every token; exchanges and cool-downs go on.
@@ -396,8 +396,8 @@ struct TokenCache {
 
   private mutating func forget(_ scope: Int) {
     entries[scope].token = nil
-    entries[scope].vendableUntil = MonotonicTime(nanoseconds: .min)
-    entries[scope].renewAt = MonotonicTime(nanoseconds: .max)
+    entries[scope].vendableUntil = .past
+    entries[scope].renewAt = .never
     entries[scope].isUsed = false
   }
 }

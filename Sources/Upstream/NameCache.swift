@@ -57,13 +57,13 @@ struct NameCache {
     prune(now: now)
     var entry = entries[name] ?? Entry()
     defer { entries[name] = entry }
-    let failure = entry.failure.flatMap { now - $0.at < policy.failure ? $0.failure : nil }
-    if let found = entry.found, now - found < policy.renewable {
-      if now - found >= policy.fresh, failure == nil { want(name, &entry, now: now) }
+    let failure = entry.failure.flatMap { now.age(since: $0.at) < policy.failure ? $0.failure : nil }
+    if let found = entry.found, now.age(since: found) < policy.renewable {
+      if now.age(since: found) >= policy.fresh, failure == nil { want(name, &entry, now: now) }
       return .addresses(entry.addresses)
     }
     if let failure {
-      if let found = entry.found, now - found < policy.kept { return .addresses(entry.addresses) }
+      if let found = entry.found, now.age(since: found) < policy.kept { return .addresses(entry.addresses) }
       return .failed(failure)
     }
     want(name, &entry, now: now)
@@ -75,7 +75,7 @@ struct NameCache {
 
   /// An old answer for callers whose patience is over.
   func old(_ name: String, now: MonotonicTime) -> [IPAddress]? {
-    guard let entry = entries[name], let found = entry.found, now - found < policy.kept else { return nil }
+    guard let entry = entries[name], let found = entry.found, now.age(since: found) < policy.kept else { return nil }
     return entry.addresses
   }
 

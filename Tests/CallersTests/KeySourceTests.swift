@@ -149,6 +149,20 @@ import Testing
     try await until { provider.count == 3 }
   }
 
+  @Test func `keys that grew too old while the machine was suspended are fetched again, and not used`()
+    async throws
+  {
+    let provider = KeyProvider([.publishing(["k1": first]), Self.away])
+    let source = source(provider)
+    await source.fetch()
+    clock.stepWallClock(by: 601)
+    #expect(lookUp("k1", in: source) == "k1 of 1")
+    try await until { provider.count == 2 && !source.status.isWell }
+    clock.stepWallClock(by: 86_400)
+    #expect(lookUp("k1", in: source) == "fetch first")
+    #expect(source.status.keys == 0)
+  }
+
   private static let away = KeyProvider.Reply.failure(
     TransportError(.connect, sent: false, detail: "refused"))
   private static let empty = KeyProvider.Reply.publishing([:])

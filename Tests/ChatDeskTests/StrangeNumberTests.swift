@@ -40,7 +40,7 @@ import Tokens
   ])
   func `an end in the future, however far, leaves the requested life`(end: String) throws {
     let token = try token(#"{"token":"t","expires_at":\#(end)}"#).get()
-    #expect(token.expiresAt == MonotonicTime(nanoseconds: 3_600_000_000_000))
+    #expect(token.expiresAt == Expiry(MonotonicTime(nanoseconds: 3_600_000_000_000)))
   }
 
   @Test func `every number in every reply is read or refused`() throws {

@@ -27,7 +27,12 @@ public final class ManualTime: TimeSource {
   /// - Parameter start: what the wall clock shows at first, a whole second.
   public init(_ start: UnixTime = UnixTime(seconds: 1_800_000_000)) { self.start = start }
 
-  public var now: MonotonicTime { Self.origin + state.withLock { $0.elapsed } }
+  public var now: MonotonicTime {
+    let (elapsed, steps) = state.withLock { ($0.elapsed, $0.steps) }
+    var now = Self.origin + elapsed
+    now.wallLead = steps * 1_000_000_000
+    return now
+  }
 
   public var unixTime: UnixTime {
     let (elapsed, steps) = state.withLock { ($0.elapsed.components, $0.steps) }

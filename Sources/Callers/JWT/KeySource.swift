@@ -76,8 +76,8 @@ package final class KeySource: Sendable {
     var generation = 0
     /// When the issuer last confirmed these keys.
     var confirmedAt = MonotonicTime(nanoseconds: .min)
-    var freshUntil = MonotonicTime(nanoseconds: .min)
-    var mayFetchAt = MonotonicTime(nanoseconds: .min)
+    var freshUntil = Expiry.past
+    var mayFetchAt = Expiry.past
     /// Why the last fetch failed; nil if it did not.
     var failure: Failure?
     /// When the first fetch failed of those that have failed since.
@@ -179,7 +179,7 @@ package final class KeySource: Sendable {
   package var status: Status {
     state.withLock { state in
       Status(
-        keys: state.set?.keys.count ?? 0, age: state.set.map { _ in time.now - state.confirmedAt },
+        keys: state.set?.keys.count ?? 0, age: state.set.map { _ in time.now.age(since: state.confirmedAt) },
         failure: state.failure)
     }
   }
@@ -214,7 +214,7 @@ package final class KeySource: Sendable {
     state.withLock { state in
       let now = time.now
       guard state.fetch == nil, now >= state.mayFetchAt else { return }
-      state.mayFetchAt = now + terms.shortestPause
+      state.mayFetchAt = Expiry(now + terms.shortestPause)
       begin(&state)
     }
     await waiters.wait { state.withLock { $0.fetch == nil } }
@@ -223,7 +223,7 @@ package final class KeySource: Sendable {
   /// Drops a set if the issuer was unreachable for too long: it may have withdrawn a key.
   private func dropOld(_ state: inout State, _ now: MonotonicTime) {
     guard state.set != nil, let failing = state.failingSince else { return }
-    guard now >= (terms.agesFromSuccess ? state.confirmedAt : failing) + Self.longestAge else { return }
+    guard now.age(since: terms.agesFromSuccess ? state.confirmedAt : failing) >= Self.longestAge else { return }
     state.set = nil
     state.digest = []
     state.generation += 1
@@ -248,8 +248,9 @@ package final class KeySource: Sendable {
             state.digest = reply.digest
             state.generation += 1
           }
-          state.confirmedAt = time.now
-          state.freshUntil = time.now + reply.life
+          let now = time.now
+          state.confirmedAt = now
+          state.freshUntil = Expiry(now + reply.life)
           state.fetch = nil
           state.failingSince = nil
           defer { state.failure = nil }
@@ -261,8 +262,9 @@ package final class KeySource: Sendable {
       case .failure(let failure):
         let isNew = self.state.withLock { state in
           state.fetch = nil
-          state.mayFetchAt = max(state.mayFetchAt, time.now + Self.pauseAfterFailure)
-          state.failingSince = state.failingSince ?? time.now
+          let now = time.now
+          state.mayFetchAt = state.mayFetchAt.extended(to: Expiry(now + Self.pauseAfterFailure), at: now)
+          state.failingSince = state.failingSince ?? now
           defer { state.failure = failure }
           return state.failure?.description != failure.description
         }

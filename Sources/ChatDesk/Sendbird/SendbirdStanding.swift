@@ -10,7 +10,7 @@ struct SendbirdStanding {
   /// The latest request of this epoch that says anything about all users; nil before the first.
   private(set) var latest: SendbirdReport?
   /// The users that met a failure without a code, by its status, and until when that counts.
-  private var suspicions: [Int: [UserID: MonotonicTime]] = [:]
+  private var suspicions: [Int: [UserID: Expiry]] = [:]
   /// The latest request with such a failure, by its status.
   private var suspects: [Int: SendbirdReport] = [:]
   private var cooldowns: [Cooldown.Kind: Cooldown] = [:]
@@ -41,7 +41,7 @@ struct SendbirdStanding {
     guard case .perhapsEveryUser = failure.concern, epoch == self.epoch else { return failure }
     let status = failure.cause.status ?? 0
     var users = (suspicions[status] ?? [:]).filter { now < $0.value }
-    users[user] = now + Self.suspicionLife
+    users[user] = Expiry(now + Self.suspicionLife)
     guard users.count >= Self.enoughUsers else {
       suspicions[status] = users
       return failure

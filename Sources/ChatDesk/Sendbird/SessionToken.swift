@@ -15,9 +15,9 @@ package final class SessionToken: Sendable {
   package let user: UserID
   private let digest: SHA256Digest
   /// When it expires. Its age counts from before it was requested, so that no delay makes it seem younger than it is.
-  package let expiresAt: MonotonicTime
+  package let expiresAt: Expiry
   /// The last point at which it may be vended: when 20 % of its life is left.
-  let vendableUntil: MonotonicTime
+  let vendableUntil: Expiry
 
   /// The last millisecond of the year 9999.
   private static let latestEnd: Int64 = 253_402_300_799_999
@@ -52,8 +52,8 @@ package final class SessionToken: Sendable {
     secret = Secret(token)
     self.user = user
     digest = SHA256Digest(of: token)
-    expiresAt = sent.0 + life
-    vendableUntil = sent.0 + life / 5 * 4
+    expiresAt = Expiry(sent.0 + life)
+    vendableUntil = Expiry(sent.0 + life / 5 * 4)
   }
 }
 

@@ -10,7 +10,7 @@ package import Tokens
 
 /// Where the session tokens of one chat desk come from.
 ///
-/// Any thread may call anything. All ages are taken on the monotonic clock.
+/// Any thread may call anything.
 package final class SessionSource: Sendable {
   /// What all requests for one user's token wait for.
   private final class Flight: Sendable {
@@ -24,7 +24,7 @@ package final class SessionSource: Sendable {
     var flights: [UserID: Flight] = [:]
     var standing = SendbirdStanding()
     /// Users that Sendbird refused a moment ago.
-    var refused: [UserID: (error: TokenExchangeError, until: MonotonicTime)] = [:]
+    var refused: [UserID: (error: TokenExchangeError, until: Expiry)] = [:]
   }
 
   /// Whether a request may be sent to Sendbird.
@@ -196,7 +196,7 @@ package final class SessionSource: Sendable {
         let failure = state.standing.judged(met, of: user, of: epoch, now: now)
         guard failure.concern == .everyUser || epoch != state.standing.epoch else {
           if state.refused.count >= Self.mostRefused { state.refused = [:] }
-          state.refused[user] = (failure.cause, now + Self.refusalLife)
+          state.refused[user] = (failure.cause, Expiry(now + Self.refusalLife))
           return .failure(.exchangeFailed(failure.cause, retryAfter: Self.refusalLife))
         }
         return .failure(state.standing.failed(failure, startedAt: start, of: epoch, now: now, unit: unit))

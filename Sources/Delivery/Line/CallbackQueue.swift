@@ -39,7 +39,7 @@ package final class CallbackQueue: Sendable {
   fileprivate struct State {
     var queue: AdmissionQueue<UInt64>
     var waiters: [UInt64: Waiter] = [:]
-    var pausedUntil: MonotonicTime?
+    var pausedUntil: Expiry?
     var isEnded = false
     var lastID: UInt64 = 0
     /// The task that refuses callbacks past their deadline, and the time of its next look.
@@ -140,8 +140,8 @@ package final class CallbackQueue: Sendable {
   func pause(for span: Duration) {
     let now = time.now
     let (waiters, rest) = state.withLock { state in
-      let until = now + min(max(span, .seconds(1)), Self.longestPause)
-      state.pausedUntil = max(until, state.pausedUntil ?? until)
+      let until = Expiry(now + min(max(span, .seconds(1)), Self.longestPause))
+      state.pausedUntil = state.pausedUntil?.extended(to: until, at: now) ?? until
       return (state.takeAllWaiting(), state.pause(at: now) ?? .seconds(1))
     }
     for waiter in waiters { waiter.continuation.resume(returning: .failure(.paused(rest))) }

@@ -18,8 +18,8 @@ extension Part {
   /// The parts of a server, in the order in which they start.
   static func all(_ wiring: Wiring, _ server: Server, operators: Server?) -> [Part] {
     [
-      store(wiring), audit(wiring), records(wiring), connections(wiring), tokens(wiring), upkeep(wiring),
-      logins(wiring), issuers(wiring), configuration(wiring),
+      store(wiring), clock(wiring), audit(wiring), records(wiring), connections(wiring), tokens(wiring),
+      upkeep(wiring), logins(wiring), issuers(wiring), configuration(wiring),
     ]
       + Feature.all.flatMap { $0.parts(wiring) }
       + [operatorsListener(operators), requests(wiring, server)]
@@ -29,6 +29,10 @@ extension Part {
 
   private static func store(_ wiring: Wiring) -> Part {
     Part(name: "store", end: { [store = wiring.store] _, _ in await store.close() })
+  }
+
+  private static func clock(_ wiring: Wiring) -> Part {
+    Part(name: "clock", work: { [clock = wiring.clock, log = wiring.log] in await ClockWatch.run(clock, log) })
   }
 
   private static func audit(_ wiring: Wiring) -> Part {

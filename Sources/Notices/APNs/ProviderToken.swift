@@ -40,7 +40,7 @@ final class ProviderTokens: Sendable {
     var current: ProviderToken?
     var older: ProviderToken?
     /// Until then APNs wants the older one.
-    var prefersOlderUntil: MonotonicTime?
+    var prefersOlderUntil: Expiry?
   }
 
   private let settings: APNsSettings
@@ -57,11 +57,11 @@ final class ProviderTokens: Sendable {
     let now = time.now
     return try state.withLock { state throws(OpenSSLError) in
       if let older = state.older, let until = state.prefersOlderUntil, now < until,
-        now - older.signedAt < Self.oldest
+        now.age(since: older.signedAt) < Self.oldest
       {
         return older
       }
-      if let current = state.current, now - current.signedAt < Self.lifetime { return current }
+      if let current = state.current, now.age(since: current.signedAt) < Self.lifetime { return current }
       return try sign(&state, now)
     }
   }
@@ -77,8 +77,8 @@ final class ProviderTokens: Sendable {
     return try state.withLock { state throws(OpenSSLError) in
       state.prefersOlderUntil = nil
       guard let current = state.current else { return try sign(&state, now) }
-      if current !== expired, now - current.signedAt < Self.lifetime { return current }
-      guard atAnyAge || now - current.signedAt >= Self.shortestInterval else { return nil }
+      if current !== expired, now.age(since: current.signedAt) < Self.lifetime { return current }
+      guard atAnyAge || now.age(since: current.signedAt) >= Self.shortestInterval else { return nil }
       return try sign(&state, now)
     }
   }
@@ -88,8 +88,8 @@ final class ProviderTokens: Sendable {
   func fallback(from early: ProviderToken) -> ProviderToken? {
     let now = time.now
     return state.withLock { state in
-      guard let older = state.older, older !== early, now - older.signedAt < Self.oldest else { return nil }
-      state.prefersOlderUntil = now + Self.shortestInterval
+      guard let older = state.older, older !== early, now.age(since: older.signedAt) < Self.oldest else { return nil }
+      state.prefersOlderUntil = Expiry(now + Self.shortestInterval)
       return older
     }
   }

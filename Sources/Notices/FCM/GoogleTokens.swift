@@ -11,15 +11,15 @@ package final class GoogleToken: Sendable {
   /// The value of `Authorization`.
   package let bearer: Secret
   /// It is not used any more after this.
-  let usableUntil: MonotonicTime
+  let usableUntil: Expiry
   /// It is renewed after this.
-  let renewAt: MonotonicTime
+  let renewAt: Expiry
 
   init(_ text: String, lifetime: Duration, obtainedAt: MonotonicTime, unit: Double) {
     bearer = Secret("Bearer " + text)
-    usableUntil = obtainedAt + lifetime - min(.seconds(60), lifetime / 2)
+    usableUntil = Expiry(obtainedAt + lifetime - min(.seconds(60), lifetime / 2))
     // Between half and four fifths of its life, so that instances do not renew in step.
-    renewAt = obtainedAt + lifetime * (0.5 + 0.3 * unit)
+    renewAt = Expiry(obtainedAt + lifetime * (0.5 + 0.3 * unit))
   }
 }
 
@@ -87,7 +87,7 @@ package final class GoogleTokens: Sendable {
     /// How many exchanges failed in a row.
     var failures = 0
     /// Google is not asked again before this.
-    var restsUntil: MonotonicTime?
+    var restsUntil: Expiry?
   }
 
   private enum Step {
@@ -202,7 +202,8 @@ package final class GoogleTokens: Sendable {
   private func renewLater(_ token: GoogleToken) {
     Task.detached { [weak self, time] in
       // Cancelled never; the sender may be gone.
-      guard await time.hasSlept(until: token.renewAt), let self else { return }
+      let now = time.now
+      guard await time.hasSlept(until: now + (token.renewAt - now)), let self else { return }
       let begins = state.withLock { state in
         // One that no notice used since may end.
         guard state.token === token, state.isUsed, !state.isExchanging else { return false }
@@ -226,7 +227,8 @@ package final class GoogleTokens: Sendable {
       case .failure(let failure):
         state.failure = failure
         state.failures += 1
-        state.restsUntil = now + Self.rest(after: failure.verdict, failures: state.failures, unit: unit)
+        state.restsUntil = Expiry(
+          now + Self.rest(after: failure.verdict, failures: state.failures, unit: unit))
       }
     }
     waiters.wakeAll()

@@ -90,7 +90,7 @@ final class TicketKeys: Sendable {
   }
 
   private func rotate(_ keys: inout Keys, _ now: MonotonicTime) {
-    let age = now - keys.current.madeAt
+    let age = now.age(since: keys.current.madeAt)
     guard age >= Self.lifetime else { return }
     keys.previous?.wipe()
     // A key that nothing was sealed with lately has no ticket left to open.

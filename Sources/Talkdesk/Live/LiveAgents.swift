@@ -72,7 +72,7 @@ public final class LiveAgents: Sendable {
   public func current(_ settings: LiveSettings) -> Figure? {
     figure.withLock {
       $0.flatMap { figure in
-        clock.now - figure.received <= settings.stale && figure.settings.asksTheSame(as: settings)
+        clock.now.age(since: figure.received) <= settings.stale && figure.settings.asksTheSame(as: settings)
           ? figure : nil
       }
     }

@@ -38,7 +38,7 @@ public actor TransitSigner {
   private struct Session {
     let token: Secret
     /// When it ends; nil for one that somebody else renews, or that never ends.
-    var endsAt: MonotonicTime?
+    var endsAt: Expiry?
     var isRenewable = false
   }
 
@@ -310,7 +310,7 @@ public actor TransitSigner {
     renewal?.cancel()
     if login.lease > 0 {
       let now = time.now
-      session.endsAt = now + .seconds(login.lease)
+      session.endsAt = Expiry(now + .seconds(login.lease))
       renewal = renewing(
         session, at: now + max(Self.shortestWait, .seconds(login.lease) * 2 / 3))
     }

@@ -36,7 +36,7 @@ final class CurlShare {
 struct SharedSessions {
   private let lifetime: Duration
   private var share: CurlShare?
-  private var end = MonotonicTime(nanoseconds: 0)
+  private var end = Expiry.past
 
   /// - Parameter lifetime: how long sessions are resumed.
   init(lifetime: Duration) { self.lifetime = lifetime }
@@ -46,7 +46,7 @@ struct SharedSessions {
     if let share, now < end { return share }
     let new = try CurlShare()
     share = new
-    end = now + lifetime
+    end = Expiry(now + lifetime)
     return new
   }
 

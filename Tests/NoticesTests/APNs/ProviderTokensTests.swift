@@ -47,6 +47,9 @@ extension APNsSettings {
     let second = try tokens.token()
     #expect(second !== first)
     #expect(try tokens.token() === second)
+    // The machine was suspended, and only its wall clock went on.
+    time.stepWallClock(by: 50 * 60)
+    #expect(try tokens.token() !== second)
   }
 
   @Test func `an expired token is replaced no sooner than 20 minutes after it was signed`() throws {

@@ -89,7 +89,7 @@ import Testing
     try await transport.answer(0, .token("t-1", expiresIn: "600"))
     let token = try await pending
     #expect(token.obtainedAt == sent)
-    #expect(token.expiresAt == sent + .seconds(600))
+    #expect(token.expiresAt == Expiry(sent + .seconds(600)))
     #expect(token.remaining(at: clock.now) == .seconds(596))
     #expect(token.lifetime == .seconds(600))
     #expect(token.tokenType == "Bearer")

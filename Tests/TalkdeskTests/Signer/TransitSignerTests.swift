@@ -268,6 +268,18 @@ extension Array {
     #expect(await failure(signer) == "signed" && transport.logins.count == 4)
   }
 
+  @Test func `a login has ended once the wall clock says so, as after a machine's suspension`() async throws {
+    var vault = try Vault()
+    vault.lease = 30
+    let transport = ScriptedTransport { [vault] _, request in vault.answer(request) }
+    let signer = try signer(
+      transport,
+      login: .appRole(roleID: "role", secretID: .file(try file("canary-secret-id")), path: "approle"))
+    #expect(await failure(signer) == "signed" && transport.logins == ["login"])
+    time.stepWallClock(by: 31)
+    #expect(await failure(signer) == "signed" && transport.logins == ["login", "login"])
+  }
+
   @Test func `a login of an idle server is renewed for as long as Vault allows`() async throws {
     var vault = try Vault()
     vault.lease = 30

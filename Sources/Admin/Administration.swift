@@ -96,7 +96,7 @@ package final class Administration: Sendable {
     _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
   ) throws(Problem) {
     let wanted = try StopRequest(request.content, isStop: true)
-    let stop = wanted.stop(at: clock.unixTime.seconds)
+    let stop = wanted.stop(at: runtime.stops.time)
     try check(wanted.target, operators.generation)
     change(&exchange, operators, stop, unsaved: UnsavedChange.stop) {
       [runtime] () async throws(StoreError) in
@@ -114,7 +114,7 @@ package final class Administration: Sendable {
     if !runtime.stops.stops.list.contains(where: { $0.target == wanted.target }) {
       try check(wanted.target, operators.generation)
     }
-    let resumed = wanted.stop(at: clock.unixTime.seconds)
+    let resumed = wanted.stop(at: runtime.stops.time)
     change(&exchange, operators, resumed, unsaved: UnsavedChange.resume) {
       [runtime] () async throws(StoreError) in
       try await runtime.stops.resume(wanted.target, wanted.action)

@@ -48,7 +48,7 @@ package final class InstallationDirectory: Sendable {
   /// An installation that was read less than a second ago; nil if the store must be asked.
   package func known(_ id: InstallationID, now: MonotonicTime) -> KnownInstallation? {
     state.withLock { state in
-      guard let entry = state.entries[id], now - entry.readAt < Self.freshness else { return nil }
+      guard let entry = state.entries[id], now.age(since: entry.readAt) < Self.freshness else { return nil }
       return entry.known
     }
   }
@@ -139,8 +139,9 @@ package final class InstallationDirectory: Sendable {
 
   // MARK: Last use
 
-  /// Notes the use of an installation, if the saved time is older than its terms allow.
-  package func used(_ installation: Installation, _ terms: InstallationTerms, at now: Instant) {
+  /// Notes the use of an installation now, if the saved time is older than its terms allow.
+  package func used(_ installation: Installation, _ terms: InstallationTerms) {
+    let now = Instant(clock.unixTime)
     guard now - installation.usedAt >= terms.useGrain else { return }
     state.withLock { state in
       let id = installation.client.id

@@ -131,7 +131,7 @@ package struct InstallationService: Sendable {
     ofRequest requestID: String, _ client: InstallationClient, appID: String
   ) async throws(Failure) -> SHA256Digest? {
     let request = SHA256Digest(of: Array(requestID.utf8))
-    return try await change(InstallationScope(client.id, request: request), isSeen: false) { view, _ in
+    return try await change(InstallationScope(client.id, request: request, takes: false), isSeen: false) { view, _ in
       guard let kept = view.enrolment, kept.client == client, kept.appID.hasSameBytes(as: appID) else {
         return (InstallationChange(), .failure(.invalidClient))
       }
@@ -218,7 +218,7 @@ package struct InstallationService: Sendable {
   /// Whether a key of App Attest is that of another living installation, which the last step checks again.
   package func isTaken(_ attestedKey: SHA256Digest, besides id: InstallationID) async throws(Failure) -> Bool
   {
-    try await change(InstallationScope(id, attestedKey: attestedKey), isSeen: false) { view, _ in
+    try await change(InstallationScope(id, attestedKey: attestedKey, takes: false), isSeen: false) { view, _ in
       (InstallationChange(), .success(view.isAttestedKeyTaken))
     }
   }
@@ -242,7 +242,7 @@ package struct InstallationService: Sendable {
     guard let found, found.secret == digest, found.client == client, found.appID.hasSameBytes(as: appID),
       Enrolling.isInstalled(found, terms, at: now)
     else { throw .refused(.invalidClient) }
-    directory.used(found, terms, at: now)
+    directory.used(found, terms)
     return found
   }
 
@@ -264,7 +264,8 @@ package struct InstallationService: Sendable {
   @discardableResult
   package func judge(_ judgement: Enrolling.Judgement, userCode: String) async throws(Failure) -> Enrolment {
     let found = try await find(userCode: userCode)
-    return try await change(InstallationScope(found.client.id, request: found.request)) { view, now in
+    return try await change(InstallationScope(found.client.id, request: found.request, takes: false)) {
+      view, now in
       Enrolling.judge(judgement, view, at: now)
     }
   }
@@ -286,7 +287,7 @@ package struct InstallationService: Sendable {
   package func revoke(
     _ id: InstallationID, only: InstallationIdentity? = nil
   ) async throws(Failure) -> (installation: Installation?, cancelled: Int) {
-    let outcome = try await outcome(InstallationScope(id, countsLive: true)) { view, now in
+    let outcome = try await outcome(InstallationScope(id, countsLive: true, takes: false)) { view, now in
       Enrolling.revoke(view, only: only, at: now)
     }
     return (outcome.result, outcome.ended.count)

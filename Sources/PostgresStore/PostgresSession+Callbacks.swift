@@ -118,6 +118,8 @@ extension PostgresSession {
       : lock(
         working.callbacks.map(\.id), PostgresStatements.lockCallbacks, [PostgresText.array(named.map(\.hex))])
     let allowancePlace = working.allowances.isEmpty ? nil : lock(working.allowances, PostgresStatements.lock)
+    // After the locks: whoever has a lock next reads a later time, at whatever instance.
+    let timePlace = working.allowances.isEmpty ? nil : run(PostgresStatements.time, [])
     let slotPlace =
       working.slots.isEmpty
       ? nil : run(PostgresStatements.takenOfSlots, [PostgresText.array(working.slots.map { "\($0)" })])
@@ -155,6 +157,11 @@ extension PostgresSession {
     }
     if let allowancePlace {
       for (id, state) in try Self.states(found[allowancePlace]) { working.add(id, state) }
+    }
+    if let timePlace {
+      working.databaseTime = try found[timePlace].rows.first.map { row throws(PostgresFailure) in
+        Instant(nanosecondsSinceEpoch: try row.integer(0) * 1000)
+      }
     }
     if let slotPlace {
       try PostgresCallbacks.add(slots: found[slotPlace].rows, of: working.slots, to: &working.book)

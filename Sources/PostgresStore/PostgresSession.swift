@@ -43,14 +43,15 @@ package final class PostgresSession: DatabaseSession {
       (connection: PostgresConnection, mark: PostgresMark) throws(PostgresFailure) -> [PostgresCommand]? in
       var working = WorkingSet(jobs, ids: try self.maker(connection))
       guard !working.isEmpty else {
-        working.run(instance: self.instance.number)
+        working.run(instance: self.instance.number, at: self.instance.health.turn())
         return nil
       }
       isFoundOut = working.isFoundOut
       // Save this process's sign of life before its first record: recovery must not take the record for orphaned.
       if working.startsCallbacks { try self.signalLife(connection) }
       try self.lock(&working, connection, mark, counts: jobs.allSatisfy(\.counts))
-      working.run(instance: self.instance.number)
+      working.run(
+        instance: self.instance.number, at: self.instance.health.turn(database: working.databaseTime))
       guard working.isChanged else { return [] }
       var commands = PostgresCallbacks.commands(for: working.book)
       if !working.writes.isEmpty {

@@ -7,8 +7,8 @@ package import Store
 /// A store in PostgreSQL, version 12 or newer.
 ///
 /// A few connections, each owned by a queue of its own; updates that wait are committed together. A transaction locks
-/// its rows before it reads them, in one order, so instances count exactly together and do not wait in circles. Times are the
-/// instances', not the server's. If clocks differ by a second, a limit shifts by its share of a second.
+/// its rows before it reads them, in one order, so instances count exactly together and do not wait in circles. Limits are
+/// counted by the server's clock.
 package typealias PostgresStore = QueuedStore<PostgresSession>
 
 extension QueuedStore where Session == PostgresSession {
@@ -26,7 +26,7 @@ extension QueuedStore where Session == PostgresSession {
     _ login: PostgresLogin, connections: Int = 3, clock: any TimeSource = SystemClock()
   ) {
     precondition((1...64).contains(connections))
-    let instance = PostgresInstance(login, StoreHealth(hasClock: true), clock)
+    let instance = PostgresInstance(login, StoreHealth(clock: clock, hasClock: true), clock)
     self.init(
       SessionQueue(label: "callgate.postgres", count: connections, health: instance.health) {
         PostgresSession(instance)

@@ -18,7 +18,7 @@ package final class SQLiteSession: DatabaseSession {
   let path: String?
   /// This open store, until it is closed; a connection may come and go meanwhile.
   var instance = SQLiteInstance()
-  let clock = SystemClock()
+  let clock: any TimeSource
   let vfs: String?
   private var open: Open?
   private var backOff = BackOff()
@@ -31,7 +31,8 @@ package final class SQLiteSession: DatabaseSession {
   /// When to free room on a full volume next.
   private var nextRoom = MonotonicTime(nanoseconds: 0)
 
-  init(path: String?, vfs: String?) {
+  init(path: String?, vfs: String?, clock: any TimeSource = SystemClock()) {
+    self.clock = clock
     self.path = path
     self.vfs = vfs
   }
@@ -42,6 +43,12 @@ package final class SQLiteSession: DatabaseSession {
   }
 
   // MARK: Transactions
+
+  /// The moment of a transaction that has begun. All processes with this file have one clock.
+  private var turn: TurnTime {
+    let time = Instant(clock.unixTime)
+    return TurnTime(machine: time, store: time)
+  }
 
   package func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
     try transaction(flushing: !jobs.allSatisfy(\.counts)) { open throws(StoreError) in
@@ -57,7 +64,7 @@ package final class SQLiteSession: DatabaseSession {
         working.add(id, state)
       }
       try statements.callbacks.read(&working)
-      working.run(instance: instance.number)
+      working.run(instance: instance.number, at: turn)
       for (id, write) in working.writes {
         switch write {
         case .keep: break

@@ -1,5 +1,6 @@
 // The stores of SQLite: in one file, which survives restarts and needs no server, and in memory.
 
+package import Platform
 package import Store
 
 /// A store in an SQLite file, in its write-ahead mode. A function returns when the disk has its change.
@@ -15,12 +16,16 @@ package typealias SQLiteStore = QueuedStore<SQLiteSession>
 
 extension QueuedStore where Session == SQLiteSession {
   /// A store in a file, which is opened with the first use, and made, with mode 0600, if it is not there.
-  package convenience init(path: String) { self.init(path: path, vfs: nil) }
+  ///
+  /// - Parameter clock: The clock of the requests.
+  package convenience init(path: String, clock: any TimeSource = SystemClock()) {
+    self.init(path: path, vfs: nil, clock: clock)
+  }
 
   /// An empty store in memory. It is lost when the process ends. Where it fails, it stays unavailable until the process starts again: an
   /// empty database in its place would ring twice.
-  package static func inMemory() -> SQLiteStore {
-    SQLiteStore(path: nil, vfs: nil, sharing: .process, patience: .seconds(5))
+  package static func inMemory(clock: any TimeSource = SystemClock()) -> SQLiteStore {
+    SQLiteStore(path: nil, vfs: nil, sharing: .process, patience: .seconds(5), clock: clock)
   }
 
   /// A store on a disk of the caller's.
@@ -28,16 +33,20 @@ extension QueuedStore where Session == SQLiteSession {
   /// - Parameters:
   ///   - vfs: The name of SQLite's interface to the operating system; nil for the usual one.
   ///   - patience: The longest wait of callers.
-  convenience init(path: String, vfs: String?, patience: Duration = .seconds(5)) {
-    self.init(path: path, vfs: vfs, sharing: .machine, patience: patience)
+  convenience init(
+    path: String, vfs: String?, patience: Duration = .seconds(5), clock: any TimeSource = SystemClock()
+  ) {
+    self.init(path: path, vfs: vfs, sharing: .machine, patience: patience, clock: clock)
   }
 
   /// - Parameter path: The file; nil for a database in memory.
-  private convenience init(path: String?, vfs: String?, sharing: StoreSharing, patience: Duration) {
+  private convenience init(
+    path: String?, vfs: String?, sharing: StoreSharing, patience: Duration, clock: any TimeSource
+  ) {
     let health = StoreHealth()
     self.init(
       SessionQueue(label: "callgate.sqlite", patience: patience, health: health) {
-        SQLiteSession(path: path, vfs: vfs)
+        SQLiteSession(path: path, vfs: vfs, clock: clock)
       }, shared: (), sharing: sharing, health: health)
   }
 }

@@ -2,22 +2,25 @@
 
 package import Configuration
 import DatabaseURL
+package import Platform
 import PostgresStore
 import SQLiteStore
 package import Store
 
 extension Configuration.Store {
   /// The store there. Nothing is opened yet: `migrate` does that first.
-  package func open() -> any Store { open(reading: { nil }).store }
+  ///
+  /// - Parameter clock: The clock of the requests, for stores without a clock of their own. In a sandbox it can be set.
+  package func open(clock: any TimeSource = SystemClock()) -> any Store { open(clock: clock, reading: { nil }).store }
 
   /// The store there, and how it gets a new login: its new connections use that of a setting with the same database.
   /// - Parameter read: Reads the setting again, after the database has refused the login.
   package func open(
-    reading read: @escaping @Sendable () -> Configuration.Store?
+    clock: any TimeSource, reading read: @escaping @Sendable () -> Configuration.Store?
   ) -> (store: any Store, useLogin: @Sendable (Configuration.Store) -> Void) {
     switch self {
-    case .memory: return (SQLiteStore.inMemory(), { _ in })
-    case .sqlite(let path): return (SQLiteStore(path: path), { _ in })
+    case .memory: return (SQLiteStore.inMemory(clock: clock), { _ in })
+    case .sqlite(let path): return (SQLiteStore(path: path, clock: clock), { _ in })
     case .postgres:
       guard let address else { preconditionFailure("a PostgreSQL store without an address") }
       let login = PostgresLogin(address) { read()?.address }

@@ -63,7 +63,7 @@ import Testing
   private func use(_ installation: Installation, _ service: InstallationService) -> Instant {
     time.stepWallClock(by: 7200)
     let now = Instant(time.unixTime)
-    service.directory.used(installation, InstallationTerms(), at: now)
+    service.directory.used(installation, InstallationTerms())
     return now
   }
 }

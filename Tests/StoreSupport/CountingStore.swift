@@ -12,10 +12,11 @@ package final class CountingStore: StoreDecorator {
   package init() {}
 
   package func update<Result: Sendable>(
-    _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
+    _ keys: [AllowanceKey], at now: Instant,
+    _ body: @escaping @Sendable ([AllowanceState?], Instant) -> AllowanceUpdate<Result>
   ) async throws(StoreError) -> Result {
     kept.withLock { kept in
-      let update = body(keys.map { kept[$0] })
+      let update = body(keys.map { kept[$0] }, now)
       for (key, write) in zip(keys, update.writes) {
         switch write {
         case .keep: break

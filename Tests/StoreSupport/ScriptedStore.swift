@@ -80,11 +80,12 @@ package final class ScriptedStore: StoreDecorator {
   }
 
   package func update<Result: Sendable>(
-    _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
+    _ keys: [AllowanceKey], at now: Instant,
+    _ body: @escaping @Sendable ([AllowanceState?], Instant) -> AllowanceUpdate<Result>
   ) async throws(StoreError) -> Result {
     try check { $0.updates += 1 }
     await takeTime()
-    let result = try await base.update(keys, body)
+    let result = try await base.update(keys, at: now, body)
     await takeTime()
     let isHeld = script.withLock { script in
       defer { script.holdsNext = false }

@@ -25,10 +25,11 @@ extension StoreDecorator {
   package func forgetAllowances() { base.forgetAllowances() }
 
   package func update<Result: Sendable>(
-    _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
+    _ keys: [AllowanceKey], at now: Instant,
+    _ body: @escaping @Sendable ([AllowanceState?], Instant) -> AllowanceUpdate<Result>
   ) async throws(StoreError) -> Result {
     try check()
-    return try await base.update(keys, body)
+    return try await base.update(keys, at: now, body)
   }
   package func states(of keys: [AllowanceKey]) async throws(StoreError) -> [AllowanceState?] {
     try check()

@@ -33,7 +33,7 @@ import Testing
       let keys = (first..<first + 1000).map {
         AllowanceKey(rule: "per-address", party: .address(IPAddress(v4: UInt32($0))))
       }
-      try await store.update(keys) { states in
+      try await store.update(keys, at: .noon()) { states, _ in
         AllowanceUpdate(writes: states.map { _ in .put(state, expiry: plan.expiry(of: state)) }, result: ())
       }
     }

@@ -46,7 +46,7 @@ import Testing
     let keys = (0..<count).map {
       AllowanceKey(rule: "daily", party: .subject("user-\($0 * 977 + round * 31)"))
     }
-    try await store.update(keys) { states in
+    try await store.update(keys, at: .noon()) { states, _ in
       AllowanceUpdate(
         writes: states.map { _ in .put(AllowanceState(mark: 1, count: 1), expiry: .max / 2) }, result: ())
     }

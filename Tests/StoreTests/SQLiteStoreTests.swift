@@ -414,7 +414,7 @@ import Testing
       AllowanceKey(rule: "per-number", party: .phone(try E164("+14155550123"))),
       AllowanceKey(rule: "per-number", party: .subject("ann@example.com")),
     ]
-    try await store.update(keys) { states in
+    try await store.update(keys, at: .noon()) { states, _ in
       AllowanceUpdate(writes: states.map { _ in .put(.init(mark: 1, count: 1), expiry: .max) }, result: ())
     }
     await store.close()

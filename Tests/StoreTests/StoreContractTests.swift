@@ -182,19 +182,19 @@ import Testing
     defer { fixture.end() }
     let keys = (0..<3).map { AllowanceKey(rule: "r", party: .caller("\($0)")) }
     let extreme = AllowanceState(mark: .max, count: .min)
-    try await store.update(keys) { states in
+    try await store.update(keys, at: .noon()) { states, _ in
       #expect(states == [nil, nil, nil])
       return AllowanceUpdate(
         writes: [.put(extreme, expiry: .max), .keep, .put(.init(mark: -1, count: 0), expiry: 1)], result: ())
     }
     #expect(try await store.states(of: keys) == [extreme, nil, AllowanceState(mark: -1, count: 0)])
-    let seen = try await store.update([keys[2], keys[0]]) { states in
+    let seen = try await store.update([keys[2], keys[0]], at: .noon()) { states, _ in
       AllowanceUpdate(writes: [.remove, .keep], result: states)
     }
     #expect(seen == [AllowanceState(mark: -1, count: 0), extreme])
     #expect(try await store.states(of: keys) == [extreme, nil, nil])
     // Nothing to say is nothing written.
-    try await store.update(keys) { _ in AllowanceUpdate(writes: [], result: ()) }
+    try await store.update(keys, at: .noon()) { _, _ in AllowanceUpdate(writes: [], result: ()) }
     #expect(try await store.states(of: []) == [])
     await store.close()
   }

@@ -22,7 +22,7 @@ package struct InstallationCallers: Sendable {
     guard let terms = terms[installation.appID], Enrolling.isInstalled(installation, terms, at: now) else {
       return false
     }
-    directory.used(installation, terms, at: now)
+    directory.used(installation, terms)
     return true
   }
 }

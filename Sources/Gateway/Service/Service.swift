@@ -183,7 +183,7 @@ public final class Service: Sendable {
         MigrationWait(.seconds(90)) { [log] in log.write(.info, "schema upgrade", ["progress": $0]) })
       // A clock that is wrong is known before the first request, and before anything is judged by it.
       try await store.ping()
-      let now = Instant(clock.unixTime)
+      let now = Instant(wiring.storeClock.unixTime)
       // By a wrong clock no value counts as forgotten.
       let judged = store.health.isClockRight ? now : Instant(seconds: 0)
       ruling = try await store.updateKeys(at: now) { [storeKeys = wiring.storeKeys] in
@@ -302,7 +302,7 @@ extension Administration {
         connectionLimit: connectionLimit),
       audit: wiring.audit, activity: wiring.activity, attention: wiring.attention,
       appRoutes: Set(Endpoint.all.filter { $0.audience == .apps }.map { $0.paths[0] }),
-      keeper: wiring.keeper, log: wiring.log, clock: wiring.clock)
+      keeper: wiring.keeper, log: wiring.log, clock: wiring.storeClock)
   }
 }
 
@@ -310,7 +310,7 @@ extension Handlers {
   fileprivate convenience init(_ wiring: Wiring) {
     self.init(
       generations: wiring.generations, tokens: wiring.runtime.tokens, loops: wiring.surroundings.loops,
-      audit: wiring.audit, log: wiring.log, clock: wiring.clock, store: wiring.store,
+      audit: wiring.audit, log: wiring.log, clock: wiring.storeClock, store: wiring.store,
       callbacks: wiring.runtime.callbacks,
       appointments: wiring.runtime.appointments, keeper: wiring.keeper, outcomes: wiring.outcomes)
   }

@@ -25,10 +25,11 @@ extension Runtime {
   ) {
     let (log, metrics, clock) = (surroundings.log, surroundings.metrics, surroundings.clock)
     let ledger = AllowanceLedger(store: store)
+    let storeClock = StoreClock(clock, store.health)
     // A reload may add appointments, and a store that keeps them is opened at the next start only.
     let keepsAppointments = store.sharing != .process || configuration.purpose == .sandbox
-    let directory = InstallationDirectory(store: store, clock: clock)
-    let callbacks = CallbackParts(configuration, store, surroundings, scheduler: scheduler)
+    let directory = InstallationDirectory(store: store, clock: storeClock)
+    let callbacks = CallbackParts(configuration, store, surroundings, storeClock, scheduler: scheduler)
     let watch = AppointmentWatch(store: store, time: clock)
     self.init(
       tokens: upstreams.tokens,
@@ -37,11 +38,11 @@ extension Runtime {
       storeKind: kind, storeHealth: store.health, ledger: ledger,
       installations: keys.map { keys in
         InstallationService(
-          store: store, directory: directory, codes: InstallationCodes(keys: keys), clock: clock,
+          store: store, directory: directory, codes: InstallationCodes(keys: keys), clock: storeClock,
           onEnded: EndedWithInstallation(callbacks, ledger: ledger, keys: keys, watch: watch, log: log)
             .complete)
       },
-      stops: StopBoard(store: store, clock: clock),
+      stops: StopBoard(store: store, clock: storeClock),
       remotes: RemotePolicies(
         transport: surroundings.metered(upstreams.transport, .policy), log: log, time: clock),
       throttle: LoginThrottle(
@@ -59,8 +60,8 @@ extension Runtime {
       push: keys.map { keys in
         PushParts(
           book: ClaimBook(
-            store: store, directory: directory, keys: keys, ledger: ledger, clock: clock, log: log),
-          notices: NoticeBook(store: store, directory: directory, keys: keys, clock: clock),
+            store: store, directory: directory, keys: keys, ledger: ledger, clock: storeClock, log: log),
+          notices: NoticeBook(store: store, directory: directory, keys: keys, clock: storeClock),
           kept: KeptSenders(transport: upstreams.transport, connect: { upstreams.apns() }, clock: clock),
           clock: clock, log: log, metrics: metrics)
       },
@@ -74,10 +75,10 @@ extension Runtime {
 extension CallbackParts {
   /// The parts of callbacks over a store.
   fileprivate init(
-    _ configuration: Configuration, _ store: any Store, _ surroundings: Surroundings,
+    _ configuration: Configuration, _ store: any Store, _ surroundings: Surroundings, _ clock: StoreClock,
     scheduler: (any TimeSource)?
   ) {
-    let (clock, log) = (surroundings.clock, CallbackLog(log: surroundings.log))
+    let log = CallbackLog(log: surroundings.log)
     let inHand = CallbacksInHand(time: clock)
     self.init(
       store: RetryingStore(

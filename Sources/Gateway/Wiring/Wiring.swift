@@ -26,6 +26,8 @@ struct Wiring: Sendable {
   let surroundings: Surroundings
   let upstreams: Upstreams
   let store: any Store
+  /// The time of rows and of requests.
+  let storeClock: StoreClock
   /// The sandbox makes one where none is configured.
   let storeKeys: StoreKeys?
   let runtime: Runtime
@@ -63,8 +65,9 @@ struct Wiring: Sendable {
     let (sink, log, metrics) = (surroundings.sink, surroundings.log, surroundings.metrics)
     clock = surroundings.clock
     upstreams = try Upstreams(configuration, surroundings)
-    let opened = configuration.store.open(reading: readStore)
+    let opened = configuration.store.open(clock: clock, reading: readStore)
     store = opened.store
+    storeClock = StoreClock(clock, store.health)
     runtime = Runtime(
       configuration, upstreams, store, kind: configuration.store.kind, storeKeys, Self.nonces(storeKeys),
       surroundings, scheduler: scheduler)
@@ -85,7 +88,7 @@ struct Wiring: Sendable {
       AppointmentKeeper(runtime, generations, keys, audit, log, notices: noticeKeeper)
     }
     outcomes = OutcomeDesk(
-      store: store, clock: clock, audit: audit, log: log,
+      store: store, clock: storeClock, audit: audit, log: log,
       settings: { [generations] in generations.current.configuration.outcomes },
       onOutcome: { [watch = runtime.appointments.watch] in watch.changed($0) })
     activity = RecentActivity(metrics: metrics, clock: clock)

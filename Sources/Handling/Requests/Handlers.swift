@@ -19,7 +19,7 @@ package final class Handlers: Sendable {
   package let prepared: PreparedTokens
   package let audit: AuditLog
   package let log: Log
-  package let clock: any TimeSource
+  package let clock: StoreClock
   package let store: any Store
   /// What begins, changes and ends callbacks. `callbacks.store` finds out what a failure of the store has left in doubt.
   package let callbacks: CallbackParts
@@ -32,7 +32,7 @@ package final class Handlers: Sendable {
   /// - Parameter loops: How many loops handle requests.
   package init(
     generations: Generations, tokens: TokenSource, loops: Int, audit: AuditLog, log: Log,
-    clock: any TimeSource, store: any Store, callbacks: CallbackParts, appointments: AppointmentParts,
+    clock: StoreClock, store: any Store, callbacks: CallbackParts, appointments: AppointmentParts,
     keeper: AppointmentKeeper?, outcomes: OutcomeDesk
   ) {
     self.generations = generations

@@ -52,7 +52,7 @@ extension Handlers {
     _ work: consuming some RequestWork, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     let circumstances = Authenticator.Circumstances(
-      address: work.address, time: clock.unixTime, now: exchange.now, peer: exchange.peer.address)
+      address: work.address, time: clock.credentialTime, now: exchange.now, peer: exchange.peer.address)
     switch work.begin(request, circumstances, at: self) {
     case .respond(let response): exchange.respond(response)
     case .later(let rest):
@@ -91,7 +91,7 @@ extension Handlers {
           }
           if Task.isCancelled { break }
           let circumstances = Authenticator.Circumstances(
-            address: work.address, time: clock.unixTime, now: clock.now, prepared: prepared,
+            address: work.address, time: clock.credentialTime, now: clock.now, prepared: prepared,
             hasFetchedAppCheckKeys: hasFetchedAppCheckKeys, proof: proof, peer: peer)
           next = work.begin(request, circumstances, at: self)
         }

@@ -1,6 +1,6 @@
 // Judges from a store's recent operations whether it works, for readiness, metrics and log, and to refuse hopeless work early.
 
-import Gate
+package import Gate
 public import Platform
 import Synchronization
 
@@ -78,6 +78,21 @@ public final class StoreHealth: Sendable {
     return state.withLock { state in
       state.comparison.map { $0.ahead + ((Instant(unixTime) - Instant($0.unixTime)) - (now - $0.now)) }
     }
+  }
+
+  /// Whether this machine's wall clock was set since the comparison, by more than `clockWarning`.
+  var hasJumped: Bool {
+    guard let ahead = clockAhead, let compared = state.withLock({ $0.comparison?.ahead }) else { return false }
+    return Self.event(of: ahead - compared) != nil
+  }
+
+  /// The moment of a transaction that has its locks.
+  ///
+  /// - Parameter database: The time by the database's clock, if the transaction has read it.
+  package func turn(database: Instant? = nil) -> TurnTime {
+    let machine = Instant(clock.unixTime)
+    return TurnTime(
+      machine: machine, store: database ?? machine.advanced(by: .zero - (clockAhead ?? .zero)))
   }
 
   /// How many operations have failed so far, by the kind of failure.
@@ -191,6 +206,14 @@ extension StoreHealth {
     case .clockDiffers(_, let isTooMuch)?: isTooMuch ? .isWrong : .differs
     default: .agrees
     }
+  }
+
+  /// Throws if this machine's clock is known to be wrong. Whatever takes something that all instances count, or that can be used once,
+  /// calls this first. A clock that was not compared yet counts as right.
+  public func checkClock() throws(StoreError) {
+    guard clockStanding == .isWrong else { return }
+    throw StoreError(
+      .unavailable, "clock", "this machine's clock differs from the database server's by more than 10 s")
   }
 
   /// Whether this instance may judge by its wall clock what other instances share: what is due, too late, or over. Everything that does

@@ -18,14 +18,18 @@ public struct InstallationScope: Hashable, Sendable {
   public var countsLive = false
   /// The name of an App Attest key that another living installation may have. Transactions about the same key run one after the other.
   public var attestedKey: SHA256Digest?
+  /// Whether the transaction takes something that can be had once: an installation, a secret or a code. Then it fails if this machine's
+  /// clock is known to be wrong.
+  public var takes: Bool
   /// The key that the installation is to have. Transactions about the same one run one after the other.
   public var key: SHA256Digest?
 
   /// A scope.
   public init(
     _ id: InstallationID, request: SHA256Digest? = nil, user: CountedUser? = nil, userCode: String? = nil,
-    countsLive: Bool = false, attestedKey: SHA256Digest? = nil, key: SHA256Digest? = nil
+    countsLive: Bool = false, attestedKey: SHA256Digest? = nil, key: SHA256Digest? = nil, takes: Bool = true
   ) {
+    self.takes = takes
     self.key = key
     self.id = id
     self.request = request

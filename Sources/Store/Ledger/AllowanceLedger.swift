@@ -25,11 +25,12 @@ public struct AllowanceLedger: Sendable {
   }
 
   /// Takes all charges of a request or none: in one transaction, with those of requests that wait at the same moment. The outcome is
-  /// `unavailable` where the store fails.
+  /// `unavailable` if the store fails, or this machine's clock is known to be wrong.
   public func take(_ charges: [AllowanceCharge], at now: Instant) async -> Taking {
     guard !charges.isEmpty else { return Taking(outcome: .taken([]), states: FetchedStates()) }
     do throws(StoreError) {
-      let (outcome, states) = try await store.update(charges.map(\.key)) { states in
+      try store.health.checkClock()
+      let (outcome, states) = try await store.update(charges.map(\.key), at: now) { states, now in
         let outcome = charges.take(from: states, at: now)
         return AllowanceUpdate(
           writes: charges.writes(of: outcome), result: (outcome: outcome, states: states))
@@ -56,7 +57,7 @@ public struct AllowanceLedger: Sendable {
   public func giveBack(_ receipts: [AllowanceReceipt], at now: Instant) async {
     guard !receipts.isEmpty else { return }
     do throws(StoreError) {
-      try await store.update(receipts.map(\.key)) { states in
+      try await store.update(receipts.map(\.key), at: now) { states, now in
         AllowanceUpdate(writes: receipts.returns(to: states, at: now), result: ())
       }
     } catch {

@@ -4,11 +4,13 @@ package import Gate
 
 extension QueuedStore {
   package func book(_ booking: Booking, at now: Instant) async throws(StoreError) -> BookingResult {
-    try await sessions.commit { onResult in .callback(.book(booking, at: now, onResult)) }
+    try health.checkClock()
+    return try await sessions.commit { onResult in .callback(.book(booking, at: now, onResult)) }
   }
 
   package func move(_ booking: Booking, at now: Instant) async throws(StoreError) -> MoveResult {
-    try await sessions.commit { onResult in .callback(.move(booking, at: now, onResult)) }
+    try health.checkClock()
+    return try await sessions.commit { onResult in .callback(.move(booking, at: now, onResult)) }
   }
 
   package func rewrite(_ id: CallbackID, from old: [UInt8], to new: [UInt8]) async throws(StoreError) -> Bool

@@ -40,7 +40,8 @@ extension QueuedStore {
   package func reschedule(
     _ change: Rescheduling, at now: Instant
   ) async throws(StoreError) -> ReschedulingResult {
-    try await sessions.commit { onResult in .callback(.reschedule(change, at: now, onResult)) }
+    try health.checkClock()
+    return try await sessions.commit { onResult in .callback(.reschedule(change, at: now, onResult)) }
   }
 
   package func told(_ id: CallbackID) async throws(StoreError) {

@@ -12,7 +12,8 @@ extension QueuedStore {
 
   package func begin(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackBeginning
   {
-    try await sessions.commit { onResult in .callback(.begin(intent, at: now, onResult)) }
+    try health.checkClock()
+    return try await sessions.commit { onResult in .callback(.begin(intent, at: now, onResult)) }
   }
 
   @discardableResult

@@ -20,7 +20,8 @@ extension QueuedStore {
     _ scope: InstallationScope, at now: Instant,
     _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
   ) async throws(StoreError) -> InstallationOutcome<Result> {
-    try await sessions.call(.updates) { session throws(StoreError) in
+    if scope.takes { try health.checkClock() }
+    return try await sessions.call(.updates) { session throws(StoreError) in
       try session.changeInstallation(scope, at: now, body)
     }
   }

@@ -37,6 +37,7 @@ extension QueuedStore {
 
   package func openClaim(_ claim: StoredClaim, most: Int) async throws(StoreError) -> [StoredClaim] {
     try claim.check()
+    try health.checkClock()
     return try await sessions.call(.updates) { session throws(StoreError) in
       try session.openClaim(claim, most: most)
     }
@@ -49,7 +50,8 @@ extension QueuedStore {
   package func redeemClaim(
     _ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant
   ) async throws(StoreError) -> Bool {
-    try await sessions.call(.updates) { session throws(StoreError) in
+    try health.checkClock()
+    return try await sessions.call(.updates) { session throws(StoreError) in
       try session.redeemClaim(id, by: installation, at: time)
     }
   }

@@ -48,9 +48,10 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
   // MARK: Allowances
 
   package func update<Result: Sendable>(
-    _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
+    _ keys: [AllowanceKey], at now: Instant,
+    _ body: @escaping @Sendable ([AllowanceState?], Instant) -> AllowanceUpdate<Result>
   ) async throws(StoreError) -> Result {
-    try await sessions.update(keys, body)
+    try await sessions.update(keys, at: now, body)
   }
 
   package func states(of keys: [AllowanceKey]) async throws(StoreError) -> [AllowanceState?] {

@@ -95,11 +95,12 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
 
   /// Waits until an update is committed.
   package func update<R: Sendable>(
-    _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<R>
+    _ keys: [AllowanceKey], at now: Instant,
+    _ body: @escaping @Sendable ([AllowanceState?], Instant) -> AllowanceUpdate<R>
   ) async throws(StoreError) -> R {
     try await commit { onResult in
-      .allowances(keys) { states in
-        let update = body(states)
+      .allowances(keys, at: now) { states, now in
+        let update = body(states, now)
         onResult(update.result)
         return update.writes
       }

@@ -6,8 +6,8 @@ package import JOSE
 /// One caller's change, which is committed together with those that wait beside it.
 package struct UpdateJob: Sendable {
   package enum Work: Sendable {
-    /// Of allowances: the keys to read and lock, and the change. The body keeps its own result.
-    case allowances([AllowanceKey], @Sendable ([AllowanceState?]) -> [AllowanceWrite])
+    /// Of allowances: the keys to read and lock, the time, and the change. The body keeps its own result.
+    case allowances([AllowanceKey], at: Instant, @Sendable ([AllowanceState?], Instant) -> [AllowanceWrite])
     /// Of a callback.
     indirect case callback(CallbackWork)
   }

@@ -9,7 +9,7 @@ import JOSE
 /// writes `writes` and the book's changes.
 package struct WorkingSet {
   private indirect enum Named {
-    case allowances([StoreID], ([AllowanceState?]) -> [AllowanceWrite])
+    case allowances([StoreID], Instant, ([AllowanceState?], Instant) -> [AllowanceWrite])
     case begin(CallbackIntent, CallbackNames, [StoreID], Instant, (CallbackBeginning) -> Void)
     case settle(CallbackID, CallbackSettlement, [StoreID], (StoredCallback?) -> Void)
     case withdraw(CallbackID, [AllowanceReceipt], [StoreID], Instant, (Bool) -> Void)
@@ -52,6 +52,8 @@ package struct WorkingSet {
   /// The hashes of the numbers of calls, locked before anything else: a callback between them begins before a call is judged, or after.
   package private(set) var lines: Set<StoreID> = []
 
+  /// The time by the database's clock once the allowances are locked, if the store has read it.
+  package var databaseTime: Instant?
   private var states: [StoreID: AllowanceState?] = [:]
   /// The writes of allowances.
   package private(set) var writes: [StoreID: AllowanceWrite] = [:]
@@ -67,8 +69,8 @@ package struct WorkingSet {
     }
     for job in jobs {
       switch job.work {
-      case .allowances(let keys, let body):
-        self.jobs.append(.allowances(ids(of: keys), body))
+      case .allowances(let keys, let now, let body):
+        self.jobs.append(.allowances(ids(of: keys), now, body))
       case .callback(.begin(let intent, let now, let onResult)):
         let names = maker.names(of: intent)
         begins.append(names)
@@ -179,13 +181,13 @@ package struct WorkingSet {
   }
 
   /// Runs the jobs in their order. Each sees the changes of those before it.
-  package mutating func run(instance: Int64) {
+  package mutating func run(instance: Int64, at turn: TurnTime) {
     for job in jobs {
       switch job {
-      case .allowances(let ids, let body):
-        change(ids, body(states(ids)))
+      case .allowances(let ids, let now, let body):
+        change(ids, body(states(ids), turn.time(of: now)))
       case .begin(let intent, let names, let ids, let now, let onResult):
-        let (result, writes) = book.begin(intent, names, instance: instance, from: states(ids), at: now)
+        let (result, writes) = book.begin(intent, names, instance: instance, from: states(ids), at: turn.time(of: now))
         change(ids, writes)
         onResult(result)
       case .settle(let id, let settlement, let ids, let onResult):
@@ -193,26 +195,29 @@ package struct WorkingSet {
         onResult(book.settle(id, settlement))
       case .withdraw(let id, let receipts, let ids, let now, let onResult):
         let isWithdrawn = book.withdraw(id)
-        if isWithdrawn { change(ids, receipts.returns(to: states(ids), at: now)) }
+        if isWithdrawn { change(ids, receipts.returns(to: states(ids), at: turn.time(of: now))) }
         onResult(isWithdrawn)
       case .book(let booking, let names, let ids, let now, let onResult):
-        let (result, writes) = book.book(booking, names, instance: instance, from: states(ids), at: now)
+        let (result, writes) = book.book(booking, names, instance: instance, from: states(ids), at: turn.time(of: now))
         change(ids, writes)
         onResult(result)
-      case .move(let booking, let names, let now, let onResult): onResult(book.move(booking, names, at: now))
+      case .move(let booking, let names, let now, let onResult):
+        onResult(book.move(booking, names, at: turn.time(of: now)))
       case .rewrite(let id, let old, let new, let onResult): onResult(book.rewrite(id, old, new))
       case .mark(let id, let due, let deadline, let handover, let onResult):
         onResult(book.mark(id, for: due, deadline: deadline, handover, instance: instance))
       case .postpone(let id, let due, let code, let onResult):
         onResult(book.postpone(id, until: due, code: code, instance: instance))
-      case .end(let id, let ending, let now, let onResult): onResult(book.end(id, ending, at: now))
+      case .end(let id, let ending, let now, let onResult):
+        onResult(book.end(id, ending, at: turn.time(of: now)))
       case .takeNotice(let notice, let id, let lease, let now, let onResult):
-        onResult(book.takeNotice(notice, id: id, until: lease, at: now))
+        onResult(book.takeNotice(notice, id: id, until: lease, at: turn.time(of: now)))
       case .settleNotice(let notice, let outcome, let onResult):
         onResult(book.settleNotice(notice, outcome))
-      case .reschedule(let change, let now, let onResult): onResult(book.reschedule(change, at: now))
+      case .reschedule(let change, let now, let onResult):
+        onResult(book.reschedule(change, at: turn.time(of: now)))
       case .conclude(let id, let outcome, let sought, let now, let onResult):
-        onResult(book.conclude(id, outcome, of: sought, at: now))
+        onResult(book.conclude(id, outcome, of: sought, at: turn.time(of: now)))
       case .told(let id, let onResult): onResult(book.told(id))
       case .note(let id, let origin, let onResult): onResult(book.note(origin, of: id))
       }

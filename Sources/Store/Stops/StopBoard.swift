@@ -55,6 +55,9 @@ public final class StopBoard: Sendable {
   /// The server starts without its store: nothing that a stop could refuse may be served before the stops are known.
   public func awaitStore() { isAwaited.store(true, ordering: .relaxed) }
 
+  /// The time by which stops begin and end: the store's, in seconds since the epoch.
+  public var time: Int64 { clock.unixTime.seconds }
+
   /// All that is stopped.
   public var stops: StopSet { state.withLock { $0.stops } }
 

@@ -145,7 +145,7 @@ import Testing
     let counted = try CountedStates(policy: policy, counts: counts, at: facts.instant)
     for key in policy.charges(for: facts).map(\.key) {
       guard case .state(let state) = counted.lookup(key) else { continue }
-      try await store.update([key]) { _ in
+      try await store.update([key], at: facts.instant) { _, _ in
         AllowanceUpdate(writes: [.put(state, expiry: .max)], result: ())
       }
     }

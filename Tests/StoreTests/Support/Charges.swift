@@ -70,7 +70,7 @@ extension Store {
   /// - Returns: `taken` or `refused`, never `unavailable`: that is thrown.
   func take(_ charges: [AllowanceCharge], at now: Instant) async throws(StoreError) -> ChargeOutcome {
     guard !charges.isEmpty else { return .taken([]) }
-    return try await update(charges.map(\.key)) { states in
+    return try await update(charges.map(\.key), at: now) { states, now in
       let outcome = charges.take(from: states, at: now)
       return AllowanceUpdate(writes: charges.writes(of: outcome), result: outcome)
     }
@@ -79,7 +79,7 @@ extension Store {
   /// Gives back what receipts say was taken.
   func giveBack(_ receipts: [AllowanceReceipt], at now: Instant) async throws(StoreError) {
     guard !receipts.isEmpty else { return }
-    try await update(receipts.map(\.key)) { states in
+    try await update(receipts.map(\.key), at: now) { states, now in
       AllowanceUpdate(writes: receipts.returns(to: states, at: now), result: ())
     }
   }

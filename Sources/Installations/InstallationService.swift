@@ -131,7 +131,8 @@ package struct InstallationService: Sendable {
     ofRequest requestID: String, _ client: InstallationClient, appID: String
   ) async throws(Failure) -> SHA256Digest? {
     let request = SHA256Digest(of: Array(requestID.utf8))
-    return try await change(InstallationScope(client.id, request: request, takes: false), isSeen: false) { view, _ in
+    return try await change(InstallationScope(client.id, request: request, takes: false), isSeen: false) {
+      view, _ in
       guard let kept = view.enrolment, kept.client == client, kept.appID.hasSameBytes(as: appID) else {
         return (InstallationChange(), .failure(.invalidClient))
       }
@@ -218,7 +219,8 @@ package struct InstallationService: Sendable {
   /// Whether a key of App Attest is that of another living installation, which the last step checks again.
   package func isTaken(_ attestedKey: SHA256Digest, besides id: InstallationID) async throws(Failure) -> Bool
   {
-    try await change(InstallationScope(id, attestedKey: attestedKey, takes: false), isSeen: false) { view, _ in
+    try await change(InstallationScope(id, attestedKey: attestedKey, takes: false), isSeen: false) {
+      view, _ in
       (InstallationChange(), .success(view.isAttestedKeyTaken))
     }
   }

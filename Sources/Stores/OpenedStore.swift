@@ -11,7 +11,9 @@ extension Configuration.Store {
   /// The store there. Nothing is opened yet: `migrate` does that first.
   ///
   /// - Parameter clock: The clock of the requests, for stores without a clock of their own. In a sandbox it can be set.
-  package func open(clock: any TimeSource = SystemClock()) -> any Store { open(clock: clock, reading: { nil }).store }
+  package func open(clock: any TimeSource = SystemClock()) -> any Store {
+    open(clock: clock, reading: { nil }).store
+  }
 
   /// The store there, and how it gets a new login: its new connections use that of a setting with the same database.
   /// - Parameter read: Reads the setting again, after the database has refused the login.

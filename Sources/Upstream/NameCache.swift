@@ -75,7 +75,9 @@ struct NameCache {
 
   /// An old answer for callers whose patience is over.
   func old(_ name: String, now: MonotonicTime) -> [IPAddress]? {
-    guard let entry = entries[name], let found = entry.found, now.age(since: found) < policy.kept else { return nil }
+    guard let entry = entries[name], let found = entry.found, now.age(since: found) < policy.kept else {
+      return nil
+    }
     return entry.addresses
   }
 

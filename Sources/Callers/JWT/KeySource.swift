@@ -223,7 +223,9 @@ package final class KeySource: Sendable {
   /// Drops a set if the issuer was unreachable for too long: it may have withdrawn a key.
   private func dropOld(_ state: inout State, _ now: MonotonicTime) {
     guard state.set != nil, let failing = state.failingSince else { return }
-    guard now.age(since: terms.agesFromSuccess ? state.confirmedAt : failing) >= Self.longestAge else { return }
+    guard now.age(since: terms.agesFromSuccess ? state.confirmedAt : failing) >= Self.longestAge else {
+      return
+    }
     state.set = nil
     state.digest = []
     state.generation += 1

@@ -32,7 +32,8 @@ extension Part {
   }
 
   private static func clock(_ wiring: Wiring) -> Part {
-    Part(name: "clock", work: { [clock = wiring.clock, log = wiring.log] in await ClockWatch.run(clock, log) })
+    Part(
+      name: "clock", work: { [clock = wiring.clock, log = wiring.log] in await ClockWatch.run(clock, log) })
   }
 
   private static func audit(_ wiring: Wiring) -> Part {

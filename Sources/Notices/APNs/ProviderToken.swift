@@ -88,7 +88,9 @@ final class ProviderTokens: Sendable {
   func fallback(from early: ProviderToken) -> ProviderToken? {
     let now = time.now
     return state.withLock { state in
-      guard let older = state.older, older !== early, now.age(since: older.signedAt) < Self.oldest else { return nil }
+      guard let older = state.older, older !== early, now.age(since: older.signedAt) < Self.oldest else {
+        return nil
+      }
       state.prefersOlderUntil = Expiry(now + Self.shortestInterval)
       return older
     }

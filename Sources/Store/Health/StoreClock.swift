@@ -44,10 +44,12 @@ package struct TurnTime: Sendable {
     self.store = store
   }
 
-  /// The moment by the store's clock, for a job whose time was read by this machine's while it waited. Transactions then never judge by
+  /// The moment by the store's clock, for a job that read one of the two clocks before it waited. Transactions then never judge by
   /// times in another order than their own. Another time stays: of a sandbox's clock, or of an earlier event.
   package func time(of asked: Instant) -> Instant {
-    let waited = machine - asked
-    return waited >= .zero && waited <= StoreHealth.clockLimit ? store : asked
+    let isNow = [machine, store].contains { now in
+      (asked < now ? now - asked : asked - now) <= StoreHealth.clockLimit
+    }
+    return isNow ? store : asked
   }
 }

@@ -82,8 +82,12 @@ public final class StoreHealth: Sendable {
 
   /// Whether this machine's wall clock was set since the comparison, by more than `clockWarning`.
   var hasJumped: Bool {
-    guard let ahead = clockAhead, let compared = state.withLock({ $0.comparison?.ahead }) else { return false }
-    return Self.event(of: ahead - compared) != nil
+    let (unixTime, now) = (clock.unixTime, clock.now)
+    return state.withLock { state in
+      state.comparison.map {
+        Self.event(of: (Instant(unixTime) - Instant($0.unixTime)) - (now - $0.now)) != nil
+      } ?? false
+    }
   }
 
   /// The moment of a transaction that has its locks.

@@ -187,7 +187,8 @@ package struct WorkingSet {
       case .allowances(let ids, let now, let body):
         change(ids, body(states(ids), turn.time(of: now)))
       case .begin(let intent, let names, let ids, let now, let onResult):
-        let (result, writes) = book.begin(intent, names, instance: instance, from: states(ids), at: turn.time(of: now))
+        let (result, writes) = book.begin(
+          intent, names, instance: instance, from: states(ids), at: turn.time(of: now))
         change(ids, writes)
         onResult(result)
       case .settle(let id, let settlement, let ids, let onResult):
@@ -198,7 +199,8 @@ package struct WorkingSet {
         if isWithdrawn { change(ids, receipts.returns(to: states(ids), at: turn.time(of: now))) }
         onResult(isWithdrawn)
       case .book(let booking, let names, let ids, let now, let onResult):
-        let (result, writes) = book.book(booking, names, instance: instance, from: states(ids), at: turn.time(of: now))
+        let (result, writes) = book.book(
+          booking, names, instance: instance, from: states(ids), at: turn.time(of: now))
         change(ids, writes)
         onResult(result)
       case .move(let booking, let names, let now, let onResult):

@@ -75,7 +75,7 @@ public final class StopBoard: Sendable {
   }
 
   /// The age of its stops; nil before the first refresh.
-  public var age: Duration? { state.withLock { $0.refreshedAt }.map { clock.now - $0 } }
+  public var age: Duration? { state.withLock { $0.refreshedAt }.map { clock.now.age(since: $0) } }
 
   /// Fetches the stops, then saves those that the store could not save before. If the store cannot be read,
   /// the old stops stay. If it can only be read, the board still shows other instances' stops. Throws, at the

@@ -154,7 +154,8 @@ extension ConfigurationBuilder {
     if let strong = node["strong"], let one, one != "password_sha256" {
       problems.add(
         strong.place, members.name(of: "strong"),
-        Refusal("stands beside \(one), whose length the server knows", "remove it"))
+        Refusal(
+          "is only for password_sha256: the server reads the length of \(one) itself", "remove it"))
       return nil
     }
     guard let username, let password, one != nil else { return nil }

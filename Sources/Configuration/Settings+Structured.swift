@@ -146,7 +146,7 @@ extension Settings {
     Setting(
       "callers[].basic.strong", default: "false", example: "true",
       "Only beside `password_sha256`: whether that password has at least 20 characters. The server then accepts it however many wrong "
-        + "passwords come from the same address. Of a password in a file or variable the server knows the length."
+        + "passwords come from the same address. For a password in a file or variable the server checks the length itself."
     ),
     .boolean)
   static let basicFile = TypedSetting(

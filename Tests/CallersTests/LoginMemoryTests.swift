@@ -4,7 +4,6 @@ import Gate
 import JOSE
 import Platform
 import StoreSupport
-import Synchronization
 import TestSupport
 import Testing
 
@@ -96,16 +95,6 @@ import Testing
     let all = try await self.rows
     #expect(all.count == 6)
     #expect(Set(all.map(\.credential)).count == 2)
-  }
-
-  @Test func `about one wrong password in 65,536 is taken for known`() async throws {
-    try await store.migrate()
-    let memory = await start()
-    memory.note(try login())
-    var known: [Int] = []
-    for number in 0..<200_000 where try memory.knows(login("guess-\(number)")) { known.append(number) }
-    // As many as this key says.
-    #expect((1...9).contains(known.count), "\(known)")
   }
 
   @Test func `without a store key the instances agree on a random one`() async throws {

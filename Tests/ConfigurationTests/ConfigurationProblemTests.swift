@@ -446,12 +446,12 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         + "password_sha256, password_file"),
     Mistake(
       "callers: [{ id: a, basic: { username: u, password_file: /key, strong: true } }]",
-      "config.yaml:1:71: callers.a.basic.strong: stands beside password_file, whose length the server knows — remove it"
-    ),
+      "config.yaml:1:71: callers.a.basic.strong: is only for password_sha256: the server reads the length of "
+        + "password_file itself — remove it"),
     Mistake(
       "callers: [{ id: a, basic: { username: u, password_variable: PATH, strong: false } }]",
-      "config.yaml:1:75: callers.a.basic.strong: stands beside password_variable, whose length the server knows — remove "
-        + "it"),
+      "config.yaml:1:75: callers.a.basic.strong: is only for password_sha256: the server reads the length of "
+        + "password_variable itself — remove it"),
     Mistake(
       "callers: [{ id: a, api_key: { sha256: \(digest.uppercased()) } }]",
       "config.yaml:1:39: callers.a.api_key.sha256: is not a SHA-256 digest of 64 lower-case hexadecimal digits — make one "

@@ -111,7 +111,7 @@ import Testing
 
   @Test(arguments: StoreKind.lasting)
   func `a store of the release before gets the table`(_ kind: StoreKind) async throws {
-    let before = 18
+    let before = 17
     let store: any Store
     let place = try TemporaryPlace()
     defer { place.end() }

@@ -194,10 +194,10 @@ package final class Authenticator: Sendable {
       return installation(id, digest, installations, circumstances)
     }
     let found = named?.passwordDigest == digest ? named : nil
-    // Others' wrong passwords keep a password that cannot be guessed from no address.
+    // A password that cannot be guessed needs no limit. With one, wrong passwords from its address would lock its owner out.
     if let found, found.isStrong { return .caller(found.caller) }
     func identity() -> [UInt8] { Array(pair.octets[pair.name]) }
-    // An unknown name is looked up as a known one is.
+    // An unknown name costs as much as a known one.
     func login() -> LoginMemory.Login {
       LoginMemory.Login(
         callerID: named?.caller.id ?? "", name: identity(), password: digest, address: circumstances.address,

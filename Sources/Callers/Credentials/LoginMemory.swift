@@ -8,10 +8,10 @@ import Synchronization
 
 /// The logins that the store knows, read every two seconds, and those of this instance.
 ///
-/// A request asks memory only, so none waits for the store. While the store is away, what this instance knows counts.
+/// Requests read memory only and never wait for the store. Without the store, an instance uses what it knows.
 ///
-/// The store learns little of a password: 16 bits of a keyed digest. So one wrong password in 65,536 passes `LoginThrottle` where the
-/// caller was before; it is then compared as any other. Rows that were made with an earlier store key name nothing any more.
+/// The store learns 16 bits of a keyed digest of a password. So at an address where a caller logged in, `LoginThrottle` lets one wrong
+/// password in 65,536 pass, which is then compared as any other. After a change of the store key, the old rows match nothing.
 package final class LoginMemory: Sendable {
   /// A login with a user name and a password.
   package struct Login {

@@ -1,4 +1,4 @@
-// The protocol for logins that were right, so that guessing at an address locks nobody out who logged in there before.
+// The protocol for logins, so that guesses from an address do not lock out callers who logged in there before.
 
 public import Gate
 
@@ -28,7 +28,7 @@ public struct StoredLogin: Hashable, Sendable {
     self.last = last
   }
 
-  /// Whether a login at a time with the same credential is not worth another row.
+  /// Whether a login with the same credential at this time needs no new row, since less than a day has passed.
   package func covers(_ later: Instant) -> Bool {
     last > Instant(seconds: later.seconds - Self.grain, nanoseconds: later.nanoseconds)
   }

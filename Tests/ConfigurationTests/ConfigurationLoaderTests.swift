@@ -247,7 +247,7 @@ import Tokens
           - { id: weak, basic: { username: e, password_sha256: \(digest), strong: false } }
         """, environment: Fixture.changed(["DEFAULT_PASSWORD": password, "SHOP_PASSWORD": password]),
         files: ["/password": Fixture.content(password + "\n")])
-      let strong = loaded.configuration.callers.map { caller in
+      let strong = loaded.configuration.callers.map { caller -> Bool? in
         if case .basic(_, _, let isStrong) = caller.proof { isStrong } else { nil }
       }
       #expect(strong == [isStrong, isStrong, isStrong, false, true, false], "\(password)")

@@ -3,6 +3,7 @@
 import API
 import Admin
 import Appointments
+import Callers
 public import Configuration
 import Delivery
 import Documents

@@ -214,8 +214,8 @@ import Upstream
     var proofs: [String] = []
     for caller in callers {
       switch caller.proof {
-      case .basic(let username, let digest):
-        proofs.append("\(username) \(Hex.encode(digest.value.bytes).prefix(2))")
+      case .basic(let username, let digest, let isStrong):
+        proofs.append("\(username) \(Hex.encode(digest.value.bytes).prefix(2)) \(isStrong)")
       case .apiKey(let digest): proofs.append(String(Hex.encode(digest.value.bytes).prefix(2)))
       case .jwt(let issuer):
         switch issuer.keys {
@@ -229,7 +229,7 @@ import Upstream
     let password = Hex.encode(SHA256.digest(Array("long enough".utf8))).prefix(2)
     #expect(
       proofs == [
-        "user 0a", "other \(password)", "0b", "https://id.example/jwks email", "1 sub", "HS256",
+        "user 0a true", "other \(password) false", "0b", "https://id.example/jwks email", "1 sub", "HS256",
       ])
   }
 

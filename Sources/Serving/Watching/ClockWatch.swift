@@ -33,7 +33,7 @@ package struct ClockWatch {
       guard let ahead = watch.jump(at: first.wallLead < second.wallLead ? first : second) else { continue }
       log.write(
         .warning, "the wall clock went ahead of the time since boot",
-        ["seconds": "\(ahead.components.seconds)"])
+        ["seconds": ahead.components.seconds])
     }
   }
 }

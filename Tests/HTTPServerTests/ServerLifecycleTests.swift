@@ -132,7 +132,7 @@ private func limits(_ connections: Int) -> ServerLimits {
     address: SocketAddress(IPAddress(v4: 0x7F00_0001), port: 0), sharesPort: false)
   let expected = try socket.boundAddress()
   let number = dup(socket.descriptor.number)
-  let server = Server(.inherited(descriptor: number), loops: loops, handler: TestHandler())
+  let server = Server(.inherited(descriptors: [number]), loops: loops, handler: TestHandler())
   #expect(try server.start() == expected)
   let clients = try (0..<20).map { _ in try Client(expected) }
   for client in clients { try client.send(get) }
@@ -148,7 +148,7 @@ private func limits(_ connections: Int) -> ServerLimits {
   let servers = groups.map {
     // None of the clients says anything.
     Server(
-      .inherited(descriptor: dup(socket.descriptor.number)),
+      .inherited(descriptors: [dup(socket.descriptor.number)]),
       limits: ServerLimits(headerTimeout: .seconds(600)), loops: $0, handler: TestHandler())
   }
   for server in servers { try server.start() }

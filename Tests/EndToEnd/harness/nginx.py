@@ -8,7 +8,24 @@ from .processes import end, free_port, scratch, spawn
 PROGRAM = "/usr/sbin/nginx"
 
 
-class Nginx:
+class Front:
+    """A process in front of a server, with a port of loopback. It ends with the block that it is used in."""
+
+    def listens(self):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def stop(self):
+        end(self.process)
+
+
+class Nginx(Front):
     """Runs a site: what stands within `http {}`, with {port} where its own port belongs and {folder} where it may write."""
 
     def __init__(self, site):
@@ -26,19 +43,6 @@ http {{ access_log off; {paths}
 """)
         self.errors = f"{folder}/error.log"
         self.process = spawn([PROGRAM, "-e", self.errors, "-c", configuration])
-        if not until(lambda: self._listens() or self.process.poll() is not None) or self.process.poll() is not None:
+        if not until(lambda: self.listens() or self.process.poll() is not None) or self.process.poll() is not None:
             with open(self.errors, encoding="utf-8") as file:
                 raise RuntimeError(f"nginx did not start: {file.read()}")
-
-    def _listens(self):
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-
-    def stop(self):
-        end(self.process)

@@ -2,24 +2,24 @@
 import glob
 import os
 import shutil
-import socket
 
 from .asking import Client
 from .checks import Skipped, check, until
 from .keys import certificate
-from .processes import end, free_port, read, scratch, spawn
+from .nginx import Front
+from .processes import free_port, read, scratch, spawn
 
 _MODULES = "mpm_event authz_core alias headers http2 proxy proxy_http setenvif ssl"
 
 
-class Proxy(Client):
+class Proxy(Front, Client):
     """A proxy before the server at a port: a client of it, and everything that it wrote. `kind` is a key of `PROXIES`."""
 
     def __init__(self, kind, upstream):
         program, package, file, settle = PROXIES[kind]
         if not shutil.which(program, path="/usr/sbin:/usr/bin"):
             raise Skipped(f"no {kind}: install {package}")
-        port = free_port()
+        port = self.port = free_port()
         self.folder = scratch(f"{kind}-{port}")
         os.mkdir(self.folder)
         pem, key = certificate()
@@ -34,24 +34,10 @@ class Proxy(Client):
         with open(self.printed, "wb") as out:
             self.process = spawn([program, *arguments, self.path], out, out, cwd=self.folder, changes={
                 "PATH": "/usr/sbin:/usr/bin", "HOME": self.folder, "APACHE_LOG_DIR": self.folder})
-        listens = until(lambda: self._listens(port) or self.process.poll() is not None)
+        listens = until(lambda: self.listens() or self.process.poll() is not None)
         if not listens or self.process.poll() is not None:
             raise RuntimeError(f"{kind} did not start: {self.written}")
         super().__init__(f"https://127.0.0.1:{port}", authority=pem)
-
-    @staticmethod
-    def _listens(port):
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-
-    def stop(self):
-        end(self.process)
 
     @property
     def written(self):

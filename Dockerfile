@@ -44,7 +44,7 @@ RUN apt-get update -qq \
 COPY --from=build /out/callgate /usr/local/bin/callgate
 # A number: Kubernetes' runAsNonRoot cannot look names up.
 USER 10001:10001
-# Where the SQLite file of the default configuration comes to lie. It needs a volume: the file is lost with the container.
+# The default configuration has its SQLite file here. Mount a volume: without one, the file is lost with the container.
 WORKDIR /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM

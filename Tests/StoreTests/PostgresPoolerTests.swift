@@ -49,6 +49,12 @@ struct PostgresPoolerTests {
 }
 
 @Suite struct PoolerFailureTests {
+  @Test(arguments: [nil, "57P03", "53300", "08006"])
+  func `a database that starts, is full or does not answer is away, and not misconfigured`(_ state: String?) {
+    let failure = PostgresFailure(operation: PostgresFailure.connecting, state: state, message: "away")
+    #expect(failure.storeError.kind == .unavailable)
+  }
+
   @Test(arguments: ["42P05", "26000"])
   func `prepared statements that a pooler mixes up name the pooler`(_ state: String) {
     let error = PostgresFailure(operation: "statement", state: state, message: "prepared statement")

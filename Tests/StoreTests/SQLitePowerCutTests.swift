@@ -191,7 +191,7 @@ import Testing
             [UpdateJob(work: .callback(.begin(lost, at: .noon(), { _ in })), finish: { _ in })],
             ids: statements.ids)
           try statements.callbacks.read(&working)
-          working.run(instance: 7)
+          working.run(instance: 7, at: TurnTime(machine: .noon(), store: .noon()))
           try statements.callbacks.write(working.book)
           do throws(StoreError) { try open.commit.run() } catch {
             do { try copy.withLock { $0 = try disk.kill(path) } } catch {}

@@ -1,6 +1,6 @@
 // Notices a proxy that the configuration does not trust: everybody behind it shares one address.
 
-package import HTTP
+import HTTP
 package import Platform
 import Synchronization
 

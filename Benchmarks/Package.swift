@@ -39,7 +39,7 @@ let package = Package(
       swiftSettings: strict),
     .target(name: "Tokens", dependencies: ["Gate", "HTTP", "Platform", "JOSE"], swiftSettings: strict),
     .target(
-      name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
+      name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate", "Texts"],
       swiftSettings: strict),
     .target(name: "Trust", dependencies: ["JOSE", "JSON", "Texts"], swiftSettings: strict),
     .target(

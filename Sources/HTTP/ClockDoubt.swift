@@ -47,6 +47,6 @@ public enum ClockDoubt: Hashable, Sendable {
 
   private static func isAboutTime(_ words: String) -> Bool {
     words.utf8.prefix(1024).split { !(0x61...0x7A).contains($0 | 0x20) }
-      .contains { timeWords.contains(String(decoding: $0, as: UTF8.self).lowercased()) }
+      .contains { timeWords.contains(String(decoding: $0.map(\.lowercasedASCII), as: UTF8.self)) }
   }
 }

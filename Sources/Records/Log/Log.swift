@@ -79,7 +79,7 @@ public struct Log: Sendable {
     trace: TraceContext? = nil
   ) -> [UInt8] {
     let particulars = values.map {
-      (key: $0.key, value: $0.value.logged, isNumber: type(of: $0.value).isNumber)
+      (key: $0.key, value: $0.value.logged, isNumeric: type(of: $0.value).isNumeric)
     }
     .filter { !$0.value.isEmpty }
     let ids = Self.ids(trace, besides: particulars.map(\.key))
@@ -90,11 +90,11 @@ public struct Log: Sendable {
       clock.unixTime.appendRFC3339(to: &line)
       line.append(contentsOf: #"","level":"\#(level.rawValue)","message":"#.utf8)
       JSONText.append(message, to: &line)
-      for (name, value, isNumber) in particulars {
+      for (name, value, isNumeric) in particulars {
         line.append(UInt8(ascii: ","))
         JSONText.append(name, to: &line)
         line.append(UInt8(ascii: ":"))
-        if isNumber { line.append(contentsOf: value.utf8) } else { JSONText.append(value, to: &line) }
+        if isNumeric { line.append(contentsOf: value.utf8) } else { JSONText.append(value, to: &line) }
       }
       for (name, value) in ids { line.append(contentsOf: #","\#(name)":"\#(value)""#.utf8) }
       line.append(contentsOf: "}\n".utf8)
@@ -103,9 +103,9 @@ public struct Log: Sendable {
       line.append(UInt8(ascii: " "))
       colour.append(level.rawValue, level.tone, to: &line)
       line.append(contentsOf: " \(message)".utf8)
-      for (name, value, isNumber) in particulars {
+      for (name, value, isNumeric) in particulars {
         line.append(contentsOf: " \(name)=".utf8)
-        guard !isNumber else {
+        guard !isNumeric else {
           line.append(contentsOf: value.utf8)
           continue
         }

@@ -99,7 +99,7 @@ package enum VaultAnswer {
 
   /// Host and port of a `Location` with a host, without user and path: at most 260 octets of `A–Z a–z 0–9 . - _ : [ ]`, or nil.
   package static func host(ofLocation location: String) -> String? {
-    guard let scheme = location.firstRange(of: "//") else { return nil }
+    guard let scheme = location.utf8.firstRange(of: "//".utf8) else { return nil }
     let authority = location[scheme.upperBound...].utf8.prefix { ![0x2F, 0x3F, 0x23, 0x5C].contains($0) }
     let host =
       authority.lastIndex(of: UInt8(ascii: "@")).map { authority[authority.index(after: $0)...] }

@@ -1,5 +1,6 @@
 // Tests that the callers and rules in docs/integrate.md accept the tokens of the identity providers that it names.
 
+import Callers
 import Foundation
 import JOSE
 import JSON

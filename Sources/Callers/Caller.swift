@@ -3,7 +3,7 @@
 package import API
 package import Gate
 package import Installations
-import JOSE
+package import JOSE
 package import Store
 
 /// An authenticated caller. A class, because every request passes it on several times.
@@ -30,7 +30,7 @@ package final class Caller: Sendable {
   /// The installation, of callers that are one.
   package let installation: KnownInstallation?
   /// The thumbprint of the key that each request has to prove (RFC 7638): of an installation's, or `cnf.jkt` of a JWT. Nil without one.
-  let key: SHA256Digest?
+  package let key: SHA256Digest?
   /// The caller as an audit line names it. Some identity providers name people by their telephone number.
   package let audited: AuditedCaller
 

@@ -1,7 +1,7 @@
 // Reads and checks the `callers` section, and adds the caller of `DEFAULT_USERNAME`.
 
 import Callers
-import Documents
+package import Documents
 import JOSE
 import Texts
 
@@ -82,7 +82,7 @@ extension ConfigurationBuilder {
   }
 
   /// A password, by its digest.
-  private struct Password {
+  package struct Password {
     let digest: SecretDigest
     let isStrong: Bool
 
@@ -93,7 +93,7 @@ extension ConfigurationBuilder {
   /// Reads a password, whose length says whether it is strong. A short password gets a notice.
   ///
   /// - Parameter name: The setting's, for problems.
-  private mutating func password(
+  package mutating func password(
     _ secret: (bytes: [UInt8], place: DocumentPlace)?, name: String = Settings.password.setting.name
   ) -> Password? {
     guard let (bytes, place) = secret else { return nil }

@@ -165,9 +165,10 @@ import Trust
       // What looks like a JWT is not a guess at a key.
       let isToken = field.contains("Bearer")
       #expect(
-        try outcome(field + "the.guessed.key", to: path) == (isToken ? "invalid_token" : "rate_limited"), "\(field)")
+        try outcome(field + "the.guessed.key", to: path) == (isToken ? "invalid_token" : "rate_limited"),
+        "\(field)")
     }
-    // Not even after more forged tokens than the server verifies.
+    // Nor do forged tokens stop a key.
     let forger = try Signer(key: PrivateKey.generate(for: .ES256), algorithm: .ES256)
     let claims: JSONObject = [
       "iss": "https://id.example", "aud": "callgate", "sub": "ann", "exp": 9_999_999_999,

@@ -13,6 +13,7 @@ import Testing
     let address = try #require(IPAddress("203.0.113.9"))
     for _ in 0..<100 { #expect(throttle.failed(address: address, now: start) == nil) }
     for _ in 0..<50 { #expect(throttle.failed(address: address, now: start) == .milliseconds(600)) }
+    #expect(throttle.refusals == 50)
     #expect(throttle.failed(address: try #require(IPAddress("203.0.113.10")), now: start) == nil)
     let later = start + .milliseconds(600)
     #expect(throttle.failed(address: address, now: later) == nil)

@@ -48,7 +48,7 @@ package final class LoginThrottle: Sendable {
 
   /// Counts bad JWTs, which are no guesses at a login.
   let tokens = TokenThrottle()
-  /// Where passwords of callers were right, over restarts and for all instances; nil where no caller has one.
+  /// Where passwords of callers were right, over restarts and for all instances; nil where no store remembers it.
   package let memory: LoginMemory?
 
   /// A throttle without failures.
@@ -106,8 +106,8 @@ package final class LoginThrottle: Sendable {
     return wait
   }
 
-  /// The number of logins that were refused because too many had failed.
-  package var refusals: Int { refused.load(ordering: .relaxed) }
+  /// The number of logins and JWTs that were refused because too many had failed.
+  package var refusals: Int { refused.load(ordering: .relaxed) + tokens.refusals }
 
   /// Notes that a credential was right.
   ///
@@ -155,35 +155,21 @@ package final class LoginThrottle: Sendable {
     }
   }
 
-  /// The time until a token of this address is verified again; nil if it is verified now. A token that was right at this address before
-  /// is always verified.
-  func waitToVerify(address: IPAddress, credential: Credential, now: MonotonicTime) -> Duration? {
-    guard count.load(ordering: .relaxed) > 0 else { return nil }
-    let key = verificationKey(address)
-    let wait = table.withLock { Self.wait($0[key], Self.perVerification, now) }
-    guard let wait, !isProven(credential, address) else { return nil }
-    refused.add(1, ordering: .relaxed)
-    return wait
-  }
-
-  /// Counts a token whose signature was verified and wrong.
+  /// Counts a signature that a stranger asks the server to verify, whether it is right or wrong.
   ///
-  /// - Parameter effort: The cost, in verifications with P-256.
-  func verified(address: IPAddress, effort: Int, now: MonotonicTime) {
-    let key = verificationKey(address)
-    table.withLock { table in
-      if table.count >= Self.capacity { Self.forget(&table, now: now) }
-      Self.weigh(&table[key], Self.perVerification, now, effort)
-      count.store(table.count, ordering: .relaxed)
-    }
-  }
-
-  /// The same in one step, for what is counted whether it is right or wrong: nil where it may be verified now, and is counted, unless
-  /// it was right at this address before.
+  /// - Returns: The time until another one of this address is verified, if there were too many; this one is then not counted. Nil for a
+  ///   credential that was right at this address before, which is not counted either.
   func takeVerification(address: IPAddress, credential: Credential, now: MonotonicTime) -> Duration? {
     guard !isProven(credential, address) else { return nil }
-    let wait = waitToVerify(address: address, credential: credential, now: now)
-    if wait == nil { verified(address: address, effort: 1, now: now) }
+    let key = verificationKey(address)
+    let wait = table.withLock { table -> Duration? in
+      if let wait = Self.wait(table[key], Self.perVerification, now) { return wait }
+      if table.count >= Self.capacity { Self.forget(&table, now: now) }
+      Self.weigh(&table[key], Self.perVerification, now)
+      count.store(table.count, ordering: .relaxed)
+      return nil
+    }
+    if wait != nil { refused.add(1, ordering: .relaxed) }
     return wait
   }
 
@@ -193,10 +179,8 @@ package final class LoginThrottle: Sendable {
     return UInt64(bitPattern: Int64(hasher.finalize()))
   }
 
-  private static func weigh(
-    _ arrival: inout Int64?, _ patience: Patience, _ now: MonotonicTime, _ weight: Int = 1
-  ) {
-    arrival = max(arrival ?? 0, now.nanoseconds) + patience.interval * Int64(weight)
+  private static func weigh(_ arrival: inout Int64?, _ patience: Patience, _ now: MonotonicTime) {
+    arrival = max(arrival ?? 0, now.nanoseconds) + patience.interval
   }
 
   private static func wait(_ arrival: Int64?, _ patience: Patience, _ now: MonotonicTime) -> Duration? {

@@ -16,6 +16,10 @@ final class TokenThrottle: Sendable {
 
   /// For each address the theoretical arrival time of the generic cell rate algorithm, in nanoseconds.
   private let arrivals = Mutex<[IPAddress: Int64]>([:])
+  private let refused = Atomic<Int>(0)
+
+  /// The number of bad tokens that were too many.
+  var refusals: Int { refused.load(ordering: .relaxed) }
 
   /// Counts a bad token.
   ///
@@ -25,7 +29,10 @@ final class TokenThrottle: Sendable {
     return arrivals.withLock { arrivals in
       let arrival = max(arrivals[address] ?? 0, now.nanoseconds)
       let early = arrival - now.nanoseconds - (Self.burst - 1) * Self.interval
-      guard early <= 0 else { return .nanoseconds(early) }
+      guard early <= 0 else {
+        refused.add(1, ordering: .relaxed)
+        return .nanoseconds(early)
+      }
       if arrivals[address] == nil, arrivals.count >= Self.capacity {
         arrivals = arrivals.filter { $0.value > now.nanoseconds }
         if arrivals.count >= Self.capacity {

@@ -8,6 +8,7 @@ import HTTP
 import JOSE
 import Platform
 import Texts
+import Upstream
 
 /// The checks of a user's token: those of a server with this configuration. The report never holds the token or a claim's value,
 /// except for issuer, audience, `kid` and `alg`, which the configuration and the key set have to match.

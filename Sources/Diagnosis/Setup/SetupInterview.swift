@@ -352,7 +352,7 @@ public struct SetupInterview {
     let number = builder.stated(Settings.phoneNumber)
     _ = builder.stated(Settings.host)
     let password = builder.secret(Settings.password)
-    _ = builder.digest(password)
+    _ = builder.password(password)
     _ = builder.storeKeys()
     return Judgement(
       talkdesk: talkdesk, phoneNumber: number, password: password?.bytes, problems: builder.problems.sorted,

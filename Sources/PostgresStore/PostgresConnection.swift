@@ -55,7 +55,10 @@ final class PostgresConnection {
     var state = PGRES_POLLING_WRITING
     while state != PGRES_POLLING_OK {
       guard PQstatus(handle) != CONNECTION_BAD, state != PGRES_POLLING_FAILED else {
-        throw .connection(verbose: String(cString: PQerrorMessage(handle)))
+        var failure = PostgresFailure.connection(verbose: String(cString: PQerrorMessage(handle)))
+        // Where the server requests a password and there is none, libpq itself gives up, without an SQLSTATE.
+        if failure.state == nil, PQconnectionNeedsPassword(handle) == 1 { failure.state = "28P01" }
+        throw failure
       }
       try wait(
         for: state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until: deadline, PostgresFailure.connecting)

@@ -61,6 +61,15 @@ struct PostgresLoginTests {
     await rotated.store.close()
   }
 
+  @Test func `a password that is missing is a refused login, like a wrong one`() async throws {
+    let server = try PostgresServer.shared.get()
+    let name = try #require(try server.database().text.split(separator: "/").last.map(String.init))
+    let address = try PostgresAddress("postgres://callgate@127.0.0.1:\(server.port)/\(name)")
+    let store = PostgresStore(address)
+    #expect(await kind { try await store.migrate() } == .refused)
+    await store.close()
+  }
+
   @Test func `a file with the refused password is not read more often than the server connects`() async throws
   {
     let rotated = try await rotated(rereads: false)

@@ -16,10 +16,14 @@ extension AttentionList {
     guard let trouble = troubles.note(.store, isThere: failure != nil, at: now), let failure else {
       return []
     }
+    let effect =
+      runtime.stops.isKnown
+      ? "Callbacks, and requests with a limit, are refused"
+      : "The server waits for its store and refuses requests"
     return [
       Attention(
         .store, since: trouble.since, count: trouble.hits,
-        "Callbacks, and requests with a limit, are refused: the store (\(runtime.storeKind)) \(failure.words).",
+        "\(effect): the store (\(runtime.storeKind)) \(failure.words).",
         action: failure.repair)
     ]
   }
@@ -40,7 +44,11 @@ extension AttentionList {
   /// The difference to the store's clock.
   func machineClock(_ now: UnixTime) -> [Attention] {
     let standing = runtime.storeHealth.clockStanding
-    guard let trouble = troubles.note(.clock, isThere: standing != .agrees, at: now) else { return [] }
+    // Without its store the server compares nothing, and says so already.
+    let isWaiting = standing == .unknown && !runtime.stops.isKnown
+    guard let trouble = troubles.note(.clock, isThere: standing != .agrees && !isWaiting, at: now) else {
+      return []
+    }
     let ahead = runtime.storeHealth.clockAhead.map { $0.components.seconds }
     let text =
       ahead.map { "clock is \($0.magnitude) s \($0 < 0 ? "behind" : "ahead of") the database server's." }
@@ -95,7 +103,8 @@ extension AttentionList {
     return [
       Attention(
         .configuration, since: trouble.since, count: 0, text,
-        action: "If \(peer) is your proxy, add its address to trusted_proxies, and set forwarded_hops to the number of proxies.")
+        action: "If \(peer) is your proxy, add its address to trusted_proxies, "
+          + "and set forwarded_hops to the number of your proxies.")
     ]
   }
 

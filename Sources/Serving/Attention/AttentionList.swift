@@ -77,7 +77,8 @@ package final class AttentionList: Sendable {
       + stops(now) + limits(generation, now)
       + desks(generation, now) + providers(generation, now) + issuers(generation, now)
       + attestations(generation, now)
-      + configuration(now) + untrustedProxy(generation, now) + appointments(now) + certificate(now) + log(now) + unknownRecords(now)
+      + configuration(now) + untrustedProxy(generation, now) + appointments(now) + certificate(now) + log(now)
+      + unknownRecords(now)
     return Array(found.sorted { ($0.code.rank, $0.since) < ($1.code.rank, $1.since) }.prefix(Attention.most))
   }
 

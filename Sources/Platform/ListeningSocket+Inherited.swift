@@ -13,10 +13,13 @@ extension ListeningSocket {
       return family == AF_UNIX ? "is a Unix socket" : "is a socket of address family \(family)"
     }
     let address = SocketAddress.filled { getsockname(descriptor, $0, $1) }.1.map { " at \($0)" } ?? ""
-    guard kind == Int32(SOCK_STREAM.rawValue), option(SO_PROTOCOL, of: descriptor) == Int32(IPPROTO_TCP) else {
+    guard kind == Int32(SOCK_STREAM.rawValue), option(SO_PROTOCOL, of: descriptor) == Int32(IPPROTO_TCP)
+    else {
       return "is not a TCP socket, but another kind\(address)"
     }
-    guard option(SO_ACCEPTCONN, of: descriptor) == 1 else { return "is a TCP socket\(address) that does not listen" }
+    guard option(SO_ACCEPTCONN, of: descriptor) == 1 else {
+      return "is a TCP socket\(address) that does not listen"
+    }
     return nil
   }
 

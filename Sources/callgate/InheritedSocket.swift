@@ -23,7 +23,8 @@ enum InheritedSocket {
       if let fault = ListeningSocket.fault(of: descriptor) {
         Output.message(
           "callgate: LISTEN_FDS: descriptor \(descriptor) \(fault). Pass only listening TCP sockets: in a socket unit, "
-            + "each ListenStream= must name a port. An empty ListenStream= in a drop-in removes those before it.")
+            + "each ListenStream= must name a port. An empty ListenStream= in a drop-in removes those before it."
+        )
         throw ExitStatus.configuration.exit
       }
       // systemd passes it without: a program that this one may start has no business with it.

@@ -54,6 +54,45 @@ import Testing
     #expect(try resolve(["203.0.113.9"], hops: 0) == Self.proxy)
   }
 
+  // MARK: Proxies that are not trusted
+
+  /// The proxies that are noticed after requests of some peers, each with these lines of `X-Forwarded-For`.
+  private func untrusted(
+    _ requests: [(peer: String, lines: [String])], trusted: [String] = ["10.0.0.0/8"], hops: Int = 1
+  ) throws -> String? {
+    let address = ClientAddress(trusted: try trusted.map { try CIDR($0) }, hops: hops)
+    for (peer, lines) in requests {
+      let request = try Self.request(lines.map { Array($0.utf8) })
+      _ = address.resolve(request, peer: try #require(IPAddress(peer)))
+    }
+    return address.untrusted.peer?.description
+  }
+
+  @Test(arguments: [
+    "172.16.0.9", "192.168.1.1", "127.0.0.1", "169.254.1.1", "100.64.0.3", "::1", "fd00::7", "fe80::1",
+  ]) func `a proxy in the same network that trusted_proxies does not cover is noticed`(peer: String) throws {
+    #expect(try untrusted([(peer, ["203.0.113.9"])]) == peer)
+    #expect(try untrusted([(peer, [""])], trusted: [], hops: 0) == peer)
+  }
+
+  @Test(arguments: [
+    ("203.0.113.1", ["203.0.113.9"]), ("2001:db8::1", ["203.0.113.9"]), ("192.168.1.1", []),
+    ("10.0.0.7", ["203.0.113.9"]), ("10.0.0.7", []),
+  ]) func `clients, peers without the header and trusted proxies are not noticed`(
+    peer: String, lines: [String]
+  ) throws {
+    #expect(try untrusted([(peer, lines)]) == nil)
+    #expect(try untrusted([(peer, lines)], hops: 0) == nil)
+  }
+
+  @Test func `the first proxy that is not trusted is remembered`() throws {
+    #expect(
+      try untrusted([
+        ("203.0.113.1", ["192.0.2.1"]), ("192.168.1.1", []), ("192.168.1.2", ["192.0.2.1"]),
+        ("192.168.1.3", ["192.0.2.1"]),
+      ]) == "192.168.1.2")
+  }
+
   /// It must not be taken from further left, where the client writes: that would choose what rules and limits see.
   @Test(arguments: [
     "", "203.0.113.9,", "203.0.113.9, unknown", "203.0.113.9, _hidden", "203.0.113.9, 1.2.3",

@@ -79,3 +79,20 @@ import Testing
     #expect(try !#require(IPAddress(text)).isLoopback)
   }
 }
+
+@Test(arguments: [
+  // The first and last address of each block, and their neighbors.
+  ("127.0.0.0", true), ("126.255.255.255", false), ("127.255.255.255", true), ("128.0.0.0", false),
+  ("10.0.0.0", true), ("9.255.255.255", false), ("10.255.255.255", true), ("11.0.0.0", false),
+  ("172.16.0.0", true), ("172.15.255.255", false), ("172.31.255.255", true), ("172.32.0.0", false),
+  ("192.168.0.0", true), ("192.167.255.255", false), ("192.168.255.255", true), ("192.169.0.0", false),
+  ("169.254.0.0", true), ("169.253.255.255", false), ("169.254.255.255", true), ("169.255.0.0", false),
+  ("100.64.0.0", true), ("100.63.255.255", false), ("100.127.255.255", true), ("100.128.0.0", false),
+  ("::1", true), ("::", false), ("::2", false), ("1::1", false),
+  ("fc00::", true), ("fbff:ffff::", false), ("fdff:ffff::", true), ("fe00::", false),
+  ("fe80::", true), ("fe7f:ffff::", false), ("febf:ffff::", true), ("fec0::", false),
+  ("::ffff:10.1.2.3", true), ("::ffff:203.0.113.9", false), ("::10.1.2.3", false),
+  ("203.0.113.9", false), ("2001:db8::1", false), ("0.0.0.0", false),
+]) func `an address is internal if no other site can have it`(text: String, isInternal: Bool) throws {
+  #expect(try #require(IPAddress(text)).isInternal == isInternal)
+}

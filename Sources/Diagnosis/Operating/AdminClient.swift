@@ -112,7 +112,9 @@ public struct AdminClient: Sendable {
   }
 
   /// What the server lists as needing attention under a code: the cause and the action, as plain text.
-  func attention(_ code: String, within timeout: Duration) async throws(Failure) -> [(text: String, action: String)] {
+  func attention(_ code: String, within timeout: Duration) async throws(Failure) -> [(
+    text: String, action: String
+  )] {
     let entries = try await ask(.get, Self.statusPath, within: timeout)["attention"]?.array ?? []
     return entries.filter { $0["code"]?.string == code }.map { entry in
       (TerminalText.plain(entry["text"]?.string ?? ""), TerminalText.plain(entry["action"]?.string ?? ""))

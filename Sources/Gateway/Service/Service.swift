@@ -238,7 +238,8 @@ public final class Service: Sendable {
       let addresses = try server.startAll()
       if !isInherited, IPAddress(host)?.isV4 == false, addresses[0].address == IPAddress(v4: 0) {
         log.write(
-          .info, "the kernel has no IPv6: listening on 0.0.0.0 in place of ::", ["address": "\(addresses[0])"])
+          .info, "the kernel has no IPv6: listening on 0.0.0.0 in place of ::", ["address": "\(addresses[0])"]
+        )
       }
       return addresses
     } catch {

@@ -18,13 +18,14 @@ import Testing
 
   @Test func `interfaces without a list of fields read mistakes by the field's name`() throws {
     let fields = #"{"fields":[{"name":"a","value":5},{"name":"b","value":"ok"},{"name":"a","value":"x"},"#
+    let terms = try CallbackTerms.plain()
     let content = body(context: fields + #"{"name":"c","value":"\u0000"}]}"#)
     for (namesFields, expected) in [
       (true, ["context.a", "context.a", "context.c"]),
       (false, ["context.fields[0].value", "context.fields[2].name", "context.fields[3].value"]),
     ] {
       do throws(Problem) {
-        _ = try CallbackRequest(parsing: Array(content.utf8), terms: .plain(), namesFields: namesFields)
+        _ = try CallbackRequest(parsing: Array(content.utf8), terms: terms, namesFields: namesFields)
         Issue.record("it was taken")
       } catch {
         #expect(error.fields.map(\.name) == expected)

@@ -21,7 +21,7 @@ import Testing
   private enum Verdict: Equatable {
     case accepted
     /// Its signature is its issuer's, and something else is wrong.
-    case signed(String)
+    case signed(JWTAuthenticator.Fault)
     case refused
   }
 
@@ -61,7 +61,7 @@ import Testing
   private func verdict(_ authenticator: JWTAuthenticator, _ token: String) -> Verdict {
     switch authenticator.authenticate(Array(token.utf8), fetched: false, now: Self.now, at: moment) {
     case .caller: .accepted
-    case .refused(let detail, isForged: false, _): .signed(detail)
+    case .refused(let fault, isForged: false): .signed(fault)
     case .refused, .notOurs, .fetchFirst, .unavailable: .refused
     }
   }
@@ -77,7 +77,7 @@ import Testing
       guard ["HS256", "RS256", "ES256"].contains(try example.text("algorithm")) else { continue }
       #expect(
         try verdict(authenticator(json(example, "key")), example.text("token"))
-          == .signed("The token lacks the claim aud."),
+          == .signed(.claims(.missing(claim: "aud"))),
         "\(example)")
       signed += 1
     }

@@ -22,7 +22,7 @@ import Upstream
   }
 
   private func digest(_ configuration: Configuration) -> [UInt8]? {
-    guard case .basic(_, let digest) = configuration.callers.first?.proof else { return nil }
+    guard case .basic(_, let digest, _) = configuration.callers.first?.proof else { return nil }
     return digest.value.bytes
   }
 
@@ -144,7 +144,7 @@ import Upstream
         $0.message.contains("`docker run --env-file` keeps quotation marks")
       }
     }
-    for name in ["TD_CLIENT_ID", "DEFAULT_USERNAME", "DEFAULT_PASSWORD", "CALLGATE_ADMIN_TOKEN"] {
+    for name in ["TD_CLIENT_ID", "DEFAULT_USERNAME", "DEFAULT_PASSWORD", "CALLGATE_ADMIN_TOKEN", "no_proxy"] {
       let value = "0123456789abcdef01"
       let found = try notices(name, mark + value + mark)
       #expect(found.map(\.place) == [.variable(name)])

@@ -1,5 +1,6 @@
 // The problems of the instance itself: its store, clock, configuration, certificate, log, and what it left open.
 
+import Callers
 import Configuration
 import Documents
 import Gate

@@ -5,7 +5,7 @@ package import Delivery
 package import Gate
 package import Installations
 package import Outcomes
-package import Platform
+import Platform
 package import Records
 package import Serving
 package import Store

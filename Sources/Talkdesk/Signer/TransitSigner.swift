@@ -22,6 +22,8 @@ public actor TransitSigner {
   private static let shortestWait = Duration.seconds(1)
   private static let files = DispatchQueue(label: "callgate.signer.files")
   private var session: Session?
+  /// The login that is under way. A secret id may be good for one login, so requests at the same time share one.
+  private var loggingIn: Task<Result<Session, TokenExchangeError>, Never>?
   private var renewal: Task<Void, Never>?
   private var pinned: Pinned?
 
@@ -287,6 +289,20 @@ public actor TransitSigner {
   }
 
   private func logIn(_ deadline: MonotonicTime) async throws(TokenExchangeError) -> Session {
+    if let loggingIn { return try await loggingIn.value.get() }
+    let login = Task<Result<Session, TokenExchangeError>, Never> {
+      defer { loggingIn = nil }
+      do throws(TokenExchangeError) {
+        return .success(try await newSession(deadline))
+      } catch {
+        return .failure(error)
+      }
+    }
+    loggingIn = login
+    return try await login.value.get()
+  }
+
+  private func newSession(_ deadline: MonotonicTime) async throws(TokenExchangeError) -> Session {
     let path: String
     let content: JSONObject
     switch settings.login {
@@ -318,7 +334,7 @@ public actor TransitSigner {
     return session
   }
 
-  /// A secret without a byte order mark and a final line feed.
+  /// A secret without a byte order mark, and without line breaks at its end: no token has them.
   private func secret(in place: VaultSecret, limit: Int = 16 * 1024) async throws(TokenExchangeError)
     -> Secret
   {
@@ -333,7 +349,7 @@ public actor TransitSigner {
       bytes = try await content(of: path, limit: limit + 1)
     }
     bytes.dropByteOrderMark()
-    bytes.dropFinalLineFeed()
+    while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
     guard (1...limit).contains(bytes.count), bytes.allSatisfy(VaultAnswer.isTokenOctet) else {
       throw .signingFailed("\(name) holds no token, secret id or JWT")
     }

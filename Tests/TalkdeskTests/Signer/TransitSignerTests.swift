@@ -228,6 +228,13 @@ extension Array {
     }
   }
 
+  @Test(arguments: ["\(Vault.token)\r\n", "\(Vault.token)\n\n", "\u{FEFF}\(Vault.token)"])
+  func `a token file is read as editors save it`(text: String) async throws {
+    let vault = try Vault()
+    let transport = ScriptedTransport { _, request in vault.answer(request) }
+    #expect(await failure(try signer(transport, login: .token(.file(file(text))))) == "signed")
+  }
+
   @Test func `a token file is read for each signature, and a new token is used at once`() async throws {
     let vault = try Vault()
     let transport = ScriptedTransport { _, request in vault.answer(request) }
@@ -309,6 +316,23 @@ extension Array {
     isSealed.store(false, ordering: .relaxed)
     time.advance(by: .seconds(10))
     #expect(await failure(signer) == "signed" && transport.logins.last == "login")
+  }
+
+  @Test func `signatures at the same time share one login`() async throws {
+    let vault = try Vault()
+    let transport = ScriptedTransport { _, request in
+      request.url.hasSuffix("/login") ? .hold : vault.answer(request)
+    }
+    let signer = try signer(
+      transport,
+      login: .appRole(roleID: "role", secretID: .file(try file("canary-secret-id")), path: "approle"))
+    let signatures = (0..<5).map { _ in Task { await failure(signer) } }
+    try await until { transport.held == [0] }
+    await settle()
+    #expect(transport.logins == ["login"])
+    try await transport.answer(0, vault.answer(try #require(transport.requests.first)))
+    for signature in signatures { #expect(await signature.value == "signed") }
+    #expect(transport.logins == ["login"])
   }
 
   @Test func `a login that cannot be renewed is done anew before its end`() async throws {

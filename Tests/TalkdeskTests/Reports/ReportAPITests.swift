@@ -144,7 +144,7 @@ import Tokens
     for (job, words) in [
       (ScriptedTransport.Answer.status(403, #"{"code":"1050","message":"no"}"#), "status 403, 1050"),
       (.status(200, #"{"job":{"status":"failed"}}"#), "the job failed"), (.status(500), "status 500"),
-      (.lost(), "connectionLost"),
+      (.lost(), "closed the connection"),
     ] {
       guard case .failure(let failure) = try await report(network(job: [job])) else {
         Issue.record("a report without a job")

@@ -72,7 +72,7 @@ class Connection:
     `trust` an ssl.SSLContext where it speaks TLS."""
 
     def __init__(self, port, host="127.0.0.1", trust=None, source=None, patience=30.0):
-        self.authority = f"{host}:{port}"
+        self.authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self.socket = socket.create_connection((host, port), patience, (source, 0) if source else None)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if trust:

@@ -158,7 +158,7 @@ struct ReasonTests {
       ),
       (
         [FactMember("tier", .string("call +1 415 555 0123\u{1B}[2J\u{202E}"))],
-        #"claim "tier" is "call +* *** *** **23\u{1b}[2J\u{202e}"; "gold" or "platinum" is required"#
+        #"claim "tier" is "call +* *** *** **23<U+001B>[2J<U+202E>"; "gold" or "platinum" is required"#
       ),
     ] as [([FactMember], String)])
   func `claims: what was found and what is required`(claims: [FactMember], text: String) throws {
@@ -285,7 +285,7 @@ struct ReasonTests {
     #expect(try reason(rule, facts, remote: .deny(reason: nil)) == "the policy refuses it")
     #expect(
       try reason(rule, facts, remote: .deny(reason: "risk of +14155550100\u{1B}"))
-        == #"the policy refuses it: "risk of +*********00\u{1b}""#)
+        == #"the policy refuses it: "risk of +*********00<U+001B>""#)
     #expect(
       try reason(rule, facts, remote: .failed(because: "its server cannot be reached"))
         == "the policy gave no decision: its server cannot be reached; on_failure is deny")

@@ -33,7 +33,6 @@ extension ConfigurationBuilder {
       if let requests, case .list(let items) = section.content {
         // A policy without problems has its rules in the order of the file.
         for (rule, item) in zip(policy.rules, items) {
-          note(unseenIn: rule.name, at: item.place(of: "name"))
           for notice in requests.notices(of: rule) { problems.note(item.place, notice) }
         }
       }

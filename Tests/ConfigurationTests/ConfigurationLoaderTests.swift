@@ -199,12 +199,12 @@ import Tokens
       #expect(url.exposedString() == "postgres://a:b@db/c")
       #expect(loaded.configuration.files.keys.sorted() == ["/database", "/password", "/token"])
     }
-    let two = try Fixture.load(
-      environment: Fixture.changed(["DEFAULT_PASSWORD": nil, "DEFAULT_PASSWORD_FILE": "/password"]),
-      files: ["/password": Fixture.content("password\n\n")])
-    guard case .basic(_, let digest, _) = two.configuration.callers[0].proof else { return }
+    // Only the final newline is dropped, and a password has none.
     #expect(
-      digest.value.bytes == SHA256.digest(Array("password\n".utf8)), "only the final newline is dropped")
+      Fixture.problems(
+        environment: Fixture.changed(["DEFAULT_PASSWORD": nil, "DEFAULT_PASSWORD_FILE": "/password"]),
+        files: ["/password": Fixture.content("password\n\n")]
+      ).count == 1)
   }
 
   @Test func `the store's login is read again, whatever is wrong with other settings`() throws {

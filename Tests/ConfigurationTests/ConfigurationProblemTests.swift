@@ -104,6 +104,39 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "store: { url: \"sqlite:\" }",
       "config.yaml:1:15: store.url: names no file — write the path of a file, such as callgate.sqlite3"),
     Mistake(
+      nil, ["CALLGATE_STATE": "memory\r"],
+      "CALLGATE_STATE: is not memory: the control character U+000D follows the word — write memory alone"
+    ),
+    Mistake(
+      nil, ["CALLGATE_STATE": "memory # for now"],
+      "CALLGATE_STATE: has \" #\" in it, which begins no comment here — write the path or memory alone; a path with \" #\" goes into store.url"
+    ),
+    Mistake(
+      nil, ["CALLGATE_STATE": "memory for now"],
+      "CALLGATE_STATE: is not memory: a space follows the word — write memory alone"
+    ),
+    Mistake(
+      nil, ["CALLGATE_STATE": "/data/callgate.sqlite3\r"],
+      "CALLGATE_STATE: ends with the control character U+000D — remove it"
+    ),
+    Mistake(nil, ["CALLGATE_STATE": " memory"], "CALLGATE_STATE: begins with a space — remove it"),
+    Mistake(
+      nil, ["CALLGATE_STATE": "/data/call\u{1}gate.sqlite3"],
+      "CALLGATE_STATE: contains the control character U+0001 — remove it"
+    ),
+    Mistake(
+      nil, ["CALLGATE_CA_FILE": "/etc/ca.pem\u{A0}"],
+      "CALLGATE_CA_FILE: ends with the character U+00A0, which looks like a space — remove it"
+    ),
+    Mistake(
+      nil, ["CALLGATE_ADMIN_TOKEN_FILE": "/run/token\r"],
+      #"CALLGATE_ADMIN_TOKEN_FILE: cannot read "/run/token\r": there is no such file — remove the control character U+000D at the end of the path"#
+    ),
+    Mistake(
+      "log: { audit: { file: \"audit.log \" } }",
+      "config.yaml:1:23: log.audit.file: ends with a space — remove it"
+    ),
+    Mistake(
       nil, ["CALLGATE_STATE": ":memory:"],
       "CALLGATE_STATE: is a special name of SQLite, not the path of a file — write a path such as callgate.sqlite3, or memory to keep state until the server ends"
     ),
@@ -449,7 +482,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "config.yaml:1:71: callers.a.basic.strong: is only for password_sha256: the server reads the length of "
         + "password_file itself — remove it"),
     Mistake(
-      "callers: [{ id: a, basic: { username: u, password_variable: PATH, strong: false } }]",
+      "callers: [{ id: a, basic: { username: u, password_variable: SHOP, strong: false } }]",
+      ["SHOP": "correct horse battery"],
       "config.yaml:1:75: callers.a.basic.strong: is only for password_sha256: the server reads the length of "
         + "password_variable itself — remove it"),
     Mistake(

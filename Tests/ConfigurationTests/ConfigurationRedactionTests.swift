@@ -69,7 +69,7 @@ import Testing
     ("DATABASE_URL", "postgres://u:x canary@h/d", [:]),
     ("DATABASE_URL", "host=h password=canary", [:]),
     ("CALLGATE_STATE", "postgres://u:canary@h/d", [:]),
-    ("TD_CLIENT_SECRET", "canary\n", ["TD_PRIVATE_KEY": ""]),
+    ("TD_CLIENT_SECRET", "canary\n\n", ["TD_PRIVATE_KEY": ""]),
     ("TD_PRIVATE_KEY", "canary", [:]),
     ("TD_PRIVATE_KEY", "-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----", [:]),
     ("TD_TOKEN_URL", "https://u:canary@h/", [:]),

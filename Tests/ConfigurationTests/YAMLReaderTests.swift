@@ -100,7 +100,8 @@ import Testing
     ),
     (
       "a: \u{7}\n",
-      "c:1:1: YAML: control characters are not allowed — remove the character; only printable text belongs here"
+      "c:1:1: YAML: control characters are not allowed — remove the character U+0007; only printable text "
+        + "belongs here"
     ),
   ])
   func `what would surprise is refused`(_ text: String, _ problem: String) {

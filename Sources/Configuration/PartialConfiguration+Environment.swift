@@ -2,6 +2,7 @@
 
 import Documents
 import Texts
+import Upstream
 
 extension PartialConfiguration {
   /// The older name of `DEFAULT_USERNAME`, from Talkdesk's own deploy button.
@@ -113,7 +114,7 @@ extension PartialConfiguration {
   ) {
     let settings = Settings.scalars
     let known = named.union(settings.compactMap(\.variable) + settings.compactMap(\.fileVariable))
-      .union([usernameAlias])
+      .union([usernameAlias]).union(ProxySettings.variables)
     for name in environment.keys.sorted() where known.contains(name) {
       guard let value = environment[name]?.utf8, value.count >= 2, let first = value.first,
         first == value.last, "\"'".utf8.contains(first)

@@ -59,6 +59,34 @@ import Upstream
     #expect(configuration.authorities == .pem(Array("-----BEGIN CERTIFICATE-----".utf8)))
   }
 
+  /// Windows PowerShell 5.1 writes UTF-16 where no encoding is given.
+  @Test(arguments: [true, false])
+  func `a file in UTF-16 is called so, whatever it holds`(isLittleEndian: Bool) throws {
+    func utf16(_ text: String) -> ConfigurationFiles.Content {
+      let bytes = "\(Self.mark)\(text)\r\n".utf16.flatMap { unit in
+        let (high, low) = (UInt8(unit >> 8), UInt8(unit & 0xFF))
+        return isLittleEndian ? [low, high] : [high, low]
+      }
+      return ConfigurationFiles.Content(bytes: bytes)
+    }
+    let words = #"cannot read "/f": it is UTF-16, not UTF-8 — save the file as UTF-8"#
+    for (name, text) in [
+      ("DEFAULT_PASSWORD", Self.password), ("CALLGATE_ADMIN_TOKEN", "0123456789abcdef"),
+      ("CALLGATE_STORE_KEY", Self.key), ("TD_PRIVATE_KEY", Fixture.key),
+      ("DATABASE_URL", "postgres://user:password@db.example/callgate"),
+    ] {
+      let problems = Fixture.problems(
+        environment: Fixture.changed([name: nil, "\(name)_FILE": "/f"]), files: ["/f": utf16(text)])
+      #expect(problems.contains { $0 == "\(name)_FILE: \(words)" }, "\(problems)")
+    }
+    let yaml = Fixture.problems(
+      environment: Fixture.changed(["CALLGATE_CONFIG": "/f"]), files: ["/f": utf16("log: { level: info }")])
+    #expect(yaml.contains { $0.hasPrefix("CALLGATE_CONFIG: \(words)") }, "\(yaml)")
+    #expect(throws: KeyError.otherThing(name: "UTF-16 text", remedy: "save the file as UTF-8")) {
+      try PrivateKey(utf16(Fixture.key).bytes)
+    }
+  }
+
   @Test(arguments: ["\n", "\r\n"])
   func `every variable with a secret loses one final line feed`(ending: String) throws {
     let secrets = [
@@ -197,12 +225,14 @@ import Upstream
       "U+200B"
     ),
     ("rules: [{ name: h, kind: hours, time\u{200B}zone: UTC, weekly: { mon: \"09:00-18:00\" } }]", "U+200B"),
+    ("rules: [{ name: \"night\u{200B}\", kind: stop }]", "U+200B"),
     ("callbacks: { talkdesk_phone_numbers: [\"\u{202D}+18500000000\u{202C}\"] }", "U+202D"),
     ("listen:\n  port: 80\n \u{A0}host: ::", "U+00A0"), ("listen: { host: \"\u{7}\" }", "U+0007"),
     ("a\u{1}b: c", "U+0001"),
   ])
   func `a character that nobody sees is named by its code point`(yaml: String, code: String) {
-    let problems = Fixture.problems(yaml)
+    let problems = Fixture.problems(
+      yaml, environment: Fixture.changed(["TD_ACCOUNT_NAME": nil, "TD_CLIENT_ID": nil]))
     #expect(problems.contains { $0.contains(code) }, "\(problems)")
     #expect(!problems.contains { $0.unicodeScalars.contains(where: \.isUnseen) })
   }
@@ -211,8 +241,7 @@ import Upstream
     let loaded = try Fixture.load(
       """
       apps: { shop: { context_schema: { fields: { "order\u{200C}": {} } } } }
-      rules: [{ name: "night\u{200B}", kind: hours, timezone: UTC, weekly: { mon: "09:00-18:00" } }]
-      """)
+      """, environment: Fixture.changed(["DEFAULT_USERNAME": "app\u{200B}"]))
     #expect(loaded.notices.filter { $0.message.contains("U+200C") }.count == 1)
     #expect(loaded.notices.filter { $0.message.contains("U+200B") }.count == 1)
   }

@@ -78,13 +78,18 @@ public struct ProxySettings: Sendable {
     exceptions = ProxyExceptions(first("no_proxy", "NO_PROXY")?.value ?? "")
   }
 
+  /// The variables that these settings are read from.
+  public static let variables = [
+    "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+  ]
+
   /// Reads the settings from this process's environment.
   public static func environment() throws(Malformed) -> ProxySettings {
-    var variables: [String: String] = [:]
-    for name in ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] {
-      if let value = getenv(name) { variables[name] = String(cString: value) }
+    var environment: [String: String] = [:]
+    for name in variables {
+      if let value = getenv(name) { environment[name] = String(cString: value) }
     }
-    return try ProxySettings(environment: variables)
+    return try ProxySettings(environment: environment)
   }
 
   /// The proxy a request goes through.

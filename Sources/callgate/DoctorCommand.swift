@@ -7,6 +7,7 @@ import Documents
 import Gateway
 import Glibc
 import Platform
+import Texts
 
 /// `callgate doctor`: checks everything that the server needs.
 struct DoctorCommand: ParsableCommand {
@@ -84,7 +85,9 @@ struct DoctorCommand: ParsableCommand {
   private func octets(of path: String) throws -> [UInt8] {
     do {
       guard path != "-" else {
-        return try SystemFile.bytes(of: STDIN_FILENO, limit: Self.longestToken)
+        var octets = try SystemFile.bytes(of: STDIN_FILENO, limit: Self.longestToken)
+        octets.dropByteOrderMark()
+        return octets
       }
       return try ConfigurationFiles.system.read(path, Self.longestToken).bytes
     } catch {

@@ -37,8 +37,8 @@ struct HealthcheckCommand: ParsableCommand {
     }
     let port = port ?? listener.port
     // A server may listen on one of them only; one that is there and does not answer is not looked for elsewhere.
-    let hosts = ["127.0.0.1", "[::1]"]
-    let addresses = (listener.host.map { [$0] } ?? []) + hosts
+    let loopback = ["127.0.0.1", "[::1]"]
+    let addresses = listener.host.map { host in [host] + loopback.filter { $0 != host } } ?? loopback
     let ownKey = listener.isLoopback ? nil : listener.pinnedKey
     let failure: String? = Blocker.run {
       do {

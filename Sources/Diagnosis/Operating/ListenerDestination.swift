@@ -18,16 +18,17 @@ public struct ListenerDestination: Sendable {
   ///
   /// A running server ignores mistakes in a file that is being edited. So does this: variables and defaults apply then.
   ///
-  /// - Throws: The mistakes in variables.
+  /// - Throws: The mistakes in variables and flags.
   public static func find(_ sources: ConfigurationSources) throws(ConfigurationErrors) -> ListenerDestination
   {
     var ignored = ProblemList()
-    let environment = PartialConfiguration(environment: sources.environment, into: &ignored)
+    let overrides = PartialConfiguration(environment: sources.environment, into: &ignored)
+      .overridden(by: PartialConfiguration(flags: sources.flags))
     var finder = ConfigurationBuilder(
-      partial: environment, purpose: .serve, sources: sources, problems: ProblemList())
+      partial: overrides, purpose: .serve, sources: sources, problems: ProblemList())
     let file = finder.file() ?? PartialConfiguration()
     var builder = ConfigurationBuilder(
-      partial: file.overridden(by: environment), purpose: .serve, sources: sources, problems: ProblemList())
+      partial: file.overridden(by: overrides), purpose: .serve, sources: sources, problems: ProblemList())
     let (address, port) = (builder.value(Settings.host), builder.value(Settings.port))
     let mistakes = builder.problems.sorted.filter { !$0.place.isFile }
     guard mistakes.isEmpty else { throw ConfigurationErrors(problems: mistakes, notices: []) }

@@ -46,7 +46,7 @@ extension Runtime {
       remotes: RemotePolicies(
         transport: surroundings.metered(upstreams.transport, .policy), log: log, time: clock),
       throttle: LoginThrottle(
-        memory: LoginMemory(store: store, key: keys?.derived(.login, count: 32), clock: clock)),
+        memory: LoginMemory(store: store, key: keys?.derived(.login, count: 32), clock: storeClock)),
       keys: KeySources(
         transport: surroundings.metered(upstreams.transport, .jwks), time: clock, log: log),
       nonces: nonces, metrics: metrics,

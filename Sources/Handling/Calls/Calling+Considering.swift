@@ -84,8 +84,8 @@ extension Handlers {
     let now = Instant(clock.unixTime)
     let isAppointment = calling.at.map { !$0.isNow(at: now) } ?? false
     var duplicate: CallbackID?
-    if requested.key != nil || !isAppointment && requested.intent.terms.dedupeWindow > .zero {
-      do throws(StoreError) {
+    do throws(StoreError) {
+      if requested.key != nil || !isAppointment && requested.intent.terms.dedupeWindow > .zero {
         let standing = try await callbacks.store.standing(of: requested.intent, at: now)
         switch standing.key {
         case .free: duplicate = standing.duplicate
@@ -98,10 +98,12 @@ extension Handlers {
           return .answer(answer(&calling, CallbackDocument.valid, []))
         case .replay(let record): return .answer(replay(&calling, record))
         }
-      } catch {
-        callbacks.log.storeFailed(error, doing: "standing", calling.context)
-        return .answer(refuse(calling, Problem(.notSaved)))
       }
+      // Before a token is requested. The store would refuse the record.
+      try callbacks.store.checkClock()
+    } catch {
+      callbacks.log.storeFailed(error, doing: "standing", calling.context)
+      return .answer(refuse(calling, Problem(.notSaved)))
     }
     switch claim {
     case .inProgress: return .answer(refuse(calling, Problem(.inProgress)))

@@ -65,6 +65,8 @@ extension Handlers {
       case (.inProgress, _), (.free, .inProgress): return .answer(refuse(ticketing, Problem(.inProgress)))
       case (.free, .free): duplicate = standing.duplicate
       }
+      // Before a customer is made at Sendbird. The store would refuse the record.
+      try callbacks.store.checkClock()
     } catch {
       return .answer(notSaved(&ticketing, error, "standing"))
     }

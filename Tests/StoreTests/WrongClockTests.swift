@@ -118,7 +118,8 @@ import Testing
     try await store.stop(Stop(.all, .access, since: 0, until: nil, reason: nil))
     #expect(try await store.withdrawClaim(claim.id))
     await ledger.giveBack(receipts, at: .noon())
-    #expect(try await store.states(of: charges.map(\.key)) == [nil])
+    let state = try await store.states(of: [charges[0].key])[0]
+    #expect(charges[0].plan.count(of: state, at: .noon()).remaining == 3)
 
     store.health.compared(clockAhead: .zero)
     #expect(await ledger.take(charges, at: .noon()).outcome.isTaken)

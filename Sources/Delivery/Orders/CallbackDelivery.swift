@@ -114,11 +114,6 @@ package final class CallbackDelivery: Sendable {
 
   /// Gets a token, then saves the intent: the server saves nothing without a token, and sends nothing without a record.
   private func prepare(_ order: CallbackOrder, _ hold: inout Hold) async -> Preparation {
-    // First: by a wrong clock the token has ended, and Talkdesk ID refuses to give another.
-    do throws(StoreError) { try parts.store.checkClock() } catch {
-      parts.log.storeFailed(error, doing: "begin", order.context)
-      return .stop(DeliveryResult(.notSaved))
-    }
     let token: AccessToken
     var cache = AuditRecord.CacheUse.hit
     if let cached = tokens.tokenAtOnce(

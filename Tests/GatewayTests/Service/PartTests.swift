@@ -12,8 +12,9 @@ import Testing
     let service = try RunningService(environment: ["CALLGATE_ALLOW_ANONYMOUS": "true"])
     #expect(
       service.parts == [
-        "store", "audit", "records", "connections", "tokens", "upkeep", "logins", "issuers", "configuration",
-        "appointments", "chat desks", "available agents", "installations", "attestations", "proofs", "claims",
+        "store", "clock", "audit", "records", "connections", "tokens", "upkeep", "logins", "issuers",
+        "configuration", "appointments", "chat desks", "available agents", "installations", "attestations",
+        "proofs", "claims",
         "notices", "outcomes", "report of calls", "activity", "attention", "operators' listener", "requests",
       ])
     _ = try await service.end()

@@ -80,6 +80,18 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
+  func `a callback's record has the time that its response shows, however long it waited for its turn`(
+    _ kind: StoreKind
+  ) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let asked = Instant(SystemClock().unixTime).advanced(by: .seconds(-3))
+    let intent = CallbackIntent.made()
+    #expect(try await store.begin(intent, at: asked) == .begun)
+    #expect(try await store.callback(intent.id, of: intent.callerID)?.createdAt == asked)
+  }
+
+  @Test(arguments: StoreKind.available)
   func `an instance with a wrong clock takes nothing that others count or that is good once`(
     _ kind: StoreKind
   )

@@ -10,18 +10,21 @@ extension CallbackIntent {
 extension CallbackBook {
   /// Begins an intent if nothing forbids it and nothing is exhausted.
   ///
-  /// - Parameter states: Of the allowances that it takes from, in the order of `CallbackIntent.chargedKeys`.
+  /// - Parameters:
+  ///   - states: Of the allowances that it takes from, in the order of `CallbackIntent.chargedKeys`.
+  ///   - now: The time of the request, which its record has and its response shows.
+  ///   - turn: The time of the transaction, by which allowances are judged.
   /// - Returns: The changes of those beside the result.
   mutating func begin(
     _ intent: CallbackIntent, _ names: CallbackNames, instance: Int64, from states: [AllowanceState?],
-    at now: Instant
+    at now: Instant, turn: Instant
   ) -> (CallbackBeginning, [AllowanceWrite]) {
     guard let charges = intent.charges else { return (begin(intent, names, instance: instance, at: now), []) }
     if let obstacle = obstacle(to: intent, names, at: now) {
       charges.takeNothing()
       return (obstacle, [])
     }
-    let outcome = charges.take(from: states, at: now)
+    let outcome = charges.take(from: states, at: turn)
     guard case .taken = outcome else { return (.exhausted, []) }
     return (begin(intent, names, instance: instance, at: now), charges.charges.writes(of: outcome))
   }
@@ -29,14 +32,14 @@ extension CallbackBook {
   /// Books something if nothing forbids it and nothing is exhausted, with the parameters and result of `begin`.
   mutating func book(
     _ booking: Booking, _ names: BookingNames, instance: Int64, from states: [AllowanceState?],
-    at now: Instant
+    at now: Instant, turn: Instant
   ) -> (BookingResult, [AllowanceWrite]) {
     let charges = booking.intent.charges
     if let obstacle = obstacle(to: booking, names, at: now) {
       charges?.takeNothing()
       return (obstacle, [])
     }
-    let outcome = charges?.take(from: states, at: now) ?? .taken([])
+    let outcome = charges?.take(from: states, at: turn) ?? .taken([])
     guard case .taken(let receipts) = outcome else { return (.exhausted, []) }
     var booking = booking
     if let seal = booking.seal {

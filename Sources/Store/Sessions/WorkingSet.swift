@@ -188,7 +188,7 @@ package struct WorkingSet {
         change(ids, body(states(ids), turn.time(of: now)))
       case .begin(let intent, let names, let ids, let now, let onResult):
         let (result, writes) = book.begin(
-          intent, names, instance: instance, from: states(ids), at: turn.time(of: now))
+          intent, names, instance: instance, from: states(ids), at: now, turn: turn.time(of: now))
         change(ids, writes)
         onResult(result)
       case .settle(let id, let settlement, let ids, let onResult):
@@ -200,7 +200,7 @@ package struct WorkingSet {
         onResult(isWithdrawn)
       case .book(let booking, let names, let ids, let now, let onResult):
         let (result, writes) = book.book(
-          booking, names, instance: instance, from: states(ids), at: turn.time(of: now))
+          booking, names, instance: instance, from: states(ids), at: now, turn: turn.time(of: now))
         change(ids, writes)
         onResult(result)
       case .move(let booking, let names, let now, let onResult):

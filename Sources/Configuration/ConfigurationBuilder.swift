@@ -300,10 +300,17 @@ package struct ConfigurationBuilder {
       let remedy =
         switch error {
         case .missing:
-          path.hasPrefix("/") ? "check the path" : "check the path; it is relative to the working directory"
+          if let blank = path.finalBlank {
+            "remove \(NameText.blank(blank)) at the end of the path"
+          } else if path.hasPrefix("/") {
+            "check the path"
+          } else {
+            "check the path; it is relative to the working directory"
+          }
         case .directory: "name a file in it"
         case .irregular: "write it into a file"
         case .tooLarge: "name another file"
+        case .utf16: "save the file as UTF-8"
         case .system: "make the file readable for the user the server runs as"
         }
       problems.add(place, name, Refusal("cannot read \(Self.shown(path)): \(error)", remedy))

@@ -44,6 +44,8 @@ public struct ConfigurationFiles: Sendable {
     case irregular
     /// It holds more bytes than its purpose allows.
     case tooLarge(limit: Int)
+    /// It begins with the byte order mark of UTF-16.
+    case utf16
     /// The system's error, in its own words.
     case system(String)
 
@@ -53,6 +55,7 @@ public struct ConfigurationFiles: Sendable {
       case .directory: "it is a directory"
       case .irregular: "it is not a regular file"
       case .tooLarge(let limit): "it is larger than \(limit) bytes"
+      case .utf16: "it is UTF-16, not UTF-8"
       case .system(let words): words
       }
     }
@@ -65,9 +68,11 @@ public struct ConfigurationFiles: Sendable {
     content = read
   }
 
-  /// Reads a whole file of at most so many bytes, as a person saved it: a byte order mark at the start is dropped.
+  /// Reads a whole file of at most so many bytes, as a person saved it: a byte order mark at the start is dropped, and
+  /// UTF-16 is refused.
   public func read(_ path: String, _ limit: Int) throws(Failure) -> Content {
     var content = try content(path, limit)
+    guard !content.bytes.isUTF16 else { throw .utf16 }
     content.hasByteOrderMark = content.bytes.dropByteOrderMark()
     return content
   }

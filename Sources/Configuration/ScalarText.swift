@@ -111,9 +111,20 @@ package enum NameText {
     return text
   }
 
+  /// A blank of a path, by its code point.
+  static func blank(_ scalar: Unicode.Scalar) -> String { scalar == " " ? "a space" : scalar.unseenName }
+
   /// A path of a file. Opening it shows whether the file exists.
   static let path: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     guard !text.isEmpty, !text.utf8.contains(0) else { throw Refusal("is not a path", "name a file") }
+    // The server would make a file of that name.
+    if let last = text.finalBlank { throw Refusal("ends with \(blank(last))", "remove it") }
+    if let first = text.unicodeScalars.first, first == " " || first.isUnseen {
+      throw Refusal("begins with \(blank(first))", "remove it")
+    }
+    if let control = text.unicodeScalars.first(where: { $0.properties.generalCategory == .control }) {
+      throw Refusal("contains \(control.unseenName)", "remove it")
+    }
     return text
   }
 }

@@ -3,12 +3,19 @@
 package import DatabaseURL
 import Documents
 import JOSE
+import Texts
 
 /// Where state is kept, as text. A refused text is not shown: it may hold a password.
 enum StoreText {
   /// `CALLGATE_STATE`: a path, or `memory`.
   static let state: @Sendable (String) throws(Refusal) -> Configuration.Store = { text throws(Refusal) in
-    if text == "memory" { return .memory }
+    // Docker's env files keep a comment behind a value. A file of that name would hold the state, and nobody would notice.
+    guard text.firstRange(of: " #") == nil else {
+      throw Refusal(
+        "has \" #\" in it, which begins no comment here",
+        "write the path or memory alone; a path with \" #\" goes into store.url")
+    }
+    if try isMemory(text) { return .memory }
     guard !hasScheme(text) else {
       throw Refusal(
         "is a URL, not the path of a file", "write a path or memory; a PostgreSQL URL goes into DATABASE_URL")
@@ -35,7 +42,7 @@ enum StoreText {
 
   /// `store.url`.
   static let read: @Sendable (String) throws(Refusal) -> Configuration.Store = { text throws(Refusal) in
-    if text == "memory" { return .memory }
+    if try isMemory(text) { return .memory }
     if text.hasPrefix("sqlite:") {
       let rest = text.dropFirst("sqlite:".count)
       guard !rest.hasPrefix("//") || rest.hasPrefix("///") else {
@@ -52,7 +59,7 @@ enum StoreText {
   }
 
   private static func path(_ text: String) throws(Refusal) -> String {
-    guard !text.isEmpty, !text.utf8.contains(0), !text.hasSuffix("/") else {
+    guard !text.isEmpty, !text.hasSuffix("/") else {
       throw Refusal("names no file", "write the path of a file, such as callgate.sqlite3")
     }
     // SQLite's own names. They would be files of that name here.
@@ -61,7 +68,16 @@ enum StoreText {
         "is a special name of SQLite, not the path of a file",
         "write a path such as callgate.sqlite3, or memory to keep state until the server ends")
     }
-    return text
+    return try NameText.path(text)
+  }
+
+  /// Whether a text is the word `memory`. With a blank behind the word it is refused: it is no path that anybody means.
+  private static func isMemory(_ text: String) throws(Refusal) -> Bool {
+    let scalars = text.unicodeScalars
+    guard scalars.starts(with: "memory".unicodeScalars) else { return false }
+    guard let next = scalars.dropFirst(6).first else { return true }
+    guard next == " " || next.isUnseen else { return false }
+    throw Refusal("is not memory: \(NameText.blank(next)) follows the word", "write memory alone")
   }
 
   private static func hasScheme(_ text: String) -> Bool {

@@ -136,8 +136,6 @@ public struct JWKSet: Sendable {
   public static let maximumKeys = 64
   /// The largest RSA key taken from a set. To check one of 8192 bits takes 0.1 s, and a set is fetched each minute.
   public static let maximumRSABits = 4096
-  /// Octets of the modulus of such a key in Base64url (RFC 7518 §6.3.1.1).
-  private static let longestModulus = (maximumRSABits / 8 * 4 + 2) / 3
 
   /// The keys that can verify, in order.
   public let keys: [JWK]
@@ -164,7 +162,7 @@ public struct JWKSet: Sendable {
     for (index, entry) in entries.prefix(Self.maximumKeys).enumerated() {
       do throws(KeyError) {
         if entry["kty"] == "oct", !symmetric { throw KeyError.invalidJWK(reason: "a secret in a public set") }
-        if entry["kty"] == "RSA", let modulus = entry["n"]?.string, modulus.utf8.count > Self.longestModulus {
+        if entry["kty"] == "RSA", try 8 * PublicKey.magnitude("n", of: entry).count > Self.maximumRSABits {
           throw KeyError.invalidJWK(reason: "an RSA key in a set has at most \(Self.maximumRSABits) bits")
         }
         read.append((index, try JWK(entry)))

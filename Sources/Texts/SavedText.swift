@@ -9,6 +9,9 @@ extension [UInt8] {
     return true
   }
 
+  /// Whether it begins with the byte order mark of UTF-16, which Windows PowerShell 5.1 writes.
+  package var isUTF16: Bool { starts(with: [0xFF, 0xFE]) || starts(with: [0xFE, 0xFF]) }
+
   /// Drops one line feed or CR LF at the end, which editors and `echo` write.
   package mutating func dropFinalLineFeed() {
     guard last == 0x0A else { return }
@@ -19,9 +22,6 @@ extension [UInt8] {
   /// The blank or invisible character at the end of a text; nil where the text ends otherwise.
   package var finalBlank: Unicode.Scalar? {
     // The longest UTF-8 sequence has four octets.
-    guard let last = String(decoding: suffix(4), as: UTF8.self).unicodeScalars.last,
-      last == " " || last.isUnseen
-    else { return nil }
-    return last
+    String(decoding: suffix(4), as: UTF8.self).finalBlank
   }
 }

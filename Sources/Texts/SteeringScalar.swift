@@ -51,6 +51,12 @@ extension StringProtocol {
   /// The first character that a reader does not see or takes for a space.
   package var firstUnseen: Unicode.Scalar? { unicodeScalars.first(where: \.isUnseen) }
 
+  /// The blank or invisible character at the end; nil where it ends otherwise.
+  package var finalBlank: Unicode.Scalar? {
+    guard let last = unicodeScalars.last, last == " " || last.isUnseen else { return nil }
+    return last
+  }
+
   /// The text with the code points of unseen characters in their places: `<U+00A0>account`.
   package var withCodePoints: String {
     unicodeScalars.reduce(into: "") { text, scalar in

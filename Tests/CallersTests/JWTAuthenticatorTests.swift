@@ -63,6 +63,7 @@ import Testing
     case .unreadable: "unreadable"
     case .unknownIssuer: "unknown issuer"
     case .unknownKey: "unknown key"
+    case .unusableKey: "unusable key"
     case .wrongAlgorithm: "wrong algorithm"
     case .wrongSignature: "wrong signature"
     case .claims(.missing(let claim)): "missing \(claim)"
@@ -192,6 +193,33 @@ import Testing
     #expect(outcome(authenticator, try token()) == "caller app-users ann")
   }
 
+  @Test func `a key that is published and of no use is not called unknown`() async throws {
+    var unfit = key.publicKey.jwk()
+    unfit["kid"] = "k1"
+    unfit["use"] = "enc"
+    var other = try PrivateKey.generate(for: .ES256).publicKey.jwk()
+    other["kid"] = "k2"
+    func set(_ keys: [JSONObject]) throws -> JWKSet {
+      try JWKSet(parsing: JSONValue.object(["keys": .array(keys.map { .object($0) })]).serialized())
+    }
+    let unnamed: JSONObject = ["alg": "ES256"]
+    for keys in [[unfit], []] {
+      #expect(outcome(authenticator(.set(try set(keys))), try token()) == "unusable key")
+      #expect(outcome(authenticator(.set(try set(keys))), try token(header: unnamed)) == "unusable key")
+    }
+    let both = authenticator(.set(try set([unfit, other])))
+    #expect(outcome(both, try token()) == "unusable key")
+    #expect(outcome(both, try token(header: ["alg": "ES256", "kid": "k3"])) == "unknown key")
+    #expect(
+      JWTAuthenticator.Fault.unusableKey.sentence == "The issuer publishes no usable key for the token.")
+
+    let source = KeySource(
+      url: "https://id.example/jwks", transport: KeyProvider([.publishing([:])]), time: ManualTime()
+    ) { _ in }
+    await source.fetch()
+    #expect(outcome(authenticator(.source(source)), try token(), fetched: true) == "unusable key")
+  }
+
   @Test func `a shared secret verifies HS256`() throws {
     let secret = try SymmetricKey(Secret("canary-secret-of-32-octets-at-least"), algorithm: .HS256)
     let authenticator = authenticator(.secret(secret))
@@ -223,7 +251,7 @@ import Testing
   @Test func `no sentence about a token has a value of it`() throws {
     let faults: [JWTAuthenticator.Fault] = [
       .unknownIssuer("canary"), .unreadable(.notThreeParts), .unknownKey(isNamed: true), .wrongSignature,
-      .wrongAlgorithm, .claims(.missing(claim: "sub")),
+      .unusableKey, .wrongAlgorithm, .claims(.missing(claim: "sub")),
     ]
     #expect(!faults.contains { $0.sentence.contains("canary") })
     #expect(Set(faults.map(\.sentence)).count == faults.count)

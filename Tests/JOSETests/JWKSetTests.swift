@@ -85,19 +85,42 @@ import Testing
     }
   }
 
-  @Test(arguments: ["", "AQ", "Ag", "AAEAAQ", "AQAAAAAAAAAAAQ"])
+  @Test(arguments: ["", "AQ", "Ag", "AAE", "AA", "AQAAAAAAAAAAAQ"])
   func `an RSA exponent that makes no sense is refused`(exponent: String) throws {
     var jwk = try PublicKey(KeyFixtures.rsa2048Public).jwk()
     jwk["e"] = .string(exponent)
     #expect(failure(.object(jwk)) != nil)
   }
 
-  @Test func `an RSA modulus that is short, padded or even is refused`() throws {
+  /// Java's `BigInteger.toByteArray` writes a zero octet in front (RFC 7518 §6.3.1.1).
+  @Test func `zero octets before the numbers of an RSA key mean nothing`() throws {
+    let original = try PublicKey(KeyFixtures.rsa2048Public)
+    let modulus = try KeyMembers.base64URL(original.jwk()["n"])
+    var padded = original.jwk()
+    padded["n"] = .string(Base64URL.encode([0, 0] + modulus))
+    padded["e"] = "AAEAAQ"
+    let key = try PublicKey(jwk: .object(padded))
+    #expect(key == original && key.thumbprint == original.thumbprint && key.kind == .rsa(bits: 2048))
+
+    let signer = try Signer(key: PrivateKey(KeyFixtures.rsa2048), algorithm: .RS256)
+    let token = try JWS.Compact(parsing: Array(try JWS.sign(header: [:], payload: [], with: signer).utf8))
+    #expect(try token.verify(with: JWK(.object(padded))))
+
+    // Both spellings are one key.
+    var plain = original.jwk()
+    plain["kid"] = "a"
+    padded["kid"] = "a"
+    let read = try set([.object(plain), .object(padded)])
+    #expect(read.keys.count == 1 && read.skipped.isEmpty)
+  }
+
+  @Test func `an RSA modulus that is short, zero or even is refused`() throws {
     let original = try PublicKey(KeyFixtures.rsa2048Public).jwk()
     let modulus = try KeyMembers.base64URL(original["n"])
     var even = modulus
     even[255] &= 0xFE
-    for bad in [[0] + modulus, Array(modulus.dropLast()), even, [UInt8](repeating: 0xFF, count: 1025)] {
+    let short: [UInt8] = [0] + modulus.dropLast()
+    for bad in [short, [0, 0], Array(modulus.dropLast()), even, [UInt8](repeating: 0xFF, count: 1025)] {
       var jwk = original
       jwk["n"] = .string(Base64URL.encode(bad))
       #expect(failure(.object(jwk)) != nil, "\(bad.count) bytes")
@@ -235,8 +258,9 @@ import Testing
 
   /// Checking a large modulus takes a tenth of a second, and whoever publishes a set may fill it with them.
   @Test func `an RSA key of more than 4096 bits is passed over without being looked at`() throws {
-    func key(_ bits: Int) -> JSONValue {
-      let modulus = [0xC5] + [UInt8](repeating: 0x5A, count: bits / 8 - 2) + [0x0B]
+    func key(_ bits: Int, zeros: Int = 0) -> JSONValue {
+      let front = [UInt8](repeating: 0, count: zeros)
+      let modulus = front + [0xC5] + [UInt8](repeating: 0x5A, count: bits / 8 - 2) + [0x0B]
       return ["kty": "RSA", "e": "AQAB", "n": .string(Base64URL.encode(modulus))]
     }
     let large = try set([JSONValue](repeating: key(8192), count: JWKSet.maximumKeys))
@@ -245,6 +269,7 @@ import Testing
     #expect(large.skipped.allSatisfy { $0.reason == reason })
     #expect(try set([key(4104)]).skipped.map(\.reason) == [reason])
     #expect(try set([key(4096)]).skipped.allSatisfy { $0.reason != reason })
+    #expect(try set([key(4096, zeros: 1)]).skipped.allSatisfy { $0.reason != reason })
     let small = try PublicKey(KeyFixtures.rsa2048Public).jwk()
     #expect(try set([.object(small), key(8192)]).keys.map(\.algorithms.count) == [6])
     let time = try ContinuousClock().measure {

@@ -59,6 +59,8 @@ package struct JWTAuthenticator: Sendable {
     case unknownIssuer(String)
     /// The issuer has no key of this `kid`; or, without a `kid`, more than one that may have signed.
     case unknownKey(isNamed: Bool)
+    /// The issuer publishes the key, or keys at all, but none that this server can use.
+    case unusableKey
     /// The issuer's key is for other algorithms.
     case wrongAlgorithm
     case wrongSignature
@@ -138,7 +140,7 @@ package struct JWTAuthenticator: Sendable {
         case .secret(let secret):
           guard jws.verify(with: secret) else { throw .wrongSignature }
         case .set(let set):
-          try jws.verify(with: set.candidates(named: jws.keyID, algorithm: jws.algorithmName))
+          try jws.verify(with: set)
         case .source(let source):
           switch source.keys(
             named: jws.keyID, algorithm: jws.algorithmName, fetched: fetched, now: moment)
@@ -150,7 +152,7 @@ package struct JWTAuthenticator: Sendable {
           case .unavailable(let wait):
             unavailable = min(wait, unavailable ?? wait)
             continue
-          case .unknown: try jws.verify(with: nil)
+          case .unknown: throw jws.lacksKey(of: source.set)
           }
         }
       } catch {
@@ -238,6 +240,7 @@ extension JWTAuthenticator.Fault {
     case .unknownIssuer: "The token is from another issuer."
     case .unknownKey(isNamed: true): "The token's key (kid) is not among the issuer's."
     case .unknownKey(isNamed: false): "The token names no key (kid), and its issuer has several."
+    case .unusableKey: "The issuer publishes no usable key for the token."
     case .wrongAlgorithm: "The issuer's key is not for the token's algorithm."
     case .wrongSignature: "The token's signature is not the issuer's."
     case .claims(let error):
@@ -271,11 +274,23 @@ extension JWTClaims {
 }
 
 extension JWS.Compact {
-  /// Verifies the signature with the keys that may have made it.
-  ///
-  /// - Parameter keys: Those that the token names and that allow its algorithm; nil if it names none.
-  package func verify(with keys: [JWK]?) throws(JWTAuthenticator.Fault) {
-    guard let keys else { throw .unknownKey(isNamed: keyID != nil) }
+  /// Verifies the signature with the key of an issuer's set that the token names.
+  package func verify(with set: JWKSet?) throws(JWTAuthenticator.Fault) {
+    guard let keys = set?.candidates(named: keyID, algorithm: algorithmName) else { throw lacksKey(of: set) }
+    try verify(with: keys)
+  }
+
+  /// Why a set has no key for the token.
+  fileprivate func lacksKey(of set: JWKSet?) -> JWTAuthenticator.Fault {
+    guard let set else { return .unknownKey(isNamed: keyID != nil) }
+    guard !set.keys.isEmpty else { return .unusableKey }
+    guard let keyID else { return .unknownKey(isNamed: false) }
+    let isLeftOut = set.skipped.contains { $0.keyID?.hasSameBytes(as: keyID) == true }
+    return isLeftOut ? .unusableKey : .unknownKey(isNamed: true)
+  }
+
+  /// - Parameter keys: Those that the token names and that allow its algorithm.
+  fileprivate func verify(with keys: [JWK]) throws(JWTAuthenticator.Fault) {
     guard !keys.isEmpty else { throw .wrongAlgorithm }
     guard keys.contains(where: { verify(with: $0) }) else { throw .wrongSignature }
   }

@@ -153,11 +153,10 @@ struct TokenExamination {
   // MARK: Key and signature
 
   private mutating func examineSignature(_ jws: JWS.Compact, _ issuer: JWTAuthenticator.Issuer) {
-    let keys: [JWK]?
+    let keys: JWKSet?
     switch issuer.keys {
-    case .set(let set): keys = set.candidates(named: jws.keyID, algorithm: jws.algorithmName)
-    case .source(let source):
-      keys = source.set?.candidates(named: jws.keyID, algorithm: jws.algorithmName)
+    case .set(let set): keys = set
+    case .source(let source): keys = source.set
     case .secret(let secret):
       report.ok("key", "the configured secret")
       guard jws.algorithmName == secret.algorithm.rawValue else {
@@ -187,6 +186,10 @@ struct TokenExamination {
           name.map { "the issuer has no usable key with \($0)" }
             ?? "the token has no kid, and the issuer has several keys",
           fix: "get a new token: the issuer may have replaced its key")
+      case .unusableKey:
+        fail(
+          "key", "the issuer publishes no usable key" + (name.map { " with \($0)" } ?? ""),
+          fix: "have the issuer publish a key for signatures: ES256, RS256 or EdDSA")
       case .wrongAlgorithm:
         report.ok("key", name ?? "the issuer's only key")
         fail(

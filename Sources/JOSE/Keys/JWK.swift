@@ -27,12 +27,9 @@ extension PublicKey {
       else { throw .invalidJWK(reason: "x or y does not have the length of the curve") }
       try self.init(subjectPublicKeyInfo: der)
     case "RSA":
-      let n = try Self.bytes("n", of: jwk)
-      let e = try Self.bytes("e", of: jwk)
-      // RFC 7518 §6.3.1: the minimum number of octets; an even or single exponent signs nothing.
-      guard n.first != 0, let first = e.first, first != 0 else {
-        throw .invalidJWK(reason: "n or e begins with a zero byte")
-      }
+      let n = try Self.magnitude("n", of: jwk)
+      let e = try Self.magnitude("e", of: jwk)
+      // An even exponent, or one of 1, signs nothing.
       guard e.count <= 8, let last = e.last, last & 1 == 1, e != [1] else {
         throw .invalidJWK(reason: "e is not an odd number of 3 to 64 bits")
       }
@@ -46,6 +43,13 @@ extension PublicKey {
     default:
       throw .invalidJWK(reason: "kty is not EC, RSA or OKP")
     }
+  }
+
+  /// A number without zero octets in front. RFC 7518 §6.3.1.1 allows none there, and knows that libraries write one.
+  static func magnitude(_ name: String, of jwk: JSONValue) throws(KeyError) -> [UInt8] {
+    let magnitude = Array(try bytes(name, of: jwk).drop { $0 == 0 })
+    guard !magnitude.isEmpty else { throw .invalidJWK(reason: "\(name) is zero") }
+    return magnitude
   }
 
   private static func bytes(_ name: String, of jwk: JSONValue) throws(KeyError) -> [UInt8] {

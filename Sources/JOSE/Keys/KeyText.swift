@@ -1,5 +1,7 @@
 // Extracts the DER of a key from the formats in which people paste keys.
 
+import Texts
+
 /// Turns what people paste into the DER of a key: PEM with any key label, with `\n` escapes or squeezed onto one line,
 /// bare Base64 with or without line breaks, Base64 of a whole PEM, or DER itself. No prompt, no file, no decoder.
 enum KeyText {
@@ -14,6 +16,7 @@ enum KeyText {
   /// - Throws: What the text is instead.
   static func der(of text: [UInt8], _ half: Half) throws(KeyError) -> (der: [UInt8], shape: DERShape) {
     guard text.count <= maximumBytes else { throw .tooLong }
+    guard !text.isUTF16 else { throw .otherThing(name: "UTF-16 text", remedy: "save the file as UTF-8") }
     var der = isBinary(text) ? text : try decoded(text, half, mayNest: true)
     do throws(KeyError) {
       let (shape, trailing) = DERShape.of(der)

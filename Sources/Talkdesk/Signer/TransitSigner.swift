@@ -348,6 +348,7 @@ public actor TransitSigner {
       name = path
       bytes = try await content(of: path, limit: limit + 1)
     }
+    guard !bytes.isUTF16 else { throw .signingFailed("\(name) is UTF-16: save it as UTF-8") }
     bytes.dropByteOrderMark()
     while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
     guard (1...limit).contains(bytes.count), bytes.allSatisfy(VaultAnswer.isTokenOctet) else {

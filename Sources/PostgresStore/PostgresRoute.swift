@@ -69,7 +69,7 @@ final class PostgresRoute: Sendable {
     }
     guard let hosts = address.hosts else {
       return try PostgresConnection(
-        address.parameters(for: nil), until: min(clock.now + span, limit(address)))
+        Self.parameters(address, nil), until: min(clock.now + span, limit(address)))
     }
     var failures: [PostgresFailure] = []
     var candidates = hosts.flatMap { host in
@@ -95,7 +95,7 @@ final class PostgresRoute: Sendable {
       let share = max(Self.leastShare, left / (candidates.count - index))
       do throws(PostgresFailure) {
         let made = try PostgresConnection(
-          address.parameters(for: host), until: min(clock.now + min(left, share), limit(address)))
+          Self.parameters(address, host), until: min(clock.now + min(left, share), limit(address)))
         if made.isReadOnly, !address.saysWhichServer, candidates.count > 1 {
           readOnly = readOnly ?? made
           continue
@@ -110,6 +110,23 @@ final class PostgresRoute: Sendable {
     }
     if let readOnly { return readOnly }
     throw PostgresFailure.connection(failures)
+  }
+
+  private static func parameters(_ address: PostgresAddress, _ host: PostgresHost?) -> [(String, String)] {
+    let parameters = address.parameters(for: host)
+    let variables = ProcessEnvironment.variables()
+    guard !parameters.contains(where: { $0.0 == "sslcert" }), variables["PGSSLCERT"] == nil,
+      let home = variables["HOME"], hasClosedCertificate(home: home)
+    else { return parameters }
+    return parameters + [("sslcert", "/dev/null/none")]
+  }
+
+  /// Whether nobody can say if the user has libpq's default certificate, as in a container whose HOME is another user's. libpq would
+  /// give up TLS: to it only ENOENT and ENOTDIR mean that there is none (fe-secure-openssl.c, `initialize_SSL`).
+  static func hasClosedCertificate(home: String) -> Bool {
+    var status = stat()
+    guard stat(home + "/.postgresql/postgresql.crt", &status) != 0 else { return false }
+    return errno != ENOENT && errno != ENOTDIR
   }
 
   private func limit(_ address: PostgresAddress) -> MonotonicTime {

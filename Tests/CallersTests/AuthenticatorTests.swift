@@ -156,6 +156,15 @@ import Trust
     #expect(try outcome(basic("app:right"), at: Self.start + .seconds(6)) == "ios")
   }
 
+  @Test func `an encrypted token is no guess at a key`() throws {
+    // As Auth0 issues them where no audience is asked for.
+    let encrypted = "eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0..aXY.Y29udGVudA.dGFn"
+    for _ in 0..<100 { #expect(try outcome("Authorization: Bearer \(encrypted)") == "invalid_token") }
+    #expect(try outcome("Authorization: Bearer \(encrypted)") == "rate_limited")
+    #expect(try outcome("X-API-Key: guess") != "rate_limited")
+    #expect(try outcome(basic("app:right")) == "ios")
+  }
+
   @Test func `a key gets in whatever others send from its address`() throws {
     for guess in 0..<200 { _ = try outcome("X-API-Key: guess-\(guess)") }
     for field in ["X-API-Key", "Authorization: Bearer", "apikey"] {

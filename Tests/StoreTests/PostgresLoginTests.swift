@@ -87,6 +87,20 @@ struct PostgresLoginTests {
 }
 
 @Suite struct PostgresDatabaseTests {
+  @Test func `a home that is another user's says nothing about a client's certificate`() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    #expect(!PostgresRoute.hasClosedCertificate(home: folder))
+    // Root may enter every folder, so a loop of links stands for one that is closed.
+    try FileManager.default.createSymbolicLink(
+      atPath: folder + "/.postgresql", withDestinationPath: ".postgresql")
+    #expect(PostgresRoute.hasClosedCertificate(home: folder))
+    try FileManager.default.removeItem(atPath: folder + "/.postgresql")
+    #expect(FileManager.default.createFile(atPath: folder + "/.postgresql", contents: nil))
+    #expect(!PostgresRoute.hasClosedCertificate(home: folder))
+  }
+
   @Test(arguments: [
     ("postgres://u:other@h/d", true), ("postgres://v:q@h/d", true), ("postgres://u:p@h:5432/d", true),
     ("postgres://u:p@h/d?sslmode=require", true), ("postgres://u:p@h/e", false),

@@ -268,8 +268,8 @@ package final class Authenticator: Sendable {
   private func bearer(_ token: Span<UInt8>, _ circumstances: Circumstances) -> Outcome {
     let digest = SHA256Digest(of: token)
     if let caller = jwt.known(digest, now: circumstances.time) { return .caller(caller) }
-    guard token.hasThreeParts else { return key(digest, circumstances) }
-    // A key may have two dots, too.
+    guard token.hasPartsOfToken else { return key(digest, circumstances) }
+    // A key may have as many dots.
     if let found = keyCallers[digest] { return .caller(found) }
     // A signature cannot be guessed, so the server verifies every token, however many wrong ones come from its address.
     var octets: [UInt8] = []
@@ -310,7 +310,7 @@ package final class Authenticator: Sendable {
       return .refused(refusal)
     }
     throttle.failed(address: circumstances.address, identity: nil, now: circumstances.now)
-    return .refused(invalidToken("No configured caller has this key or token."))
+    return .refused(invalidToken(JWTAuthenticator.unknownKey))
   }
 
   // MARK: Refusals
@@ -350,11 +350,11 @@ package final class Authenticator: Sendable {
 }
 
 extension Span<UInt8> {
-  /// Whether there are exactly two dots, as in a JWS in compact form.
-  fileprivate var hasThreeParts: Bool {
+  /// Whether there are as many dots as in the compact form of a JWS (RFC 7515 §7.1), or of an encrypted token (RFC 7516 §7.1).
+  fileprivate var hasPartsOfToken: Bool {
     var dots = 0
     for index in indices where self[index] == UInt8(ascii: ".") { dots += 1 }
-    return dots == 2
+    return dots == 2 || dots == 4
   }
 
   /// The hash that finds callers. Each process has its own seed.

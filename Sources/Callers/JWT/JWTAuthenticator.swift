@@ -70,6 +70,8 @@ package struct JWTAuthenticator: Sendable {
 
   /// Seconds by which an issuer's clock may differ.
   package static let leeway = 30
+  /// What the sender of a wrong key is told.
+  package static let unknownKey = "No configured caller has this key or token."
   /// The most octets of a token: the largest `limits.header_bytes`. The configured one bounds its field.
   package static let maximumBytes = 1 << 20
 
@@ -236,6 +238,8 @@ extension JWTAuthenticator.Fault {
     switch self {
     case .unreadable(.unsecured): "The token is not signed."
     case .unreadable(.criticalExtension): "The token requires an extension that this server does not have."
+    case .unreadable(.notThreeParts):
+      "The token does not have the three parts of a signed JWT. The server does not accept encrypted tokens, which have five."
     case .unreadable: "No configured caller has this key, and it is not a JWT."
     case .unknownIssuer: "The token is from another issuer."
     case .unknownKey(isNamed: true): "The token's key (kid) is not among the issuer's."
@@ -246,7 +250,8 @@ extension JWTAuthenticator.Fault {
     case .claims(let error):
       switch error {
       case .expired: "The token has expired."
-      case .notYetValid, .issuedInFuture: "The token is not valid yet."
+      case .notYetValid: "The token is not valid yet (nbf)."
+      case .issuedInFuture: "The token was issued in the future (iat)."
       case .wrongAudience: "The token is for another audience."
       case .wrongIssuer, .wrongType, .livesTooLong: "This server does not accept tokens of this kind."
       case .notJSON, .notObject: "The token's claims are not a JSON object."

@@ -40,6 +40,8 @@ private struct GMSQuery {
 
   init(_ request: Request) throws(Problem) {
     for name in request.queryNames {
+      // What jQuery appends to requests that are not to be cached.
+      if name.hasSameBytes(as: "_") { continue }
       guard case .value(let text) = request.queryItem(name) else {
         throw .invalid(name, "Give each condition of a query once, percent-encoded.")
       }

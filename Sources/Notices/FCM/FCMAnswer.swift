@@ -10,6 +10,8 @@ import Platform
 enum FCMAnswer {
   /// What a full quota costs where the response names no time.
   static let quotaWait = Duration.seconds(60)
+  /// FCM's message for a token of a device that it cannot read, which it also sends without naming the field.
+  private static let invalidDevice = "The registration token is not a valid FCM registration token"
 
   /// The reaction to a response.
   static func reaction(_ reply: InboundResponse, now: UnixTime) -> Reaction {
@@ -43,7 +45,9 @@ enum FCMAnswer {
         type(of: detail, is: "google.rpc.BadRequest")
           && detail["fieldViolations"]?.array?.contains { $0["field"] == "message.token" } == true
       }
-      return .settled(isDevice ? .deviceGone(since: nil, reason: words) : .giveUp(reason: words))
+      let isUnreadable = error?["message"] == .string(invalidDevice)
+      return .settled(
+        isDevice || isUnreadable ? .deviceGone(since: nil, reason: words) : .giveUp(reason: words))
     case 401:
       return .renewCredential(
         atAnyAge: true, otherwise: .stopSender(reason: "\(words); check the service account"))

@@ -60,6 +60,10 @@ import Testing
     #expect(kind(reaction(400, body(code: "INVALID_ARGUMENT", more: more("message.token")))) == .gone)
     #expect(kind(reaction(400, body(code: nil, more: more("message.token")))) == .gone)
     #expect(kind(reaction(400, body(code: "INVALID_ARGUMENT", more: more("message.data")))) == .giveUp)
+    let unnamed =
+      #"{"error":{"code":400,"message":"The registration token is not a valid FCM registration token","#
+      + #""status":"INVALID_ARGUMENT"}}"#
+    #expect(kind(reaction(400, unnamed)) == .gone)
   }
 
   @Test(arguments: [

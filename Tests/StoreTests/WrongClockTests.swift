@@ -47,6 +47,13 @@ import Testing
     #expect(!health.hasJumped)
   }
 
+  @Test func `a difference that the network explains makes nothing happen before its time`() {
+    for ahead: Duration in [.milliseconds(-50), .milliseconds(50), .seconds(-2), .seconds(2)] {
+      #expect(StoreClock(clock, health(ahead: ahead)).unixTime == clock.unixTime)
+    }
+    #expect(StoreClock(clock, health(ahead: .milliseconds(-2001))).unixTime != clock.unixTime)
+  }
+
   @Test func `times of rows are the database's`() {
     let health = health(ahead: .seconds(600))
     let time = StoreClock(clock, health)

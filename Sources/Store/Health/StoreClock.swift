@@ -5,8 +5,9 @@ public import Platform
 
 /// A machine's clock, corrected by its measured difference to the clock of the store.
 ///
-/// All instances then use one time, and an instance whose clock is wrong writes no wrong time. Without a measurement, and with a store
-/// that has no clock of its own, it is the machine's.
+/// All instances then use one time, and an instance whose clock is wrong writes no wrong time. Without a measurement, with a store that
+/// has no clock of its own, and up to a difference of `StoreHealth.clockWarning` it is the machine's: a measurement is no better than the
+/// network, and nothing may happen some milliseconds before its time.
 public struct StoreClock: TimeSource {
   private let machine: any TimeSource
   private let health: StoreHealth
@@ -20,7 +21,9 @@ public struct StoreClock: TimeSource {
   public var now: MonotonicTime { machine.now }
 
   public var unixTime: UnixTime {
-    let time = Instant(machine.unixTime).advanced(by: .zero - (health.clockAhead ?? .zero))
+    let ahead = health.clockAhead ?? .zero
+    guard max(ahead, .zero - ahead) > StoreHealth.clockWarning else { return machine.unixTime }
+    let time = Instant(machine.unixTime).advanced(by: .zero - ahead)
     return UnixTime(seconds: time.seconds, nanoseconds: time.nanoseconds)
   }
 

@@ -181,6 +181,9 @@ package struct WorkingSet {
   }
 
   /// Runs the jobs in their order. Each sees the changes of those before it.
+  ///
+  /// - Parameter turn: The moment of the transaction, by which allowances are judged. Records have the times of their requests: by these
+  ///   a request whose outcome was in doubt is recognized.
   package mutating func run(instance: Int64, at turn: TurnTime) {
     for job in jobs {
       switch job {
@@ -204,22 +207,22 @@ package struct WorkingSet {
         change(ids, writes)
         onResult(result)
       case .move(let booking, let names, let now, let onResult):
-        onResult(book.move(booking, names, at: turn.time(of: now)))
+        onResult(book.move(booking, names, at: now))
       case .rewrite(let id, let old, let new, let onResult): onResult(book.rewrite(id, old, new))
       case .mark(let id, let due, let deadline, let handover, let onResult):
         onResult(book.mark(id, for: due, deadline: deadline, handover, instance: instance))
       case .postpone(let id, let due, let code, let onResult):
         onResult(book.postpone(id, until: due, code: code, instance: instance))
       case .end(let id, let ending, let now, let onResult):
-        onResult(book.end(id, ending, at: turn.time(of: now)))
+        onResult(book.end(id, ending, at: now))
       case .takeNotice(let notice, let id, let lease, let now, let onResult):
-        onResult(book.takeNotice(notice, id: id, until: lease, at: turn.time(of: now)))
+        onResult(book.takeNotice(notice, id: id, until: lease, at: now))
       case .settleNotice(let notice, let outcome, let onResult):
         onResult(book.settleNotice(notice, outcome))
       case .reschedule(let change, let now, let onResult):
-        onResult(book.reschedule(change, at: turn.time(of: now)))
+        onResult(book.reschedule(change, at: now))
       case .conclude(let id, let outcome, let sought, let now, let onResult):
-        onResult(book.conclude(id, outcome, of: sought, at: turn.time(of: now)))
+        onResult(book.conclude(id, outcome, of: sought, at: now))
       case .told(let id, let onResult): onResult(book.told(id))
       case .note(let id, let origin, let onResult): onResult(book.note(origin, of: id))
       }

@@ -67,7 +67,8 @@ package final class BrakeWatch: Sendable {
       case .rate:
         let gauge = gauge(brake)
         gauge.earned.max(receipt.taken.mark, ordering: .relaxed)
-        let time = now.nanosecondsSinceEpoch
+        // The store judged it later than the request came: by an earlier time more would look used.
+        let time = max(now, Instant(clock.unixTime)).nanosecondsSinceEpoch
         let used = Self.used(until: receipt.taken.mark, at: time, brake, limit)
         if used * 2 >= limit { logUsage(brake, gauge, isFull: used >= limit, limit, at: time) }
       }

@@ -57,7 +57,9 @@ public enum ConfigurationReference {
     - A byte order mark at the start of a file is dropped, and so is one line feed or CR LF at the end of a secret. If a
       secret ends with another blank, the server refuses a variable and prints a notice about a file. A password must not
       contain control characters.
-    - Paths are relative to the working directory.
+    - Files are UTF-8. The server refuses one in UTF-16, which Windows PowerShell 5.1 writes: save it with
+      `Set-Content -Encoding utf8`.
+    - Paths are relative to the working directory. They contain no control characters, and no blanks before or behind them.
     - Durations have a unit: `500ms`, `10s`, `1m`, `1h`, `30d`. Sizes are bytes. Digests are SHA-256 in lower-case hex.
       Telephone numbers are E.164: `"+18500000000"`. Address blocks are CIDR: `10.0.0.0/8`. URLs are `https`; plain `http`
       is for a loopback address only.

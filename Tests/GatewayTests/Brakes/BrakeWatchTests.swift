@@ -97,7 +97,7 @@ import Testing
     for number in 0..<2 { try await bench.call(number) }
     #expect(try bench.warnings() == ["brake-hour 50", "brake-burst 50"])
     let line = try #require(try bench.output.lines().first)
-    #expect(line["level"]?.string == "warning" && line["limit"]?.string == "4" && line["per"]?.string == "1h")
+    #expect(line["level"]?.string == "warning" && line["limit"] == 4 && line["per"]?.string == "1h")
   }
 
   @Test func `a number's brake speaks at most once a minute, and of the masked number`() async throws {

@@ -170,7 +170,7 @@ import Upstream
     ]
     let text = StopText.lines(stops).joined(separator: "\n")
     #expect(!text.unicodeScalars.contains("\u{1B}"))
-    #expect(text == #"Stopped: everything for everyone since x, because: a\u{1b}[2Jb\nc "d""#)
+    #expect(text == #"Stopped: everything for everyone since x, because: a<U+001B>[2Jb\nc "d""#)
   }
 
   // MARK: Where the server is

@@ -162,8 +162,8 @@ import Upstream
     ]
     for lines in [InstallationText.lines(entry), InstallationText.found(entry)] {
       let text = lines.joined(separator: " ")
-      #expect(text.contains(#""a\u{1b}[2J\u{202e}b""#), "\(text)")
-      #expect(text.contains(#"shop\u{7}"#))
+      #expect(text.contains(#""a<U+001B>[2J<U+202E>b""#), "\(text)")
+      #expect(text.contains("shop<U+0007>"))
       #expect(
         text.unicodeScalars.allSatisfy {
           ![.control, .format].contains($0.properties.generalCategory)

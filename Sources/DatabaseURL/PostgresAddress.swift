@@ -219,7 +219,7 @@ package struct PostgresHost: Hashable, Sendable {
 }
 
 extension PostgresAddress {
-  /// The database, whoever logs in and however: its servers and its name.
+  /// The database itself, without its login: its servers and its name.
   package var database: [String] {
     let ports = options["port"]?.split(separator: ",", omittingEmptySubsequences: false) ?? [""]
     let port = ports.map { $0.isEmpty ? "5432" : $0 }.joined(separator: ",")

@@ -59,7 +59,7 @@ extension Problem {
     Problem(.tooLate, "This callback cannot be moved or cancelled now. Read its record.")
   }
 
-  /// The attestation does not hold.
+  /// The attestation is invalid.
   package static var attestationFailed: Problem {
     Problem(.attestationFailed, "This request does not come from the genuine app.")
   }

@@ -125,7 +125,7 @@ public final class Service: Sendable {
 
   /// Opens the store and updates it, and fetches the keys for callers' tokens. Call it before `start`.
   ///
-  /// If the database is away, `start` goes on to try. Until then the server refuses what a stop could refuse: it does not know the stops.
+  /// If the database is away, `start` keeps trying. Until it succeeds the server refuses what a stop could refuse.
   public func prepare() async throws(StartError) {
     do throws(StartError) {
       try await openStore()

@@ -142,14 +142,17 @@ export function tap(number, { context, at } = {}) {
 export const isExpired = ({ created }) => !(Math.abs(Date.now() - created) < 3_600_000);
 
 export class Callgate {
-  #base; #authorization; #key; #nonce; #fetch;
+  #base; #authorization; #appCheck; #key; #nonce; #fetch;
   #token; #renewal; #pausedUntil = 0; #lastFailure; #claim;
 
   /** `authorization` gives the header's value, or nothing; it is asked before each request, so that a renewed JWT is used at once.
-   * Make a new Callgate when the user changes: this one keeps the user's token. `key` is the pair of `makeKey`, if this device has one. */
-  constructor(base, { authorization = async () => undefined, key, fetch = globalThis.fetch.bind(globalThis) } = {}) {
+   * Make a new Callgate when the user changes: this one keeps the user's token. `key` is the pair of `makeKey`, if this device has one.
+   * `appCheck` gives a token of Firebase App Check, and is asked before each request: the SDK keeps the token. If it gives none or fails, the
+   * request goes without. */
+  constructor(base, { authorization = async () => undefined, appCheck = async () => undefined, key, fetch = globalThis.fetch.bind(globalThis) } = {}) {
     this.#base = base.replace(/\/$/, "");
     this.#authorization = authorization;
+    this.#appCheck = appCheck;
     this.#key = key;
     this.#fetch = fetch;
   }
@@ -257,12 +260,14 @@ export class Callgate {
    * Gets a credential for this device: { client_id, client_secret }, which goes into `basic`. With the user's JWT as the authorization
    * it is there at once. Otherwise `show` gets a code, which the customer tells an operator, and this waits for the approval.
    * `app` is a name for the operator. `serverApp` is the app in the server's configuration, if more than one has installations.
+   * `attest` gives a new token of Firebase App Check, where the server asks for one to enrol: `getLimitedUseToken(appCheck)`.
    * A page has no safe place for a secret: sign its users in, and send their JWTs. This is for kiosks and desktop programs.
    */
-  async enrol({ clientID = crypto.randomUUID(), app, detail, serverApp, show, signal }) {
+  async enrol({ clientID = crypto.randomUUID(), app, detail, serverApp, attest, show, signal }) {
     // All values stay the same in each request, byte for byte: the server compares them.
     const body = { client_id: clientID, client_app: app, client_detail: detail };
     if (this.#key) body.jkt = await thumbprint(this.#key);
+    if (attest) body.attestation = { type: "app_check", token: await attest() };
     const path = "/fetch-code" + (serverApp ? `?app=${encodeURIComponent(serverApp)}` : "");
     for (;;) {
       const content = result(await this.#send("POST", path, { body, patience: 60, signal }));
@@ -271,6 +276,7 @@ export class Callgate {
       if (!body.request_id) await show(content.user_code);
       // It is worth a secret until the secret is delivered: keep it in memory, and out of logs.
       body.request_id = content.request_id;
+      delete body.attestation;
       await sleep(Math.min(seconds(content.interval) ?? 5, 600), signal);
     }
   }
@@ -298,6 +304,8 @@ export class Callgate {
     // Read once: the server keeps a key for one user.
     const authorization = await this.#authorization();
     if (authorization) headers.Authorization = authorization;
+    const attestation = await Promise.resolve().then(this.#appCheck).catch(() => undefined);
+    if (attestation) headers["X-Firebase-AppCheck"] = attestation;
     if (body) headers["Content-Type"] = "application/json";
     if (key) headers["Idempotency-Key"] = key;
     let wasLost = false;

@@ -7,7 +7,9 @@ import { Callgate, Problem, basic, tap } from "./callgate.mjs";
 globalThis.crypto ??= (await import("node:crypto")).webcrypto;
 
 const [base = "http://localhost:8080", step, number = `+1415555${Math.floor(1000 + Math.random() * 9000)}`] = process.argv.slice(2);
-const callgate = new Callgate(base);
+// A token of Firebase App Check, as your program gets it from the SDK. `POST /_sandbox/attest` makes one.
+const appCheck = async () => process.env.CALLGATE_APP_CHECK;
+const callgate = new Callgate(base, { appCheck });
 const tomorrow = new Date(Date.now() + 86_400_000);
 
 const told = ({ code }, { text, action }) => `${code}: ${text} (${action})`;
@@ -50,7 +52,7 @@ const steps = {
     const call = tap(number);
     const saved = JSON.stringify(call);
     for (const one of [call, call, JSON.parse(saved), JSON.parse(saved)]) {
-      console.log(`again: ${describe(await new Callgate(base).call(one))}`);
+      console.log(`again: ${describe(await new Callgate(base, { appCheck }).call(one))}`);
     }
   },
   async availability() {
@@ -67,21 +69,21 @@ const steps = {
   },
   async enrolment() {
     const phone = await callgate.enrol({
-      app: "JavaScript example",
+      app: "JavaScript example", attest: await appCheck() && appCheck,
       async show(code) {
         console.log(`enrolment: tell an operator the code ${code}`);
         await approve(code);
       },
     });
     const authorization = () => basic(phone.client_id, phone.client_secret);
-    const enrolled = new Callgate(base, { authorization });
+    const enrolled = new Callgate(base, { authorization, appCheck });
     console.log(`enrolment: this device has a credential, and its own token of ${(await enrolled.token()).length} characters`);
     await enrolled.unenrol();
-    await new Callgate(base, { authorization }).token().catch((problem) => console.log(`enrolment: afterwards ${told(problem, problem)}`));
+    await new Callgate(base, { authorization, appCheck }).token().catch((problem) => console.log(`enrolment: afterwards ${told(problem, problem)}`));
   },
   async push() {
     const phone = await callgate.enrol({ app: "JavaScript example", serverApp: "example-app-push", show: approve });
-    const enrolled = new Callgate(base, { authorization: () => basic(phone.client_id, phone.client_secret) });
+    const enrolled = new Callgate(base, { authorization: () => basic(phone.client_id, phone.client_secret), appCheck });
     const device = `javascript-${crypto.randomUUID()}`;
     await enrolled.register(device, "fcm");
     // What the system calls when a push arrives.

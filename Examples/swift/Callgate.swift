@@ -32,18 +32,23 @@ public actor Callgate {
   private let base: URL
   private let session: URLSession
   private let credential: @Sendable () async -> Credential?
+  private let appCheck: @Sendable () async -> String?
   private let phoneKey: PhoneKey?
   private var nonce: String?
 
   /// Asks for the credential before each request, so that a renewed JWT or a new installation is used at once. Make a new `Callgate`
-  /// when the user changes: this one keeps the user's token. `phoneKey` is this phone's, if it has one.
+  /// when the user changes: this one keeps the user's token. `phoneKey` is this phone's, if it has one. `appCheck` gives a token of Firebase
+  /// App Check, or nil, and is asked before each request, since the SDK keeps the token:
+  /// `{ try? await AppCheck.appCheck().token(forcingRefresh: false).token }`.
   public init(
     _ base: URL, session: URLSession = Callgate.session, phoneKey: PhoneKey? = nil,
+    appCheck: @escaping @Sendable () async -> String? = { nil },
     credential: @escaping @Sendable () async -> Credential? = { nil }
   ) {
     self.base = base
     self.session = session
     self.phoneKey = phoneKey
+    self.appCheck = appCheck
     self.credential = credential
   }
 
@@ -394,6 +399,7 @@ public actor Callgate {
     // Read once: the server keeps a key for one user.
     let credential = await credential()
     request.setValue(credential?.header, forHTTPHeaderField: "Authorization")
+    request.setValue(await appCheck(), forHTTPHeaderField: "X-Firebase-AppCheck")
     var wasLost = false
     var hasNewNonce = false
     var pause = 1.0

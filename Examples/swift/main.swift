@@ -13,7 +13,13 @@ let steps =
   arguments.count > 1
   ? [arguments[1]] : ["token", "callback", "availability", "appointment", "enrolment", "push"]
 let number = arguments.count > 2 ? arguments[2] : "+1415555\(Int.random(in: 1000...9999))"
-let callgate = Callgate(base)
+/// A token of Firebase App Check, as your app gets it from the SDK. `POST /_sandbox/attest` makes one.
+let appCheckToken = ProcessInfo.processInfo.environment["CALLGATE_APP_CHECK"]
+let callgate = client()
+
+func client(_ credential: Callgate.Credential? = nil) -> Callgate {
+  Callgate(base, appCheck: { appCheckToken }) { credential }
+}
 
 func show(_ problem: Problem) -> String { "\(problem.code): \(problem.text) (\(problem.action))" }
 
@@ -83,7 +89,7 @@ func step(_ name: String) async throws {
     for _ in 1...2 { print("again: \(describe(try await callgate.call(tap)))") }
     for _ in 1...2 {
       let loaded = try JSONDecoder().decode(Callgate.Tap.self, from: saved)
-      print("again: \(describe(try await Callgate(base).call(loaded)))")
+      print("again: \(describe(try await client().call(loaded)))")
     }
   case "availability":
     let tomorrow = Date(timeIntervalSinceNow: 86_400)
@@ -98,23 +104,24 @@ func step(_ name: String) async throws {
     print("appointment: moved to \(moved.at!.ISO8601Format())")
     print("appointment: \(try await callgate.cancel(booked.id).status)")
   case "enrolment":
-    let phone = try await callgate.enrol(app: "Swift example") { code in
+    let attest = appCheckToken.map { token in Callgate.Attester.appCheck { token } }
+    let phone = try await callgate.enrol(app: "Swift example", attest: attest) { code in
       print("enrolment: tell an operator the code \(code)")
       await approve(code)
     }
-    let enrolled = Callgate(base) { phone.credential }
+    let enrolled = client(phone.credential)
     print(
       "enrolment: this phone has a credential, and its own token of \(try await enrolled.token().count) characters"
     )
     try await enrolled.unenrol()
     do {
-      _ = try await Callgate(base) { phone.credential }.token()
+      _ = try await client(phone.credential).token()
     } catch let problem as Problem {
       print("enrolment: afterwards \(show(problem))")
     }
   case "push":
     let phone = try await callgate.enrol(app: "Swift example", serverApp: "example-app-push", show: approve)
-    let enrolled = Callgate(base) { phone.credential }
+    let enrolled = client(phone.credential)
     let device = "swift-\(UUID().uuidString)"
     try await enrolled.register(device: device, platform: "fcm")
     // What the system calls when a push arrives.

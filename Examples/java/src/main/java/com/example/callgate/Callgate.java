@@ -35,6 +35,7 @@ public final class Callgate {
   private final Supplier<String> authorization;
   private final LongSupplier clock;
   private final PhoneKey phoneKey;
+  private final Supplier<String> appCheck;
   private volatile String nonce;
 
   /**
@@ -52,7 +53,17 @@ public final class Callgate {
 
   /** @param phoneKey this phone's key; null for none */
   public Callgate(String base, Supplier<String> authorization, LongSupplier clock, PhoneKey phoneKey) {
+    this(base, authorization, clock, phoneKey, () -> null);
+  }
+
+  /**
+   * @param phoneKey this phone's key; null for none
+   * @param appCheck gives a token of Firebase App Check, or null, where the request goes without. Asked before each request, since the
+   *     SDK keeps the token: Tasks.await(FirebaseAppCheck.getInstance().getAppCheckToken(false)).getToken()
+   */
+  public Callgate(String base, Supplier<String> authorization, LongSupplier clock, PhoneKey phoneKey, Supplier<String> appCheck) {
     this.phoneKey = phoneKey;
+    this.appCheck = appCheck;
     this.base = base.replaceAll("/$", "") + "/";
     this.authorization = authorization;
     this.clock = clock;
@@ -409,6 +420,8 @@ public final class Callgate {
     // Read once: the server keeps a key for one user.
     String credential = authorization.get();
     if (credential != null) builder.header("Authorization", credential);
+    String attestation = appCheck.get();
+    if (attestation != null) builder.header("X-Firebase-AppCheck", attestation);
     String token = credential != null && credential.startsWith("Bearer ") ? credential.substring(7) : null;
     boolean wasLost = false;
     boolean hasNewNonce = false;

@@ -28,13 +28,15 @@ import okhttp3.Response;
 final class Demo {
   private static String base;
   private static String number;
+  /** A token of Firebase App Check, as your app gets it from the SDK; null for none. POST /_sandbox/attest makes one. */
+  private static final String appCheck = System.getenv("CALLGATE_APP_CHECK");
   private static Callgate callgate;
   private static final Date tomorrow = new Date(System.currentTimeMillis() + 86_400_000L);
 
   public static void main(String[] arguments) throws Exception {
     base = arguments.length > 0 ? arguments[0] : "http://localhost:8080";
     number = arguments.length > 2 ? arguments[2] : "+1415555" + ThreadLocalRandom.current().nextInt(1000, 10_000);
-    callgate = new Callgate(base, () -> null, Demo::milliseconds);
+    callgate = new Callgate(base, () -> null, Demo::milliseconds, null, () -> appCheck);
     String[] steps = {"token", "callback", "availability", "appointment", "enrolment", "push"};
     try {
       for (String name : arguments.length > 1 ? new String[] {arguments[1]} : steps) step(name);
@@ -106,7 +108,8 @@ final class Demo {
   }
 
   private static void enrolment() throws Exception {
-    Callgate.Installation phone = callgate.enrol(UUID.randomUUID().toString(), "Java example", null, null, code -> {
+    Attester attester = appCheck == null ? null : Attester.appCheck(() -> appCheck);
+    Callgate.Installation phone = callgate.enrol(UUID.randomUUID().toString(), "Java example", null, null, attester, code -> {
       System.out.println("enrolment: tell an operator the code " + code);
       approve(code);
     });
@@ -157,7 +160,8 @@ final class Demo {
   }
 
   private static Callgate with(Callgate.Installation phone) {
-    return new Callgate(base, () -> Credentials.basic(phone.clientId, phone.clientSecret), Demo::milliseconds);
+    String credential = Credentials.basic(phone.clientId, phone.clientSecret);
+    return new Callgate(base, () -> credential, Demo::milliseconds, null, () -> appCheck);
   }
 
   /** Approves an enrolment, as an operator would. */

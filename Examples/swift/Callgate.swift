@@ -42,8 +42,8 @@ public actor Callgate {
   /// `{ try? await AppCheck.appCheck().token(forcingRefresh: false).token }`.
   public init(
     _ base: URL, session: URLSession = Callgate.session, phoneKey: PhoneKey? = nil,
-    appCheck: @escaping @Sendable () async -> String? = { nil },
-    credential: @escaping @Sendable () async -> Credential? = { nil }
+    credential: @escaping @Sendable () async -> Credential? = { nil },
+    appCheck: @escaping @Sendable () async -> String? = { nil }
   ) {
     self.base = base
     self.session = session

@@ -18,7 +18,7 @@ let appCheckToken = ProcessInfo.processInfo.environment["CALLGATE_APP_CHECK"]
 let callgate = client()
 
 func client(_ credential: Callgate.Credential? = nil) -> Callgate {
-  Callgate(base, appCheck: { appCheckToken }) { credential }
+  Callgate(base, credential: { credential }, appCheck: { appCheckToken })
 }
 
 func show(_ problem: Problem) -> String { "\(problem.code): \(problem.text) (\(problem.action))" }

@@ -133,6 +133,8 @@ public enum UnusableReply: Error, Hashable, Sendable {
   case notASignature
   /// A signer's success without a key.
   case notAKey
+  /// A signer's success at a login without a token.
+  case notALogin
   /// A signature that the public key does not verify, or that another version of the key made.
   case wrongSignature
 }
@@ -154,6 +156,7 @@ extension UnusableReply: CustomStringConvertible {
     case .late: "it came after the deadline"
     case .notASignature: "no signature"
     case .notAKey: "no key"
+    case .notALogin: "no token for the login (auth.client_token)"
     case .wrongSignature: "a signature that the public key does not verify"
     }
   }

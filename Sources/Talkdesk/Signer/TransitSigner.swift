@@ -107,13 +107,7 @@ public actor TransitSigner {
     let key = try await readKey(deadline)
     let version = settings.version ?? key.latest
     try check(version, of: key)
-    guard let publicKey = key.publicKey(version) else {
-      throw .signingFailed("the key \(settings.key) has no version \(version) that can be used")
-    }
-    if case .rsa(let bits) = publicKey.kind, bits > JWKSet.maximumRSABits {
-      throw .signingFailed(
-        "the key \(settings.key) has \(bits) bits, and RSA keys may have \(JWKSet.maximumRSABits) at most")
-    }
+    let publicKey = try publicKey(version, of: key)
     guard publicKey.fits(algorithm) else {
       throw .signingFailed(
         "the key \(settings.key) is \(publicKey.kind), which does not fit \(algorithm.rawValue)")
@@ -131,6 +125,35 @@ public actor TransitSigner {
     let reply = try await ask(.get, "keys/\(settings.key)", nil, deadline)
     guard let key = VaultAnswer.key(in: reply.content) else { throw .unusableReply(.notAKey) }
     return key
+  }
+
+  private func publicKey(
+    _ version: Int64, of key: VaultAnswer.Key
+  ) throws(TokenExchangeError) -> PublicKey {
+    guard key.signs else {
+      throw .signingFailed(
+        "the key \(settings.key) has the type \(key.type), which cannot sign (supports_signing is false): use one such as ecdsa-p256"
+      )
+    }
+    let found: PublicKey?
+    do throws(KeyError) {
+      found = try key.publicKey(version)
+      if case .rsa(let bits)? = found?.kind, bits > JWKSet.maximumRSABits {
+        throw KeyError.tooLarge(bits: bits)
+      }
+    } catch {
+      switch error {
+      case .weak(let bits), .tooLarge(let bits):
+        throw .signingFailed(
+          "the key \(settings.key) has \(bits) bits, and RSA keys need 2048 to \(JWKSet.maximumRSABits)")
+      default: throw .signingFailed("version \(version) of the key \(settings.key) cannot be used: \(error)")
+      }
+    }
+    guard let found else {
+      throw .signingFailed(
+        "the key \(settings.key) of type \(key.type) has no version \(version) with a public key")
+    }
+    return found
   }
 
   private func check(_ version: Int64, of key: VaultAnswer.Key) throws(TokenExchangeError) {
@@ -321,7 +344,7 @@ public actor TransitSigner {
   }
 
   private func taken(_ reply: InboundResponse) throws(TokenExchangeError) -> Session {
-    guard let login = VaultAnswer.login(in: reply.content) else { throw .unusableReply(.noToken) }
+    guard let login = VaultAnswer.login(in: reply.content) else { throw .unusableReply(.notALogin) }
     var session = Session(token: login.token, isRenewable: login.isRenewable)
     renewal?.cancel()
     if login.lease > 0 {

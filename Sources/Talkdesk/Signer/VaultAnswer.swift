@@ -20,8 +20,10 @@ package enum VaultAnswer {
 
   /// The public side of a key.
   package struct Key: Sendable {
-    /// Vault's name of its type, such as `ecdsa-p256`.
+    /// Vault's name of its type, such as `ecdsa-p256`: at most 32 letters, digits and hyphens, or else `unknown`.
     package let type: String
+    /// Whether keys of this type sign (`supports_signing`).
+    package let signs: Bool
     package let latest: Int64
     /// The lowest version that signs: `min_encryption_version`, 0 for all.
     package let minimum: Int64
@@ -30,10 +32,10 @@ package enum VaultAnswer {
     /// The versions that sign, the newest first.
     package var usableVersions: [Int64] { texts.keys.filter { $0 >= minimum }.sorted(by: >) }
 
-    /// The public key of a version; nil where there is none that can be read. To read one of RSA takes time, so no other is read.
-    package func publicKey(_ version: Int64) -> PublicKey? {
-      // A key that cannot be read is as good as none.
-      texts[version].flatMap { try? PublicKey($0) }
+    /// The public key of a version; nil where there is none. To read one of RSA takes time, so no other is read.
+    package func publicKey(_ version: Int64) throws(KeyError) -> PublicKey? {
+      guard let text = texts[version] else { return nil }
+      return try PublicKey(text)
     }
   }
 
@@ -68,7 +70,13 @@ package enum VaultAnswer {
       texts[version] = pem
     }
     let minimum = data["min_encryption_version"]?.int(in: 0...Int64.max) ?? 0
-    return Key(type: type, latest: latest, minimum: minimum, texts: texts)
+    let isName =
+      (1...32).contains(type.utf8.count)
+      && type.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == 0x2D }
+    return Key(
+      type: isName ? type : "unknown", signs: data["supports_signing"] != .bool(false), latest: latest,
+      minimum: minimum,
+      texts: texts)
   }
 
   /// `auth` of a login or a renewal.

@@ -216,6 +216,26 @@ extension Array {
     let vault = try Vault()
     let transport = ScriptedTransport { _, request in vault.answer(request) }
     #expect(await failure(try signer(transport, version: 2)).contains("has no version 2"))
+    for (type, version, words) in [
+      ("aes256-gcm96", #"1764000000"#, "aes256-gcm96, which cannot sign"),
+      ("hmac", #"{"creation_time":"2026-01-01T00:00:00Z"}"#, "hmac, which cannot sign"),
+    ] {
+      let key =
+        #"{"data":{"type":"\#(type)","supports_signing":false,"latest_version":1,"keys":{"1":\#(version)}}}"#
+      let other = ScriptedTransport { _, _ in .status(200, key) }
+      #expect(await failure(try signer(other)).contains(words))
+      #expect(other.count == 1, "nothing is sent to sign")
+    }
+    let old = #"{"data":{"type":"aes256-gcm96\u001b","latest_version":1,"keys":{"1":1764000000}}}"#
+    #expect(
+      await failure(try signer(ScriptedTransport { _, _ in .status(200, old) })).contains(
+        "of type unknown has no version 1"))
+    let broken =
+      #"{"data":{"type":"ecdsa-p256","supports_signing":true,"latest_version":1,"keys":{"1":{"public_key":"x"}}}}"#
+    #expect(
+      await failure(try signer(ScriptedTransport { _, _ in .status(200, broken) })).contains(
+        "version 1 of the key talkdesk cannot be used"))
+
     #expect(
       await failure(try signer(transport, algorithm: .ES384)).contains("P-256, which does not fit ES384"))
     #expect(
@@ -399,7 +419,7 @@ extension Array {
     #expect(transport.logins == ["login"])
   }
 
-  @Test func `an RSA key of more than 4096 bits is refused`() async throws {
+  @Test func `an RSA key that is too short or has more than 4096 bits is refused`() async throws {
     let pem = """
       -----BEGIN PUBLIC KEY-----
       MIICYjANBgkqhkiG9w0BAQEFAAOCAk8AMIICSgKCAkEAp92SgJZr79sT7BD0bfBp
@@ -417,12 +437,22 @@ extension Array {
       FwRyiWspmGqWGSayAiDptqzBMFNulMTUVX+rhJe4bIjxAgMBAAE=
       -----END PUBLIC KEY-----
       """
-    let document: JSONValue = [
-      "data": ["type": "rsa-4608", "latest_version": 1, "keys": ["1": ["public_key": .string(pem)]]]
-    ]
-    let text = String(decoding: document.serialized(), as: UTF8.self)
-    let transport = ScriptedTransport { _, _ in .status(200, text) }
-    #expect(await failure(try signer(transport, algorithm: .RS256)).contains("4608 bits"))
+    let short = """
+      -----BEGIN PUBLIC KEY-----
+      MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDzeiZlZo9eQfLdk4dvA0fGL6PW
+      j+NVEoNuVgdKLsfr2DE3Hfi8sZy511qq8qaNXEhO6bV0cicTW7EIorxM9okbb+ha
+      1JpY5GZjcwWucMUArzv8gtaFn01LRwL9fe3IxAAH1t888KYSucmimOQKCad2JwDj
+      iwJJ6lECWPevgeMr9wIDAQAB
+      -----END PUBLIC KEY-----
+      """
+    for (pem, bits) in [(pem, 4608), (short, 1024)] {
+      let document: JSONValue = [
+        "data": ["type": "rsa", "latest_version": 1, "keys": ["1": ["public_key": .string(pem)]]]
+      ]
+      let text = String(decoding: document.serialized(), as: UTF8.self)
+      let transport = ScriptedTransport { _, _ in .status(200, text) }
+      #expect(await failure(try signer(transport, algorithm: .RS256)).contains("\(bits) bits"))
+    }
   }
 
   @Test func `a service account logs in with its JWT`() async throws {
@@ -437,6 +467,10 @@ extension Array {
       login.url == "https://vault.example:8200/v1/auth/k8s/eu/login" && login.fields["X-Vault-Token"] == nil)
     let body = try JSONValue(parsing: Array(login.content))
     #expect(body["role"] == "callgate" && body["jwt"] == "canary.jwt.text")
+    let page = try self.signer(
+      ScriptedTransport { _, _ in .status(200, #"{"auth":null}"#) },
+      login: .kubernetes(role: "callgate", jwt: .file(try file("canary.jwt.text")), path: "kubernetes"))
+    #expect(await failure(page).contains("auth.client_token"))
   }
 
   @Test func `a signer's failure leaves the credential as it is, and the next one is tried`() async throws {
@@ -499,8 +533,9 @@ private final class Switch: Sendable {
     ]
     let key = try #require(VaultAnswer.key(in: document.serialized()))
     #expect(key.latest == 3 && key.minimum == 2 && key.usableVersions == [3, 2])
-    #expect(key.publicKey(1) != nil && key.publicKey(2) == nil && key.publicKey(3) != nil)
-    #expect(key.publicKey(4) == nil && key.publicKey(5) == nil)
+    for version: Int64 in [1, 3] { #expect(try key.publicKey(version) != nil) }
+    #expect(throws: KeyError.self) { try key.publicKey(2) }
+    for version: Int64 in [4, 5] { #expect(try key.publicKey(version) == nil) }
   }
 
   @Test func `a signature has Vault's prefix, a version and Base64 of either alphabet`() {

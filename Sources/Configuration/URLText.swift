@@ -42,13 +42,14 @@ package enum URLText {
     return result
   }
 
-  /// An origin in the very form browsers send (RFC 6454 §6.1).
+  /// An origin in the very form browsers send (RFC 6454 §6.1). Its scheme may be any: web views inside apps have schemes of their
+  /// own, such as `capacitor://localhost`.
   static let origin: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     guard text != "*" else {
       throw Refusal("\"*\" would allow the pages of every site", "list each origin: https://shop.example")
     }
-    let parts = try read(text)
-    let implied = parts.scheme == "https" ? 443 : 80
+    let parts = try read(text, as: .origin)
+    let implied = ["https": 443, "http": 80][parts.scheme]
     let port = parts.port.flatMap { $0 == implied ? nil : ":\($0)" } ?? ""
     let form = "\(parts.scheme)://\(parts.host.lowercased())\(port)"
     guard text == form else {
@@ -59,9 +60,21 @@ package enum URLText {
     return text
   }
 
+  /// What a URL is for.
+  enum Use {
+    /// The server calls it, or compares it with others.
+    case address
+    /// Browsers send it in `Origin`.
+    case origin
+  }
+
   /// Takes a URL apart, or says what is wrong with it.
-  static func read(_ text: String) throws(Refusal) -> Parts {
-    let remedy = "write it as https://HOST/PATH"
+  static func read(_ text: String, as use: Use = .address) throws(Refusal) -> Parts {
+    let remedy =
+      switch use {
+      case .address: "write it as https://HOST/PATH"
+      case .origin: "write scheme, host and port only: https://shop.example"
+      }
     guard text.utf8.count <= 2048, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
       !text.utf8.contains(where: { #""<>\^`{|}"#.utf8.contains($0) })
     else {
@@ -71,7 +84,11 @@ package enum URLText {
     }
     guard let colon = text.firstRange(of: "://") else { throw Refusal("is not a complete URL", remedy) }
     let scheme = text[..<colon.lowerBound].lowercased()
-    guard scheme == "https" || scheme == "http" else { throw Refusal("is neither https nor http", remedy) }
+    switch use {
+    case .address:
+      guard scheme == "https" || scheme == "http" else { throw Refusal("is neither https nor http", remedy) }
+    case .origin: guard isScheme(scheme) else { throw Refusal("has no valid scheme", remedy) }
+    }
     let afterScheme = text[colon.upperBound...]
     let end = afterScheme.firstIndex { "/?#".contains($0) } ?? afterScheme.endIndex
     let authority = afterScheme[..<end]
@@ -83,7 +100,7 @@ package enum URLText {
     guard let (host, port) = hostAndPort(authority) else {
       throw Refusal("has no valid host and port", remedy)
     }
-    guard scheme == "https" || isThisMachine(host) else {
+    guard scheme != "http" || isThisMachine(host) || (use == .origin && isBelowLocalhost(host)) else {
       throw Refusal(
         "is plain http to another machine", "use https; http is allowed for a loopback address only")
     }
@@ -108,6 +125,20 @@ package enum URLText {
     }
     return IPAddress.isHostName(Array(host.utf8)[...]) ? (String(host), port) : nil
   }
+
+  /// A scheme in lower case (RFC 3986 §3.1).
+  private static func isScheme(_ text: String) -> Bool {
+    guard let first = text.utf8.first, (0x61...0x7A).contains(first) else { return false }
+    return text.utf8.allSatisfy { octet in
+      switch octet {
+      case 0x30...0x39, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+      default: false
+      }
+    }
+  }
+
+  /// A name that browsers resolve to this machine (RFC 6761 §6.3), such as `tauri.localhost`. The server's own resolver may not.
+  private static func isBelowLocalhost(_ host: String) -> Bool { host.lowercased().hasSuffix(".localhost") }
 
   private static func isThisMachine(_ host: String) -> Bool {
     if host.lowercased() == "localhost" { return true }

@@ -82,6 +82,27 @@ import Testing
   }
 
   @Test(arguments: [
+    "https://shop.example", "https://shop.example:8443", "http://localhost:3000", "http://[::1]:99",
+    "capacitor://localhost", "ionic://localhost", "tauri://localhost", "http://tauri.localhost",
+    "https://tauri.localhost", "chrome-extension://abcdefghijklmnop", "x.y+z-1://app.example:443",
+  ])
+  func `the origin of a web page or of an app's web view is listed as it is sent`(_ text: String) throws {
+    #expect(try URLText.origin(text) == text)
+  }
+
+  @Test(arguments: [
+    "null", "*", "file://", "capacitor://", "capacitor:localhost", "capacitor://localhost/",
+    "1app://localhost",
+    "app_1://localhost", "Capacitor://localhost", "capacitor://Localhost", "app://u:canary@localhost",
+    "http://shop.example", "http://localhost.example", "http://notlocalhost", "https://shop.example:443",
+  ])
+  func `anything else is no origin, and the fix shows one without a path`(_ text: String) throws {
+    let refusal = #expect(throws: Refusal.self) { try URLText.origin(text) }
+    #expect(refusal?.message.contains("canary") == false)
+    #expect(refusal?.remedy.contains("PATH") == false)
+  }
+
+  @Test(arguments: [
     ("+18500000000", true), ("+12345678", true), ("+1234567", true), ("+123456", true), ("+12345", false),
     ("+123456789012345", true), ("+1234567890123456", false), ("18500000000", false), ("+0850000000", false),
     ("+1 850 000", false), ("+", false), ("", false), ("+1850000000٠", false),

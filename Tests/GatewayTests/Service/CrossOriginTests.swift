@@ -11,10 +11,10 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct CrossOriginTests {
   private let environment = ["DEFAULT_USERNAME": "app", "DEFAULT_PASSWORD": "canary-pass"]
   private let open = """
-    cors: { origins: ["https://shop.example", "http://127.0.0.1:3000"] }
+    cors: { origins: ["https://shop.example", "http://127.0.0.1:3000", "capacitor://localhost"] }
     rules:
       - { name: version, kind: field, field: X-App-Version, at_least: "1.0", mode: audit }
-      - { name: daily, kind: quota, key: caller, limit: 5, per: month }
+      - { name: daily, kind: quota, key: caller, limit: 7, per: month }
     """
   private func fields(_ origin: String?, authorized: Bool = true) -> Fields {
     var fields = Fields()
@@ -38,7 +38,7 @@ import Testing
     async throws
   {
     let service = try RunningService(environment: environment, yaml: open)
-    for origin in ["https://shop.example", "http://127.0.0.1:3000"] {
+    for origin in ["https://shop.example", "http://127.0.0.1:3000", "capacitor://localhost"] {
       // The first has to ask Talkdesk, the next come from the cache; then the quota is used up.
       let answers: [(Method, String, Bool, Int)] = [
         (.get, "/access", true, 200), (.get, "/access", true, 200), (.get, "/access?probe", true, 204),
@@ -133,6 +133,76 @@ import Testing
     // What a browser keeps must not be given to a page of another origin.
     let kept = try await service.ask(.get, "/availability", fields(nil))
     #expect(names(kept) == [] && kept.fields.values(of: "Vary").contains("Origin"))
+    _ = try await service.end()
+  }
+
+  private static let forms = """
+    cors: { origins: ["https://shop.example"] }
+    apps:
+      shop: { callers: [app], installations: { authorize: [operator] } }
+    gms: { services: { support: { app: shop } } }
+    """
+  /// The methods and paths of the endpoints that accept forms, and dialogs that change something.
+  private static let acceptForms: [(Method, String)] = [
+    (.post, "/fetch-code?app=shop"), (.get, "/genesys/1/service/callback/support"),
+    (.post, "/genesys/1/service/callback/support"), (.put, "/genesys/1/service/callback/support/x"),
+    (.delete, "/genesys/1/service/callback/support/x"),
+    (.get, "/genesys/1/service/\(String(repeating: "A", count: 32))/cancel"),
+    (.post, "/genesys/1/service/\(String(repeating: "A", count: 32))/connect"),
+  ]
+
+  @Test func `where forms are accepted, a page of a site that is not listed gets nothing done`() async throws
+  {
+    let service = try await RunningService(
+      preparing: environment.merging([
+        "CALLGATE_STORE_KEY": Base64.encode([UInt8](repeating: 7, count: 32))
+      ]) { $1 }, yaml: Self.forms)
+    let own = service.baseURL
+    let pages: [(sent: Fields, isForeign: Bool)] = [
+      (["Origin": "https://evil.example"], true), (["Origin": "null"], true),
+      (["Sec-Fetch-Site": "cross-site"], true), (["Sec-Fetch-Site": "same-site"], true),
+      (["Origin": "https://evil.example", "Sec-Fetch-Site": "none"], true),
+      // A link on another site's page.
+      (["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"], true),
+      (["Origin": "https://shop.example", "Sec-Fetch-Site": "cross-site"], false),
+      (["Origin": own, "Sec-Fetch-Site": "same-origin"], false), (["Origin": own], false),
+      (["Sec-Fetch-Site": "none"], false), ([:], false),
+    ]
+    for (method, path) in Self.acceptForms {
+      for (sent, isForeign) in pages {
+        var fields = fields(nil)
+        for line in sent.lines { fields.append(line.name, line.value) }
+        fields.append("Content-Type", "application/x-www-form-urlencoded")
+        let answer = try await service.ask(
+          method, path, fields, content: method == .get ? [] : Array("a=b".utf8))
+        let code = try? JSONValue(parsing: answer.content)["code"]?.string
+        #expect((answer.status == 403 && code == "denied") == isForeign, "\(method) \(path) \(sent.lines)")
+      }
+    }
+    // Elsewhere a browser asks first, and a menu changes nothing.
+    #expect(try await service.ask(.get, "/access", fields("https://evil.example")).status == 200)
+    let menu =
+      "/genesys/1/service/\(String(repeating: "A", count: 32))/get-dialog-user-confirmation-provide_code-true"
+    #expect(try await service.ask(.get, menu, fields("https://evil.example")).status == 404)
+    let audited = try await service.end().filter {
+      $0["log"]?.string == "audit" && $0["code"]?.string == "denied"
+    }
+    #expect(
+      Set(audited.compactMap { $0["action"]?.string }) == [
+        "enrol", "callback", "change", "cancel", "connect",
+      ])
+  }
+
+  @Test func `no response may be taken for another type than its own`() async throws {
+    let service = try RunningService(
+      environment: environment.merging(["CALLGATE_ADMIN_TOKEN": "canary-operators-token"]) { $1 }, yaml: open)
+    for path in [
+      "/access", "/livez", "/readyz", "/nowhere", "/openapi.json", "/docs", "/docs/docs.js", "/admin/",
+      "/metrics",
+    ] {
+      let answer = try await service.ask(.get, path, fields(nil))
+      #expect(answer.fields.values(of: "X-Content-Type-Options") == ["nosniff"], "\(path)")
+    }
     _ = try await service.end()
   }
 

@@ -159,13 +159,24 @@ extension PostgresAddress {
 
   /// Checks what no waiting can change, and what libpq checks too late or not at all. Connects to no server.
   ///
-  /// - Throws: `misconfigured` if a named file of root certificates is missing, or libpq refuses a value.
-  package func check() throws(StoreError) {
+  /// - Parameter home: The folder with the user's `.postgresql`; nil for that of the environment.
+  /// - Throws: `misconfigured` if a file of root certificates is missing that is named or that the `sslmode` needs, or libpq refuses a
+  ///   value.
+  package func check(home: String? = nil) throws(StoreError) {
     // With `require` libpq goes on without the file, and then accepts any certificate.
     if let file = rootFile, access(file, R_OK) != 0 {
+      let reason =
+        file == "system"
+        ? "libpq knows sslrootcert=system from version 16 on: \(Self.remedyForRoots)"
+        : "sslrootcert names the file \"\(file)\", which cannot be read: \(String(cString: strerror(errno)))"
+      throw StoreError(.misconfigured, "database URL", reason)
+    }
+    // libpq would advise to switch the verification off.
+    if let mode = lacksRoots(home: home ?? Self.variable("HOME")) {
       throw StoreError(
         .misconfigured, "database URL",
-        "sslrootcert names the file \"\(file)\", which cannot be read: \(String(cString: strerror(errno)))")
+        "sslmode=\(mode) verifies the server's certificate, and no root certificates are named: \(Self.remedyForRoots)"
+      )
     }
     guard Self.isRefused(options) else { return }
     let parameter = options.keys.sorted().first { keyword in
@@ -185,10 +196,39 @@ extension PostgresAddress {
     }
   }
 
-  /// The file of root certificates that the string or the environment names. From libpq 16 on `system` stands for those of the system.
+  /// Whether `sslrootcert=system` stands for the root certificates of the system.
+  package static var knowsSystemRoots: Bool { PQlibVersion() >= 160_000 }
+
+  private static var remedyForRoots: String {
+    "set sslrootcert=/etc/ssl/certs/ca-certificates.crt" + (knowsSystemRoots ? " or sslrootcert=system" : "")
+  }
+
+  private static func variable(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// Root certificates, as the string or the environment names them.
+  private var namedRoots: String? {
+    if let stated = options["sslrootcert"] { return stated.isEmpty ? nil : stated }
+    return Self.variable("PGSSLROOTCERT")
+  }
+
+  /// The file of root certificates that the string or the environment names.
   private var rootFile: String? {
-    let named = options["sslrootcert"] ?? getenv("PGSSLROOTCERT").map { String(cString: $0) }
-    return named.flatMap { $0.isEmpty || ($0 == "system" && PQlibVersion() >= 160_000) ? nil : $0 }
+    namedRoots.flatMap { $0 == "system" && Self.knowsSystemRoots ? nil : $0 }
+  }
+
+  /// The `sslmode` that needs root certificates where there are none; nil if nothing is missing. Libpq uses TLS over TCP alone. A
+  /// service's file may name what the string does not.
+  private func lacksRoots(home: String?) -> String? {
+    guard let mode = options["sslmode"] ?? Self.variable("PGSSLMODE"), mode.hasPrefix("verify-"),
+      namedRoots == nil, options["service"] == nil, Self.variable("PGSERVICE") == nil
+    else { return nil }
+    let names = (options["host"] ?? Self.variable("PGHOST") ?? "").split(separator: ",")
+    guard options["hostaddr"]?.isEmpty == false || names.contains(where: { !"/@".contains($0.first ?? "/") })
+    else { return nil }
+    let hasFile = home.map { access($0 + "/.postgresql/root.crt", F_OK) == 0 } ?? false
+    return hasFile ? nil : mode
   }
 
   private static func withCStrings<Result>(

@@ -54,7 +54,9 @@ struct PostgresFailure: Error {
   static func connection(verbose text: String) -> PostgresFailure {
     var states: Set<String> = []
     var lines: [Substring] = []
-    for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("LOCATION:") {
+    // Where root certificates are missing, libpq advises to switch the verification off.
+    let unwanted = ["LOCATION:", "Either provide the file"]
+    for line in text.split(whereSeparator: \.isNewline) where !unwanted.contains(where: line.hasPrefix) {
       guard let match = line.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) else {
         lines.append(line)
         continue

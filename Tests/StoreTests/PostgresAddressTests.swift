@@ -2,6 +2,7 @@
 
 import DatabaseURL
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -94,10 +95,12 @@ import Testing
 
   // MARK: What no waiting cures
 
-  private func problem(_ query: String) throws -> StoreError? {
-    let address = try PostgresAddress("postgres://u:hunter2@127.0.0.1:1/d\(query)")
+  private func problem(
+    _ query: String, at host: String = "127.0.0.1:1", home: String = "/nonexistent"
+  ) throws -> StoreError? {
+    let address = try PostgresAddress("postgres://u:hunter2@\(host)/d\(query)")
     do throws(StoreError) {
-      try address.check()
+      try address.check(home: home)
       return nil
     } catch {
       return error
@@ -111,6 +114,44 @@ import Testing
       #expect(error?.message.contains("\"/nonexistent/root.pem\"") == true)
     }
     #expect(try problem("?sslmode=verify-full&sslrootcert=/etc/passwd") == nil)
+  }
+
+  @Test(arguments: ["verify-ca", "verify-full"])
+  func `a certificate that no root certificate can verify is a mistake, and its fix verifies it`(
+    _ mode: String
+  ) throws {
+    let error = try problem("?sslmode=\(mode)")
+    #expect(error?.kind == .misconfigured)
+    #expect(error?.message.contains("sslrootcert=/etc/ssl/certs/ca-certificates.crt") == true)
+    #expect(error?.message.contains("disable") == false)
+    #expect(try problem("?sslmode=\(mode)&hostaddr=192.0.2.1", at: "db.example")?.kind == .misconfigured)
+    // A socket has no TLS, a service's file may name the root certificates, and the user may have some.
+    #expect(try problem("?sslmode=\(mode)", at: "%2Frun%2Fpostgresql") == nil)
+    #expect(
+      try problem("?sslmode=\(mode)&service=callgate", at: "db.example")?.message.contains("sslrootcert")
+        != true)
+    let home = FileManager.default.temporaryDirectory.appending(path: "home-\(UUID().uuidString)")
+    let folder = home.appending(path: ".postgresql")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: home) }
+    try Data().write(to: folder.appending(path: "root.crt"))
+    #expect(try problem("?sslmode=\(mode)", home: home.path) == nil)
+  }
+
+  @Test func `root certificates of the system are named as this libpq knows them`() throws {
+    let error = try problem("?sslmode=verify-full&sslrootcert=system")
+    #expect((error == nil) == PostgresAddress.knowsSystemRoots)
+    #expect(error?.message.contains("sslrootcert=/etc/ssl/certs/ca-certificates.crt") != false)
+  }
+
+  @Test func `libpq's advice to switch the verification off is not passed on`() {
+    let failure = PostgresFailure.connection(
+      verbose: """
+        root certificate file "/home/u/.postgresql/root.crt" does not exist
+        Either provide the file or change sslmode to disable server certificate verification.
+
+        """)
+    #expect(!failure.message.contains("disable") && failure.message.contains("root.crt"))
   }
 
   @Test func `a parameter with a value that libpq refuses is named`() throws {
@@ -129,5 +170,15 @@ import Testing
     let store = PostgresStore(try PostgresAddress(text))
     #expect(await kind { try await store.migrate() } == .misconfigured)
     await store.close()
+  }
+
+  @Test func `a store that was never reached does not come back when it is closed`() async throws {
+    let store = PostgresStore(try PostgresAddress("postgres://u:p@127.0.0.1:1/d"))
+    let events = Mutex<[StoreHealth.Event]>([])
+    store.health.observe { event in events.withLock { $0.append(event) } }
+    #expect(await kind { try await store.ping() } == .unavailable)
+    await store.close()
+    #expect(events.withLock { $0 }.allSatisfy { if case .unavailable = $0 { true } else { false } })
+    #expect(store.health.failure?.kind == .unavailable)
   }
 }

@@ -40,10 +40,10 @@ while (walker.nextNode()) {
 return low;
 """
 
-# Controls without a name, and targets that a finger misses (WCAG 2.2 §2.5.8).
+# Controls without a name, and targets that a finger misses (WCAG 2.2 §2.5.8). Links in a sentence need no size.
 CONTROLS = r"""
 const wrong = [];
-for (const control of document.querySelectorAll("button, input, summary")) {
+for (const control of document.querySelectorAll("button, input, summary, nav a")) {
   if (!control.checkVisibility()) continue;
   const name = control.getAttribute("aria-label") || control.textContent.trim() || control.labels?.[0]?.textContent;
   if (!name) wrong.push(`${control.tagName} without a name`);

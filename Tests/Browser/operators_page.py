@@ -207,8 +207,10 @@ def decisions():
         driver.find_element(By.ID, "request-id").send_keys("none", Keys.ENTER)
         waits_for(driver, "another is not found", shows(driver, "find-decision-status", "None of the last 10,000"))
         waits_for(driver, "it is among the others", lambda d: d.execute_script("return seenDecisions().map((one) => one.request_id)").count(request) == 1)
-        cells = driver.execute_script("return ['=1+1', '+1', '-1', '@x', 'a,\"b\"', 'c'].map(csvCell)")
-        check("no cell is run by a spreadsheet", "" if cells == ["'=1+1", "'+1", "'-1", "'@x", '"a,""b"""', "c"] else cells)
+        texts = ["=1+1", "+1", "-1", "@x", 'a,"b"', "c", "Shop;=1;x", "a\t+1", "a\r\n-1", 'a;"@1', "a; =1", "a;b", "a\tb"]
+        cells = driver.execute_script("return arguments[0].map(csvCell)", texts)
+        safe = ["'=1+1", "'+1", "'-1", "'@x", '"a,""b"""', "c", "\"Shop;'=1;x\"", "\"a\t'+1\"", "\"a\r\n'-1\"", "\"a;'\"\"@1\"", "\"a;' =1\"", '"a;b"', '"a\tb"']
+        check("no cell is run by a spreadsheet", "" if cells == safe else cells)
         saved = driver.execute_script(
             "const urls = []; const real = URL.createObjectURL; URL.createObjectURL = (blob) => { urls.push(blob); return real(blob) };"
             "document.getElementById('decisions-csv').click(); URL.createObjectURL = real; return urls[0].text()")

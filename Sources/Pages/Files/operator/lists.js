@@ -74,11 +74,12 @@ async function downloadList(format) {
   }
 }
 
-// A cell that a spreadsheet would run begins with an apostrophe.
+// An apostrophe precedes what a spreadsheet would run. Some spreadsheets also begin a cell after a semicolon, a tab or a line end,
+// and some of those ignore the quotation marks.
 function csvCell(value) {
   const text = value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
-  const safe = /^[=+\-@\t\r]/.test(text) ? "'" + text : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  const safe = text.replace(/(^|[;,\t\r\n])(?=["' ]*[=+\-@\t\r])/g, "$1'");
+  return /[";,\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 function csv(found) {

@@ -145,9 +145,9 @@ class Knowledge:
     def phone(self, rng, app="shop"):
         """A phone of an app, whose device is registered where its tokens come by push."""
         phone = self.phones[app].pick(rng) if rng.random() < 0.98 else None
-        for _ in range(3):
-            if not phone and self.run("postFetchCode", rng, way="attestation" if app == "attested" else "user", app=app):
-                phone = self.phones[app].pick(rng)
+        way = "attestation" if app == "attested" else "user"
+        # Another thread may just stop enrolments.
+        phone = phone or until(lambda: self.run("postFetchCode", rng, way=way, app=app) and self.phones[app].pick(rng))
         if not phone:
             raise AssertionError(f"no phone of the app {app} can enrol")
         if app == "push" and not phone.device:
@@ -166,6 +166,13 @@ class Knowledge:
         if answer.status != 200:
             raise AssertionError(f"the sandbox does not attest: {answer}")
         return answer.json
+
+    def misbehave(self, rng):
+        """Lets the next request to an upstream fail, and ends the pauses that earlier failures have caused."""
+        fault = rng.choice([{"status": rng.choice([302, 400, 401, 403, 404, 429, 500, 503])}, {"drop": rng.choice(["before", "during", "after"])}])
+        self.server.fault(rng.choice(["token", "callback", "fcm", "hook", "sendbird", "desk"]), **fault)
+        for what in "pauses", "token":
+            self.server.ask("DELETE", f"/_sandbox/{what}")
 
     def read_mail(self):
         """Takes what the providers delivered: claims by the device, questions and other notices."""

@@ -28,9 +28,9 @@ extension APISchemas {
           { "type": "object", "additionalProperties": false, "required": ["action"],
             "properties": {
               "action": { "type": "string", "enum": [
-                  "access", "changed", "expired",
+                  "access", "changed", "expired", "calling",
                   "get-dialog-user-confirmation-provide_code-true", "get-dialog-user-confirmation-provide_code-false" ],
-                "description": "What the app does: claim the token, ask for the callback, or ask the user." },
+                "description": "What the app does: claim the token, ask for the callback, expect the call, or ask the user." },
               "callback": { "type": "string", "description": "The callback that it is about. Absent for a token, and where another device has replaced this one." } } }
           """#)
     ),

@@ -161,6 +161,6 @@ package enum DurationText {
 extension Duration {
   /// The whole milliseconds in it.
   package var milliseconds: Int64 {
-    components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
+    Int64(clamping: attoseconds / 1_000_000_000_000_000)
   }
 }

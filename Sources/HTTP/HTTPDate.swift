@@ -15,6 +15,7 @@ public enum HTTPDate {
     // Years 1 to 9999, which have four digits.
     let seconds = Int(min(max(unixSeconds, -62_135_596_800), 253_402_300_799))
     let days = floorDivide(seconds, 86_400)
+    // Any number: seconds of a day.
     let time = seconds - days * 86_400
     let (year, month, day) = civil(days)
     // 1970-01-01 was a Thursday.

@@ -105,7 +105,7 @@ public final class DecisionCounters: Sendable {
       for action in actions.indices {
         for code in codes.indices {
           let count = decisions.total(at: (place * Self.mostActions + action) * Self.mostCodes + code)
-          if count > 0 { totals[place * Self.mostCodes + code, default: 0] += count }
+          if count > 0 { totals[place * Self.mostCodes + code, default: 0] &+= count }
         }
       }
     }
@@ -128,9 +128,9 @@ public final class DecisionCounters: Sendable {
     var outcomes = (allow: 0, deny: 0, error: 0)
     for (number, count) in counts {
       switch codes[number % Self.mostCodes].decision {
-      case "allow": outcomes.allow += count
-      case "deny": outcomes.deny += count
-      default: outcomes.error += count
+      case "allow": outcomes.allow &+= count
+      case "deny": outcomes.deny &+= count
+      default: outcomes.error &+= count
       }
     }
     return outcomes

@@ -29,7 +29,7 @@ public final class EventCounter: Sendable {
   public func count(_ values: String..., by amount: Int = 1) {
     var values = values
     if !series.contains(values), !values.isEmpty { values[values.count - 1] = "other" }
-    counts.withLock { $0[values, default: 0] += amount }
+    counts.withLock { $0[values, default: 0] &+= amount }
   }
 
   /// How many events one series has counted.

@@ -221,9 +221,9 @@ public final class EventLoop: @unchecked Sendable {
   private func timeout() -> Int32 {
     if !again.isEmpty || !inbox.isEmpty { return 0 }
     guard let earliest = deadlines.earliest else { return -1 }
-    let left = earliest.nanoseconds - clock.now.nanoseconds
+    let left = (earliest - clock.now).nanosecondsClamped
     // Rounded up: waking early would only mean waiting again.
-    return left <= 0 ? 0 : Int32(clamping: (left + 999_999) / 1_000_000)
+    return left <= 0 ? 0 : Int32(clamping: left.addingClamped(999_999) / 1_000_000)
   }
 
   private func runWork() {

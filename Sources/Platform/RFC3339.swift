@@ -9,7 +9,8 @@ extension UnixTime {
   /// Appends the time in UTC with milliseconds: `2026-11-20T23:59:59.123Z`. Years 0 to 9999.
   public func appendRFC3339(to output: inout OutputSpan<UInt8>) {
     let days = seconds.flooredQuotient(by: 86_400)
-    let secondOfDay = seconds - days * 86_400
+    // Of a day, though the product of the first day that there is does not fit.
+    let secondOfDay = seconds &- days &* 86_400
     let (year, month, day) = Self.civilDate(ofDay: days)
     let milliseconds = Int64(nanoseconds / 1_000_000)
     // Eight characters at once, the first one lowest: `2026-11-`, `20T23:59`, `:59.123Z`.

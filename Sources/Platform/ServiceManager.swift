@@ -71,6 +71,7 @@ public struct ServiceManager: Sendable {
       // `Type=notify-reload` tells this reload from an earlier one by the time, on the clock that CLOCK_MONOTONIC is.
       var time = timespec()
       _ = clock_gettime(CLOCK_MONOTONIC, &time)
+      // Any number: the time since the system started.
       let microseconds = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
       return Array("RELOADING=1\nMONOTONIC_USEC=\(microseconds)".utf8)
     }

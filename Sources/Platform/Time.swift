@@ -23,9 +23,9 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
   }
   /// The point a span earlier.
   @inlinable public static func - (a: Self, span: Duration) -> Self { a + (.zero - span) }
-  /// The span between two points.
+  /// The span between two points; saturates.
   @inlinable public static func - (a: Self, b: Self) -> Duration {
-    .nanoseconds(a.nanoseconds - b.nanoseconds)
+    .nanoseconds(a.nanoseconds.subtractingClamped(b.nanoseconds))
   }
 
   /// The age of something that began at a point: by this clock or by the wall clock, whichever says more.
@@ -38,16 +38,22 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
   @inlinable var onWall: Int64 { nanoseconds.addingClamped(wallLead) }
 }
 
-extension Int64 {
-  /// The sum, clamped to what 64 bits hold.
-  @inlinable func addingClamped(_ other: Int64) -> Int64 {
+/// Arithmetic for times and counts from outside: a saved row, an upstream's answer or a clock must not end the process.
+extension FixedWidthInteger {
+  /// The sum, clamped to what the type holds.
+  @inlinable public func addingClamped(_ other: Self) -> Self {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other < 0 ? .min : .max) : sum
   }
-  /// The difference, clamped to what 64 bits hold.
-  @inlinable func subtractingClamped(_ other: Int64) -> Int64 {
+  /// The difference, clamped to what the type holds.
+  @inlinable public func subtractingClamped(_ other: Self) -> Self {
     let (difference, overflow) = subtractingReportingOverflow(other)
     return overflow ? (other < 0 ? .max : .min) : difference
+  }
+  /// The product, clamped to what the type holds.
+  @inlinable public func multipliedClamped(by other: Self) -> Self {
+    let (product, overflow) = multipliedReportingOverflow(by: other)
+    return overflow ? ((self < 0) == (other < 0) ? .max : .min) : product
   }
 }
 
@@ -94,13 +100,9 @@ public struct Expiry: Equatable, Sendable {
 
 extension Duration {
   /// The span in whole nanoseconds, clamped to what 64 bits hold (292 years).
-  @inlinable public var nanosecondsClamped: Int64 {
-    let (seconds, attoseconds) = components
-    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    guard !overflow else { return seconds < 0 ? .min : .max }
-    let (sum, over) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-    return over ? (seconds < 0 ? .min : .max) : sum
-  }
+  @inlinable public var nanosecondsClamped: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
+  /// The whole seconds of the span, clamped to what 64 bits hold.
+  @inlinable public var secondsClamped: Int64 { Int64(clamping: attoseconds / 1_000_000_000_000_000_000) }
 }
 
 /// A point on the wall clock: seconds and nanoseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
@@ -121,7 +123,12 @@ public struct UnixTime: Hashable, Comparable, Sendable {
   }
   /// The span from one point to a later one; negative where it is earlier.
   @inlinable public static func - (later: Self, earlier: Self) -> Duration {
-    .seconds(later.seconds - earlier.seconds) + .nanoseconds(later.nanoseconds - earlier.nanoseconds)
+    .seconds(later.seconds.subtractingClamped(earlier.seconds))
+      + .nanoseconds(Int64(later.nanoseconds).subtractingClamped(Int64(earlier.nanoseconds)))
+  }
+  /// The point some seconds later, or earlier for a negative number; saturates.
+  @inlinable public func advanced(bySeconds span: Int64) -> Self {
+    Self(seconds: seconds.addingClamped(span), nanoseconds: nanoseconds)
   }
 }
 
@@ -150,7 +157,7 @@ extension TimeSource {
 extension Duration {
   /// Whole seconds, at least one, such that waiting them is waiting long enough.
   public var wholeSecondsRoundedUp: Int {
-    let (seconds, attoseconds) = components
-    return max(1, Int(clamping: seconds) + (attoseconds > 0 ? 1 : 0))
+    let (whole, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000_000_000)
+    return max(1, Int(clamping: rest > 0 ? whole + 1 : whole))
   }
 }

@@ -42,7 +42,7 @@ public final class TimedSignal: @unchecked Sendable {
     var end = timespec()
     clock_gettime(CLOCK_MONOTONIC, &end)
     let (seconds, attoseconds) = (span + .nanoseconds(end.tv_nsec)).components
-    end.tv_sec += Int(clamping: seconds)
+    end.tv_sec = end.tv_sec.addingClamped(Int(clamping: seconds))
     end.tv_nsec = Int(attoseconds / 1_000_000_000)
     pthread_mutex_lock(lock)
     while !isGiven, pthread_cond_timedwait(condition, lock, &end) != ETIMEDOUT {}

@@ -1,5 +1,7 @@
 // The reasons why no token is vended.
 
+import Platform
+
 /// Why no token is vended.
 ///
 /// For callers of this process: an exchange that failed answers by its cause, `coolingDown` is 503 whatever its cause,
@@ -37,7 +39,7 @@ extension TokenError: CustomStringConvertible {
     switch self {
     case .exchangeFailed(let cause, _): "\(cause)"
     case .coolingDown(let cause, let wait):
-      "no request for another \(wait.components.seconds + 1) s: \(cause)"
+      "no request for another \(wait.wholeSecondsRoundedUp) s: \(cause)"
     case .overloaded: "too many requests are waiting for a token"
     case .deadlineExceeded: "no token before the request's deadline"
     case .cancelled: "the request was cancelled"

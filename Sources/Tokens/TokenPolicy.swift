@@ -32,7 +32,7 @@ public struct TokenPolicy: Hashable, Sendable {
   func renewalAge(of lifetime: Duration, unit: Double) -> Duration {
     // In whole nanoseconds, the clock's unit: multiplied by a fraction, a Duration loses its last digits.
     let life = lifetime.nanosecondsClamped
-    let earliest = (life + 1) / 2
+    let earliest = life / 2 + life % 2
     let tooShort = life - min(minRemaining.nanosecondsClamped, life / 2)
     let latest = max(earliest, min(life / 5 * 4, tooShort))
     return .nanoseconds(earliest + Int64(Double(latest - earliest) * unit))

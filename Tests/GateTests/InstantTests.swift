@@ -18,6 +18,15 @@ struct InstantTests {
   ])
   func `a malformed time is refused`(_ text: String) { #expect(Instant(rfc3339: text) == nil) }
 
+  @Test(arguments: [Int64.min, .min + 1, -1, .max]) func `any instant can be written and moved`(
+    seconds: Int64
+  ) {
+    let instant = Instant(seconds: seconds, nanoseconds: 999_999_999)
+    #expect(!instant.rfc3339.isEmpty)
+    #expect(instant.advanced(by: .seconds(Int64.max)) >= instant)
+    #expect(instant.advanced(by: .seconds(Int64.min)) <= instant)
+  }
+
   @Test func `every date from 1600 to 2400 is read back and follows the one before`() throws {
     var day = try #require(CivilDate("1600-01-01")).dayNumber
     let last = try #require(CivilDate("2400-12-31")).dayNumber

@@ -285,14 +285,19 @@ struct RateLimitTests {
 
   @Test func `any state a store gives back is survived`() throws {
     let values: [Int64] = [.min, -1, 0, 1, 20_775, 1_795_000_000_000_000_000, .max]
-    for plan in [try rate(7), .quota(try Quota(limit: 5, period: .month, zone: .utc))] {
-      for mark in values {
-        for count in values {
-          let state = AllowanceState(mark: mark, count: count)
-          #expect(plan.count(of: state, at: start).remaining >= 0)
-          _ = plan.take(from: state, at: start)
-          _ = plan.expiry(of: state)
+    let times = [start, Instant(seconds: 0), Instant(seconds: 253_402_300_799), Instant(seconds: .max)]
+    for plan in [
+      try rate(7), try rate(1_000_000_000, per: 31_622_400 * second),
+      .quota(try Quota(limit: 5, period: .month, zone: .utc)),
+    ] {
+      let states = values.flatMap { mark in values.map { AllowanceState(mark: mark, count: $0) } }
+      for state in states {
+        for time in times {
+          #expect(plan.count(of: state, at: time).remaining >= 0)
+          _ = plan.take(from: state, at: time)
+          for taken in states { _ = plan.giveBack(to: state, taken: taken, at: time) }
         }
+        _ = plan.expiry(of: state)
       }
     }
   }

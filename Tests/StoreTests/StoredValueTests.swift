@@ -87,6 +87,27 @@ import Testing
     await store.close()
   }
 
+  @Test(arguments: [Int64.min, .min + 1, -1_000_000_000, -1, 0, .max])
+  func `a row may have any time`(_ written: Int64) {
+    #expect(Instant(nanosecondsSinceEpoch: written).nanosecondsSinceEpoch == written)
+  }
+
+  @Test(arguments: [("9223372036854775807", 2_147_483_647), ("-9223372036854775808", 0)])
+  func `a count that no server writes is read as the nearest that one does`(_ written: String, _ read: Int)
+    async throws
+  {
+    let place = try TemporaryPlace()
+    defer { place.end() }
+    let path = place.path + "/state.sqlite3"
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    let booking = Booking.made(key: "k")
+    #expect(try await store.book(booking, at: .noon()) == .booked)
+    try SQLiteConnection(path: path).execute("UPDATE callgate_callback SET tries = \(written)")
+    #expect(try await store.dueAppointments(at: .noon(99_999), most: 9).map(\.tries) == [read])
+    await store.close()
+  }
+
   private func failure(_ body: () async throws -> Void) async -> StoreError.Kind? {
     await StoreTests.kind(body)
   }

@@ -88,7 +88,7 @@ package final class LoginMemory: Sendable {
     do throws(StoreError) {
       try await agreeOnKey()
       // Ten minutes more than since the last time: clocks differ, and an instance without the store saves its logins later.
-      let since = state.withLock { $0.read.map { Instant(seconds: $0.seconds - 600) } }
+      let since = state.withLock { $0.read?.advanced(by: .seconds(-600)) }
       let found = try await store.logins(since: since ?? StoredLogin.horizon(now))
       state.withLock { state in
         for login in found where (state.logins[login.id]?.last ?? login.last) <= login.last {

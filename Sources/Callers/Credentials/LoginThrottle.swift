@@ -116,13 +116,13 @@ package final class LoginThrottle: Sendable {
   package func succeeded(address: IPAddress, credential: Credential, now: MonotonicTime) -> Bool {
     proven.withLock { proven in
       let index = proven.index(address, credential)
-      if let note = proven.recent[index], now.nanoseconds - note.time < Self.noteAge,
+      if let note = proven.recent[index], now.nanoseconds.subtractingClamped(note.time) < Self.noteAge,
         note.address == address, note.credential == credential
       {
         return false
       }
       let key = key(credential, address)
-      if let noted = proven.times[key], now.nanoseconds - noted < Self.noteAge {
+      if let noted = proven.times[key], now.nanoseconds.subtractingClamped(noted) < Self.noteAge {
         proven.recent[index] = Proven.Note(address: address, credential: credential, time: noted)
         return false
       }
@@ -180,12 +180,13 @@ package final class LoginThrottle: Sendable {
   }
 
   private static func weigh(_ arrival: inout Int64?, _ patience: Patience, _ now: MonotonicTime) {
-    arrival = max(arrival ?? 0, now.nanoseconds) + patience.interval
+    arrival = max(arrival ?? 0, now.nanoseconds).addingClamped(patience.interval)
   }
 
   private static func wait(_ arrival: Int64?, _ patience: Patience, _ now: MonotonicTime) -> Duration? {
     guard let arrival else { return nil }
-    let early = arrival - now.nanoseconds - (patience.burst - 1) * patience.interval
+    let early = arrival.subtractingClamped(now.nanoseconds)
+      .subtractingClamped((patience.burst - 1) * patience.interval)
     return early > 0 ? .nanoseconds(early) : nil
   }
 

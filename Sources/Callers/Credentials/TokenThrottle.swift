@@ -28,7 +28,8 @@ final class TokenThrottle: Sendable {
     let address = address.client
     return arrivals.withLock { arrivals in
       let arrival = max(arrivals[address] ?? 0, now.nanoseconds)
-      let early = arrival - now.nanoseconds - (Self.burst - 1) * Self.interval
+      let early = arrival.subtractingClamped(now.nanoseconds)
+        .subtractingClamped((Self.burst - 1) * Self.interval)
       guard early <= 0 else {
         refused.add(1, ordering: .relaxed)
         return .nanoseconds(early)
@@ -40,7 +41,7 @@ final class TokenThrottle: Sendable {
           arrivals = arrivals.filter { $0.value > middle }
         }
       }
-      arrivals[address] = arrival + Self.interval
+      arrivals[address] = arrival.addingClamped(Self.interval)
       return nil
     }
   }

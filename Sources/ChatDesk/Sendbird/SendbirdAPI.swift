@@ -108,7 +108,7 @@ package struct SendbirdAPI: Sendable {
   ) async throws(SendbirdFailure) -> SessionToken {
     let sent = (time.now, time.unixTime.milliseconds)
     let life = settings.tokenLife
-    let end = sent.1 + life.nanosecondsClamped / 1_000_000
+    let end = sent.1.addingClamped(life.nanosecondsClamped / 1_000_000)
     let request = SendbirdRequest(
       .sessionToken, to: .platform, "/v3/users/\(Self.segment(user.text))/token",
       ["expires_at": .number(JSONNumber(end))])
@@ -250,5 +250,7 @@ package struct SendbirdAPI: Sendable {
 
 extension UnixTime {
   /// Milliseconds since 1970, as Sendbird counts.
-  fileprivate var milliseconds: Int64 { seconds * 1000 + Int64(nanoseconds) / 1_000_000 }
+  fileprivate var milliseconds: Int64 {
+    seconds.multipliedClamped(by: 1000).addingClamped(Int64(nanoseconds) / 1_000_000)
+  }
 }

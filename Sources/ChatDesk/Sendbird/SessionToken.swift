@@ -45,7 +45,7 @@ package final class SessionToken: Sendable {
     else { throw .malformedToken }
     var life = life
     if let end = object["expires_at"]?.int(clampedTo: 0...Self.latestEnd) {
-      life = min(life, .milliseconds(end - sent.milliseconds))
+      life = min(life, .milliseconds(end.subtractingClamped(sent.milliseconds)))
     }
     guard life >= .seconds(1) else { throw .expired }
     let token = Array(text.utf8)

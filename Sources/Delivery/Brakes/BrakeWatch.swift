@@ -95,7 +95,7 @@ package final class BrakeWatch: Sendable {
     guard brake != .number else { return logExhaustedNumber(limit, contact, at: time) }
     let gauge = gauge(brake)
     // Other instances may have used more than was seen here: no further request fits.
-    let least = time + (brake.nanoseconds - brake.nanoseconds / limit) + 1
+    let least = time.addingClamped(brake.nanoseconds &- brake.nanoseconds / limit &+ 1)
     gauge.earned.max(least, ordering: .relaxed)
     logUsage(brake, gauge, isFull: true, limit, at: time)
   }
@@ -164,7 +164,7 @@ package final class BrakeWatch: Sendable {
 
 extension Brake {
   /// The period of its limit.
-  fileprivate var nanoseconds: Int64 { seconds * 1_000_000_000 }
+  fileprivate var nanoseconds: Int64 { seconds.multipliedClamped(by: 1_000_000_000) }
 
   /// The span in words.
   fileprivate var period: String {

@@ -1,6 +1,7 @@
 // Quotas: a fixed number of requests per calendar day, week or month.
 
 public import Documents
+import Platform
 
 /// A quota: `limit` requests per calendar period in a time zone.
 public struct Quota: Sendable {
@@ -136,6 +137,6 @@ public struct Quota: Sendable {
   private func secondsToEnd(of start: Int64, from now: Instant) -> Int64 {
     guard let end = zone.firstInstant(showing: dayAfter(period, from: start) * 86_400) else { return 86_400 }
     // The current second has begun: counting it whole rounds up.
-    return max(1, end - now.seconds)
+    return max(1, end.subtractingClamped(now.seconds))
   }
 }

@@ -1,6 +1,7 @@
 // Rate limits: a number of requests per span of time, spread evenly (the generic cell rate algorithm).
 
 public import Documents
+import Platform
 
 /// A rate: `limit` requests per `per`, up to `burst` of them at once.
 ///
@@ -79,6 +80,7 @@ public struct RateLimit: Hashable, Sendable {
     let second = Int128(limit) * 1_000_000_000
     let seconds = (span + second - 1) / second
     window = Int64(seconds)
+    // Any number: all have the bounds above, and are multiplied in 128 bits.
     quota = Int64(seconds * second / Int128(per))
   }
 
@@ -121,7 +123,7 @@ public struct RateLimit: Hashable, Sendable {
     var time = clamp(now)
     let (whole, rest) = min(used, burst).quotientAndRemainder(dividingBy: limit)
     // Whole limits take whole spans; the rest is a fraction of one.
-    time.nanoseconds += whole * per
+    time.nanoseconds = time.nanoseconds.addingClamped(whole.multipliedClamped(by: per))
     let (high, low) = rest.multipliedFullWidth(by: per)
     let (quotient, remainder) = limit.dividingFullWidth((high, low))
     time = add(time, ExactTime(nanoseconds: quotient, part: remainder))
@@ -154,6 +156,7 @@ public struct RateLimit: Hashable, Sendable {
     let (parts, isLarger) = product.addingReportingOverflow(span.part)
     // Dividing 128 bits takes many times as long, and seldom has to be.
     if !isLarge, !isLarger { return parts / per }
+    // Any number: 128 bits have room.
     return Int64((Int128(span.nanoseconds) * Int128(limit) + Int128(span.part)) / Int128(per))
   }
 
@@ -188,23 +191,25 @@ public struct RateLimit: Hashable, Sendable {
 
   @inline(__always) private func add(_ a: ExactTime, _ b: ExactTime) -> ExactTime {
     let part = a.part + b.part
+    let sum = a.nanoseconds.addingClamped(b.nanoseconds)
     return part >= limit
-      ? ExactTime(nanoseconds: a.nanoseconds + b.nanoseconds + 1, part: part - limit)
-      : ExactTime(nanoseconds: a.nanoseconds + b.nanoseconds, part: part)
+      ? ExactTime(nanoseconds: sum.addingClamped(1), part: part - limit)
+      : ExactTime(nanoseconds: sum, part: part)
   }
 
   @inline(__always) private func subtract(_ a: ExactTime, _ b: ExactTime) -> ExactTime {
     let part = a.part - b.part
+    let rest = a.nanoseconds.subtractingClamped(b.nanoseconds)
     return part < 0
-      ? ExactTime(nanoseconds: a.nanoseconds - b.nanoseconds - 1, part: part + limit)
-      : ExactTime(nanoseconds: a.nanoseconds - b.nanoseconds, part: part)
+      ? ExactTime(nanoseconds: rest.subtractingClamped(1), part: part + limit)
+      : ExactTime(nanoseconds: rest, part: part)
   }
 
   /// A span rounded up to whole seconds, at least one: waiting that long is never too short.
   private func wholeSeconds(from start: ExactTime, to end: ExactTime) -> Int64 {
     // A kept time may be any that 64 bits hold.
-    let (nanoseconds, isFar) = end.nanoseconds.subtractingReportingOverflow(start.nanoseconds)
-    guard !isFar, nanoseconds < .max - 1_000_000_000 else { return .max / 1_000_000_000 }
-    return max(1, (nanoseconds + (end.part > start.part ? 1 : 0) + 999_999_999) / 1_000_000_000)
+    let span = end.nanoseconds.subtractingClamped(start.nanoseconds)
+    return max(
+      1, span.addingClamped(end.part > start.part ? 1 : 0).addingClamped(999_999_999) / 1_000_000_000)
   }
 }

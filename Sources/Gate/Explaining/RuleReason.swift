@@ -160,7 +160,7 @@ extension AllowanceRule {
         + "(\(quota.zone.name))"
       guard count.remaining == 0 else { return text }
       return text
-        + "; the next \(quota.period.rawValue) begins \(quota.zone.moment(now.seconds + count.reset))"
+        + "; the next \(quota.period.rawValue) begins \(quota.zone.moment(now.seconds.addingClamped(count.reset)))"
     }
   }
 }
@@ -183,7 +183,7 @@ extension AllowanceScope {
       switch self {
       case .app: "requests without an app"
       case .address: "requests without a known address"
-      default: "requests without a number"
+      case .phone, .caller, .subject, .installation, .global: "requests without a number"
       }
     }
   }

@@ -1,6 +1,7 @@
 // Opening hours: weekly windows, closed dates and special dates, in one time zone.
 
 public import Documents
+import Platform
 
 /// A window of opening on the wall clock, in seconds from the midnight on which its day begins.
 public struct OpeningWindow: Hashable, Sendable {
@@ -128,7 +129,7 @@ public final class Schedule: Sendable {
   /// The first second after an instant at which open turns to closed or closed to open; nil for never.
   public func nextChange(after seconds: Int64) -> Int64? {
     guard var span = zone.span(at: seconds) else { return nil }
-    let state = isOpen(local: seconds + span.offset)
+    let state = isOpen(local: seconds.addingClamped(span.offset))
     var from = seconds
     while true {
       let search = nextLocalChange(

@@ -1,5 +1,7 @@
 // Tells callers when an action is open, from all opening hours that apply to them.
 
+import Platform
+
 /// Whether it is open, until when, and when it will be.
 public struct Availability: Hashable, Sendable {
   /// Whether it is open now.
@@ -32,7 +34,7 @@ extension Policy {
     let change = nextChange(hours, after: now.seconds)
     var windows: [Availability.Window] = []
     var at = now.seconds
-    let horizon = now.seconds + span
+    let horizon = now.seconds.addingClamped(span)
     // Enough for a week of many short windows, and a bound on the work.
     while at < horizon, windows.count < 256 {
       guard let start = nextOpen(from: at, hours), start < horizon else { break }

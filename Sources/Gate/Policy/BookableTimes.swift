@@ -1,5 +1,7 @@
 // The times for which a caller could book an appointment.
 
+import Platform
+
 extension Policy {
   /// The zone whose midnights begin the slots of a caller's appointments: that of the first opening hours that concern them, UTC
   /// without any.
@@ -56,7 +58,7 @@ public struct BookableTimes: Sendable {
   /// The slot that counts an appointment at a time.
   public func slot(of at: Instant) -> Slot {
     // No zone has midnights beyond its table: there every time has a slot of its own.
-    grid.slot(at: at.seconds) ?? Slot(start: at.seconds, end: at.seconds + length)
+    grid.slot(at: at.seconds) ?? Slot(start: at.seconds, end: at.seconds.addingClamped(length))
   }
 
   /// The bookable slots that begin at a time or later, and before another; nil if there are more than `most`.
@@ -72,7 +74,7 @@ public struct BookableTimes: Sendable {
 
   /// The first bookable slots that begin after a time, at most so many.
   public func next(after at: Instant, most: Int) -> [Slot] {
-    var search = Search(self, from: Instant(seconds: at.seconds + 1))
+    var search = Search(self, from: Instant(seconds: at.seconds.addingClamped(1)))
     var slots: [Slot] = []
     while slots.count < most, search.attempts < Self.mostAttempts, let slot = search.next() {
       slots.append(slot)
@@ -91,7 +93,7 @@ public struct BookableTimes: Sendable {
     init(_ times: BookableTimes, from: Instant) {
       self.times = times
       let first = max(from, times.earliest)
-      candidate = Self.slot(from: first.seconds + (first.nanoseconds > 0 ? 1 : 0), times.grid)
+      candidate = Self.slot(from: first.seconds.addingClamped(first.nanoseconds > 0 ? 1 : 0), times.grid)
     }
 
     /// The first slot that begins at a second or later.

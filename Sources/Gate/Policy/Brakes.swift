@@ -1,6 +1,7 @@
 // The figures of the built-in limits on callbacks, which bound the cost of a stolen app password.
 
 import Documents
+import Platform
 
 /// How many callbacks each brake lets pass.
 public struct Brakes: Hashable, Sendable {
@@ -47,7 +48,7 @@ extension Rule {
       case .number:
         self.init(brake, .quota(try Quota(limit: limit, period: .day), key: .phone, onStoreFailure: .deny))
       case .burst, .hour:
-        let rate = try RateLimit(limit: limit, per: brake.seconds * 1_000_000_000)
+        let rate = try RateLimit(limit: limit, per: brake.seconds.multipliedClamped(by: 1_000_000_000))
         self.init(brake, .rate(rate, key: .global, onStoreFailure: .deny))
       }
     } catch {

@@ -1,5 +1,7 @@
 // Asks the rules about one request in order, and pauses where a remote policy must be asked.
 
+import Platform
+
 /// Asking a policy about one request.
 ///
 /// Call `next` until it is decided; when it asks a remote policy, give its `answer` and go on. Nothing is taken
@@ -166,7 +168,7 @@ public struct Evaluation: Sendable {
     // The first instant at which this and every other schedule that concerns the request are open.
     let opening = policy.nextOpen(from: facts.opening.seconds, policy.hours(scope, including: index))
     // An appointment for the same time stays refused, however long its client waits.
-    let wait = facts.at == nil ? opening.map { max(1, $0 - facts.instant.seconds) } : nil
+    let wait = facts.at == nil ? opening.map { max(1, $0.subtractingClamped(facts.instant.seconds)) } : nil
     return Denial(
       code: .closed, rule: entry.name, nextOpen: opening.map { Instant(seconds: $0) }, retryAfter: wait)
   }

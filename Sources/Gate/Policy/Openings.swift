@@ -1,5 +1,6 @@
 // Finds the next time at which several schedules are open together, and remembers results that took long to find.
 
+import Platform
 import Synchronization
 
 /// Searches for common openings. Schedules that exclude each other cost thousands of steps, and every refused request would
@@ -51,7 +52,7 @@ final class Openings: Sendable {
     }
     guard attempts > Self.manyAttempts else { return opening }
     longSearches.withLock { $0 += 1 }
-    let result = Result(from: seconds, through: opening ?? seconds + 86_400, opening: opening)
+    let result = Result(from: seconds, through: opening ?? seconds.addingClamped(86_400), opening: opening)
     results.withLock { results in
       if results.count >= Self.mostResults, results[hours] == nil { results = [:] }
       results[hours] = result

@@ -1,5 +1,7 @@
 // Computes how long a refused client must wait, for all rules that time can satisfy.
 
+import Platform
+
 /// The rules a request waits for: opening hours, and allowances as they are kept now.
 struct Waiting {
   /// How often a time is tried and moved on before the rules are taken to exclude each other for ever.
@@ -27,11 +29,13 @@ struct Waiting {
     var wait: Int64 = 0
     for _ in 0..<Self.mostAttempts {
       let before = wait
-      guard let opening = policy.nextOpen(from: now.seconds + wait, hours) else { return nil }
-      wait = opening - now.seconds
+      guard let opening = policy.nextOpen(from: now.seconds.addingClamped(wait), hours) else { return nil }
+      wait = opening.subtractingClamped(now.seconds)
       for (plan, state) in allowances {
-        let then = Instant(seconds: now.seconds + wait, nanoseconds: now.nanoseconds)
-        if case .refused(let more) = plan.take(from: state, at: then) { wait += more }
+        let then = now.advanced(by: .seconds(wait))
+        if case .refused(let more) = plan.take(from: state, at: then) {
+          wait = wait.addingClamped(more)
+        }
       }
       if wait == before { return wait }
     }

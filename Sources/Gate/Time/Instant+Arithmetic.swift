@@ -5,7 +5,7 @@ import Platform
 extension Instant {
   /// The point a span later, or earlier for a negative one; saturates far beyond any date.
   public func advanced(by span: Duration) -> Instant {
-    let total = Int64(nanoseconds) + span.nanosecondsClamped % 1_000_000_000
+    let total = Int64(nanoseconds).addingClamped(span.nanosecondsClamped % 1_000_000_000)
     let carry = total.flooredDivision(by: 1_000_000_000)
     let (sum, overflow) = seconds.addingReportingOverflow(
       span.nanosecondsClamped / 1_000_000_000 + carry.quotient)
@@ -18,6 +18,6 @@ extension Instant {
     let (seconds, overflow) = later.seconds.subtractingReportingOverflow(earlier.seconds)
     // Not the least number: the part of a second below it would not fit.
     return .seconds(overflow ? (later < earlier ? .min + 1 : .max) : max(seconds, .min + 1))
-      + .nanoseconds(Int64(later.nanoseconds) - Int64(earlier.nanoseconds))
+      + .nanoseconds(Int64(later.nanoseconds).subtractingClamped(Int64(earlier.nanoseconds)))
   }
 }

@@ -24,10 +24,7 @@ public struct Instant: Hashable, Comparable, Sendable {
 
   /// Nanoseconds since the epoch, clamped to what 64 bits hold (the years 1677 to 2262).
   public var nanosecondsSinceEpoch: Int64 {
-    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    guard !overflow else { return seconds < 0 ? .min : .max }
-    let (sum, over) = product.addingReportingOverflow(Int64(nanoseconds))
-    return over ? .max : sum
+    seconds.multipliedClamped(by: 1_000_000_000).addingClamped(Int64(nanoseconds))
   }
 }
 

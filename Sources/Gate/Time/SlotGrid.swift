@@ -41,6 +41,7 @@ public struct SlotGrid: Sendable {
     while true {
       guard let next = zone.firstInstant(showing: (day + 1) * 86_400) else { return nil }
       guard next <= seconds else {
+        // Any number: both are of the zone's table.
         let start = seconds - (seconds - midnight) % length
         return Slot(start: start, end: min(start + length, next))
       }

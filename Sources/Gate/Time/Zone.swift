@@ -1,6 +1,7 @@
 // A time zone as a table of offsets that is made once, so that no request reads a file.
 
 public import Documents
+import Platform
 
 /// A time zone of the IANA database, from 1970 to 2100.
 ///
@@ -87,7 +88,7 @@ public final class Zone: Sendable {
   /// The local time at an instant, as seconds since 1970-01-01T00:00:00 local; nil outside the table.
   public func localSeconds(at seconds: Int64) -> Int64? {
     guard let span = span(at: seconds) else { return nil }
-    return seconds + span.offset
+    return seconds.addingClamped(span.offset)
   }
 
   /// The first instant at which the clock on the wall shows a time or a later one: after a gap, its end.

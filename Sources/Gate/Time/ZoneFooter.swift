@@ -128,6 +128,7 @@ extension ZoneFooter {
         value += minutes * 60
         if skip(":") {
           guard let seconds = number(0...59) else { return nil }
+          // Any number: below 60, and the hours have their bound.
           value += seconds
         }
       }

@@ -98,7 +98,8 @@ final class ProviderTokens: Sendable {
 
   private func sign(_ state: inout State, _ now: MonotonicTime) throws(OpenSSLError) -> ProviderToken {
     let claims: JSONObject = [
-      "iss": .string(settings.teamID), "iat": .number(JSONNumber(time.unixTime.seconds - JWS.issuedAtMargin)),
+      "iss": .string(settings.teamID),
+      "iat": .number(JSONNumber(time.unixTime.advanced(bySeconds: -JWS.issuedAtMargin).seconds)),
     ]
     let text = try JWS.sign(
       header: ["alg": "ES256", "kid": .string(settings.keyID)], payload: claims.serialized(),

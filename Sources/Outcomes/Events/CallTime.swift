@@ -32,7 +32,7 @@ package enum CallTime {
       (0...253_402_300_799).contains(seconds)
     else { return nil }
     let (whole, part) = (seconds.rounded(.down), seconds.truncatingRemainder(dividingBy: 1))
-    // Both have their bounds above.
+    // Any number: both have their bounds above.
     return Instant(seconds: Int64(whole), nanoseconds: Int32(part * 1e9))
   }
 }

@@ -101,7 +101,7 @@ package final class Troubles: Sendable {
       guard open[key] != nil || open.count < Self.most else { return }
       var limit = open[key] ?? Open(since: time)
       limit.hit(at: time)
-      limit.passesAt = UnixTime(seconds: time.seconds + Int64(clamping: wait), nanoseconds: time.nanoseconds)
+      limit.passesAt = time.advanced(bySeconds: Int64(wait))
       open[key] = limit
     }
   }

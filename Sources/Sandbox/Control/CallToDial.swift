@@ -52,9 +52,9 @@ struct CallToDial: Sendable {
       case "cancelled": "abandoned"
       default: "outbound"
       }
-    let start = record.time.seconds.addingReportingOverflow(shift).partialValue
+    let start = record.time.advanced(bySeconds: shift).advanced(bySeconds: 1)
     func time(_ seconds: Int64) -> JSONValue {
-      .string(UnixTime(seconds: start + 1 + seconds, nanoseconds: 0).rfc3339)
+      .string(UnixTime(seconds: start.advanced(bySeconds: seconds).seconds).rfc3339)
     }
     return [
       "event": .string(trigger), "type": .string(type),

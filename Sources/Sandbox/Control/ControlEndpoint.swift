@@ -180,8 +180,7 @@ enum ControlEndpoint {
     let now = gateway.clock.unixTime
     return .array(
       gateway.pauses().map { pause in
-        let end = UnixTime(
-          seconds: now.seconds + Int64(pause.remaining.wholeSecondsRoundedUp), nanoseconds: now.nanoseconds)
+        let end = now.advanced(bySeconds: Int64(pause.remaining.wholeSecondsRoundedUp))
         return ["of": .string(pause.of), "until": .string(end.rfc3339)]
       })
   }

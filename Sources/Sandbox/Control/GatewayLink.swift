@@ -3,6 +3,7 @@
 public import HTTP
 public import HTTPServer
 public import JOSE
+import Platform
 
 /// A gateway on the sandbox's port, as its controls see it.
 public struct GatewayLink: Sendable {
@@ -63,7 +64,7 @@ public struct GatewayLink: Sendable {
 
   /// Sets how far its clock is ahead of this machine's, and tells it.
   func setClock(ahead seconds: Int64) {
-    let way = seconds - clock.offset
+    let way = seconds.subtractingClamped(clock.offset)
     guard way != 0 else { return }
     clock.offset = seconds
     clockMoved(way)

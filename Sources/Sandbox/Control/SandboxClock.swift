@@ -25,9 +25,7 @@ public final class SandboxClock: TimeSource {
   public var now: MonotonicTime { base.now }
 
   public var unixTime: UnixTime {
-    var time = base.unixTime
-    time.seconds += offset
-    return time
+    base.unixTime.advanced(bySeconds: offset)
   }
 
   public func sleep(until due: MonotonicTime) async throws { try await base.sleep(until: due) }

@@ -25,7 +25,7 @@ enum HookEndpoint {
         status: .badRequest, error: "webhook-id, webhook-timestamp or webhook-signature is missing")
     }
     guard let time = Int64(timestamp),
-      (now.seconds - tolerance...now.seconds + tolerance).contains(time)
+      (-tolerance...tolerance).contains(time.subtractingClamped(now.seconds))
     else {
       throw Refusal(status: .unauthorized, error: "webhook-timestamp is more than five minutes away")
     }

@@ -86,8 +86,8 @@ struct SendbirdService: Sendable {
       guard state.users[Array(id.utf8)] != nil else { return (error(400_301, "User not found"), true) }
       // Seven days without expires_at.
       // Any number: it is only compared and written.
-      let end = content["expires_at"]?.int ?? (now.seconds + 7 * 86_400) * 1000
-      guard end > now.seconds * 1000 else { return (error(400_111, "expires_at is in the past"), true) }
+      let end = content["expires_at"]?.int ?? now.advanced(bySeconds: 7 * 86_400).milliseconds
+      guard end > now.milliseconds else { return (error(400_111, "expires_at is in the past"), true) }
       let token = Identifier.random() + Identifier.random()
       return (json(["token": .string(token), "expires_at": .number(JSONNumber(end))]), false)
     }
@@ -106,4 +106,9 @@ extension SendbirdUser {
   fileprivate func members(_ id: String) -> JSONObject {
     ["user_id": .string(id), "nickname": .string(nickname), "profile_url": .string(profileURL)]
   }
+}
+
+extension UnixTime {
+  /// Milliseconds since 1970, as Sendbird counts.
+  fileprivate var milliseconds: Int64 { seconds.multipliedClamped(by: 1000) }
 }

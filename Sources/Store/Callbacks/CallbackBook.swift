@@ -49,7 +49,7 @@ package struct CallbackBook: Sendable {
     package let expires: Int64
     /// The further columns of an appointment.
     package let appointment: Appointment?
-    /// When it was handed over to Talkdesk, and for which numbers; nil where its outcome is not awaited.
+    /// When it was handed over to Talkdesk, and for which numbers; nil for tickets, and for appointments before their call.
     package let handover: Handover?
 
     package init(
@@ -74,7 +74,7 @@ package struct CallbackBook: Sendable {
           let end = record.settledAt?.nanosecondsSinceEpoch ?? abandoned
           record.verificationCode?.until = Instant(
             nanosecondsSinceEpoch: time.nanosecondsSinceEpoch.adding(
-              .nanoseconds(code.until.nanosecondsSinceEpoch - end)))
+              .nanoseconds(code.until.nanosecondsSinceEpoch.subtractingClamped(end))))
         }
         record.settledAt = time
         record.notices?.end(at: time)
@@ -324,8 +324,7 @@ package struct CallbackBook: Sendable {
 extension Int64 {
   /// A time in nanoseconds some span later, or the last there is.
   func adding(_ span: Duration) -> Int64 {
-    let (sum, overflow) = addingReportingOverflow(span.nanosecondsClamped)
-    return overflow ? .max : sum
+    addingClamped(span.nanosecondsClamped)
   }
 }
 
@@ -333,6 +332,6 @@ extension Instant {
   /// A time in nanoseconds since the epoch.
   package init(nanosecondsSinceEpoch time: Int64) {
     let seconds = time >= 0 ? time / 1_000_000_000 : (time + 1) / 1_000_000_000 - 1
-    self.init(seconds: seconds, nanoseconds: Int32(time - seconds * 1_000_000_000))
+    self.init(seconds: seconds, nanoseconds: Int32(time &- seconds &* 1_000_000_000))
   }
 }

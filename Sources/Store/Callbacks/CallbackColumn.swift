@@ -88,7 +88,7 @@ extension CallbackBook.Row: TableEntry {
         upstreamStatus: try row.optionalInteger(.upstreamStatus).map { Int($0) },
         platformTID: try row.optionalText(.platformTid),
         verificationCode: try row.sealed(.verificationCode, until: .verificationUntil),
-        notices: try CallbackNotices(row), snoozes: Int(try row.optionalInteger(.snoozes) ?? 0),
+        notices: try CallbackNotices(row), snoozes: Int(try row.count(.snoozes)),
         ticket: try row.optionalText(.ticket).map(StoredTicket.init(stored:)),
         origin: CallbackOrigin(
           try row.optionalID(.installation), column: try row.optionalInteger(.generation)),
@@ -131,7 +131,7 @@ extension CallbackBook.Appointment {
     guard let number = try row.optionalID(.number) else { return nil }
     self.init(
       slot: try row.optionalInteger(.slot), number: number, due: try row.optionalInteger(.due),
-      tries: Int(try row.integer(.tries)), lastCode: try row.optionalText(.lastCode),
+      tries: Int(try row.count(.tries)), lastCode: try row.optionalText(.lastCode),
       content: try row.sealed(.content, until: .contentUntil),
       keyRetention: .nanoseconds(try row.integer(.keyRetention)),
       retention: .nanoseconds(try row.integer(.retention)))
@@ -148,8 +148,8 @@ extension CallbackNotices {
       installation: InstallationIdentity(
         installation, column: try row.optionalInteger(.notifiesGeneration)),
       device: try GivenDevice(row), confirmAt: try row.optionalTime(.confirmAt),
-      serial: Int(try row.optionalInteger(.noticeSerial) ?? 1), state: state,
-      next: try row.optionalTime(.noticeNext), tries: Int(try row.optionalInteger(.noticeTries) ?? 0))
+      serial: Int(try row.count(.noticeSerial, absent: 1)), state: state,
+      next: try row.optionalTime(.noticeNext), tries: Int(try row.count(.noticeTries)))
   }
 }
 

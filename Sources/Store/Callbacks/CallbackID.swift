@@ -1,6 +1,7 @@
 // The ID of a callback, with which its caller looks up the outcome.
 
 public import Gate
+import Platform
 
 /// A UUID of version 7 (RFC 9562 §5.7): the time in milliseconds, then 74 random bits of the system. It
 /// cannot be guessed, and ids of one time are neighbours in a store.
@@ -14,7 +15,9 @@ public struct CallbackID: Hashable, Comparable, Sendable, LosslessStringConverti
   package var bytes: [UInt8] { id.bytes }
 
   /// The time with which it begins, to the millisecond.
-  package var time: Instant { Instant(nanosecondsSinceEpoch: Int64(id.high >> 16) * 1_000_000) }
+  package var time: Instant {
+    Instant(nanosecondsSinceEpoch: Int64(id.high >> 16).multipliedClamped(by: 1_000_000))
+  }
 
   /// A new one for a callback of this time.
   public init(at now: Instant) {

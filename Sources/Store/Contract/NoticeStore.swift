@@ -67,6 +67,6 @@ public protocol NoticeStore: Sendable {
 extension Instant {
   /// Claims made up to this time are forgotten, in nanoseconds since the epoch: a day before.
   package var claimHorizon: Int64 {
-    Instant(seconds: seconds - 86_400, nanoseconds: nanoseconds).nanosecondsSinceEpoch
+    advanced(by: .seconds(-86_400)).nanosecondsSinceEpoch
   }
 }

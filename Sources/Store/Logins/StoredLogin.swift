@@ -30,12 +30,12 @@ public struct StoredLogin: Hashable, Sendable {
 
   /// Whether a login with the same credential at this time needs no new row, since less than a day has passed.
   package func covers(_ later: Instant) -> Bool {
-    last > Instant(seconds: later.seconds - Self.grain, nanoseconds: later.nanoseconds)
+    last > later.advanced(by: .seconds(-Self.grain))
   }
 
   /// The time up to which logins no longer count.
   package static func horizon(_ now: Instant) -> Instant {
-    Instant(seconds: now.seconds - lifetime, nanoseconds: now.nanoseconds)
+    now.advanced(by: .seconds(-lifetime))
   }
 }
 

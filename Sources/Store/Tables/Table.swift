@@ -171,6 +171,10 @@ package struct TableRow<Column: TableColumn> {
   // MARK: Columns that always have a value
 
   package func integer(_ column: Column) throws(UnreadableValue) -> Int64 { try row.integer(column.rawValue) }
+  /// A count that the server keeps: from 0 to 2,147,483,647 whatever the row has, so that one more never overflows.
+  package func count(_ column: Column, absent: Int64 = 0) throws(UnreadableValue) -> Int64 {
+    min(max(try optionalInteger(column) ?? absent, 0), Int64(Int32.max))
+  }
   package func text(_ column: Column) throws(UnreadableValue) -> String { try row.text(column.rawValue) }
   package func bytes(_ column: Column) throws(UnreadableValue) -> [UInt8] { try row.bytes(column.rawValue) }
   package func id(_ column: Column) throws(UnreadableValue) -> StoreID { try row.id(column.rawValue) }

@@ -40,7 +40,7 @@ public enum ClientAssertion {
     precondition(
       (JWS.issuedAtMargin + 1...maximumLifetime).contains(lifetime),
       "an assertion that has expired, or lives too long")
-    let issuedAt = now.seconds - JWS.issuedAtMargin
+    let issuedAt = now.advanced(bySeconds: -JWS.issuedAtMargin).seconds
     let claims: JSONObject = [
       "iss": .string(clientID),
       "sub": .string(clientID),

@@ -158,7 +158,7 @@ public struct TalkdeskID: TokenIssuer {
       report.status = reply.status
       report.platformTID = UpstreamText.traceID(reply.fields["platform-tid"])
       report.clockSkew = reply.fields["Date"].flatMap(HTTPDate.unixSeconds)
-        .map { .seconds($0 - now.seconds) }
+        .map { .seconds($0.subtractingClamped(now.seconds)) }
       if reply.status >= 400 { report.errorDescription = TokenReply.refusal(reply.content).description }
       let token = try Self.token(
         in: reply, scope: scope, clientID: credential.clientID, sent: start, now: now)

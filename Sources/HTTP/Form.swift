@@ -1,5 +1,7 @@
 // Decodes form content strictly: refuses mistakes that a lenient server would repair.
 
+import Texts
+
 /// Form content (`application/x-www-form-urlencoded`), decoded strictly: what a careless server would repair is refused, so
 /// that a client's mistake shows at once.
 public struct Form: Sendable {
@@ -43,7 +45,7 @@ public struct Form: Sendable {
   /// Decodes content.
   public init(decoding content: [UInt8]) throws(Problem) {
     var rest = content[...]
-    var names: Set<String> = []
+    var names: Set<ExactText> = []
     while !rest.isEmpty {
       let end = rest.firstIndex(of: UInt8(ascii: "&")) ?? rest.endIndex
       let pair = rest[..<end]
@@ -53,14 +55,14 @@ public struct Form: Sendable {
       let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
       let name = try Self.decode(pair[..<equals])
       let value = try Self.decode(equals < pair.endIndex ? pair[(equals + 1)...] : [])
-      guard names.insert(name).inserted else { throw .duplicate(name) }
+      guard names.insert(ExactText(name)).inserted else { throw .duplicate(name) }
       parameters.append(Parameter(name: name, value: value))
     }
   }
 
   /// The value of a parameter. One sent without a value counts as left out (RFC 6749 §3.1).
   public subscript(_ name: String) -> String? {
-    parameters.first { $0.name == name && !$0.value.isEmpty }?.value
+    parameters.first { $0.name.hasSameBytes(as: name) && !$0.value.isEmpty }?.value
   }
 
   /// Undoes the encoding of one name or value.

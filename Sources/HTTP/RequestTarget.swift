@@ -102,15 +102,28 @@ extension Request {
   /// Whether a range of `head` is a name, percent-decoded.
   private func isName(_ range: Range<Int>, _ name: String) -> Bool {
     if equals(range, name) { return true }
-    return index(of: UInt8(ascii: "%"), in: range) < range.upperBound && percentDecoded(range) == name
+    guard index(of: UInt8(ascii: "%"), in: range) < range.upperBound else { return false }
+    return percentDecoded(range)?.hasSameBytes(as: name) == true
   }
 
-  /// The names of the query's items, in their order; a name that does not decode as it was sent.
-  public var queryNames: [String] {
+  /// A name and its value in a query.
+  public struct QueryMember: Equatable, Sendable {
+    /// As it was sent, if it does not decode.
+    public let name: String
+    /// Empty without `=`; nil if it does not decode.
+    public let value: String?
+  }
+
+  /// The query's members in their order, names that repeat included. Code that takes names which are not known before reads them
+  /// once here: `queryItem` reads the whole query for each name.
+  public var queryMembers: [QueryMember] {
     guard let query else { return [] }
-    return head[query].split(separator: UInt8(ascii: "&")).map { item in
-      let name = item.prefix { $0 != UInt8(ascii: "=") }
-      return percentDecoded(name.startIndex..<name.endIndex) ?? String(decoding: name, as: UTF8.self)
+    return head[query].split(separator: UInt8(ascii: "&")).map { member in
+      let equals = member.firstIndex(of: UInt8(ascii: "=")) ?? member.endIndex
+      let name = percentDecoded(member.startIndex..<equals)
+      return QueryMember(
+        name: name ?? String(decoding: member[..<equals], as: UTF8.self),
+        value: percentDecoded(min(equals + 1, member.endIndex)..<member.endIndex))
     }
   }
 

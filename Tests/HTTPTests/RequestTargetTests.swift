@@ -32,6 +32,22 @@ private func get(_ target: String) -> Request { request("GET \(target) HTTP/1.1\
   #expect(request.percentDecoded(request.path) == decoded)
 }
 
+@Test func `a query is taken apart once, with every member in its order`() {
+  let members = get("/?a=1&b&=x&%61=2&a=%FF&%FF=3&&c=d=e&f=").queryMembers
+  #expect(members.map(\.name) == ["a", "b", "", "a", "a", "%FF", "c", "f"])
+  #expect(members.map(\.value) == ["1", "", "x", "2", nil, "3", "d=e", ""])
+  #expect(get("/").queryMembers.isEmpty && get("/?").queryMembers.isEmpty)
+}
+
+@Test func `names of queries and forms are compared by their octets`() throws {
+  // Both are an e with an acute accent: one scalar, and two.
+  let target = "/?%C3%A9=1&e%CC%81=2"
+  #expect(get(target).queryItem("\u{E9}") == .value("1"))
+  #expect(get(target).queryItem("e\u{301}") == .value("2"))
+  let form = try Form(decoding: Array("%C3%A9=1&e%CC%81=2".utf8))
+  #expect(form["\u{E9}"] == "1" && form["e\u{301}"] == "2")
+}
+
 @Test(arguments: [
   ("/", Request.QueryItem.absent), ("/?", .absent), ("/?b=1", .absent), ("/?app", .value("")),
   ("/?app=", .value("")),

@@ -13,6 +13,7 @@ import Records
 import Responses
 import Serving
 import Store
+import Texts
 
 /// One request for a challenge. It needs no credential, and has no audit line.
 private struct Challenging: RequestWork {
@@ -25,7 +26,7 @@ private struct Challenging: RequestWork {
   ) -> NextStep {
     do throws(Problem) {
       var problems = FieldProblems()
-      for name in request.queryNames where name != "app" {
+      for name in request.queryMembers.map(\.name) where !name.hasSameBytes(as: "app") {
         problems.add(FieldProblems.shown(name), "The query has only app.")
       }
       try problems.throwIfAny()
@@ -66,8 +67,8 @@ extension Handlers {
     case .refused(_, let states):
       let denial = AddressLimit.challenges.denial(states, at: Instant(now))
       throw Problem(
-        .rateLimited, "This address has asked for too many challenges. Retry after the time in Retry-After.",
-        retryAfter: denial.retryAfter.map { Int(clamping: $0) })
+        .rateLimited, "This address has asked for too many challenges.",
+        tryAgainAfter: denial.retryAfter.map { Int(clamping: $0) })
     case .unavailable: throw Problem(StoreError(.unavailable, "challenge", "no store"))
     }
     do throws(OpenSSLError) {

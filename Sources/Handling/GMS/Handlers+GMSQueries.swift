@@ -16,7 +16,7 @@ import Store
 import Texts
 
 /// The conditions of a query.
-private struct GMSQuery {
+struct GMSQuery {
   struct Condition {
     let name: String
     let value: String
@@ -32,6 +32,8 @@ private struct GMSQuery {
   }
 
   static let customerNumber = "_customer_number"
+  /// The most conditions of a query: every `name=value` except `operand`. Each is compared with each record.
+  private static let mostConditions = 64
 
   var isAny = false
   var id: String?
@@ -39,10 +41,15 @@ private struct GMSQuery {
   var rest: [Condition] = []
 
   init(_ request: Request) throws(Problem) {
-    for name in request.queryNames {
-      // What jQuery appends to requests that are not to be cached.
-      if name.hasSameBytes(as: "_") { continue }
-      guard case .value(let text) = request.queryItem(name) else {
+    // What jQuery appends to requests that are not to be cached.
+    let members = request.queryMembers.filter { !$0.name.hasSameBytes(as: "_") }
+    guard members.count(where: { !$0.name.hasSameBytes(as: "operand") }) <= Self.mostConditions else {
+      throw Problem(.malformedRequest, "A query has at most \(Self.mostConditions) conditions.")
+    }
+    var names: Set<ExactText> = []
+    for member in members {
+      let name = member.name
+      guard names.insert(ExactText(name)).inserted, let text = member.value else {
         throw .invalid(name, "Give each condition of a query once, percent-encoded.")
       }
       if name.hasSameBytes(as: "operand") {
@@ -125,7 +132,7 @@ extension Handlers {
       var documents: [JSONValue] = []
       for record in records where documents.count < Self.mostFound {
         guard let alias = record.alias, only == nil || only?.name.hasSameBytes(as: alias.service) == true,
-          let name = named(record, query.id, setting)
+          let name = try await named(record, query.id, setting, visit)
         else { continue }
         let isNamed = asked?.contains(alias.number) == true
         let document = try await document(
@@ -143,10 +150,18 @@ extension Handlers {
     }
   }
 
-  /// The name of a record, also where the key that made it is gone and the client has named it.
-  private func named(_ record: StoredCallback, _ id: String?, _ setting: GMSSetting) -> String? {
+  /// The name of a record; nil if the key that made it is gone, unless the client names it or its content has it.
+  private func named(
+    _ record: StoredCallback, _ id: String?, _ setting: GMSSetting, _ visit: Visit
+  ) async throws(Problem) -> String? {
     if let id, GMSNames.digest(id) == record.alias?.name { return id }
-    return setting.names.name(of: record)
+    if let name = setting.names.name(of: record) { return name }
+    guard record.status == .scheduled else { return nil }
+    do throws(Problem) { return try await content(of: record, visit.context).0.name } catch {
+      // It has ended meanwhile.
+      guard error.code == .tooLate else { throw error }
+      return nil
+    }
   }
 
   private func document(

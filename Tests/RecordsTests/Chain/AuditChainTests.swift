@@ -2,6 +2,7 @@
 
 import Foundation
 import JOSE
+import JSON
 import Platform
 import Sealing
 import Synchronization
@@ -14,14 +15,18 @@ import Testing
 private final class Written: Sendable {
   let bytes = Mutex<[UInt8]>([])
   let isFull = Mutex(false)
+  /// How many bytes are taken before the output is full.
+  let room = Mutex<Int?>(nil)
   let trail: AuditTrail
 
-  init(_ key: StoreKey?, boot: String = "0011223344556677", isRequired: Bool = false) throws {
+  init(
+    _ key: StoreKey?, boot: String = "0011223344556677", isRequired: Bool = false, log: Log = .silent
+  ) throws {
     let box = Mutex<Written?>(nil)
     let holder = Holder()
     trail = try AuditTrail(
       to: .output { lines in holder.take(lines) }, key: key, boot: boot, isRequired: isRequired, lanes: 1,
-      clock: SystemClock(), log: .silent)
+      clock: SystemClock(), log: log)
     box.withLock { $0 = nil }
     holder.target.withLock { $0 = self }
     trail.start()
@@ -29,11 +34,15 @@ private final class Written: Sendable {
 
   final class Holder: Sendable {
     let target = Mutex<Written?>(nil)
-    func take(_ lines: [UInt8]) -> Bool {
+    func take(_ lines: [UInt8]) -> Int {
       target.withLock { written in
-        guard let written, !written.isFull.withLock({ $0 }) else { return false }
-        written.bytes.withLock { $0 += lines }
-        return true
+        guard let written, !written.isFull.withLock({ $0 }) else { return 0 }
+        // Whole lines, as far as there is room.
+        let room = written.room.withLock { $0 } ?? lines.count
+        let taken = lines.prefix(room).lastIndex(of: 0x0A).map { lines[...$0] } ?? []
+        written.room.withLock { $0? -= taken.count }
+        written.bytes.withLock { $0 += taken }
+        return taken.count
       }
     }
   }
@@ -276,6 +285,37 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(AuditAnchor(reading: anchor(10_000_001)) == nil)
   }
 
+  @Test func `forged anchors cost a limited number of hashes, however many they are and whatever they claim`()
+    throws
+  {
+    func anchor(_ index: Int, epoch: Int, number: Int) -> [UInt8] {
+      Array(
+        (#"{"log":"anchor","event":"minute","boot":"ffffffff\#(10_000_000 + index)","epoch":\#(epoch)"#
+          + #","after":"AAAAAAAAAAAAAAAAAAAAAA","seq":\#(number),"chain":"AAAAAAAAAAAAAAAAAAAAAA"}"#).utf8)
+        + [0x0A]
+    }
+    func verify(_ lines: [[UInt8]]) -> AuditVerifier {
+      let verifier = AuditVerifier(keys: [key, other], mostHashes: 1000)
+      verifier.begin()
+      for (index, line) in lines.enumerated() { verifier.read(line, at: place(index + 1)) }
+      verifier.end()
+      return verifier
+    }
+    let lines = try sample()
+    // The second would be more than the limit.
+    let forged = (0..<500).map { anchor($0, epoch: 600, number: 5000) }
+    let verifier = verify(lines + forged)
+    #expect(verifier.hashes == 600)
+    #expect(verifier.verdict() == .tampered(.init(place: place(lines.count + 1), fault: .foreign)))
+    #expect(verifier.fitting == lines.count && verifier.boots == 1)
+    // Each epoch begins with an anchor, which has a number.
+    #expect(verify(lines + [anchor(0, epoch: 600, number: 600)]).hashes == 0)
+    #expect(verify(lines + [anchor(0, epoch: 599, number: 600)]).hashes == 599)
+    // The lines of a chain are known among a forger's.
+    let mixed = verify(zip(lines, forged).flatMap { [$0, $1] })
+    #expect(mixed.fitting == lines.count && mixed.hashes == 600)
+  }
+
   @Test func `a line longer than any server's is foreign, and one octet less is a torn end`() throws {
     let lines = try sample()
     let long = [UInt8](repeating: UInt8(ascii: "x"), count: AuditVerifier.longestLine)
@@ -462,23 +502,91 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(AuditVerifier.verdict(on: lines, keys: [key]) == (.sound, []))
   }
 
-  @Test func `lost lines are counted in the chain`() throws {
+  @Test func `an output that takes some of the lines gets the others later, and none twice`() throws {
     let written = try Written(key)
-    written.isFull.withLock { $0 = true }
-    let line =
-      Array(#"{"log":"audit","x":""#.utf8) + [UInt8](repeating: 0x61, count: 60_000) + Array("\"}\n".utf8)
-    // More than waits.
-    for _ in 0..<600 {
-      written.trail.sink.append(line, lane: 0)
-      usleep(200)
+    written.room.withLock { $0 = 700 }
+    written.audit(0..<20)
+    while !written.trail.isFailing { sched_yield() }
+    written.room.withLock { $0 = nil }
+    written.audit(20..<22)
+    let lines = written.lines()
+    #expect(lines.count { $0.starts(with: #"{"log":"audit""#.utf8) } == 22)
+    #expect(AuditVerifier.verdict(on: lines, keys: [key]) == (.sound, []))
+  }
+
+  /// A log whose lines a test reads.
+  private final class SavedLog: Sendable {
+    let bytes = Mutex<[UInt8]>([])
+    let sink: LogSink
+    let log: Log
+
+    init() {
+      let box = Mutex<SavedLog?>(nil)
+      let target = Target()
+      sink = LogSink(lanes: 1, write: { target.write($0) })
+      log = Log(sink: sink, lane: 0, level: .info, format: .json, clock: SystemClock())
+      box.withLock { $0 = nil }
+      target.log.withLock { $0 = self }
+      sink.start { _ in [] }
     }
-    written.isFull.withLock { $0 = false }
+
+    final class Target: Sendable {
+      let log = Mutex<SavedLog?>(nil)
+      func write(_ lines: [UInt8]) -> Bool {
+        log.withLock { log in log?.bytes.withLock { $0 += lines } }
+        return true
+      }
+    }
+
+    /// The lost lines of the log's lines with a beginning.
+    func lost(_ message: String) -> [String] {
+      #expect(sink.close(within: .seconds(10)))
+      return bytes.withLock { $0.lines }.compactMap { try? JSONValue(parsing: $0) }
+        .filter { $0["message"]?.string?.hasPrefix(message) == true }
+        .compactMap { $0["lost"]?.int(in: 0...Int64.max).map { "\($0)" } }
+    }
+  }
+
+  @Test func `audit lines that find no room are counted in the chain, and the log says how many`() throws {
+    let kept = SavedLog()
+    let written = try Written(key, log: kept.log)
+    written.isFull.withLock { $0 = true }
     written.audit(0..<1)
-    usleep(100_000)
-    written.audit(1..<2)
+    while !written.trail.isFailing { sched_yield() }
+    // Each line alone fills what may wait, and comes alone: otherwise its own sink has no room.
+    let line =
+      Array(#"{"log":"audit","filling":""#.utf8) + [UInt8](repeating: 0x2D, count: AuditTrail.capacity)
+      + Array("\"}\n".utf8)
+    written.trail.sink.append(line, lane: 0)
+    var more = 0
+    while written.trail.lostLines < 3 {
+      written.audit(0..<1)
+      more += 1
+      sched_yield()
+    }
+    let lost = written.trail.lostLines
+    #expect(written.trail.linesLostInFailure == lost && lost <= more)
+    written.isFull.withLock { $0 = false }
+    while written.trail.isFailing {
+      written.audit(0..<1)
+      sched_yield()
+    }
     let (verdict, notes) = AuditVerifier.verdict(on: written.lines(), keys: [key])
     #expect(verdict == .sound)
-    #expect(notes.contains { if case .lost(_, let count) = $0 { count > 0 } else { false } })
+    let counted = notes.compactMap { if case .lost(_, let count) = $0 { count } else { nil } }.reduce(0, +)
+    let told = kept.lost("audit lines were lost").compactMap { Int($0) }.reduce(0, +)
+    #expect(counted == written.trail.lostLines && told == counted)
+    #expect(written.trail.unreportedLines == 0)
+  }
+
+  @Test func `audit lines that still wait at the end are lost, and the log says how many`() throws {
+    let kept = SavedLog()
+    let written = try Written(key, log: kept.log)
+    written.isFull.withLock { $0 = true }
+    written.audit(0..<5)
+    #expect(written.trail.close(within: .seconds(10)))
+    #expect(written.trail.lostLines == 5)
+    #expect(kept.lost("audit lines were lost") == ["5"])
   }
 
   @Test func `a response waits until its line is written, and is refused when it is not in time`()

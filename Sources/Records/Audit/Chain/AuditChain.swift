@@ -41,11 +41,18 @@ package struct AuditChain: ~Copyable {
   /// A chain in its middle, to check lines with: before the line after `last`.
   package init(_ key: StoreKey, boot: String, epoch: Int, sequence: Int64, last: [UInt8]) {
     self.init(key, boot: boot)
-    for _ in 0..<epoch { self.key = Self.key(after: self.key) }
+    self.key = Self.key(self.key, after: epoch)
     context = MACContext(key: self.key)
     self.epoch = epoch
     self.sequence = sequence
     self.last = last
+  }
+
+  /// Goes on after an anchor that was not checked.
+  mutating func skip(to sequence: Int64, last: [UInt8]) {
+    self.sequence = sequence
+    self.last = last
+    evolve()
   }
 
   /// Ends a line, a JSON object without its last brace, and appends the rest of it to `output`, which holds the line from `start` on.
@@ -71,7 +78,7 @@ package struct AuditChain: ~Copyable {
 
   /// Takes the next key. To be called after each anchor.
   package mutating func evolve() {
-    key = Self.key(after: key)
+    key = Self.key(key, after: 1)
     context = MACContext(key: key)
     epoch += 1
     linesInEpoch = 0
@@ -81,18 +88,24 @@ package struct AuditChain: ~Copyable {
     key.derived(.audit, info: Array(boot.utf8), count: 32)
   }
 
-  private static func key(after key: Secret) -> Secret {
+  /// The key some anchors later.
+  private static func key(_ key: Secret, after anchors: Int) -> Secret {
     var exposed = key.exposedBytes()
     var bytes = Array("callgate audit".utf8) + exposed
-    var next = SHA256.digest(bytes)
-    for index in exposed.indices { exposed[index] = 0 }
+    let start = bytes.count - exposed.count
+    for _ in 0..<anchors {
+      for index in exposed.indices { exposed[index] = 0 }
+      exposed = SHA256.digest(bytes)
+      for index in exposed.indices { bytes[start + index] = exposed[index] }
+    }
     _ = Secret(wiping: &bytes)
-    return Secret(wiping: &next)
+    return Secret(wiping: &exposed)
   }
 }
 
 /// The form of a chained line.
 package enum AuditLineForm {
+  static let anchorStart = Array(#"{"log":"anchor","#.utf8)
   static let sequenceName = Array(#","seq":"#.utf8)
   static let chainName = Array(#","chain":""#.utf8)
   static let ending = Array("\"}\n".utf8)
@@ -187,11 +200,11 @@ package struct AuditAnchor: Hashable, Sendable {
   }
 
   /// More epochs than a boot has: one a minute, for nineteen years. Each costs a hash before the line can be checked.
-  private static let mostEpochs: Int64 = 10_000_000
+  package static let mostEpochs: Int64 = 10_000_000
 
   /// Reads an anchor from a whole line; nil for every other line.
   package init?(reading line: [UInt8]) {
-    guard line.starts(with: #"{"log":"anchor","#.utf8) else { return nil }
+    guard line.starts(with: AuditLineForm.anchorStart) else { return nil }
     let value: JSONValue
     do throws(JSONError) { value = try JSONValue(parsing: line) } catch { return nil }
     guard let event = value["event"]?.string.flatMap(Event.init), let boot = value["boot"]?.string,

@@ -86,8 +86,6 @@ package final class AuditVerifier {
     let boot: String
     var chain: AuditChain
     var isClosed = false
-    /// False for one that begins with an anchor that does not fit itself.
-    var isTrusted = true
     /// Whether it was written to a file of its own, and not to standard output; nil where nothing tells.
     var isOfFile: Bool?
     /// The first line of the log in a file of its lines.
@@ -122,8 +120,21 @@ package final class AuditVerifier {
   /// The first line of the log in this file.
   private var log: Place?
   private var runs: [Run] = []
+  /// The boots of these runs.
+  private var knownBoots: Set<String> = []
   /// The run of the last line that fitted.
   private var current: Run?
+  /// The other runs, by the number of the line that each waits for: the same search for each line would take the square of the file.
+  private var waiting: [Int64: [Run]] = [:]
+  /// Runs after anchors that no key made, the last ones only: anybody can write such anchors.
+  private var doubtful: [Run] = []
+  private static let mostDoubtful = 16
+  /// Runs that are tried for a line. Of so many servers that write to one file at once, none is at the same number.
+  private static let mostTried = 64
+  /// The hashes that led to the keys of anchors. Once something is wrong, anchors beyond the limit go unchecked: whoever writes lines
+  /// could otherwise let each cost millions.
+  package private(set) var hashes: Int64 = 0
+  private let mostHashes: Int64
   /// Lines before the first anchor of a file, whose chain is not known yet.
   private var head: [HeadLine] = []
   private var fitsInFile = false
@@ -145,9 +156,12 @@ package final class AuditVerifier {
 
   /// Checks with these keys.
   /// - Parameter known: Each boot's last anchor in the store, read before the files, which may grow meanwhile.
-  package init(keys: [StoreKey], known: [String: Known] = [:]) {
+  package init(
+    keys: [StoreKey], known: [String: Known] = [:], mostHashes: Int64 = AuditAnchor.mostEpochs
+  ) {
     self.keys = keys
     self.known = known
+    self.mostHashes = mostHashes
     followers = Dictionary(grouping: known.filter { !$0.value.follows.isEmpty }, by: \.value.follows)
       .mapValues { $0.map(\.key) }
   }
@@ -202,7 +216,7 @@ package final class AuditVerifier {
       part += line
       return
     }
-    let anchor = line.starts(with: Self.anchorLine) ? AuditAnchor(reading: line) : nil
+    let anchor = line.starts(with: AuditLineForm.anchorStart) ? AuditAnchor(reading: line) : nil
     if let anchor, anchor.event == .start, parts.number == 1 {
       begin(anchor, line, parts, place)
     } else {
@@ -240,7 +254,6 @@ package final class AuditVerifier {
   }
 
   private static let logLine = Array(#"{"log":"log","#.utf8)
-  private static let anchorLine = Array(#"{"log":"anchor","#.utf8)
   private static let greeting = Array("callgate: ".utf8)
 
   /// Whether a line is one of the log, for every reader. Some take a carriage return for the end of a line, or a later member `log`.
@@ -271,9 +284,7 @@ package final class AuditVerifier {
     // A boot starts once: this is a copy.
     guard !isKnown(anchor.boot) else { return fail(place, .doubled) }
     guard let run = run(anchor, line, parts, place, after: [UInt8](repeating: 0, count: AuditChain.byteCount))
-    else {
-      return distrust(anchor, parts, place)
-    }
+    else { return }
     run.isOfFile = anchor.follows != nil
     if let code = anchor.follows {
       let follows = isAfterPart && (code.isEmpty ? !fitsInFile : recent.contains(code))
@@ -291,11 +302,7 @@ package final class AuditVerifier {
 
   /// A line that is no start.
   private func follow(_ anchor: AuditAnchor?, _ line: [UInt8], _ parts: AuditLineForm.Parts, _ place: Place) {
-    for run in [current].compactMap(\.self) + runs.reversed()
-    where run.chain.sequence + 1 == parts.number
-      && run.chain.accepts(
-        line.span.extracting(..<parts.contentCount), number: parts.number, code: parts.code)
-    {
+    if let run = run(accepting: line, parts) {
       // The first line that did not fit stood before one that does: that one is moved, not missing.
       if run === expecting, case .missing = finding?.fault { finding?.fault = .reordered }
       if run === expecting, case .altered = finding?.fault { finding?.fault = .foreign }
@@ -303,9 +310,7 @@ package final class AuditVerifier {
       return accepted(run, anchor, place)
     }
     if let anchor, !isKnown(anchor.boot) {
-      guard let run = run(anchor, line, parts, place, after: anchor.after) else {
-        return distrust(anchor, parts, place)
-      }
+      guard let run = run(anchor, line, parts, place, after: anchor.after) else { return }
       // A chain begins with its start, or before the first file.
       if runs.count > 1, anchor.event != .reopen || !head.isEmpty || !isFirst {
         let first = head.first?.parts.number ?? parts.number
@@ -330,8 +335,7 @@ package final class AuditVerifier {
     // A reload writes such an anchor in the middle of a file, too.
     if anchor?.event != .reopen { isFirst = false }
     fitsInFile = true
-    current = run
-    run.isTrusted = true
+    makeCurrent(run)
     run.last = place
     if let known = known[run.boot], known.sequence == run.chain.sequence, known.code != run.chain.last {
       fail(place, .contradicted)
@@ -347,39 +351,76 @@ package final class AuditVerifier {
     run.chain.evolve()
   }
 
+  /// The run that a line continues, the latest first; nil if it fits none.
+  private func run(accepting line: [UInt8], _ parts: AuditLineForm.Parts) -> Run? {
+    func accepts(_ run: Run) -> Bool {
+      run.chain.sequence + 1 == parts.number
+        && run.chain.accepts(
+          line.span.extracting(..<parts.contentCount), number: parts.number, code: parts.code)
+    }
+    if let current, accepts(current) { return current }
+    if let candidates = waiting[parts.number] {
+      for index in candidates.indices.suffix(Self.mostTried).reversed() where accepts(candidates[index]) {
+        waiting[parts.number]?.remove(at: index)
+        if candidates.count == 1 { waiting[parts.number] = nil }
+        return candidates[index]
+      }
+    }
+    guard let index = doubtful.lastIndex(where: accepts) else { return nil }
+    let run = doubtful.remove(at: index)
+    add(run)
+    return run
+  }
+
+  private func add(_ run: Run) {
+    runs.append(run)
+    knownBoots.insert(run.boot)
+  }
+
+  private func makeCurrent(_ run: Run) {
+    guard run !== current else { return }
+    if let current { waiting[current.chain.sequence + 1, default: []].append(current) }
+    current = run
+  }
+
   /// A run from an anchor on, by the key that made it; nil if none did.
   private func run(
     _ anchor: AuditAnchor, _ line: [UInt8], _ parts: AuditLineForm.Parts, _ place: Place, after code: [UInt8]
   ) -> Run? {
-    for key in keys {
-      var chain = AuditChain(
-        key, boot: anchor.boot, epoch: anchor.epoch, sequence: parts.number - 1, last: code)
-      guard chain.accepts(line.span.extracting(..<parts.contentCount), number: parts.number, code: parts.code)
-      else {
-        continue
+    var chains: [Run] = []
+    let epoch = Int64(anchor.epoch)
+    // Each epoch begins with an anchor, which has a number.
+    if epoch < parts.number, finding == nil || hashes + epoch <= mostHashes {
+      hashes += epoch
+      for key in keys {
+        let run = Run(
+          anchor.boot,
+          AuditChain(key, boot: anchor.boot, epoch: anchor.epoch, sequence: parts.number - 1, last: code),
+          place)
+        guard
+          run.chain.accepts(
+            line.span.extracting(..<parts.contentCount), number: parts.number, code: parts.code)
+        else {
+          chains.append(run)
+          continue
+        }
+        add(run)
+        return run
       }
-      let run = Run(anchor.boot, chain, place)
-      runs.append(run)
-      return run
     }
+    distrust(chains, parts, place)
     return nil
   }
 
   /// An anchor that no key made. If lines after it fit, it is altered; otherwise its key is unknown.
-  private func distrust(_ anchor: AuditAnchor, _ parts: AuditLineForm.Parts, _ place: Place) {
+  private func distrust(_ chains: [Run], _ parts: AuditLineForm.Parts, _ place: Place) {
     settleHead(before: nil)
     fail(place, .foreign)
-    for key in keys {
-      var chain = AuditChain(
-        key, boot: anchor.boot, epoch: anchor.epoch, sequence: parts.number, last: parts.code)
-      chain.evolve()
-      let run = Run(anchor.boot, chain, place)
-      run.isTrusted = false
-      runs.append(run)
-    }
+    for run in chains { run.chain.skip(to: parts.number, last: parts.code) }
+    doubtful = (doubtful + chains).suffix(Self.mostDoubtful)
   }
 
-  private func isKnown(_ boot: String) -> Bool { runs.contains { $0.boot == boot && $0.isTrusted } }
+  private func isKnown(_ boot: String) -> Bool { knownBoots.contains(boot) }
 
   // MARK: What does not fit
 

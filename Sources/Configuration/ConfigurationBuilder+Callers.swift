@@ -58,7 +58,7 @@ extension ConfigurationBuilder {
     case (.apiKey(let one), .apiKey(let other)): one == other && one != .unmatchable
     case (.jwt(let one), .jwt(let other)):
       one.issuer.hasSameBytes(as: other.issuer) && one.audience.hasSameBytes(as: other.audience)
-    default: false
+    case (.basic, _), (.apiKey, _), (.jwt, _): false
     }
   }
 

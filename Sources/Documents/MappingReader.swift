@@ -124,7 +124,7 @@ package struct MappingReader {
       return values.count == items.count ? values : nil
     case .text where !node.isNothing:
       return value(node, at: key, form).map { [($0, node.place)] }
-    default:
+    case .text, .mapping:
       report((node.isNothing ? Refusal.nothing : .noList(node.kind)).under(key))
       return nil
     }

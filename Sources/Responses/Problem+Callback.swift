@@ -74,7 +74,7 @@ extension Problem {
     case (.failed, .invalidRequest): self.init(.notAccepted(.rejected(fields: record.refusedFields)))
     case (.failed, .upstreamFailed): self.init(.notAccepted(.refused))
     case (.unknown, .upstreamFailed): self.init(.unknown(isAnswered: true))
-    default:
+    case (.failed, _), (.unknown, _), (.scheduled, _), (.pending, _), (.cancelled, _), (.expired, _):
       // Talkdesk did not respond, or the process that knew more has ended.
       self.init(
         .outcomeUnknown,

@@ -29,7 +29,9 @@ extension Problem {
       self.init(
         .overloaded, "Too many requests are waiting for Sendbird, so no ticket was opened. Try again later.",
         retryAfter: wait.wholeSecondsRoundedUp)
-    default: self.init(error, from: .sendbird)
+    case .exchangeFailed, .coolingDown, .deadlineExceeded, .cancelled, .shutDown, .upstreamChanged,
+      .unrecorded:
+      self.init(error, from: .sendbird)
     }
   }
 
@@ -73,7 +75,7 @@ extension Problem {
     case (.accepted, _): return nil
     case (.failed, .invalidRequest): self.init(TicketOutcome.Reason.rejected)
     case (.unknown, .upstreamFailed): self = .ticketUnknown(isAnswered: true)
-    default:
+    case (.failed, _), (.unknown, _), (.scheduled, _), (.pending, _), (.cancelled, _), (.expired, _):
       // Sendbird did not respond, or the process that knew more has ended.
       self.init(
         .outcomeUnknown,

@@ -77,7 +77,9 @@ package struct Cooldown {
     switch error {
     case .rateLimited(let wait?), .unavailable(_, let wait?): max(.seconds(1), min(wait, RetryAfter.cap))
     case .signer(let error): demand(error)
-    default: nil
+    case .rateLimited, .unavailable, .refused, .redirected, .failed, .unusableReply, .timedOut, .transport,
+      .signingFailed:
+      nil
     }
   }
 }

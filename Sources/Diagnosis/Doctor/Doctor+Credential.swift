@@ -186,7 +186,9 @@ extension Doctor {
     let isRefusal =
       switch error {
       case .refused, .unusableReply(.scope): true
-      default: false
+      case .rateLimited, .unavailable, .redirected, .failed, .unusableReply, .timedOut, .transport,
+        .signingFailed, .signer:
+        false
       }
     let found =
       further.refusal.map { "is refused (\(Self.words($0.status, $0.code, further)))" }

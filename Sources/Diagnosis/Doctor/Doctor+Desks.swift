@@ -22,7 +22,8 @@ extension Doctor {
         report.fail(
           "desk", "\(name): \(failure.cause.words(for: "Sendbird"))",
           fix: "check application_id and the API token of this desk in Sendbird's dashboard", .refused)
-      default:
+      case .rateLimited, .unavailable, .redirected, .failed, .unusableReply, .timedOut, .transport,
+        .signingFailed, .signer:
         report.fail(
           "desk", "\(name): \(failure.cause.words(for: "Sendbird"))",
           fix:

@@ -46,7 +46,7 @@ extension Doctor {
       return report.fail(
         "key", "the assertion cannot be signed: \(detail)", fix: "check the key with callgate key inspect",
         .internal)
-    default: reportReached()
+    case nil, .refused, .rateLimited, .unavailable, .redirected, .failed, .unusableReply: reportReached()
     }
     switch trial.error {
     case .unavailable(let status, let wait):
@@ -73,7 +73,7 @@ extension Doctor {
         fix: "check that TD_TOKEN_URL is Talkdesk ID's, and that the response does not come from a proxy",
         .unreachable,
         isServed: isServed)
-    default:
+    case nil, .refused, .redirected, .failed, .timedOut, .transport, .signingFailed, .signer:
       report.ok("token endpoint", "\(tokenURL) responds with status \(trial.report?.status ?? 200)")
     }
   }
@@ -92,7 +92,7 @@ extension Doctor {
   private mutating func reportReached() {
     switch proxies.way(to: tokenURL) {
     case .proxy(_, resolvesName: true): report.ok("dns", "\(host) is resolved by the proxy")
-    default: report.ok("dns", isAddress ? "\(host) is an address" : "\(host) resolves")
+    case .direct, .proxy: report.ok("dns", isAddress ? "\(host) is an address" : "\(host) resolves")
     }
     report.ok("connection", "connected to \(host)")
     if tokenURL.lowercased().hasPrefix("https:") {

@@ -290,7 +290,10 @@ public struct SetupInterview {
       switch error {
       case .notBase64, .notDER: return true
       // A key, or a text that looks like one: the configuration's reader reports its mistake.
-      default: return false
+      case .empty, .tooLong, .publicKey, .privateKey, .otherThing, .encrypted, .severalBlocks,
+        .textAroundPEM, .unterminatedPEM, .unknownLabel, .trailingData, .unsupported, .weak, .weakSecret,
+        .tooLarge, .factorable, .invalid, .unfit, .failed, .invalidJWK:
+        return false
       }
     }
   }

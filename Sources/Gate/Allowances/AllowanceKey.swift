@@ -36,7 +36,9 @@ extension AllowanceParty: Hashable {
     case (.address(let a), .address(let b)): a == b
     case (.phone(let a), .phone(let b)): a == b
     case (.global, .global), (.unknown, .unknown): true
-    default: false
+    case (.caller, _), (.subject, _), (.installation, _), (.app, _), (.address, _), (.phone, _), (.global, _),
+      (.unknown, _):
+      false
     }
   }
 }

@@ -44,7 +44,7 @@ enum DERShape: Equatable {
     case .pkcs8, .sec1, .rsaPrivate: nil
     case .subjectPublicKeyInfo, .rsaPublic: .publicKey
     case .encryptedPKCS8: .encrypted
-    default: refusalAsAnyKey
+    case .certificate, .certificateRequest, .pkcs12, .unknown: refusalAsAnyKey
     }
   }
 
@@ -53,7 +53,7 @@ enum DERShape: Equatable {
     switch self {
     case .subjectPublicKeyInfo, .rsaPublic: nil
     case .pkcs8, .sec1, .rsaPrivate, .encryptedPKCS8: .privateKey
-    default: refusalAsAnyKey
+    case .certificate, .certificateRequest, .pkcs12, .unknown: refusalAsAnyKey
     }
   }
 
@@ -62,7 +62,7 @@ enum DERShape: Equatable {
     case .certificate: .certificate
     case .certificateRequest: .certificateRequest
     case .pkcs12: .pkcs12
-    default: nil
+    case .pkcs8, .sec1, .rsaPrivate, .encryptedPKCS8, .subjectPublicKeyInfo, .rsaPublic, .unknown: nil
     }
   }
 }

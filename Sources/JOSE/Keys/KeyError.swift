@@ -103,7 +103,7 @@ extension KeyKind {
   fileprivate var withArticle: String {
     switch self {
     case .ed25519, .rsa: "an \(self)"
-    default: "a \(self)"
+    case .p256, .p384, .p521: "a \(self)"
     }
   }
 }

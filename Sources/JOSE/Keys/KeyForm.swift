@@ -53,7 +53,9 @@ public struct KeyForm: Hashable, Sendable, CustomStringConvertible {
     case .sec1: (structure, isPrivate) = (.sec1, true)
     case .rsaPrivate: (structure, isPrivate) = (.pkcs1, true)
     case .rsaPublic: (structure, isPrivate) = (.pkcs1, false)
-    default: (structure, isPrivate) = (.subjectPublicKeyInfo, false)
+    // The others are no keys, and were refused above.
+    case .subjectPublicKeyInfo, .encryptedPKCS8, .certificate, .certificateRequest, .pkcs12, .unknown:
+      (structure, isPrivate) = (.subjectPublicKeyInfo, false)
     }
   }
 

@@ -66,7 +66,7 @@ public enum KeyKind: Hashable, Sendable, CustomStringConvertible {
     case .p256: 32
     case .p384: 48
     case .p521: 66
-    default: nil
+    case .ed25519, .rsa: nil
     }
   }
 }

@@ -56,7 +56,7 @@ package final class FCMSender: NoticeSender {
         guard !hasChangedToken else { return reaction.verdict }
         hasChangedToken = true
       case .sendAgain where !isRepeated: isRepeated = true
-      default: return reaction.verdict
+      case .settled, .useOlderCredential, .reconnect, .sendAgain: return reaction.verdict
       }
       guard posts.hasMore else { return reaction.verdictWithoutPosts }
     }

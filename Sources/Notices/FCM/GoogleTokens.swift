@@ -65,7 +65,7 @@ package final class GoogleTokens: Sendable {
       switch verdict {
       case .retry(_, let reason): Self(verdict: .retry(after: rest, reason: reason))
       case .restProvider(_, let reason): Self(verdict: .restProvider(for: rest, reason: reason))
-      default: self
+      case .taken, .deviceGone, .restDevice, .stopSender, .giveUp: self
       }
     }
   }
@@ -238,7 +238,7 @@ package final class GoogleTokens: Sendable {
   static func rest(after verdict: NoticeVerdict, failures: Int, unit: Double) -> Duration {
     switch verdict {
     case .retry(let wait?, _), .restProvider(let wait, _): return max(.seconds(1), wait)
-    default: break
+    case .retry, .taken, .deviceGone, .restDevice, .stopSender, .giveUp: break
     }
     return .seconds(min(0.5 * Double(1 << min(max(failures - 1, 0), 10)), 30) * (1 + unit / 2))
   }
@@ -274,7 +274,7 @@ package final class GoogleTokens: Sendable {
   }
 
   private func signedAssertion(_ signer: Signer) throws(OpenSSLError) -> String {
-    let issuedAt = time.unixTime.seconds - JWS.issuedAtMargin
+    let issuedAt = time.unixTime.advanced(bySeconds: -JWS.issuedAtMargin).seconds
     let claims: JSONObject = [
       "iss": .string(settings.account.clientEmail), "scope": .string(settings.scope),
       "aud": .string(settings.tokenURL), "iat": .number(JSONNumber(issuedAt)),

@@ -53,7 +53,9 @@ package struct Attention: Sendable {
     package var concernsUpstream: Bool {
       switch self {
       case .credential, .talkdeskID, .callbackAPI, .desk, .push, .issuer, .attestation, .nextKey: true
-      default: false
+      case .store, .audit, .clock, .stop, .brake, .quota, .rate, .configuration, .appointments, .certificate,
+        .log, .unknownCallbacks, .unknownTickets:
+        false
       }
     }
 

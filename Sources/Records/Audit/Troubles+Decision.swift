@@ -24,7 +24,15 @@ extension Troubles {
       // A callback that got no token never came to the Callback API.
       let isCallback = record.action == .callback && !record.lacksToken
       hit(isCallback ? .callbackAPI : .talkdeskID, at: time)
-    default: break
+    // No problem of the server, or one that its own part reports.
+    case .malformedRequest, .invalidJSON, .unauthenticated, .invalidToken, .invalidClient, .invalidProof,
+      .attestationRequired, .attestationFailed, .attestationUnavailable, .closed, .denied, .numberNotAllowed,
+      .noAgents, .notFound, .unknownApp, .methodNotAllowed, .requestTimeout, .tooMany, .taken,
+      .requestExpired, .alreadyDelivered, .claimExpired, .challengeExpired, .noDevice, .duplicate,
+      .inProgress, .slotFull, .tooLate, .contentTooLarge, .targetTooLong, .unsupportedMediaType,
+      .invalidRequest, .idempotencyMismatch, .slowDown, .fieldsTooLarge, .internal, .auditUnavailable,
+      .overloaded:
+      break
     }
   }
 }

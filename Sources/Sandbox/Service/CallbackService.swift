@@ -59,7 +59,7 @@ struct CallbackService: Sendable {
         switch fault?.drop {
         case .after: .droppedAfter
         case .during: .droppedDuring
-        default: .accepted
+        case .before, nil: .accepted
         }
       record.body = body
     }

@@ -114,7 +114,7 @@ extension CallbackOutcome {
   fileprivate var failure: String? {
     switch self {
     case .unreachable(let error), .unanswered(let error): "\(error)"
-    default: nil
+    case .accepted, .rejected, .unauthorized, .forbidden, .rateLimited, .unavailable, .refused, .unclear: nil
     }
   }
 }

@@ -208,7 +208,7 @@ extension StoreHealth {
     guard let clockAhead else { return hasClock ? .unknown : .agrees }
     return switch Self.event(of: clockAhead) {
     case .clockDiffers(_, let isTooMuch)?: isTooMuch ? .isWrong : .differs
-    default: .agrees
+    case .clockAgrees, .unavailable, .available, .unsafe, nil: .agrees
     }
   }
 

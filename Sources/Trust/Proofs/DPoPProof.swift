@@ -32,7 +32,9 @@ public struct DPoPProof: Sendable {
     } catch {
       switch error {
       case .notJSON, .notObject: throw .malformed
-      default: throw .missingClaim
+      case .malformed, .outOfRange, .missing, .expired, .notYetValid, .issuedInFuture, .livesTooLong,
+        .wrongIssuer, .wrongAudience, .wrongType:
+        throw .missingClaim
       }
     }
     guard let id = claims.jwtID, !id.utf8.isEmpty, let method = claims["htm"]?.string,

@@ -109,7 +109,7 @@ final class CurlOptions {
       if plan.method != .post { set(CURLOPT_CUSTOMREQUEST, plan.method.rawValue) }
       set(CURLOPT_POSTFIELDSIZE_LARGE, offset: plan.content.count)
       set(CURLOPT_POSTFIELDS, plan.content.address)
-    default: set(CURLOPT_HTTPGET, 1)
+    case .get, .trace, .connect, .other: set(CURLOPT_HTTPGET, 1)
     }
     // No CURLOPT_MAXFILESIZE: it ends a transfer within the fields, before the response is known. The collector holds the content to
     // its limit.

@@ -17,10 +17,9 @@ package import Store
 /// Handles due appointments, each by the configuration of that moment.
 ///
 /// Several instances may handle the same appointment. The store accepts a mark or an end of it from one instance alone. Only after
-/// that does the instance make the call, give allowances back, or write the audit line.
+/// that does the instance make the call or write the audit line.
 package final class AppointmentCarrier: Sendable {
   private let parts: CallbackParts
-  private let ledger: AllowanceLedger
   private let keys: StoreKeys
   private let watch: AppointmentWatch
   private let audit: AuditLog
@@ -35,12 +34,11 @@ package final class AppointmentCarrier: Sendable {
   ///   - setting: The appointment parts of the current configuration.
   ///   - onAccepted: Learns each callback that Talkdesk has accepted, where `appointments.calling` is on.
   package init(
-    _ parts: CallbackParts, ledger: AllowanceLedger, keys: StoreKeys, watch: AppointmentWatch,
+    _ parts: CallbackParts, keys: StoreKeys, watch: AppointmentWatch,
     audit: AuditLog, log: Log, setting: @escaping @Sendable () -> AppointmentSetting,
     onAccepted: @escaping @Sendable (StoredCallback, _ number: String?) -> Void = { _, _ in }
   ) {
     self.parts = parts
-    self.ledger = ledger
     self.keys = keys
     self.watch = watch
     self.audit = audit
@@ -62,7 +60,7 @@ package final class AppointmentCarrier: Sendable {
       OrderedAppointment(
         at: due.at, due: due.due,
         lastTry: due.at.advanced(by: setting.lateness ?? AppointmentSetting.usualLateness),
-        tries: due.tries)
+        tries: due.tries, receipts: content.receipts)
     }
     /// The serial number of the question to which silence means no; nil if it was answered, not asked, or not taken by a provider.
     var unansweredSerial: Int? {
@@ -160,7 +158,7 @@ package final class AppointmentCarrier: Sendable {
       id: visit.id, callerID: content.owner.callerID, subject: content.owner.subject,
       appID: content.appID, contact: content.contact, key: nil, terms: content.terms,
       deadline: Instant(parts.clock.unixTime).advanced(by: deadline - parts.clock.now))
-    if visit.setting.configuration.outcomes != nil { intent.talkdeskNumber = content.talkdeskNumber }
+    intent.talkdeskNumber = content.talkdeskNumber
     return intent
   }
 
@@ -176,7 +174,7 @@ package final class AppointmentCarrier: Sendable {
         await visit.setting.delivery.carryOut(order, hold.take()) { continuation.resume(returning: $0) }
       }
     }
-    if result.endsWithoutCall { await giveBack(content) }
+    if result.endsWithoutCall { parts.brakes.gaveBack(content.receipts.map(AllowanceReceipt.init)) }
     var visit = visit
     visit.record.cache = result.cache
     visit.record.upstreamStatus = result.upstreamStatus
@@ -257,9 +255,10 @@ package final class AppointmentCarrier: Sendable {
     let intent = intent(visit, until: parts.clock.now + .seconds(30))
     do throws(StoreError) {
       // With its mark, so that an appointment that was moved meanwhile keeps its new time.
-      guard try await parts.store.mark(visit.id, for: visit.due.due, deadline: intent.deadline) else {
-        return .done
-      }
+      let handover = intent.handover(at: Instant(parts.clock.unixTime))
+      guard
+        try await parts.store.mark(visit.id, for: visit.due.due, deadline: intent.deadline, handover)
+      else { return .done }
     } catch {
       // It is still due, or the store takes the mark back.
       return notMarked(visit)
@@ -267,10 +266,11 @@ package final class AppointmentCarrier: Sendable {
     let code = problem.code.rawValue
     guard await parts.store.release(visit.id, until: due, code: code) else {
       // Another instance recovered the record as `unknown`, because this process seemed to be gone.
-      let settlement = CallbackSettlement(
+      var settlement = CallbackSettlement(
         .failed, code: code, keepsKey: true, at: Instant(parts.clock.unixTime))
+      settlement.returned = visit.content.receipts
       await parts.settle(intent, settlement)
-      await giveBack(visit.content)
+      parts.brakes.gaveBack(visit.content.receipts.map(AllowanceReceipt.init))
       append(visit)
       return .done
     }
@@ -296,11 +296,11 @@ package final class AppointmentCarrier: Sendable {
       isLate
       ? due.lastCode.map { .failed($0, due: due.due) } ?? .expired(due: due.due)
       : .failed(Problem.Code.internal.rawValue, due: due.due)
-    guard let record = await ended(due.record.id, ending) else { return .done }
+    guard let record = await ended(due.record.id, ending, returning: []) else { return .done }
     // The request that booked it is in its content.
     var line = AuditRecord(action: .callback, requestID: RequestID(), address: nil)
     line.trigger = .appointment
-    line.caller = AuditedCaller(id: record.callerID, subject: record.callerID)
+    line.caller = AuditedCaller(of: record)
     line.app = record.appID
     line.contact = record.contact
     line.callback = id
@@ -313,31 +313,31 @@ package final class AppointmentCarrier: Sendable {
     return .done
   }
 
-  /// Ends it without a call, gives its allowances back and writes its audit line, unless another instance or its owner was faster.
+  /// Ends it without a call, and writes its audit line, unless another instance or its owner was faster.
   private func end(_ visit: Visit, _ ending: AppointmentEnding) async -> AppointmentKeeper.Handling {
-    guard await ended(visit.id, ending) != nil else { return .done }
-    await giveBack(visit.content)
+    let receipts = visit.content.receipts.map(AllowanceReceipt.init)
+    guard await ended(visit.id, ending, returning: receipts) != nil else { return .done }
     append(visit)
     return .done
   }
 
   /// Ends it, and returns its record. Nil if this did not end it: then it is over, was moved, or is still due.
-  private func ended(_ id: CallbackID, _ ending: AppointmentEnding) async -> StoredCallback? {
+  private func ended(
+    _ id: CallbackID, _ ending: AppointmentEnding, returning receipts: [AllowanceReceipt]
+  ) async -> StoredCallback? {
     let now = now
     var ended: StoredCallback?
     do throws(StoreError) {
-      if case .ended(let record, _) = try await parts.store.end(id, ending, at: now) { ended = record }
+      if case .ended(let record, _) = try await parts.store.end(id, ending, returning: receipts, at: now) {
+        ended = record
+      }
     } catch {
       if error.isInDoubt { ended = await parts.store.ended(id, ending, at: now) }
     }
     guard let ended else { return nil }
-    parts.ended(ended.status)
+    parts.ended(ended.status, returning: receipts)
     watch.changed(ended)
     return ended
-  }
-
-  private func giveBack(_ content: AppointmentContent) async {
-    await parts.giveBack(content.receipts.map(AllowanceReceipt.init), to: ledger)
   }
 
   private func append(_ visit: Visit) {

@@ -39,6 +39,8 @@ package struct AppointmentContent: Hashable, Sendable {
   package let trace: TraceContext?
   /// The retention times at the booking.
   package let terms: CallbackIntent.Terms
+  /// Its name in another interface, where the store key that made it has gone; otherwise nil.
+  package var name: String?
 
   /// The subject for logs.
   private let loggedSubject: String
@@ -183,6 +185,7 @@ extension AppointmentContent {
           .number(JSONNumber($0.nanosecondsClamped))
         }),
     ]
+    object["name"] = name.map { .string($0) }
     object["caller"] = callerID.map { .string($0) }
     object["subject"] = subject.map { .string($0) }
     object["app"] = appID.map { .string($0) }
@@ -205,6 +208,7 @@ extension AppointmentContent {
       let spans = object["terms"]?.all({ $0.int }), spans.count == 3,
       let callerID = object.optionalText("caller"), let subject = object.optionalText("subject"),
       let appID = object.optionalText("app"), let trace = object.optionalText("trace"),
+      let name = object.optionalText("name"),
       let installation = object["installation"].map({ KeptInstallation($0).map(Optional.some) }) ?? .some(nil)
     else { return nil }
     self.body = Array(body.utf8)
@@ -220,6 +224,7 @@ extension AppointmentContent {
     self.loggedSubject = loggedSubject
     self.receipts = receipts
     self.requestID = requestID
+    self.name = name
     // A trace is passed on, and decides nothing.
     self.trace = trace.flatMap { TraceContext(Array($0.utf8)) }
     terms = CallbackIntent.Terms(

@@ -32,13 +32,14 @@ package struct AppointmentSetting: Sendable {
   /// How late calls may be made; nil if none are made.
   package var lateness: Duration? { configuration.appointments?.late }
 
-  /// Whether the installation that an appointment belongs to was neither revoked nor replaced. True for one of another caller.
+  /// Whether the installation that an appointment belongs to was neither revoked nor replaced by another owner's. True for one of another
+  /// caller.
   ///
   /// - Parameter record: The record as it is now. One of an earlier release names the installation in its content alone.
   func isAlive(_ record: StoredCallback, _ content: AppointmentContent) async throws(StoreError) -> Bool {
     guard let installation = record.origin.installation ?? content.installation?.identity else { return true }
     guard let directory else { return false }
-    return try await directory.holds(installation)
+    return try await directory.holds(installation, orIsOf: content.owner, appID: content.appID)
   }
 
   /// Why an appointment may not be called any more; nil if it may. The due time, dialogs, moves and the question before the call all

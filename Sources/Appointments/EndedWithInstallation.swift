@@ -2,7 +2,7 @@
 
 package import Delivery
 import Gate
-import Installations
+package import Installations
 package import Platform
 package import Records
 package import Sealing
@@ -11,34 +11,41 @@ package import Store
 /// What follows where the store has ended appointments together with their installation. A process has one.
 package struct EndedWithInstallation: Sendable {
   private let parts: CallbackParts
-  private let ledger: AllowanceLedger
   private let keys: StoreKeys
   private let watch: AppointmentWatch
   private let log: Log
 
   package init(
-    _ parts: CallbackParts, ledger: AllowanceLedger, keys: StoreKeys, watch: AppointmentWatch, log: Log
+    _ parts: CallbackParts, keys: StoreKeys, watch: AppointmentWatch, log: Log
   ) {
     self.parts = parts
-    self.ledger = ledger
     self.keys = keys
     self.watch = watch
     self.log = log
   }
 
-  /// Wakes the requests that wait for the appointments, counts them, and gives their allowances back.
-  package func complete(_ ended: [EndedAppointment]) async {
+  /// The same for the service of installations.
+  package var consequences: InstallationConsequences {
+    InstallationConsequences(receipts: receipts, complete: complete, findOut: parts.store.findOut)
+  }
+
+  /// The allowances that an appointment has taken.
+  private func receipts(_ id: CallbackID, _ content: [UInt8]) -> [KeptReceipt]? {
+    do throws(StoreKeys.Failure) {
+      return try AppointmentContent(opening: content, with: keys, for: id).receipts
+    } catch {
+      log.write(
+        .error, "the content of an appointment cannot be opened, so its allowances stay used",
+        ["id": id.description, "detail": "\(error)"])
+      return nil
+    }
+  }
+
+  /// Wakes the requests that wait for the appointments, and counts them.
+  private func complete(_ ended: [EndedAppointment]) {
     for ended in ended {
       watch.changed(ended.record)
-      parts.ended(ended.record.status)
-      do throws(StoreKeys.Failure) {
-        let content = try AppointmentContent(opening: ended.content, with: keys, for: ended.record.id)
-        await parts.giveBack(content.receipts.map(AllowanceReceipt.init), to: ledger)
-      } catch {
-        log.write(
-          .error, "the content of an appointment cannot be opened, so its allowances stay used",
-          ["id": ended.record.id.description, "detail": "\(error)"])
-      }
+      parts.ended(ended.record.status, returning: ended.returned ?? [])
     }
   }
 }

@@ -47,7 +47,8 @@ package final class PostgresInstance: Sendable {
   /// How many are remembered; each is the end of a connection, and is looked at with the first withdrawal or question.
   static let mostDoubts = 1024
 
-  /// A transaction in which a callback began, or an appointment was booked or ended, may be committed, now or later.
+  /// A transaction in which a callback began, an appointment was booked or ended, or an installation changed, may be committed, now or
+  /// later.
   func doubt(_ mark: PostgresMark) {
     doubts.withLock { doubts in
       if doubts.marks.count == Self.mostDoubts { doubts.marks.removeFirst() }

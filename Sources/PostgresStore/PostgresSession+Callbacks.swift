@@ -174,9 +174,10 @@ extension PostgresSession {
 
   /// Locks the appointments of an installation that is over, in the transaction that is open, and has them succeed.
   ///
+  /// - Parameter receipts: Reads what an appointment that ends gives back. No change of a content changes that.
   /// - Returns: The writes, and the appointments that end; nil if a move came in between, so that all has to begin anew.
   func succeed(
-    _ succession: Succession, at now: Instant, _ connection: PostgresConnection
+    _ succession: Succession, at now: Instant, receipts: ReceiptReader, _ connection: PostgresConnection
   ) throws(PostgresFailure) -> (writes: [PostgresCommand], ended: [EndedAppointment])? {
     let (owner, installation) = (succession.owner, succession.installation)
     let found = try connection.run(
@@ -188,17 +189,23 @@ extension PostgresSession {
       ], within: Self.span)[1].rows
     guard !found.isEmpty else { return ([], []) }
     var ids: Set<CallbackID> = []
+    var returned: [CallbackID: [KeptReceipt]] = [:]
     var (keys, places): (Set<StoreID>, Set<StoreID>) = ([], [])
     for row in found {
-      ids.insert(CallbackID(try row.id(0)))
+      let id = CallbackID(try row.id(0))
+      ids.insert(id)
+      if case .ends = succession, let content = try row.optionalBytes(3) {
+        returned[id] = receipts(id, content)
+      }
       if let key = try row.optionalID(1) { keys.insert(key) }
       if let place = try row.optionalID(2) { places.insert(place) }
     }
-    var working = WorkingSet(ending: ids)
+    var working = WorkingSet(succeeding: ids, returning: returned, ids: try maker(connection))
     let late = try lock(&working, keys: keys, named: [], places: places, connection, [])
     guard late.isEmpty else { return nil }
-    let ended = working.book.succeed(succession, ids, at: now)
-    return (PostgresCallbacks.commands(for: working.book), ended)
+    let turn = instance.health.turn(database: working.databaseTime)
+    let ended = working.succeed(succession, at: now, turn: turn)
+    return (commands(for: working), ended)
   }
 
   // MARK: Recovering
@@ -262,6 +269,8 @@ extension PostgresSession {
   package static func leave(
     _ instance: PostgresInstance, _ sessions: SessionQueue<PostgresSession>
   ) async {
+    // A store that never answered knows nothing of it.
+    guard instance.isKnown else { return }
     // If this fails, the instance counts as gone after ten seconds without a sign of life.
     do throws(StoreError) {
       try await sessions.call(.writes) { session throws(StoreError) in try session.endInstance() }
@@ -270,7 +279,6 @@ extension PostgresSession {
 
   /// Tells the server that this store is closed, so that other instances can recover its records at once.
   private func endInstance() throws(StoreError) {
-    guard instance.isKnown else { return }
     try use { connection throws(PostgresFailure) in
       _ = try connection.run(
         [.prepared(PostgresStatements.endInstance, ["\(self.instance.number)"])], within: Self.span)

@@ -6,19 +6,24 @@ package import Store
 
 extension PostgresSession {
   /// Five kinds of locks, always in this order: of the list of requests, of a user, of an installation, of an App Attest key, of a phone's
-  /// key. Then, where an installation
-  /// is over, its row and its appointments. Each is the transaction's own. Two names with the same hash wait for each other and nothing else.
+  /// key. Then, where an installation is over, its row and its appointments. Each is the transaction's own. Two names with the same hash
+  /// wait for each other and nothing else.
   package func changeInstallation<Result>(
-    _ scope: InstallationScope, at now: Instant, _ body: (InstallationView) -> (InstallationChange, Result)
+    _ scope: InstallationScope, at now: Instant, receipts: ReceiptReader,
+    onOutcome: (InstallationOutcome<Result>) -> Void,
+    _ body: (InstallationView) -> (InstallationChange, Result)
   ) throws(StoreError) -> InstallationOutcome<Result> {
     var outcome: InstallationOutcome<Result>?
     try once { connection, mark throws(PostgresFailure) in
       while true {
-        let (writes, made) = try self.tried(scope, at: now, connection, mark, body)
+        let (writes, made) = try self.tried(scope, at: now, receipts: receipts, connection, mark, body)
         outcome = made
+        onOutcome(made)
         if let writes { return writes }
         _ = try connection.run([.plain("ROLLBACK")], within: Self.span)
       }
+    } onDoubt: {
+      instance.doubt($0)
     }
     guard let outcome else { preconditionFailure("the transaction succeeded without running its body") }
     return outcome
@@ -28,8 +33,8 @@ extension PostgresSession {
   ///
   /// - Returns: The writes; nil if all has to begin anew.
   private func tried<Result>(
-    _ scope: InstallationScope, at now: Instant, _ connection: PostgresConnection, _ mark: PostgresMark,
-    _ body: (InstallationView) -> (InstallationChange, Result)
+    _ scope: InstallationScope, at now: Instant, receipts: ReceiptReader, _ connection: PostgresConnection,
+    _ mark: PostgresMark, _ body: (InstallationView) -> (InstallationChange, Result)
   ) throws(PostgresFailure) -> (writes: [PostgresCommand]?, InstallationOutcome<Result>) {
     let maker = try self.maker(connection)
     var commands: [PostgresCommand] = [.plain("BEGIN"), mark.command]
@@ -55,7 +60,7 @@ extension PostgresSession {
     guard let succession = change.succession(of: view) else {
       return (writes, InstallationOutcome(result, ended: []))
     }
-    guard let (more, ended) = try succeed(succession, at: now, connection) else {
+    guard let (more, ended) = try succeed(succession, at: now, receipts: receipts, connection) else {
       return (nil, InstallationOutcome(result, ended: []))
     }
     return (writes + more, InstallationOutcome(result, ended: ended))

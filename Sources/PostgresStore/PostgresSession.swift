@@ -52,12 +52,7 @@ package final class PostgresSession: DatabaseSession {
       try self.lock(&working, connection, mark, counts: jobs.allSatisfy(\.counts))
       working.run(
         instance: self.instance.number, at: self.instance.health.turn(database: working.databaseTime))
-      guard working.isChanged else { return [] }
-      var commands = PostgresCallbacks.commands(for: working.book)
-      if !working.writes.isEmpty {
-        commands.append(.prepared(PostgresStatements.put, Self.parameters(working.writes)))
-      }
-      return commands
+      return working.isChanged ? self.commands(for: working) : []
     }
     try once(body, onDoubt: { if isFoundOut { instance.doubt($0) } })
   }
@@ -182,6 +177,21 @@ package final class PostgresSession: DatabaseSession {
     return changed
   }
 
+  /// The transaction locks the table in a round of its own, so that changes of several instances come one after the other. The server
+  /// ends it if its changes do not follow soon: before this session gives up waiting for the answer to them. So changes that the network
+  /// delivers late find no transaction.
+  package func changeStops(_ calls: [ChangeCall]) throws(StoreError) {
+    try once { connection, mark throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      _ = try connection.run(
+        [
+          .plain("BEGIN"), .plain("SET LOCAL idle_in_transaction_session_timeout = '2s'"), mark.command,
+          .plain("LOCK TABLE callgate_stop IN SHARE ROW EXCLUSIVE MODE"),
+        ], within: Self.span)
+      return calls.map { PostgresCommand($0) }
+    }
+  }
+
   /// Rows of id, mark and count. A row without a mark was made for a lock, or is unused.
   static func states(_ found: PostgresRows) throws(PostgresFailure) -> [(StoreID, AllowanceState?)] {
     try found.rows.map { row throws(PostgresFailure) in
@@ -190,6 +200,15 @@ package final class PostgresSession: DatabaseSession {
       }
       return (try row.id(0), AllowanceState(mark: mark, count: used))
     }
+  }
+
+  /// The commands that write the changes.
+  func commands(for working: WorkingSet) -> [PostgresCommand] {
+    var commands = PostgresCallbacks.commands(for: working.book)
+    if !working.writes.isEmpty {
+      commands.append(.prepared(PostgresStatements.put, Self.parameters(working.writes)))
+    }
+    return commands
   }
 
   /// Four arrays of the same length.
@@ -257,8 +276,8 @@ package final class PostgresSession: DatabaseSession {
   ///
   /// | what | twice |
   /// |---|---|
-  /// | `updateAll` | never done twice: it looks for its mark first |
-  /// | `change` | an existing stop keeps its time; what is removed stays removed |
+  /// | `updateAll`, `changeStops` | never done twice: it looks for its mark first |
+  /// | `change` | what is removed stays removed |
   /// | `recover` | an `unknown` record stays so; fewer are counted |
   /// | `signalLife`, `endInstance`, `settleDoubts` | has the same effect again |
   /// | `updateKeys` | reads the keys again, under their lock |

@@ -68,12 +68,12 @@ extension PostgresStatements {
   static let lockInstallation = PostgresStatement(
     name: "callgate_lock_installation",
     sql: "SELECT FROM callgate_installation WHERE id = $1::uuid FOR UPDATE")
-  /// The appointments of an installation, with their keys and dedupe entries. The conditions after the owner are no index's: an owner
-  /// has few appointments.
+  /// The appointments of an installation, with their keys, dedupe entries and contents. The conditions after the owner are no index's:
+  /// an owner has few appointments.
   static let ofInstallation = PostgresStatement(
     name: "callgate_of_installation",
     sql: """
-      SELECT id, key, place FROM callgate_callback
+      SELECT id, key, place, content FROM callgate_callback
       WHERE status = 'scheduled' AND caller = $1 AND coalesce(subject, caller) = $2
         AND (installation = $3::uuid AND generation = $4::bigint OR notifies = $3::uuid AND notifies_generation = $4::bigint)
       """)

@@ -173,22 +173,17 @@ struct SQLiteCallbacks {
     try putNotice.run(NoticeColumn.table.values(of: notice))
   }
 
-  /// Reads the rows of the appointments of an installation that is over, and has them succeed.
-  func succeed(
-    _ succession: Succession, at now: Instant, _ connection: SQLiteConnection
-  ) throws(StoreError) -> [EndedAppointment] {
-    var ids: Set<CallbackID> = []
+  /// Reads the appointments of an installation that is over.
+  func appointments(
+    of succession: Succession, _ connection: SQLiteConnection
+  ) throws(StoreError) -> [CallbackBook.Row] {
+    var rows: [CallbackBook.Row] = []
     let (owner, installation) = (succession.owner, succession.installation)
     try SQLiteStatement(connection, SQL.ofInstallation).run([
       .text(owner.callerID), .text(owner.subject), .bytes(installation.id.bytes),
       .integer(installation.generation),
-    ]) { if let row = Self.row($0) { ids.insert(row.record.id) } }
-    guard !ids.isEmpty else { return [] }
-    var working = WorkingSet(ending: ids)
-    try read(&working)
-    let ended = working.book.succeed(succession, ids, at: now)
-    try write(working.book)
-    return ended
+    ]) { if let row = Self.row($0) { rows.append(row) } }
+    return rows
   }
 
   // MARK: Recovering

@@ -15,27 +15,52 @@ extension SQLiteSession {
     """
 
   package func changeInstallation<Result>(
-    _ scope: InstallationScope, at now: Instant, _ body: (InstallationView) -> (InstallationChange, Result)
+    _ scope: InstallationScope, at now: Instant, receipts: ReceiptReader,
+    onOutcome: (InstallationOutcome<Result>) -> Void,
+    _ body: (InstallationView) -> (InstallationChange, Result)
   ) throws(StoreError) -> InstallationOutcome<Result> {
-    var result: Result?
-    var ended: [EndedAppointment] = []
+    var outcome: InstallationOutcome<Result>?
     try transaction { open throws(StoreError) in
-      let callbacks = try open.prepared().callbacks
       var view = InstallationView()
       for (query, values) in scope.reads(at: now) {
         for note in try open.rows(query, values) { note(&view) }
       }
-      let (change, answer) = body(view)
-      result = answer
+      let (change, result) = body(view)
       for call in change.writes(after: view, of: scope.id) { try open.run(call) }
-      ended = []
-      if let succession = change.succession(of: view) {
-        ended = try callbacks.succeed(succession, at: now, open.connection)
+      let ended = try change.succession(of: view).map { succession throws(StoreError) in
+        try succeed(succession, at: now, receipts: receipts, open)
       }
+      let made = InstallationOutcome(result, ended: ended ?? [])
+      outcome = made
+      onOutcome(made)
       return !change.isEmpty
     }
-    guard let result else { preconditionFailure("the transaction succeeded without running its body") }
-    return InstallationOutcome(result, ended: ended)
+    guard let outcome else { preconditionFailure("the transaction succeeded without running its body") }
+    return outcome
+  }
+
+  /// Ends the appointments of an installation that is over, or has them go over to the next one.
+  ///
+  /// - Returns: Those that ended.
+  private func succeed(
+    _ succession: Succession, at now: Instant, receipts: ReceiptReader, _ open: Open
+  ) throws(StoreError) -> [EndedAppointment] {
+    let statements = try open.prepared()
+    var ids: Set<CallbackID> = []
+    var returned: [CallbackID: [KeptReceipt]] = [:]
+    for row in try statements.callbacks.appointments(of: succession, open.connection) {
+      let id = row.record.id
+      ids.insert(id)
+      if case .ends = succession, let content = row.appointment?.content?.sealed {
+        returned[id] = receipts(id, content)
+      }
+    }
+    guard !ids.isEmpty else { return [] }
+    var working = WorkingSet(succeeding: ids, returning: returned, ids: statements.ids)
+    try statements.read(&working)
+    let ended = working.succeed(succession, at: now, turn: turn)
+    try statements.write(working)
+    return ended
   }
 
   package func touchInstallations(_ uses: [InstallationID: Instant]) throws(StoreError) {

@@ -1,5 +1,6 @@
 // An open SQLite database with its prepared statements.
 
+import Gate
 import Store
 
 extension SQLiteSession {
@@ -14,6 +15,33 @@ extension SQLiteSession {
       let ids: StoreIDMaker
       let read, put, remove: SQLiteStatement
       let callbacks: SQLiteCallbacks
+
+      /// Adds the rows of a transaction.
+      func read(_ working: inout WorkingSet) throws(StoreError) {
+        for id in working.allowances {
+          var state: AllowanceState?
+          try read.run([.bytes(id.bytes)]) {
+            state = AllowanceState(mark: $0.integer(0), count: $0.integer(1))
+          }
+          working.add(id, state)
+        }
+        try callbacks.read(&working)
+      }
+
+      /// Writes the changes.
+      func write(_ working: WorkingSet) throws(StoreError) {
+        for (id, write) in working.writes {
+          switch write {
+          case .keep: break
+          case .put(let state, let expiry):
+            try put.run([
+              .bytes(id.bytes), .integer(state.mark), .integer(state.count), .integer(coarseExpiry(expiry)),
+            ])
+          case .remove: try remove.run([.bytes(id.bytes)])
+          }
+        }
+        try callbacks.write(working.book)
+      }
     }
 
     /// Opens the file, and moves the log of an earlier process into the database.

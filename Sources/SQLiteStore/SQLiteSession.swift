@@ -45,7 +45,7 @@ package final class SQLiteSession: DatabaseSession {
   // MARK: Transactions
 
   /// The moment of a transaction that has begun. All processes with this file have one clock.
-  private var turn: TurnTime {
+  var turn: TurnTime {
     let time = Instant(clock.unixTime)
     return TurnTime(machine: time, store: time)
   }
@@ -56,26 +56,9 @@ package final class SQLiteSession: DatabaseSession {
       var working = WorkingSet(jobs, ids: statements.ids)
       // Save this process's sign of life before its first record: recovery must not take the record for orphaned.
       if working.startsCallbacks, !instance.isAlive { try stayAlive() }
-      for id in working.allowances {
-        var state: AllowanceState?
-        try statements.read.run([.bytes(id.bytes)]) {
-          state = AllowanceState(mark: $0.integer(0), count: $0.integer(1))
-        }
-        working.add(id, state)
-      }
-      try statements.callbacks.read(&working)
+      try statements.read(&working)
       working.run(instance: instance.number, at: turn)
-      for (id, write) in working.writes {
-        switch write {
-        case .keep: break
-        case .put(let state, let expiry):
-          try statements.put.run([
-            .bytes(id.bytes), .integer(state.mark), .integer(state.count), .integer(coarseExpiry(expiry)),
-          ])
-        case .remove: try statements.remove.run([.bytes(id.bytes)])
-        }
-      }
-      try statements.callbacks.write(working.book)
+      try statements.write(working)
       return working.isChanged
     }
   }

@@ -213,7 +213,8 @@ final class DeliveryFixture: Sendable {
   /// Carries an appointment out as its keeper does.
   /// - Parameter due: When it was due as it was read; nil for now.
   func tryOut(
-    _ booking: Booking, due: Instant? = nil, recheck: (@Sendable () async -> Undelivered?)? = nil
+    _ booking: Booking, due: Instant? = nil, receipts: [AllowanceReceipt] = [],
+    recheck: (@Sendable () async -> Undelivered?)? = nil
   ) async throws -> DeliveryResult {
     let kept = try await memory.scheduledAppointment(booking.intent.id)
     let takingNothing = Policy(brakes: .off)
@@ -223,7 +224,7 @@ final class DeliveryFixture: Sendable {
       context: RequestContext(requestID: .init(), trace: nil), recheck: recheck,
       appointment: OrderedAppointment(
         at: booking.at, due: due ?? kept?.due ?? booking.at, lastTry: booking.at.advanced(by: Self.late),
-        tries: kept?.tries ?? 0))
+        tries: kept?.tries ?? 0, receipts: receipts.map(\.kept)))
     guard let result = await carryOut(order, Hold(booking.intent, parts)) else {
       throw NeverHappened()
     }

@@ -116,11 +116,11 @@ final class DoubtfulStore: StoreDecorator {
     }
   }
 
-  func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) async throws(StoreError)
-    -> EndResult
-  {
+  func end(
+    _ id: CallbackID, _ ending: AppointmentEnding, returning receipts: [AllowanceReceipt], at now: Instant
+  ) async throws(StoreError) -> EndResult {
     try await commit(state.withLock { $0.ends }) { () async throws(StoreError) in
-      try await base.end(id, ending, at: now)
+      try await base.end(id, ending, returning: receipts, at: now)
     }
   }
 

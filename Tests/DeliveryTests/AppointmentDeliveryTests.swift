@@ -178,7 +178,8 @@ import Tokens
     let waits = (0..<8).map { tries in
       [0, 0.8].map { unit in
         OrderedAppointment(
-          at: .init(seconds: 0), due: .init(seconds: 0), lastTry: .init(seconds: 180), tries: tries
+          at: .init(seconds: 0), due: .init(seconds: 0), lastTry: .init(seconds: 180), tries: tries,
+          receipts: []
         )
         .wait(nil, unit: unit)
       }
@@ -186,7 +187,8 @@ import Tokens
     #expect(waits.map { $0[0] } == [1, 2, 4, 8, 16, 30, 30, 30].map { .seconds($0) })
     #expect(waits.map { $0[1] / .milliseconds(1) } == [800, 1600, 3200, 6400, 12800, 24000, 24000, 24000])
     let many = OrderedAppointment(
-      at: .init(seconds: 0), due: .init(seconds: 0), lastTry: .init(seconds: 180), tries: .max)
+      at: .init(seconds: 0), due: .init(seconds: 0), lastTry: .init(seconds: 180), tries: .max,
+      receipts: [])
     #expect(many.wait(nil, unit: 0) == .seconds(30))
   }
 

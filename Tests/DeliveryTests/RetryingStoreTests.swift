@@ -262,7 +262,9 @@ import Testing
     fixture.doubtful.set(ends: fate)
     let now = fixture.now
     let error = try #require(
-      await #expect(throws: StoreError.self) { try await fixture.store.end(id, .cancelled, at: now) })
+      await #expect(throws: StoreError.self) {
+        try await fixture.store.end(id, .cancelled, returning: [], at: now)
+      })
     #expect(error.isInDoubt)
     fixture.doubtful.set(ends: .fine)
     fixture.doubtful.set(isCertain: false)
@@ -311,12 +313,14 @@ import Testing
     try await expectRefused { _ = try await store.begin(try fixture.intent("+14155550166"), at: now) }
     try await expectRefused { _ = try await store.book(try fixture.booking("+14155550167"), at: now) }
     try await expectRefused { _ = try await store.mark(id, for: now, deadline: now) }
-    try await expectRefused { _ = try await store.end(id, .expired(due: now), at: now) }
-    try await expectRefused { _ = try await store.end(id, .failed("closed", due: now), at: now) }
-    try await expectRefused { _ = try await store.end(id, .unanswered(serial: 1), at: now) }
+    try await expectRefused { _ = try await store.end(id, .expired(due: now), returning: [], at: now) }
+    try await expectRefused {
+      _ = try await store.end(id, .failed("closed", due: now), returning: [], at: now)
+    }
+    try await expectRefused { _ = try await store.end(id, .unanswered(serial: 1), returning: [], at: now) }
     #expect(store.overdue(at: now.advanced(by: .seconds(9999))) == [])
     // Its owner needs no clock.
-    guard case .ended = try await store.end(id, .cancelled, at: now) else {
+    guard case .ended = try await store.end(id, .cancelled, returning: [], at: now) else {
       Issue.record("not cancelled")
       return
     }
@@ -330,5 +334,14 @@ import Testing
     }
     #expect(fixture.store.count == RetryingStore.most)
     #expect(fixture.inHand.count == RetryingStore.most)
+  }
+}
+
+extension RetryingStore {
+  /// Ends an appointment that has taken nothing from allowances.
+  fileprivate func end(
+    _ id: CallbackID, _ ending: AppointmentEnding, at now: Instant
+  ) async throws(StoreError) -> EndResult {
+    try await end(id, ending, returning: [], at: now)
   }
 }

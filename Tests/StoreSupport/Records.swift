@@ -11,12 +11,14 @@ extension Installation {
   package init(
     client: InstallationClient, appID: String, user: InstallationUser?, address: String, secret: SHA256Digest,
     generation: Int64, createdAt: Instant, usedAt: Instant, revokedAt: Instant? = nil,
-    codes: CodeState = CodeState(), operatorDeliveries: Int64? = nil, attestedKey: SHA256Digest? = nil,
+    unconfirmedUntil: Instant? = nil, codes: CodeState = CodeState(), operatorDeliveries: Int64? = nil,
+    attestedKey: SHA256Digest? = nil,
     key: SHA256Digest? = nil
   ) {
     self.init(
       client: client, appID: appID, user: user, address: address, secret: secret, generation: generation,
-      createdAt: createdAt, usedAt: usedAt, revokedAt: revokedAt, codes: codes,
+      createdAt: createdAt, usedAt: usedAt, revokedAt: revokedAt,
+      unconfirmedUntil: unconfirmedUntil, codes: codes,
       operatorDeliveries: operatorDeliveries ?? (user == nil ? 1 : 0), attestedKey: attestedKey, key: key)
   }
 }

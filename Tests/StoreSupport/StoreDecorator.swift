@@ -108,6 +108,12 @@ extension StoreDecorator {
     try check()
     return try await base.reseal(key, seal)
   }
+  package func renewAliases(_ renew: @escaping @Sendable (DueAppointment) -> AliasRenewal?)
+    async throws(StoreError) -> Int
+  {
+    try check()
+    return try await base.renewAliases(renew)
+  }
   package func book(_ booking: Booking, at now: Instant) async throws(StoreError) -> BookingResult {
     try check()
     return try await base.book(booking, at: now)
@@ -125,11 +131,11 @@ extension StoreDecorator {
     try check()
     return try await base.callbacks(query)
   }
-  package func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) async throws(StoreError)
-    -> EndResult
-  {
+  package func end(
+    _ id: CallbackID, _ ending: AppointmentEnding, returning receipts: [AllowanceReceipt], at now: Instant
+  ) async throws(StoreError) -> EndResult {
     try check()
-    return try await base.end(id, ending, at: now)
+    return try await base.end(id, ending, returning: receipts, at: now)
   }
   package func certainRecord(_ id: CallbackID) async throws(StoreError) -> StoredCallback? {
     try check()
@@ -236,6 +242,12 @@ extension StoreDecorator {
     try check()
     return try await base.sharedSecret(name, or: new)
   }
+  package func updateReport<Result: Sendable>(
+    _ body: @Sendable (ReportState?) -> (ReportState?, Result)
+  ) async throws(StoreError) -> Result {
+    try check()
+    return try await base.updateReport(body)
+  }
   package func logins(since time: Instant) async throws(StoreError) -> [StoredLogin] {
     try check()
     return try await base.logins(since: time)
@@ -248,20 +260,29 @@ extension StoreDecorator {
     try check()
     return try await base.enrolment(userCode: userCode, at: now)
   }
+  package func certainInstallation(_ id: InstallationID) async throws(StoreError) -> Installation? {
+    try check()
+    return try await base.certainInstallation(id)
+  }
   package func change<Result: Sendable>(
-    _ scope: InstallationScope, at now: Instant,
+    _ scope: InstallationScope, at now: Instant, receipts: @escaping ReceiptReader,
+    onOutcome: @escaping @Sendable (InstallationOutcome<Result>) -> Void,
     _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
   ) async throws(StoreError) -> InstallationOutcome<Result> {
     try check()
-    return try await base.change(scope, at: now, body)
+    return try await base.change(scope, at: now, receipts: receipts, onOutcome: onOutcome, body)
+  }
+  package func confirmRevocation(_ id: InstallationID, at revokedAt: Instant) async throws(StoreError) {
+    try check()
+    try await base.confirmRevocation(id, at: revokedAt)
   }
   package func touchInstallations(_ uses: [InstallationID: Instant]) async throws(StoreError) {
     try check()
     return try await base.touchInstallations(uses)
   }
-  package func installations(subject: String) async throws(StoreError) -> [InstallationID] {
+  package func installations(subject: String, at now: Instant) async throws(StoreError) -> [InstallationID] {
     try check()
-    return try await base.installations(subject: subject)
+    return try await base.installations(subject: subject, at: now)
   }
   package func installations(_ query: InstallationQuery) async throws(StoreError) -> InstallationPage {
     try check()

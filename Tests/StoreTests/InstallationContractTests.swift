@@ -114,13 +114,25 @@ import Testing
       try await Self.put(made, store)
       #expect(try await store.installation(made.client.id) == made)
     }
-    #expect(
-      try await Set(store.installations(subject: "ann")) == [Self.client(1).id, Self.client(2).id])
-    #expect(try await store.installations(subject: Self.client(3).id.description) == [Self.client(3).id])
+    func ids(_ subject: String, at now: Instant = .noon()) async throws -> Set<InstallationID> {
+      Set(try await store.installations(subject: subject, at: now))
+    }
+    #expect(try await ids("ann") == [Self.client(1).id, Self.client(2).id])
+    #expect(try await ids(Self.client(3).id.description) == [Self.client(3).id])
     var revoked = Self.installation(2, user: ann)
     revoked.revokedAt = .noon(5)
+    revoked.unconfirmedUntil = .noon(3605)
     try await Self.put(revoked, store)
-    #expect(try await store.installations(subject: "ann") == [Self.client(1).id])
+    #expect(try await store.installation(revoked.client.id) == revoked)
+    // An operator who got no answer to the revocation repeats it by the subject.
+    #expect(try await ids("ann", at: .noon(3604)) == [Self.client(1).id, Self.client(2).id])
+    #expect(try await ids("ann", at: .noon(3605)) == [Self.client(1).id])
+    try await store.confirmRevocation(revoked.client.id, at: .noon(4))
+    #expect(try await store.installation(revoked.client.id) == revoked)
+    try await store.confirmRevocation(revoked.client.id, at: .noon(5))
+    revoked.unconfirmedUntil = nil
+    #expect(try await store.installation(revoked.client.id) == revoked)
+    #expect(try await ids("ann") == [Self.client(1).id])
     func others(_ appID: String, usedSince time: Instant) async throws -> Int {
       let counted = InstallationScope.CountedUser(ann, appID: appID, usedSince: time)
       return try await store.changeInstallation(
@@ -151,7 +163,7 @@ import Testing
       for installation in made { try await Self.put(installation, store) }
       for installation in made {
         let user = try #require(installation.user)
-        #expect(try await store.installations(subject: user.subject) == [installation.client.id])
+        #expect(try await store.installations(subject: user.subject, at: .noon()) == [installation.client.id])
         let counted = InstallationScope.CountedUser(user, appID: "shop", usedSince: .noon())
         let others = try await store.changeInstallation(
           InstallationScope(Self.client(99).id, user: counted), at: .noon()

@@ -3,6 +3,7 @@
 import DatabaseURL
 import Foundation
 import Gate
+import StoreSupport
 import Synchronization
 import Testing
 
@@ -190,6 +191,75 @@ struct PostgresLostAnswerTests {
     place.proxy.refuse(false)
     try await eventually { try await place.store.ping() }
     #expect(try await place.store.stops().isEmpty)
+    await place.end()
+  }
+
+  @Test func `a stop whose commit comes late changes nothing, and one that is acknowledged meanwhile holds`()
+    async throws
+  {
+    let place = try await Place()
+    let other = PostgresStore(try place.server.address(place.name))
+    place.proxy.cut([.beforeCommit], thenRefuses: true)
+    #expect(try await failure { try await place.store.stop(Stop(.all, .all, since: 5)) }.isInDoubt)
+    #expect(place.proxy.held == 1)
+    // It waits until the server has ended the other transaction.
+    let kept = Stop(.app("shop"), .access, since: 6)
+    try await other.stop(kept)
+    place.proxy.release(passesOn: true)
+    try await wait(until: { place.proxy.held == 0 })
+    #expect(try await other.stops().list == [kept])
+    await other.close()
+    await place.end()
+  }
+
+  @Test func `changes of stops come one after the other over all instances`() async throws {
+    let place = try await Place(connections: 3)
+    let other = PostgresStore(try place.server.address(place.name))
+    await withTaskGroup(of: Void.self) { group in
+      for turn in 0..<40 {
+        group.addTask {
+          let store: any Store = turn % 2 == 0 ? place.store : other
+          await #expect(throws: Never.self) {
+            try await store.stop(Stop(.all, .all, since: 5))
+            try await store.resume(.all, .all)
+          }
+        }
+      }
+    }
+    #expect(try await other.stops().isEmpty)
+    await other.close()
+    await place.end()
+  }
+
+  // MARK: Installations
+
+  @Test(arguments: [true, false])
+  func `whether a revocation in doubt was made is known for certain`(_ isCommitted: Bool) async throws {
+    let place = try await Place()
+    try await place.store.putInstallation(1, user: "ann")
+    let made = Mutex(0)
+    place.proxy.cut([.beforeCommit], thenRefuses: true)
+    let error = try await failure {
+      _ = try await place.store.change(
+        InstallationScope(.numbered(1)), at: .noon(1), receipts: { _, _ in nil },
+        onOutcome: { _ in made.withLock { $0 += 1 } }
+      ) { view in
+        var revoked = view.installation
+        revoked?.revokedAt = .noon(1)
+        return (InstallationChange(installation: revoked), ())
+      }
+    }
+    #expect(error.isInDoubt)
+    #expect(made.withLock { $0 } == 1)
+    place.proxy.refuse(false)
+    try await eventually { try await place.store.ping() }
+    // Its COMMIT is still on the way: nobody can say yet.
+    let early = try await failure { _ = try await place.store.certainInstallation(.numbered(1)) }
+    #expect(early.kind == .unavailable && !early.isInDoubt)
+    place.proxy.release(passesOn: isCommitted)
+    try await eventually { _ = try await place.store.certainInstallation(.numbered(1)) }
+    let certain = try #require(try await place.store.certainInstallation(.numbered(1)))
+    #expect(certain.revokedAt == (isCommitted ? .noon(1) : nil))
     await place.end()
   }
 

@@ -1,6 +1,8 @@
 // Tests that a record takes its allowances in the transaction that saves it, and gives them back in the one that removes it.
 
 import Gate
+import JOSE
+import StoreSupport
 import TestSupport
 import Testing
 
@@ -139,6 +141,81 @@ import Testing
     for number in 1...2 { #expect(try await store.book(try booking(number), at: .noon()) == .booked) }
     #expect(try await store.book(try booking(3), at: .noon()) == .exhausted)
     #expect(try await used(store, allowances) == [3, 3])
+    await store.close()
+  }
+
+  /// Three bookings of an installation, which use up the day.
+  private func booked(
+    _ store: any Store, _ allowances: Allowances
+  ) async throws -> [(booking: Booking, receipts: [AllowanceReceipt])] {
+    try await store.putInstallation(1, user: "ann")
+    var booked: [(Booking, [AllowanceReceipt])] = []
+    for number in 0..<3 {
+      var intent = CallbackIntent.made(
+        "+1415555\(1000 + number)", caller: "users", subject: "ann", app: "shop")
+      intent.installation = .numbered(1)
+      intent.charges = try charges(allowances)
+      var booking = Booking(
+        intent: intent, at: .noon(60), slot: Instant.noon(60).seconds, content: [],
+        limits: .init(perSlot: 9, perNumber: 9))
+      booking.seal = { _ in [UInt8(number)] }
+      #expect(try await store.book(booking, at: .noon()) == .booked)
+      booked.append((booking, intent.charges?.receipts ?? []))
+    }
+    #expect(try await used(store, allowances) == [3, 3])
+    return booked
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `what ends an appointment gives its allowances back, once`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let allowances = try policy()
+    let booked = try await booked(store, allowances)
+    let endings: [AppointmentEnding] = [
+      .cancelled, .expired(due: .noon(60)), .failed("closed", due: .noon(60)),
+    ]
+    for (number, ending) in endings.enumerated() {
+      let (booking, receipts) = booked[number]
+      // Another time than that of the end: nothing ends, and nothing is given back.
+      let stale = AppointmentEnding.expired(due: .noon(1))
+      _ = try await store.end(booking.id, stale, returning: receipts, at: .noon())
+      for _ in 0..<2 { _ = try await store.end(booking.id, ending, returning: receipts, at: .noon()) }
+      #expect(try await used(store, allowances) == [Int64(2 - number), Int64(2 - number)], "\(ending)")
+    }
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a revocation gives back what its appointments took, and a replacement by the same owner nothing`(
+    _ kind: StoreKind
+  ) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let allowances = try policy()
+    let booked = try await booked(store, allowances)
+    @Sendable func read(_ id: CallbackID, _ content: [UInt8]) -> [KeptReceipt]? {
+      // The content of the last one cannot be opened.
+      content == [2] ? nil : booked.first { $0.booking.id == id }?.receipts.map(\.kept)
+    }
+    func change(generation: Int64, revokedAt: Instant? = nil) async throws -> [EndedAppointment] {
+      let before = try #require(try await store.installation(.numbered(1)))
+      let next = Installation(
+        client: before.client, appID: before.appID, user: before.user, address: before.address,
+        secret: SHA256Digest(of: [UInt8(generation)]), generation: generation, createdAt: .noon(),
+        usedAt: .noon(), revokedAt: revokedAt)
+      return try await store.change(
+        InstallationScope(.numbered(1)), at: .noon(), receipts: read, onOutcome: { _ in },
+        { _ in (InstallationChange(installation: next), ()) }
+      ).ended
+    }
+    #expect(try await change(generation: 2).isEmpty)
+    #expect(try await used(store, allowances) == [3, 3])
+    let ended = try await change(generation: 2, revokedAt: .noon())
+    #expect(ended.map { $0.returned?.count ?? 0 }.sorted() == [0, 2, 2])
+    #expect(try await used(store, allowances) == [1, 1])
+    #expect(try await change(generation: 2, revokedAt: .noon()).isEmpty)
+    #expect(try await used(store, allowances) == [1, 1])
     await store.close()
   }
 }

@@ -228,7 +228,7 @@ import Testing
         if case .live(let found) = try await store.claim(claim.id) { found.appID } else { nil }
       }
     }
-    #expect(try await store.installations(subject: "ann").isEmpty)
+    #expect(try await store.installations(subject: "ann", at: .noon()).isEmpty)
     await store.close()
   }
 }

@@ -11,9 +11,7 @@ extension CallbackDelivery {
   ) async -> DeliveryResult.Outcome? {
     let now = Instant(parts.clock.unixTime)
     let deadline = now.advanced(by: order.deadline - parts.clock.now)
-    let handover = order.intent.talkdeskNumber.map {
-      CallHandover(contact: order.intent.contact, talkdesk: $0, time: now)
-    }
+    let handover = order.intent.handover(at: now)
     do throws(StoreError) {
       if try await parts.store.mark(order.intent.id, for: appointment.due, deadline: deadline, handover) {
         return nil

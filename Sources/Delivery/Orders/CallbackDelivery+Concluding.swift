@@ -47,7 +47,9 @@ extension CallbackDelivery {
       state, code: reason.map(code), upstreamStatus: report?.status, platformTID: report?.traceID,
       refusedFields: reason?.refusedFields ?? [], keepsKey: reason?.isKept ?? true,
       keyRetention: order.intent.terms.keyRetention, at: Instant(parts.clock.unixTime))
-    if state == .failed { settlement.returned = order.intent.charges?.receipts.map(\.kept) ?? [] }
+    if state == .failed {
+      settlement.returned = order.appointment?.receipts ?? order.intent.charges?.receipts.map(\.kept) ?? []
+    }
     await parts.settle(order.intent, settlement)
   }
 

@@ -23,16 +23,16 @@ package struct CallbackLog: Sendable {
     log.write(.info, "an outcome is saved now", ["id": id, "outcome": state])
   }
 
-  /// The store did not confirm a change of an appointment, and cannot say yet whether the change was made.
+  /// The store did not confirm a change of an appointment or an installation, and cannot say yet whether the change was made.
   func notKnown(_ error: any Error, id: String, state: String, isLast: Bool) {
     log.write(
-      .error, "the store cannot say yet whether an appointment was changed",
+      .error, "the store cannot say yet whether a change was made",
       ["id": id, "change": state, "detail": "\(error)", "tries_again": String(!isLast)])
   }
 
   /// Whether a change was made that the store did not confirm at first.
   func knownLate(id: String, state: String) {
-    log.write(.info, "the server knows now whether an appointment was changed", ["id": id, "change": state])
+    log.write(.info, "the server knows now whether a change was made", ["id": id, "change": state])
   }
 
   /// A record was withdrawn that could not be withdrawn at first.

@@ -40,11 +40,10 @@ package struct CallbackParts: Sendable {
     self.audit = audit
   }
 
-  /// Gives back the allowances of an appointment that certainly has no call.
-  package func giveBack(_ receipts: [AllowanceReceipt], to ledger: AllowanceLedger) async {
-    guard !receipts.isEmpty else { return }
+  /// An appointment ended without a call, and has given its allowances back.
+  package func ended(_ status: StoredCallback.Status, returning receipts: [AllowanceReceipt]) {
     brakes.gaveBack(receipts)
-    await ledger.giveBack(receipts, at: Instant(clock.unixTime))
+    metrics.callbacks.count(status.rawValue)
   }
 
   /// Saves an outcome, at once or in the background.
@@ -62,9 +61,6 @@ package struct CallbackParts: Sendable {
 
   /// A request has named a device that gets no notices.
   package func ignoredDevice() { metrics.ignoredDevices.count() }
-
-  /// An appointment ended without a call.
-  package func ended(_ status: StoredCallback.Status) { metrics.callbacks.count(status.rawValue) }
 
   /// Callbacks became `unknown` because no process will settle them: theirs has ended, or could not write.
   package func recovered(_ count: Int) {

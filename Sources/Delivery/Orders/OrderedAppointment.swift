@@ -16,8 +16,12 @@ package struct OrderedAppointment: Sendable {
   /// The number of failed tries before this one.
   package let tries: Int
 
+  /// The allowances that the booking took. They go back if the appointment ends without a call.
+  package let receipts: [KeptReceipt]
+
   /// An appointment that is due.
-  package init(at: Instant, due: Instant, lastTry: Instant, tries: Int) {
+  package init(at: Instant, due: Instant, lastTry: Instant, tries: Int, receipts: [KeptReceipt]) {
+    self.receipts = receipts
     self.at = at
     self.due = due
     self.lastTry = lastTry

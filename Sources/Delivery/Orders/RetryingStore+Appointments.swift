@@ -15,11 +15,11 @@ extension RetryingStore {
     return try await base.rewrite(id, from: old, to: new)
   }
 
-  package func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) async throws(StoreError)
-    -> EndResult
-  {
+  package func end(
+    _ id: CallbackID, _ ending: AppointmentEnding, returning receipts: [AllowanceReceipt], at now: Instant
+  ) async throws(StoreError) -> EndResult {
     if !ending.isOwners { try checkClock() }
-    return try await base.end(id, ending, at: now)
+    return try await base.end(id, ending, returning: receipts, at: now)
   }
 }
 

@@ -18,8 +18,9 @@ import Synchronization
 /// 4. *A mark is in doubt.* Without a certain mark the server sends nothing, so it takes its mark back. What is `scheduled` stays as it is:
 ///    it was moved or tried since, or never marked.
 /// 5. *The end of an appointment is in doubt.* Its owner may have moved it since. So nothing repeats the end: the server finds out whether
-///    it was made. If so, it gives the allowances back.
+///    it was made. The allowances are given back with it or not at all.
 /// 6. *Taking a mark back is in doubt.* The server repeats it, as in case 4.
+/// 7. *A revocation or a delivery of a secret is in doubt.* Like case 5: the server finds out whether it was made, and completes it.
 ///
 /// Moves, answers to dialogs and what was read by an app are not repeated: their clients do that.
 ///
@@ -65,7 +66,7 @@ package final class RetryingStore: Sendable {
   }
 
   private func hold(_ id: CallbackID, until deadline: Instant) {
-    let until = deadline.seconds + CallbackRecovery.grace.components.seconds
+    let until = deadline.advanced(by: CallbackRecovery.grace).seconds
     inHandUntil.withLock { $0[id] = until }
   }
 
@@ -157,8 +158,9 @@ package final class RetryingStore: Sendable {
       return log.notSettled(error, id: intent.id.description, state: "withdrawn", isLast: true)
     }
     inBackground {
-      await self.save(intent.id, "withdrawn", late: { id, _ in self.log.withdrawnLate(id: id) }) {
-        () throws(StoreError) in
+      await self.save(
+        intent.id.description, "withdrawn", late: { id, _ in self.log.withdrawnLate(id: id) }
+      ) { () throws(StoreError) in
         try await self.base.withdraw(
           intent.id, returning: intent.charges?.receipts ?? [], at: Instant(self.clock.unixTime))
       }
@@ -181,7 +183,7 @@ package final class RetryingStore: Sendable {
       inBackground {
         let state = settlement.outcome.rawValue
         await self.save(
-          intent.id, state, after: error, late: self.log.settledLate
+          intent.id.description, state, after: error, late: self.log.settledLate
         ) { () throws(StoreError) in
           var settlement = settlement
           settlement.isTold = self.settling.withLock { $0[intent.id] == true }
@@ -241,7 +243,7 @@ package final class RetryingStore: Sendable {
     var isOwn = isMarked
     var isScheduled = true
     await save(
-      id, StoredCallback.Status.scheduled.rawValue,
+      id.description, StoredCallback.Status.scheduled.rawValue,
       late: { if isScheduled { self.log.settledLate(id: $0, state: $1) } },
       { () throws(StoreError) in
         do throws(StoreError) {
@@ -278,10 +280,23 @@ package final class RetryingStore: Sendable {
 
   private func fact(_ id: CallbackID, _ status: StoredCallback.Status) async -> Fact? {
     var fact: Fact?
-    await save(id, status.rawValue, late: log.knownLate, failed: log.notKnown) { () throws(StoreError) in
+    await save(
+      id.description, status.rawValue, late: log.knownLate, failed: log.notKnown
+    ) { () throws(StoreError) in
       fact = try await self.base.certainRecord(id).map(Fact.record) ?? .missing
     }
     return fact
+  }
+
+  /// Finds out in the background what a change of an installation came to whose commit was in doubt.
+  /// - Parameter step: Asks the store, and completes the change if it was made. Throws as long as that is not certain.
+  package func findOut(
+    _ id: InstallationID, _ step: @escaping @Sendable () async throws(StoreError) -> Void
+  ) {
+    inBackground {
+      await self.save(
+        id.description, "installation", late: self.log.knownLate, failed: self.log.notKnown, step)
+    }
   }
 
   // MARK: Trying again
@@ -302,7 +317,7 @@ package final class RetryingStore: Sendable {
   ///   - late: Logs a success that was not the first try.
   ///   - failed: Logs the first failure, and the last one; nil for a failure to save.
   private func save(
-    _ id: CallbackID, _ state: String, after failure: StoreError? = nil,
+    _ id: String, _ state: String, after failure: StoreError? = nil,
     late: (_ id: String, _ state: String) -> Void,
     failed: ((_ error: any Error, _ id: String, _ state: String, _ isLast: Bool) -> Void)? = nil,
     _ step: () async throws(StoreError) -> Void
@@ -319,7 +334,7 @@ package final class RetryingStore: Sendable {
       }
     }
     var pauses = Self.pauses[...]
-    failed(last, id.description, state, false)
+    failed(last, id, state, false)
     repeat {
       let pause = Duration.seconds(pauses.first ?? 5)
       if pauses.count > 1 { pauses.removeFirst() }
@@ -327,11 +342,11 @@ package final class RetryingStore: Sendable {
       try? await clock.sleep(until: clock.now + pause)
       do throws(StoreError) {
         try await step()
-        return late(id.description, state)
+        return late(id, state)
       } catch {
         last = error
       }
     } while !isEnded.withLock { $0 }
-    failed(last, id.description, state, true)
+    failed(last, id, state, true)
   }
 }

@@ -19,7 +19,7 @@ extension AppointmentKeeper {
   ) {
     let parts = runtime.callbacks
     let carrier = AppointmentCarrier(
-      parts, ledger: runtime.ledger, keys: keys, watch: runtime.appointments.watch, audit: audit, log: log,
+      parts, keys: keys, watch: runtime.appointments.watch, audit: audit, log: log,
       setting: { generations.current.handling(runtime) },
       onAccepted: { notices?.announce($0, from: $1) })
     self.init(

@@ -39,8 +39,7 @@ extension Runtime {
       installations: keys.map { keys in
         InstallationService(
           store: store, directory: directory, codes: InstallationCodes(keys: keys), clock: storeClock,
-          onEnded: EndedWithInstallation(callbacks, ledger: ledger, keys: keys, watch: watch, log: log)
-            .complete)
+          EndedWithInstallation(callbacks, keys: keys, watch: watch, log: log).consequences)
       },
       stops: StopBoard(store: store, clock: storeClock),
       remotes: RemotePolicies(

@@ -159,21 +159,20 @@ extension Handlers {
 
   /// `PATCH /callbacks/{id}`: gives an appointment another time, judged as a booking would be.
   package func moveCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
-    visit(request, &exchange, as: .change) { [self] visit, line throws(Problem) in
-      let decider = visit.generation.decider
+    let check: HeadCheck = { [decider = generations.current.decider] request, caller, line throws(Problem) in
       line?.verdicts = decider.policy.skipped
-      let caller = visit.caller
       // Before anything else is looked at; the appointment's own app is asked for once it is known.
       if let stop = decider.stops.stop(for: .callback, callerID: caller.id, appID: caller.installedFor) {
         line?.reason = stop.auditReason
         throw .stopped
       }
-      let request = visit.request
-      try JSONContent.checkPatch(
-        type: request.value(of: .contentType).map { request.head[$0] },
-        encodings: request.values(of: .contentEncoding).map { request.head[$0] })
-      let at = try CallbackChange(parsing: request.content).at
-      let record = try await record(id, of: caller)
+      try JSONContent.checkPatch(request)
+      try JSONContent.checkLength(request, atMost: CallbackLimits.contentBytes)
+    }
+    visit(request, &exchange, as: .change, checking: check) { [self] visit, line throws(Problem) in
+      line?.verdicts = visit.generation.decider.policy.skipped
+      let at = try CallbackChange(parsing: visit.request.content).at
+      let record = try await record(id, of: visit.caller)
       line?.note(record)
       let moved = try await change(record, AppointmentChange(at: at), visit, &line)
       return CallbackDocument.response(document(of: moved, visit))
@@ -360,21 +359,28 @@ extension Handlers {
     _ context: RequestContext, _ responder: Responder
   ) async throws(Problem) -> StoredCallback {
     let result: EndResult
-    var kept: [UInt8]?
+    var receipts: [AllowanceReceipt] = []
     let ending = serial.map { AppointmentEnding.declined(serial: $0) } ?? .cancelled
     let now = Instant(clock.unixTime)
     do throws(StoreError) {
-      // The end wipes the content. In doubt, only this copy has the allowances to give back.
-      kept = try await store.scheduledAppointment(record.id)?.content
-      result = try await callbacks.store.end(record.id, ending, at: now)
+      var kept = try await store.scheduledAppointment(record.id)
+      let present = kept == nil ? try await store.callbacks([record.id]).first ?? record : record
+      // A try may have failed between the two reads.
+      if kept == nil, present.status == .scheduled { kept = try await store.scheduledAppointment(record.id) }
+      if let kept {
+        receipts = open(kept.content, of: record.id)?.receipts.map(AllowanceReceipt.init) ?? []
+        result = try await callbacks.store.end(record.id, ending, returning: receipts, at: now)
+      } else {
+        result = .unchanged(present)
+      }
     } catch {
       callbacks.log.storeFailed(error, doing: "cancel", context)
-      if error.isInDoubt, let kept { findOut(record.id, ending, kept, at: now, generation) }
+      if error.isInDoubt { findOut(record.id, ending, receipts, at: now) }
       throw .notChanged(error)
     }
     switch result {
-    case .ended(let ended, let content):
-      await cancelled(ended, content, generation)
+    case .ended(let ended, _):
+      cancelled(ended, receipts)
       generation.told(ended, by: responder)
       return ended
     case .unchanged(let now) where now.status == .cancelled && serial == nil:
@@ -386,24 +392,20 @@ extension Handlers {
     }
   }
 
-  /// Wakes the requests that wait for the record, and gives its allowances back.
-  private func cancelled(_ record: StoredCallback, _ content: [UInt8], _ generation: Generation) async {
+  /// Wakes the requests that wait for the record.
+  private func cancelled(_ record: StoredCallback, _ receipts: [AllowanceReceipt]) {
     appointments.watch.changed(record)
-    callbacks.ended(record.status)
-    guard let content = open(content, of: record.id) else { return }
-    await callbacks.giveBack(
-      content.receipts.map(AllowanceReceipt.init), to: generation.decider.ledger)
+    callbacks.ended(record.status, returning: receipts)
   }
 
   /// Finds out beside the response whether a cancellation in doubt was made, and completes it if so. If not, the appointment stays: its
   /// owner was told to try again, and may have moved it since.
   private func findOut(
-    _ id: CallbackID, _ ending: AppointmentEnding, _ content: [UInt8], at now: Instant,
-    _ generation: Generation
+    _ id: CallbackID, _ ending: AppointmentEnding, _ receipts: [AllowanceReceipt], at now: Instant
   ) {
     callbacks.store.inBackground { [self] in
       guard let record = await callbacks.store.ended(id, ending, at: now) else { return }
-      await cancelled(record, content, generation)
+      cancelled(record, receipts)
     }
   }
 }

@@ -24,8 +24,11 @@ public protocol AppointmentStore: Sendable {
   /// Ends a `scheduled` appointment, if it is still what the end was judged for. A cancelled one gives its place in the slot back. Every
   /// one gives its dedupe entry back. After an error in doubt, ask `certainRecord`. Do not repeat the end: its owner may have moved the
   /// appointment since.
-  func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) async throws(StoreError)
-    -> EndResult
+  ///
+  /// - Parameter receipts: The allowances that the booking took. The transaction that ends the appointment gives them back.
+  func end(
+    _ id: CallbackID, _ ending: AppointmentEnding, returning receipts: [AllowanceReceipt], at now: Instant
+  ) async throws(StoreError) -> EndResult
 
   /// Makes a `scheduled` appointment `pending`, so that this process and no other makes the call.
   ///
@@ -33,7 +36,7 @@ public protocol AppointmentStore: Sendable {
   ///   - due: The due time when it was read. The mark fails if the appointment has another due time by now, because it was moved or
   ///     another instance tried it.
   ///   - deadline: The latest time of its settlement.
-  ///   - handover: The numbers of the call; nil where its outcome is not awaited.
+  ///   - handover: The numbers of the call; nil where its content has none.
   /// - Returns: Whether this process has it. False if another instance has or had it, and if it was moved or has ended.
   func mark(_ id: CallbackID, for due: Instant, deadline: Instant, _ handover: CallHandover?)
     async throws(StoreError) -> Bool
@@ -85,6 +88,13 @@ public protocol AppointmentStore: Sendable {
 }
 
 extension AppointmentStore {
+  /// Ends an appointment that has taken nothing from allowances.
+  public func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) async throws(StoreError)
+    -> EndResult
+  {
+    try await end(id, ending, returning: [], at: now)
+  }
+
   /// Marks an appointment whose outcome is not awaited.
   public func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError) -> Bool {
     try await mark(id, for: due, deadline: deadline, nil)

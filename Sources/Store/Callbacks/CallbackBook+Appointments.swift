@@ -278,15 +278,15 @@ extension CallbackBook {
   /// - Returns: Those that ended.
   package mutating func succeed(
     _ succession: Succession, _ ids: some Sequence<CallbackID>, at now: Instant
-  ) -> [EndedAppointment] {
-    var all: [EndedAppointment] = []
+  ) -> [StoredCallback] {
+    var all: [StoredCallback] = []
     for id in ids.sorted() {
       guard let record = rows[id]?.record, record.status == .scheduled else { continue }
       let isMaker = record.origin == .installation(succession.installation)
       switch succession {
       case .ends:
-        guard isMaker, case .ended(let record, let content) = end(id, .revoked, at: now) else { continue }
-        all.append(EndedAppointment(record: record, content: content))
+        guard isMaker, case .ended(let record, _) = end(id, .revoked, at: now) else { continue }
+        all.append(record)
       case .passes(let before, let next, _):
         rows[id] = rows[id]?.changed { record in
           if isMaker { record.origin = .installation(next) }

@@ -1,9 +1,14 @@
 // An appointment that a revocation has ended.
 
-/// An appointment that ended with its installation, and its sealed content, which the store has wiped.
-public struct EndedAppointment: Hashable, Sendable {
+public import Gate
+
+/// An appointment that ended with its installation.
+public struct EndedAppointment: Sendable {
   /// Its record.
   public let record: StoredCallback
-  /// What it held: the allowances to be given back.
-  public let content: [UInt8]
+  /// The allowances that it gave back in the transaction that ended it; nil if its content could not be opened. Then they stay used.
+  public let returned: [AllowanceReceipt]?
 }
+
+/// Reads the allowances that an appointment has taken from its sealed content; nil if the content cannot be opened.
+public typealias ReceiptReader = @Sendable (CallbackID, _ content: [UInt8]) -> [KeptReceipt]?

@@ -41,6 +41,8 @@ public struct Installation: Hashable, Sendable {
   public var usedAt: Instant
   /// When it was revoked.
   public var revokedAt: Instant?
+  /// Until when another revocation is answered like the first one, because the answer to that was in doubt. Nil where it was certain.
+  public var unconfirmedUntil: Instant?
   /// The state of its verified one-time passwords.
   public var codes: CodeState
   /// How often a secret for this id was delivered on an operator's word, this one included. 1 for a row of a release that did not
@@ -54,8 +56,8 @@ public struct Installation: Hashable, Sendable {
   /// A record.
   public init(
     client: InstallationClient, appID: String, user: InstallationUser?, address: String, secret: SHA256Digest,
-    generation: Int64, createdAt: Instant, usedAt: Instant, revokedAt: Instant?, codes: CodeState,
-    operatorDeliveries: Int64, attestedKey: SHA256Digest?, key: SHA256Digest?
+    generation: Int64, createdAt: Instant, usedAt: Instant, revokedAt: Instant?, unconfirmedUntil: Instant?,
+    codes: CodeState, operatorDeliveries: Int64, attestedKey: SHA256Digest?, key: SHA256Digest?
   ) {
     self.client = client
     self.appID = appID
@@ -66,6 +68,7 @@ public struct Installation: Hashable, Sendable {
     self.createdAt = createdAt
     self.usedAt = usedAt
     self.revokedAt = revokedAt
+    self.unconfirmedUntil = unconfirmedUntil
     self.codes = codes
     self.operatorDeliveries = operatorDeliveries
     self.attestedKey = attestedKey

@@ -11,6 +11,7 @@ package enum InstallationColumn: Int, TableColumn {
   case attestedKey
   /// The thumbprint of the phone's key (RFC 7638).
   case jkt
+  case unconfirmed
 
   package static let table = Table<InstallationColumn>("callgate_installation")
 
@@ -35,6 +36,7 @@ package enum InstallationColumn: Int, TableColumn {
     case .operatorDeliveries: .integer(.changes) { $0.operatorDeliveries }
     case .attestedKey: .bytes(.changes) { $0.attestedKey?.bytes }
     case .jkt: .bytes(.changes) { $0.key?.bytes }
+    case .unconfirmed: .time(.changes) { $0.unconfirmedUntil }
     }
   }
 }
@@ -52,10 +54,11 @@ extension Installation: TableEntry {
       appID: try row.text(.app), user: user, address: try row.text(.address), secret: try row.digest(.secret),
       generation: try row.integer(.generation), createdAt: try row.time(.created),
       usedAt: try row.time(.used), revokedAt: try row.optionalTime(.revoked),
+      unconfirmedUntil: try row.optionalTime(.unconfirmed),
       codes: CodeState(
-        lastStep: try row.integer(.lastStep), counter: try row.integer(.counter),
-        failures: try row.integer(.failures), lockedUntil: try row.optionalTime(.locked)),
-      operatorDeliveries: try row.optionalInteger(.operatorDeliveries) ?? 1,
+        lastStep: try row.integer(.lastStep), counter: max(0, try row.integer(.counter)),
+        failures: try row.count(.failures), lockedUntil: try row.optionalTime(.locked)),
+      operatorDeliveries: try row.count(.operatorDeliveries, absent: 1),
       attestedKey: try row.optionalDigest(.attestedKey), key: try row.optionalDigest(.jkt))
   }
 }

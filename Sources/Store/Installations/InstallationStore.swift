@@ -195,6 +195,10 @@ public protocol InstallationStore: Sendable {
   /// An installation, revoked ones too. Reads without a lock.
   func installation(_ id: InstallationID) async throws(StoreError) -> Installation?
 
+  /// What came of a change whose commit was in doubt. Nothing that was in doubt in this process before the call changes the
+  /// installation after it. Throws as long as that is not certain.
+  func certainInstallation(_ id: InstallationID) async throws(StoreError) -> Installation?
+
   /// The installation with a key that is not revoked. Reads without a lock.
   func installation(key: SHA256Digest) async throws(StoreError) -> Installation?
 
@@ -204,20 +208,28 @@ public protocol InstallationStore: Sendable {
   /// Reads and locks the rows of a scope, passes them to `body`, and saves the change that `body` returns, in one transaction.
   ///
   /// Where the change revokes or replaces an installation, the same transaction removes its device. Its `scheduled` appointments go
-  /// over to the new installation of the same owner, or end as `cancelled` with the code `revoked`.
+  /// over to the new installation of the same owner, or end as `cancelled` with the code `revoked` and give their allowances back.
   ///
-  /// - Parameter body: A pure function of the view. It may be called more than once; its last result counts.
+  /// - Parameters:
+  ///   - receipts: Reads what an appointment that ends has to give back.
+  ///   - onOutcome: Gets each outcome before its commit. After an error in doubt, the last one may have been committed.
+  ///   - body: A pure function of the view. It may be called more than once; its last result counts.
   /// - Returns: What `body` returned, and the appointments that ended.
   func change<Result: Sendable>(
-    _ scope: InstallationScope, at now: Instant,
+    _ scope: InstallationScope, at now: Instant, receipts: @escaping ReceiptReader,
+    onOutcome: @escaping @Sendable (InstallationOutcome<Result>) -> Void,
     _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
   ) async throws(StoreError) -> InstallationOutcome<Result>
+
+  /// Notes that the answer to a revocation was certain (`Installation.unconfirmedUntil`).
+  func confirmRevocation(_ id: InstallationID, at revokedAt: Instant) async throws(StoreError)
 
   /// Saves the last uses of installations. Times older than the saved ones change nothing.
   func touchInstallations(_ uses: [InstallationID: Instant]) async throws(StoreError)
 
-  /// The installations with a subject, of every caller, that are not revoked; those whose id is the subject too.
-  func installations(subject: String) async throws(StoreError) -> [InstallationID]
+  /// The installations with a subject, of every caller, that are not revoked, or whose revocation is not confirmed; those whose id is
+  /// the subject too.
+  func installations(subject: String, at now: Instant) async throws(StoreError) -> [InstallationID]
 
   /// One page of a list.
   func installations(_ query: InstallationQuery) async throws(StoreError) -> InstallationPage
@@ -248,6 +260,14 @@ public struct InstallationOutcome<Result: Sendable>: Sendable {
 }
 
 extension InstallationStore {
+  /// The same for a store whose appointments have taken nothing from allowances.
+  public func change<Result: Sendable>(
+    _ scope: InstallationScope, at now: Instant,
+    _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
+  ) async throws(StoreError) -> InstallationOutcome<Result> {
+    try await change(scope, at: now, receipts: { _, _ in nil }, onOutcome: { _ in }, body)
+  }
+
   /// The same as `change`, without the appointments that ended.
   @discardableResult
   public func changeInstallation<Result: Sendable>(

@@ -436,7 +436,7 @@ package struct Migration: Sendable {
           WHERE alias_number IS NOT NULL
         """,
       ]),
-    // Outcomes of calls. The first two columns are NULL for callbacks whose outcome is not awaited.
+    // Outcomes of calls. The first two columns are NULL for callbacks of releases that saved them only where outcomes were configured.
     Migration(
       sqlite: [
         "ALTER TABLE callgate_callback ADD COLUMN numbers BLOB",
@@ -506,7 +506,9 @@ package struct Migration: Sendable {
         "ALTER TABLE callgate_enrolment ADD COLUMN jkt bytea",
         "CREATE INDEX callgate_installation_jkt ON callgate_installation (jkt) WHERE jkt IS NOT NULL",
       ]),
-    // Where callers' passwords were right, as keyed digests. Times are nanoseconds since the epoch.
+    // Where callers' passwords were right, as keyed digests. Times are nanoseconds since the epoch. And callbacks that may have a call,
+    // but were saved without the hash of its numbers (`CallbackStatements.lastWithoutNumbers`). And until
+    // when a revocation may be repeated.
     Migration(
       sqlite: [
         """
@@ -515,6 +517,11 @@ package struct Migration: Sendable {
         ) STRICT, WITHOUT ROWID
         """,
         "CREATE INDEX callgate_login_last ON callgate_login (last, id)",
+        """
+        CREATE INDEX callgate_callback_without_numbers ON callgate_callback (coalesce(settled, at, created))
+          WHERE numbers IS NULL AND ticket IS NULL AND status IN ('pending', 'accepted', 'unknown')
+        """,
+        "ALTER TABLE callgate_installation ADD COLUMN unconfirmed INTEGER",
       ],
       postgres: [
         """
@@ -523,6 +530,11 @@ package struct Migration: Sendable {
         )
         """,
         "CREATE INDEX callgate_login_last ON callgate_login (last, id)",
+        """
+        CREATE INDEX callgate_callback_without_numbers ON callgate_callback (coalesce(settled, at, created))
+          WHERE numbers IS NULL AND ticket IS NULL AND status IN ('pending', 'accepted', 'unknown')
+        """,
+        "ALTER TABLE callgate_installation ADD COLUMN unconfirmed bigint",
       ]),
   ]
 

@@ -38,6 +38,8 @@ package protocol DatabaseSession: StoreSession {
   ///
   /// - Returns: How many rows were changed.
   func change(_ calls: [ChangeCall]) throws(StoreError) -> Int
+  /// The same for stops, as `StopStore` promises: after every change of another instance, and never after an error.
+  func changeStops(_ calls: [ChangeCall]) throws(StoreError)
 
   func states(of keys: [AllowanceKey]) throws(StoreError) -> [AllowanceState?]
 
@@ -66,8 +68,11 @@ package protocol DatabaseSession: StoreSession {
 
   // MARK: Installations
 
+  /// `InstallationStore.change`.
   func changeInstallation<Result>(
-    _ scope: InstallationScope, at now: Instant, _ body: (InstallationView) -> (InstallationChange, Result)
+    _ scope: InstallationScope, at now: Instant, receipts: ReceiptReader,
+    onOutcome: (InstallationOutcome<Result>) -> Void,
+    _ body: (InstallationView) -> (InstallationChange, Result)
   ) throws(StoreError) -> InstallationOutcome<Result>
   func touchInstallations(_ uses: [InstallationID: Instant]) throws(StoreError)
   func purgeInstallations(unusedSince unused: [String: Instant], most: Int) throws(StoreError) -> Int
@@ -83,4 +88,5 @@ extension DatabaseSession {
   package static func settleDoubts(_: Shared, _: SessionQueue<Self>) async throws(StoreError) {}
   package static func leave(_: Shared, _: SessionQueue<Self>) async {}
   package func open() {}
+  package func changeStops(_ calls: [ChangeCall]) throws(StoreError) { _ = try change(calls) }
 }

@@ -23,9 +23,9 @@ extension QueuedStore {
   }
 
   package func end(
-    _ id: CallbackID, _ ending: AppointmentEnding, at now: Instant
+    _ id: CallbackID, _ ending: AppointmentEnding, returning receipts: [AllowanceReceipt], at now: Instant
   ) async throws(StoreError) -> EndResult {
-    try await sessions.commit { onResult in .callback(.end(id, ending, at: now, onResult)) }
+    try await sessions.commit { onResult in .callback(.end(id, ending, receipts, at: now, onResult)) }
   }
 
   package func certainRecord(_ id: CallbackID) async throws(StoreError) -> StoredCallback? {

@@ -16,13 +16,25 @@ extension QueuedStore {
     try await rows(InstallationStatements.withCode, .text(userCode), .time(now)).first
   }
 
+  package func certainInstallation(_ id: InstallationID) async throws(StoreError) -> Installation? {
+    try await settleDoubts()
+    return try await installation(id)
+  }
+
   package func change<Result: Sendable>(
-    _ scope: InstallationScope, at now: Instant,
+    _ scope: InstallationScope, at now: Instant, receipts: @escaping ReceiptReader,
+    onOutcome: @escaping @Sendable (InstallationOutcome<Result>) -> Void,
     _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
   ) async throws(StoreError) -> InstallationOutcome<Result> {
     if scope.takes { try health.checkClock() }
     return try await sessions.call(.updates) { session throws(StoreError) in
-      try session.changeInstallation(scope, at: now, body)
+      try session.changeInstallation(scope, at: now, receipts: receipts, onOutcome: onOutcome, body)
+    }
+  }
+
+  package func confirmRevocation(_ id: InstallationID, at revokedAt: Instant) async throws(StoreError) {
+    _ = try await sessions.call(.updates) { session throws(StoreError) in
+      try session.change([ChangeCall(InstallationStatements.confirmRevocation, .id(id.id), .time(revokedAt))])
     }
   }
 
@@ -30,9 +42,9 @@ extension QueuedStore {
     try await sessions.call(.updates) { session throws(StoreError) in try session.touchInstallations(uses) }
   }
 
-  package func installations(subject: String) async throws(StoreError) -> [InstallationID] {
+  package func installations(subject: String, at now: Instant) async throws(StoreError) -> [InstallationID] {
     try await rows(
-      InstallationStatements.ofSubject, .text(subject), .optional(InstallationID(subject)?.id))
+      InstallationStatements.ofSubject, .text(subject), .optional(InstallationID(subject)?.id), .time(now))
   }
 
   package func installations(_ query: InstallationQuery) async throws(StoreError) -> InstallationPage {

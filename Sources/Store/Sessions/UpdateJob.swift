@@ -29,7 +29,7 @@ package enum CallbackWork: Sendable {
   case rewrite(CallbackID, from: [UInt8], to: [UInt8], @Sendable (Bool) -> Void)
   case mark(CallbackID, for: Instant, deadline: Instant, CallHandover?, @Sendable (Bool) -> Void)
   case postpone(CallbackID, until: Instant, code: String?, @Sendable (Bool) -> Void)
-  case end(CallbackID, AppointmentEnding, at: Instant, @Sendable (EndResult) -> Void)
+  case end(CallbackID, AppointmentEnding, [AllowanceReceipt], at: Instant, @Sendable (EndResult) -> Void)
   case takeNotice(DueNotice, id: SHA256Digest, until: Instant, at: Instant, @Sendable (Bool) -> Void)
   case settleNotice(DueNotice, NoticeOutcome, @Sendable (Bool) -> Void)
   case reschedule(Rescheduling, at: Instant, @Sendable (ReschedulingResult) -> Void)

@@ -2,6 +2,7 @@
 
 package import Gate
 import JOSE
+import Platform
 
 /// The jobs of a transaction under the names of their store, and the states they work on.
 ///
@@ -18,7 +19,7 @@ package struct WorkingSet {
     case rewrite(CallbackID, [UInt8], [UInt8], (Bool) -> Void)
     case mark(CallbackID, Instant, Instant, CallbackBook.Handover?, (Bool) -> Void)
     case postpone(CallbackID, Instant, String?, (Bool) -> Void)
-    case end(CallbackID, AppointmentEnding, Instant, (EndResult) -> Void)
+    case end(CallbackID, AppointmentEnding, [AllowanceReceipt], [StoreID], Instant, (EndResult) -> Void)
     case takeNotice(DueNotice, SHA256Digest, Instant, Instant, (Bool) -> Void)
     case settleNotice(DueNotice, NoticeOutcome, (Bool) -> Void)
     case reschedule(Rescheduling, Instant, (ReschedulingResult) -> Void)
@@ -55,6 +56,8 @@ package struct WorkingSet {
   /// The time by the database's clock once the allowances are locked, if the store has read it.
   package var databaseTime: Instant?
   private var states: [StoreID: AllowanceState?] = [:]
+  /// What appointments of an installation that is over give back.
+  private var returned: [CallbackID: (receipts: [AllowanceReceipt], ids: [StoreID])] = [:]
   /// The writes of allowances.
   package private(set) var writes: [StoreID: AllowanceWrite] = [:]
   /// The rows of callbacks.
@@ -111,11 +114,11 @@ package struct WorkingSet {
       case .callback(.postpone(let id, let due, let code, let onResult)):
         callbacks.insert(id)
         self.jobs.append(.postpone(id, due, code, onResult))
-      case .callback(.end(let id, let ending, let now, let onResult)):
+      case .callback(.end(let id, let ending, let receipts, let now, let onResult)):
         callbacks.insert(id)
         self.ending.insert(id)
         isFoundOut = true
-        self.jobs.append(.end(id, ending, now, onResult))
+        self.jobs.append(.end(id, ending, receipts, ids(of: receipts.map(\.key)), now, onResult))
       case .callback(.takeNotice(let notice, let id, let lease, let now, let onResult)):
         callbacks.insert(notice.record.id)
         self.jobs.append(.takeNotice(notice, id, lease, now, onResult))
@@ -145,10 +148,35 @@ package struct WorkingSet {
     }
   }
 
-  /// The rows of records that end, for a transaction without jobs.
-  package init(ending ids: Set<CallbackID>) {
+  /// The appointments of an installation that is over, for a transaction without jobs.
+  ///
+  /// - Parameter returned: What each of them gives back if it ends. A record without an entry gives nothing back.
+  package init(
+    succeeding ids: Set<CallbackID>, returning returned: [CallbackID: [KeptReceipt]], ids maker: StoreIDMaker
+  ) {
     callbacks = ids
     ending = ids
+    for (id, receipts) in returned {
+      let receipts = receipts.map { AllowanceReceipt($0) }
+      let names = receipts.map { maker.id(of: $0.key) }
+      allowances.formUnion(names)
+      self.returned[id] = (receipts, names)
+    }
+  }
+
+  /// Ends the appointments, which give their allowances back, or has them go over to another installation.
+  ///
+  /// - Returns: Those that ended.
+  package mutating func succeed(
+    _ succession: Succession, at now: Instant, turn: TurnTime
+  ) -> [EndedAppointment] {
+    book.succeed(succession, ending, at: now).map { record in
+      let returned = returned[record.id]
+      if let (receipts, ids) = returned {
+        change(ids, receipts.returns(to: states(ids), at: turn.time(of: now)))
+      }
+      return EndedAppointment(record: record, returned: returned?.receipts)
+    }
   }
 
   private mutating func read(_ booking: Booking, _ names: CallbackNames, _ number: StoreID) {
@@ -213,8 +241,10 @@ package struct WorkingSet {
         onResult(book.mark(id, for: due, deadline: deadline, handover, instance: instance))
       case .postpone(let id, let due, let code, let onResult):
         onResult(book.postpone(id, until: due, code: code, instance: instance))
-      case .end(let id, let ending, let now, let onResult):
-        onResult(book.end(id, ending, at: now))
+      case .end(let id, let ending, let receipts, let ids, let now, let onResult):
+        let result = book.end(id, ending, at: now)
+        if case .ended = result { change(ids, receipts.returns(to: states(ids), at: turn.time(of: now))) }
+        onResult(result)
       case .takeNotice(let notice, let id, let lease, let now, let onResult):
         onResult(book.takeNotice(notice, id: id, until: lease, at: now))
       case .settleNotice(let notice, let outcome, let onResult):
@@ -232,6 +262,5 @@ package struct WorkingSet {
 
 /// Expiries are rounded up to ten minutes: an index over them then changes seldom.
 package func coarseExpiry(_ seconds: Int64) -> Int64 {
-  let (sum, overflow) = seconds.addingReportingOverflow(599)
-  return overflow ? seconds : sum / 600 * 600
+  seconds.addingClamped(599) / 600 * 600
 }

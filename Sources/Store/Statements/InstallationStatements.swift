@@ -32,12 +32,19 @@ package enum InstallationStatements {
   static let ofSubject = Query<InstallationID>(
     "installations_of_subject",
     """
-    SELECT id FROM callgate_installation WHERE subject = $1 AND revoked IS NULL
-    UNION SELECT id FROM callgate_installation WHERE id = $2 AND subject IS NULL AND revoked IS NULL
+    SELECT id FROM callgate_installation
+    WHERE subject = $1 AND revoked IS NULL
+    UNION SELECT id FROM callgate_installation
+    WHERE id = $2 AND subject IS NULL AND (revoked IS NULL OR unconfirmed > $3)
+    UNION SELECT id FROM callgate_installation
+    WHERE subject = $1 AND revoked IS NOT NULL AND unconfirmed > $3
     """, [.id]
   ) { row throws(UnreadableValue) in InstallationID(try row.id(0)) }
 
   static let put = Change(putting: InstallationColumn.self)
+  static let confirmRevocation = Change(
+    "confirm_revocation", "UPDATE callgate_installation SET unconfirmed = NULL WHERE id = $1 AND revoked = $2"
+  )
   /// Forgets the oldest revoked installations of a user, but those whose id an operator has approved. A user has never so many that the
   /// limit counts: one of the databases takes no offset without it.
   static let forgetRevoked = Change(

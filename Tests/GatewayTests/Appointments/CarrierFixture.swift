@@ -89,7 +89,7 @@ final class CarrierFixture: Sendable {
   /// The carrier, with other keys than the bookings' where a test says so.
   func carrier(keys other: StoreKeys? = nil) -> AppointmentCarrier {
     AppointmentCarrier(
-      delivery.parts, ledger: delivery.ledger, keys: other ?? keys, watch: watch,
+      delivery.parts, keys: other ?? keys, watch: watch,
       audit: AuditLog(sink: sink, clock: delivery.time, metrics: delivery.parts.metrics, log: log), log: log,
       setting: { [self] in current.withLock { $0 } })
   }

@@ -71,7 +71,12 @@ extension Administration {
       case .approve: .approve
       case .deny: .deny
       }
-    answer(operators, &exchange, action) { record throws(InstallationService.Failure) in
+    answer(operators, &exchange, action) { [audit] record throws(InstallationService.Failure) in
+      if case .approve = judgement, let strict = audit.strict {
+        let found = try await service.find(userCode: code)
+        (record.installation, record.app) = (found.client.id.description, found.appID)
+        guard await strict.intends(AuditIntent(record)) else { throw .unrecorded }
+      }
       let judged = try await service.judge(judgement, userCode: code)
       record.installation = judged.client.id.description
       record.app = judged.appID
@@ -109,11 +114,19 @@ extension Administration {
     try body.finish()
     let service = try service(operators)
     let (start, lane) = (exchange.now, exchange.loopIndex)
+    // A line of its own, since the request has one with the error.
+    let found: @Sendable (AuditRecord) -> @Sendable (InstallationService.Revocation) -> Void = {
+      [audit] line in
+      { revocation in
+        var line = line
+        line.note(revocation)
+        audit.append(line, since: start, lane: lane)
+      }
+    }
     answer(operators, &exchange, .revoke) { [audit] record throws(InstallationService.Failure) in
       if let id {
         record.installation = id.description
-        let (installation, cancelled) = try await service.revoke(id)
-        (record.app, record.cancelled) = (installation?.appID, cancelled)
+        record.note(try await service.revoke(id, onFound: found(record)))
         return Self.done
       }
       // One line for each. After a failure in the middle, the installations before it stay revoked, with their lines.
@@ -123,8 +136,7 @@ extension Administration {
         var line = blank
         line.installation = id.description
         do throws(InstallationService.Failure) {
-          let (installation, cancelled) = try await service.revoke(id)
-          (line.app, line.cancelled) = (installation?.appID, cancelled)
+          line.note(try await service.revoke(id, onFound: found(line)))
         } catch {
           // Another operator was faster.
           if case .refused = error { continue }
@@ -242,5 +254,12 @@ private struct InstallationList: Sendable {
       }
     }
     return (entries, nil)
+  }
+}
+
+extension AuditRecord {
+  /// Notes what a revocation has ended.
+  fileprivate mutating func note(_ revocation: InstallationService.Revocation) {
+    (app, cancelled) = (revocation.installation?.appID, revocation.cancelled)
   }
 }

@@ -1,6 +1,7 @@
 // Challenges for attestations, which prove that an attestation is fresh. No store has them until they are used.
 
 package import JOSE
+import Platform
 package import Sealing
 
 /// Makes challenges, and tells those of this server.
@@ -12,6 +13,8 @@ package struct Challenges: Sendable {
   /// Seconds by which another instance's clock may be ahead of this one's.
   private static let leeway: Int64 = 60
   private static let contentBytes = 16
+  /// How long after the end of a challenge there may be a repetition of a request that has used it: ten minutes, by another clock too.
+  private static let repetition: Int64 = 600 + leeway
 
   private let keys: StoreKeys
 
@@ -19,20 +22,33 @@ package struct Challenges: Sendable {
 
   /// Makes a challenge for an app: 43 characters of base64url.
   package func make(for appID: String, at seconds: Int64) throws(OpenSSLError) -> String {
-    let content = Self.bytes(seconds) + (try RandomBytes.make(8))
+    let content = Self.bytes(of: seconds) + (try RandomBytes.make(8))
     return Base64URL.encode(content + Self.code(keys.current, content, appID))
   }
 
-  /// Whether a text is a challenge of this server for an app that is not over, with either key during a rotation of the store key.
-  package func isValid(_ text: String, for appID: String, at seconds: Int64) -> Bool {
-    guard text.utf8.count == 43, let bytes = Base64URL.decode(text) else { return false }
+  /// What a text is as a challenge for an app.
+  package enum Standing: Hashable, Sendable {
+    /// It is good, if it was not used.
+    case good
+    /// Its time is over. A request that has used it before may still be repeated.
+    case over
+    /// It is not this server's, is another app's, or has been over for long.
+    case foreign
+  }
+
+  /// What a text is as a challenge for an app, with either key during a rotation of the store key.
+  package func standing(of text: String, for appID: String, at seconds: Int64) -> Standing {
+    guard text.utf8.count == 43, let bytes = Base64URL.decode(text) else { return .foreign }
     let content = Array(bytes[..<Self.contentBytes])
     let code = Array(bytes[Self.contentBytes...])
     guard keys.all.contains(where: { constantTimeEqual(Self.code($0, content, appID), code) }) else {
-      return false
+      return .foreign
     }
     let made = Int64(bitPattern: content[..<8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
-    return made <= seconds + Self.leeway && seconds < made + Self.lifetime
+    guard made <= seconds.addingClamped(Self.leeway) else { return .foreign }
+    let end = made.addingClamped(Self.lifetime)
+    if seconds < end { return .good }
+    return seconds < end.addingClamped(Self.repetition) ? .over : .foreign
   }
 
   private static func code(_ key: StoreKey, _ content: [UInt8], _ appID: String) -> [UInt8] {
@@ -40,7 +56,7 @@ package struct Challenges: Sendable {
     return Array(HMAC.code(content + Array(appID.utf8), key: secret, .sha256)[..<16])
   }
 
-  private static func bytes(_ seconds: Int64) -> [UInt8] {
+  private static func bytes(of seconds: Int64) -> [UInt8] {
     (0..<8).map { UInt8(truncatingIfNeeded: seconds >> Int64(56 - 8 * $0)) }
   }
 }

@@ -53,27 +53,30 @@ package enum Enrolling {
 
   /// The result of a new request.
   package enum Opening: Hashable, Sendable {
-    case opened
+    /// The request as it is saved: of a repetition, the first one.
+    case opened(Enrolment)
     /// The user code is another live request's: make another one.
     case userCodeTaken
   }
 
   /// Saves a new request, which waits for an operator.
   package static func open(_ enrolment: Enrolment, _ view: InstallationView) -> Step<Opening> {
-    // The same transaction again, after its answer was lost.
+    // The same transaction or request again, after its answer was lost.
     if let kept = view.enrolment, kept.request == enrolment.request {
-      return (InstallationChange(), .success(.opened))
+      return (InstallationChange(), .success(.opened(kept)))
     }
     guard !view.isAttestedKeyTaken else { return refuse(.keyInUse) }
     guard !view.isKeyTaken else { return refuse(.keyTaken) }
     guard view.pending < mostPending else { return refuse(.full) }
     guard !view.isUserCodeTaken else { return (InstallationChange(), .success(.userCodeTaken)) }
-    return (InstallationChange(enrolment: enrolment), .success(.opened))
+    return (InstallationChange(enrolment: enrolment), .success(.opened(enrolment)))
   }
 
   /// The result of a poll.
   package enum Poll: Hashable, Sendable {
     case pending(Enrolment)
+    /// The secret can be delivered, once that is recorded.
+    case ready
     /// The transaction has to lock this key of App Attest, too.
     case needs(SHA256Digest)
     /// The secret of this poll is now the installation's.
@@ -86,9 +89,10 @@ package enum Enrolling {
   ///   - secret: SHA-256 of the secret to deliver if it is time.
   ///   - locked: The key of App Attest that the transaction has locked.
   ///   - proven: The key that the poll has proved; nil for none.
+  ///   - isRecorded: Whether the secret may be delivered now. If not, nothing changes.
   package static func poll(
     _ client: InstallationClient, appID: String, secret: SHA256Digest, locked: SHA256Digest? = nil,
-    proven: SHA256Digest?,
+    proven: SHA256Digest?, isRecorded: Bool = true,
     _ view: InstallationView, at now: Instant
   ) -> Step<Poll> {
     guard var enrolment = view.enrolment, enrolment.client == client, enrolment.appID.hasSameBytes(as: appID)
@@ -116,6 +120,7 @@ package enum Enrolling {
     }
     // Enrolled by another request since this one was opened.
     guard enrolment.key == nil || !view.isKeyTaken else { return refuse(.keyTaken) }
+    guard isRecorded else { return (InstallationChange(), .success(.ready)) }
     if let key = enrolment.attestedKey {
       guard locked == key else { return (InstallationChange(), .success(.needs(key))) }
       guard !view.isAttestedKeyTaken else { return refuse(.keyInUse) }
@@ -150,12 +155,35 @@ package enum Enrolling {
 
   // MARK: By a user
 
+  /// What an earlier request with the same content, or the same transaction, has made before its answer was lost.
+  ///
+  /// - Parameters:
+  ///   - secrets: SHA-256 of the secrets that it may have given.
+  ///   - since: When the first request with this content came; nil for the first one.
+  /// - Returns: Nil if it has made nothing.
+  private static func repeated(
+    _ secrets: [SHA256Digest], since: Instant?, _ view: InstallationView
+  ) -> Step<Installation>? {
+    guard let kept = view.installation else { return nil }
+    if secrets.contains(kept.secret) {
+      return kept.revokedAt == nil ? (InstallationChange(), .success(kept)) : refuse(.delivered)
+    }
+    // Another request was later: this one replaces nothing of its.
+    if let since, kept.createdAt >= since { return refuse(.delivered) }
+    return nil
+  }
+
   /// Makes the installation of a signed-in user at once.
+  ///
+  /// - Parameters:
+  ///   - secrets: SHA-256 of the new secret; and of the others that an earlier request with the same content may have given.
+  ///   - since: When the first request with this content came; nil for the first one.
   package static func install(
     _ client: InstallationClient, appID: String, user: InstallationUser, address: String,
-    secret: SHA256Digest, key: SHA256Digest?, attestedKey: SHA256Digest? = nil,
+    secrets: [SHA256Digest], since: Instant? = nil, key: SHA256Digest?, attestedKey: SHA256Digest? = nil,
     _ terms: InstallationTerms, _ view: InstallationView, at now: Instant
   ) -> Step<Installation> {
+    if let repeated = repeated(secrets, since: since, view) { return repeated }
     guard !view.isAttestedKeyTaken else { return refuse(.keyInUse) }
     var counts = false
     if let kept = view.installation, kept.revokedAt == nil {
@@ -166,8 +194,8 @@ package enum Enrolling {
     guard counts || view.others < terms.perSubject else { return refuse(.tooMany) }
     guard !view.isKeyTaken else { return refuse(.keyTaken) }
     let installation = installation(
-      client, appID: appID, user: user, address: address, secret: secret, key: key, attestedKey: attestedKey,
-      after: view, at: now)
+      client, appID: appID, user: user, address: address, secret: secrets[0], key: key,
+      attestedKey: attestedKey, after: view, at: now)
     return (InstallationChange(installation: installation, endsOthers: true), .success(installation))
   }
 
@@ -181,14 +209,15 @@ package enum Enrolling {
   ///
   /// - Parameters:
   ///   - old: SHA-256 of the secret that came along.
+  ///   - secrets: SHA-256 of the new secret; and of the others that an earlier request with the same content may have given.
+  ///   - since: When the first request with this content came; nil for the first one.
   ///   - key: The thumbprint of the key that was proved; nil for none.
   package static func install(
     _ client: InstallationClient, appID: String, replacing old: SHA256Digest?, address: String,
-    secret: SHA256Digest, key: SHA256Digest?, attestedKey: SHA256Digest? = nil, _ terms: InstallationTerms,
-    _ view: InstallationView, at now: Instant
+    secrets: [SHA256Digest], since: Instant? = nil, key: SHA256Digest?, attestedKey: SHA256Digest? = nil,
+    _ terms: InstallationTerms, _ view: InstallationView, at now: Instant
   ) -> Step<Installation> {
-    // The same transaction again, after its answer was lost.
-    if let kept = view.installation, kept.secret == secret { return (InstallationChange(), .success(kept)) }
+    if let repeated = repeated(secrets, since: since, view) { return repeated }
     guard !view.isAttestedKeyTaken else { return refuse(.keyInUse) }
     if let kept = view.installation, kept.revokedAt == nil {
       // This app's terms do not decide about another app's installation.
@@ -198,8 +227,8 @@ package enum Enrolling {
     }
     guard !view.isKeyTaken else { return refuse(.keyTaken) }
     let installation = installation(
-      client, appID: appID, user: nil, address: address, secret: secret, key: key, attestedKey: attestedKey,
-      after: view, at: now)
+      client, appID: appID, user: nil, address: address, secret: secrets[0], key: key,
+      attestedKey: attestedKey, after: view, at: now)
     return (InstallationChange(installation: installation, endsOthers: true), .success(installation))
   }
 
@@ -214,8 +243,9 @@ package enum Enrolling {
     return Installation(
       client: client, appID: appID, user: user, address: address, secret: secret,
       // Never an earlier generation, not even after the store has deleted it.
-      generation: max(now.nanosecondsSinceEpoch, (before?.generation ?? 0) + 1), createdAt: now, usedAt: now,
-      revokedAt: nil, codes: Installation.CodeState(), operatorDeliveries: deliveries + (user == nil ? 1 : 0),
+      generation: max(now.nanosecondsSinceEpoch, (before?.generation ?? 0).addingClamped(1)), createdAt: now,
+      usedAt: now, revokedAt: nil, unconfirmedUntil: nil, codes: Installation.CodeState(),
+      operatorDeliveries: deliveries + (user == nil ? 1 : 0),
       attestedKey: attestedKey, key: key)
   }
 
@@ -228,20 +258,53 @@ package enum Enrolling {
     installation.revokedAt == nil && now - installation.usedAt < terms.idle
   }
 
+  /// How long another revocation of the same installation is answered like the first one: by the phone itself, and by operators
+  /// where the answer to the first one was in doubt.
+  static let repetition = Duration.seconds(3600)
+
+  /// What a revocation has ended.
+  package enum Revoked: Hashable, Sendable {
+    case installation(Installation)
+    /// An earlier revocation has ended it.
+    case before(Installation)
+    /// Requests alone.
+    case requests
+  }
+
   /// Revokes an installation, and ends the requests of its id, approved ones too.
   ///
-  /// - Returns: The installation; nil if only requests have ended.
+  /// - Parameter only: The generation that a phone has proved to be.
   package static func revoke(
     _ view: InstallationView, only: InstallationIdentity? = nil, at now: Instant
-  ) -> Step<Installation?> {
+  ) -> Step<Revoked> {
     if let only, let installation = view.installation, installation.identity != only {
       return refuse(.invalidClient)
     }
-    guard var installation = view.installation, installation.revokedAt == nil else {
-      return view.live == 0 ? refuse(.unknown) : (InstallationChange(endsOthers: true), .success(nil))
+    if var installation = view.installation, installation.revokedAt == nil {
+      installation.revokedAt = now
+      installation.unconfirmedUntil = now.advanced(by: repetition)
+      return (
+        InstallationChange(installation: installation, endsOthers: true),
+        .success(.installation(installation))
+      )
     }
-    installation.revokedAt = now
-    return (InstallationChange(installation: installation, endsOthers: true), .success(installation))
+    let ends = InstallationChange(endsOthers: view.live > 0)
+    if let installation = view.installation, isRepeated(installation, by: only, at: now) {
+      return (ends, .success(.before(installation)))
+    }
+    return view.live == 0 ? refuse(.unknown) : (ends, .success(.requests))
+  }
+
+  private static func isRepeated(
+    _ revoked: Installation, by phone: InstallationIdentity?, at now: Instant
+  ) -> Bool {
+    if phone != nil { return isRevokedLately(revoked, at: now) }
+    return revoked.unconfirmedUntil.map { now < $0 } == true
+  }
+
+  /// Whether an installation was revoked so lately that its phone may repeat the revocation.
+  package static func isRevokedLately(_ installation: Installation, at now: Instant) -> Bool {
+    installation.revokedAt.map { now - $0 < repetition } == true
   }
 
   // MARK: Codes
@@ -265,13 +328,22 @@ package enum Enrolling {
     kept?.revokedAt == nil && kept?.isSame(as: named, made: made) == true
   }
 
+  /// Whether an installation was neither revoked nor replaced, or was replaced by the same owner's for the same app.
+  package static func holds(
+    _ named: InstallationIdentity, orIsOf owner: InstallationUser, appID: String?, now kept: Installation?
+  ) -> Bool {
+    guard let kept, kept.revokedAt == nil else { return false }
+    return kept.isSame(as: named, made: nil)
+      || kept.user == owner && appID.map { kept.appID.hasSameBytes(as: $0) } == true
+  }
+
   /// Takes a counter for the code of a callback.
   package static func count(_ proved: Installation, _ view: InstallationView) -> Step<Int64> {
     guard var installation = view.installation, holds(proved, now: installation) else {
       return refuse(.unknown)
     }
     let counter = installation.codes.counter
-    installation.codes.counter += 1
+    installation.codes.counter = counter.addingClamped(1)
     return (InstallationChange(installation: installation), .success(counter))
   }
 
@@ -302,7 +374,7 @@ package enum Enrolling {
     let over = installation.codes.failures - mostFailures
     if over >= 0 {
       let seconds = min(longestLock, firstLock << min(over, 10))
-      installation.codes.lockedUntil = Instant(seconds: now.seconds + seconds, nanoseconds: now.nanoseconds)
+      installation.codes.lockedUntil = now.advanced(by: .seconds(seconds))
     }
     return (InstallationChange(installation: installation), .success(false))
   }

@@ -29,7 +29,8 @@ package struct FetchCodeRequest: Sendable, Equatable {
   package let replacing: String?
 
   /// The most bytes of a request's body: an attestation may be large.
-  private static let contentBytes = 32 * 1024
+  /// The most bytes of a request.
+  package static let contentBytes = 32 * 1024
 
   /// Reads a request's body, JSON or a form, and checks all of it.
   ///
@@ -41,6 +42,7 @@ package struct FetchCodeRequest: Sendable, Equatable {
     parsing content: [UInt8], isForm: Bool, query: [String], _ demand: InstallationTerms.KeyDemand?
   ) throws(Problem) {
     try MemberReader.checkLength(content, atMost: Self.contentBytes)
+    if isForm { try JSONContent.refuseJSON(inForm: content) }
     var problems = FieldProblems()
     for name in query where name != "app" {
       problems.add(FieldProblems.shown(name), "The query has only app. Send this in the body.")

@@ -1,5 +1,6 @@
 // Derives an installation's one-time passwords from the store key, so that no seed is stored.
 
+package import Gate
 package import JOSE
 package import Sealing
 package import Store
@@ -13,6 +14,26 @@ package struct InstallationCodes: Sendable {
 
   /// Challenges with codes of the same store keys.
   package var challenges: Challenges { Challenges(keys: keys) }
+
+  /// What a first request makes whose attestation is good once.
+  ///
+  /// - Parameters:
+  ///   - content: The digest of its content.
+  ///   - owner: The user who sent it; nil for none.
+  ///   - since: When the first request with this content came; nil for the first one.
+  package func repeatable(
+    _ content: SHA256Digest, appID: String, owner: InstallationUser?, since: Instant?
+  ) -> RepeatableRequest {
+    // No text holds a NUL, so no two requests have the same bytes.
+    let texts = [appID] + (owner.map { [$0.callerID, $0.subject] } ?? [])
+    let info = content.bytes + texts.flatMap { Array($0.utf8) + [0] }
+    return RepeatableRequest(
+      values: keys.all.map { key in
+        let bytes = key.derived(.enrolment, info: info, count: 32 + 24).exposedBytes()
+        return .init(
+          secret: Base64URL.encode(Array(bytes[..<32])), requestID: Base64URL.encode(Array(bytes[32...])))
+      }, since: since)
+  }
 
   /// The code by time, and the remaining seconds of its step.
   package func code(_ installation: Installation, at seconds: Int64) -> (code: String, expiresIn: Int64) {

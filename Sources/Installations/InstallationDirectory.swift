@@ -22,18 +22,32 @@ package final class InstallationDirectory: Sendable {
   private static let guardedAddresses = 4096
 
   private struct Entry: Sendable {
-    let known: KnownInstallation
+    /// Nil where this instance has changed the record since.
+    let known: KnownInstallation?
+    /// When the read began, or when this instance changed the record. A read that began earlier may have an older record.
     let readAt: MonotonicTime
   }
 
   private struct State {
     var entries: [InstallationID: Entry] = [:]
+    /// When entries were last removed to make room: reads that began earlier are not cached.
+    var clearedAt: MonotonicTime?
     /// The uses that the store does not have yet.
     var uses: [InstallationID: Instant] = [:]
     /// The theoretical arrival time of the next guarded look-up (GCRA), in nanoseconds of the monotonic clock.
     var guardedArrival: Int64 = 0
     /// The same for each address that is guessing.
     var guardedArrivals: [IPAddress: Int64] = [:]
+
+    /// Adds an entry. If there are too many, older ones make room.
+    mutating func put(_ entry: Entry, of id: InstallationID, at now: MonotonicTime) {
+      if entries.count >= InstallationDirectory.capacity, entries[id] == nil {
+        entries = entries.filter { now - $0.value.readAt < InstallationDirectory.freshness / 2 }
+        if entries.count >= InstallationDirectory.capacity { entries = [:] }
+        clearedAt = now
+      }
+      entries[id] = entry
+    }
   }
 
   private let store: any InstallationStore
@@ -74,18 +88,19 @@ package final class InstallationDirectory: Sendable {
   private func save(_ known: KnownInstallation?, of id: InstallationID, _ readAt: MonotonicTime) {
     state.withLock { state in
       if let kept = state.entries[id], kept.readAt > readAt { return }
-      if state.entries.count >= Self.capacity, state.entries[id] == nil {
-        state.entries = state.entries.filter { readAt - $0.value.readAt < Self.freshness / 2 }
-        if state.entries.count >= Self.capacity { state.entries = [:] }
-      }
+      if let clearedAt = state.clearedAt, clearedAt > readAt { return }
       // Unknown ids are strangers' guesses. They must not push the records of phones out of the cache.
-      state.entries[id] = known.map { Entry(known: $0, readAt: readAt) }
+      guard let known else {
+        state.entries[id] = nil
+        return
+      }
+      state.put(Entry(known: known, readAt: readAt), of: id, at: clock.now)
     }
   }
 
   /// Whether an installation that has proved its secret still has it, by a record that is less than a second old.
   package func holds(_ proved: Installation) async throws(StoreError) -> Bool {
-    Enrolling.holds(proved, now: try await latest(proved.client.id))
+    try await holds(proved.client.id) { Enrolling.holds(proved, now: $0) }
   }
 
   /// Whether an installation was neither revoked nor replaced, by such a record.
@@ -94,7 +109,23 @@ package final class InstallationDirectory: Sendable {
   package func holds(
     _ named: InstallationIdentity, made: Instant? = nil
   ) async throws(StoreError) -> Bool {
-    Enrolling.holds(named, made: made, now: try await latest(named.id))
+    try await holds(named.id) { Enrolling.holds(named, made: made, now: $0) }
+  }
+
+  /// Whether an installation is alive, or its owner has enrolled it again for the same app. Its appointments go over to the next one.
+  /// A record that was read before that, or marked for its call, still names the earlier one.
+  package func holds(
+    _ named: InstallationIdentity, orIsOf owner: InstallationUser, appID: String?
+  ) async throws(StoreError) -> Bool {
+    try await holds(named.id) { Enrolling.holds(named, orIsOf: owner, appID: appID, now: $0) }
+  }
+
+  /// A cached record may be of an earlier generation than the one in question, so only the store can say no.
+  private func holds(
+    _ id: InstallationID, _ isAlive: (Installation?) -> Bool
+  ) async throws(StoreError) -> Bool {
+    if let known = known(id, now: clock.now), isAlive(known.installation) { return true }
+    return isAlive(try await look(id)?.installation)
   }
 
   /// Whether an installation that has proved its secret still has it, by the store alone: for a response after a long wait.
@@ -102,13 +133,11 @@ package final class InstallationDirectory: Sendable {
     Enrolling.holds(proved, now: try await look(proved.client.id)?.installation)
   }
 
-  private func latest(_ id: InstallationID) async throws(StoreError) -> Installation? {
-    if let known = known(id, now: clock.now) { return known.installation }
-    return try await look(id)?.installation
+  /// Removes an id from the cache, because this instance has changed its record. A read that is still on its way is not cached.
+  package func forget(_ id: InstallationID) {
+    let now = clock.now
+    state.withLock { $0.put(Entry(known: nil, readAt: now), of: id, at: now) }
   }
-
-  /// Removes an id from the cache, because this instance changes its record.
-  package func forget(_ id: InstallationID) { state.withLock { _ = $0.entries.removeValue(forKey: id) } }
 
   /// Waits for a turn to look up an id for an address that is guessing: 200 a second in this instance, at most half of them for
   /// one address.

@@ -14,6 +14,12 @@ package struct OpenedEnrolment: Sendable {
   /// The code that the customer reads to the operator, with its hyphen.
   package let userCode: String
   package let expiresAt: Instant
+
+  init(_ enrolment: Enrolment, requestID: String) {
+    self.requestID = requestID
+    userCode = UserCode.shown(enrolment.userCode)
+    expiresAt = enrolment.expiresAt
+  }
 }
 
 /// An installation and its new secret. The secret is saved nowhere.
@@ -21,28 +27,52 @@ package struct NewInstallation: Sendable {
   package let installation: Installation
   /// 32 random bytes, base64url.
   package let secret: String
+  /// How many appointments have ended with the installation that it replaces.
+  package let cancelled: Int
+}
+
+/// What follows for appointments where an installation ends.
+package struct InstallationConsequences: Sendable {
+  let receipts: ReceiptReader
+  let complete: @Sendable ([EndedAppointment]) -> Void
+  let findOut: @Sendable (InstallationID, @escaping @Sendable () async throws(StoreError) -> Void) -> Void
+
+  /// - Parameters:
+  ///   - receipts: Reads what an appointment gives back.
+  ///   - complete: Completes appointments that the store has ended.
+  ///   - findOut: Runs a step in the background, again and again until it does not throw.
+  package init(
+    receipts: @escaping ReceiptReader, complete: @escaping @Sendable ([EndedAppointment]) -> Void,
+    findOut:
+      @escaping @Sendable (
+        InstallationID, @escaping @Sendable () async throws(StoreError) -> Void
+      ) -> Void
+  ) {
+    self.receipts = receipts
+    self.complete = complete
+    self.findOut = findOut
+  }
 }
 
 /// All operations on installations. All state is in the store, so any instance may do any step.
 package struct InstallationService: Sendable {
-  private let store: any InstallationStore
+  private let store: any InstallationStore & AppointmentStore
   package let directory: InstallationDirectory
   package let codes: InstallationCodes
   /// The counts for metrics.
   package let counts = CurrentCounts()
   private let clock: any TimeSource
-  private let onEnded: @Sendable ([EndedAppointment]) async -> Void
+  private let consequences: InstallationConsequences
 
-  /// - Parameter onEnded: Completes appointments that the store has ended with their installation.
   package init(
-    store: any InstallationStore, directory: InstallationDirectory, codes: InstallationCodes,
-    clock: any TimeSource, onEnded: @escaping @Sendable ([EndedAppointment]) async -> Void = { _ in }
+    store: any InstallationStore & AppointmentStore, directory: InstallationDirectory,
+    codes: InstallationCodes, clock: any TimeSource, _ consequences: InstallationConsequences
   ) {
     self.store = store
     self.directory = directory
     self.codes = codes
     self.clock = clock
-    self.onEnded = onEnded
+    self.consequences = consequences
   }
 
   /// Why a step failed.
@@ -51,6 +81,8 @@ package struct InstallationService: Sendable {
     case store(StoreError)
     /// OpenSSL has no randomness.
     case random(OpenSSLError)
+    /// Strict mode has no room for the line that must come before the step.
+    case unrecorded
   }
 
   private var now: Instant { Instant(clock.unixTime) }
@@ -61,25 +93,70 @@ package struct InstallationService: Sendable {
     _ step: @escaping @Sendable (InstallationView, Instant) -> Enrolling.Step<Success>
   ) async throws(Failure) -> Success { try await outcome(scope, isSeen: isSeen, step).result }
 
+  /// What a transaction has made, or may have made.
+  private struct Made<Success: Sendable>: Sendable {
+    let change: InstallationChange
+    let result: Result<Success, InstallationRefusal>
+  }
+
+  /// - Parameter onFound: Gets the outcome of a change that was in doubt, if it was made after all.
   private func outcome<Success: Sendable>(
     _ scope: InstallationScope, isSeen: Bool = true,
+    onFound: @escaping @Sendable (InstallationOutcome<Success>) -> Void = { _ in },
     _ step: @escaping @Sendable (InstallationView, Instant) -> Enrolling.Step<Success>
   ) async throws(Failure) -> InstallationOutcome<Success> {
     let now = now
-    let outcome: InstallationOutcome<Result<Success, InstallationRefusal>>
+    let last = LastOutcome<Made<Success>>()
+    let outcome: InstallationOutcome<Made<Success>>
     do throws(StoreError) {
-      outcome = try await store.change(scope, at: now) { view in
-        let (change, result) = step(view, now)
-        return (change, result)
-      }
+      outcome = try await store.change(
+        scope, at: now, receipts: consequences.receipts, onOutcome: { last.value = $0 },
+        { view in
+          let (change, result) = step(view, now)
+          return (change, Made(change: change, result: result))
+        })
     } catch {
+      if isSeen { directory.forget(scope.id) }
+      if error.isInDoubt, isSeen { findOut(scope.id, last, at: now, onFound) }
       throw .store(error)
     }
     if isSeen { directory.forget(scope.id) }
-    if !outcome.ended.isEmpty { await onEnded(outcome.ended) }
-    switch outcome.result {
+    consequences.complete(outcome.ended)
+    switch outcome.result.result {
     case .success(let success): return InstallationOutcome(success, ended: outcome.ended)
     case .failure(let refusal): throw .refused(refusal)
+    }
+  }
+
+  /// Finds out beside the response whether a change in doubt was made, and completes it if so.
+  private func findOut<Success: Sendable>(
+    _ id: InstallationID, _ last: LastOutcome<Made<Success>>, at now: Instant,
+    _ onFound: @escaping @Sendable (InstallationOutcome<Success>) -> Void
+  ) {
+    consequences.findOut(id) { [store, directory, consequences] () async throws(StoreError) in
+      let certain = try await store.certainInstallation(id)
+      directory.forget(id)
+      guard let outcome = last.value, let intended = outcome.result.change.installation,
+        case .success(let success) = outcome.result.result
+      else { return }
+      var isMade = certain?.secret == intended.secret && certain?.revokedAt == intended.revokedAt
+      if !isMade, let ended = outcome.ended.first {
+        // Somebody has enrolled it again since. Then its appointments tell.
+        isMade = try await store.certainRecord(ended.record.id)?.settledAt == now
+      }
+      guard isMade else { return }
+      consequences.complete(outcome.ended)
+      onFound(InstallationOutcome(success, ended: outcome.ended))
+    }
+  }
+
+  /// The last outcome of a transaction, which may run more than once.
+  private final class LastOutcome<Value: Sendable>: Sendable {
+    private let outcome = Mutex<InstallationOutcome<Value>?>(nil)
+
+    var value: InstallationOutcome<Value>? {
+      get { outcome.withLock { $0 } }
+      set { outcome.withLock { $0 = newValue } }
     }
   }
 
@@ -91,13 +168,42 @@ package struct InstallationService: Sendable {
 
   // MARK: Enrolling
 
+  /// What an earlier request has made.
+  package enum Earlier: Sendable {
+    case installed(NewInstallation)
+    case opened(OpenedEnrolment)
+  }
+
+  /// What an earlier request with the same content has made; nil if it has made nothing, or something else has replaced that since.
+  package func earlier(
+    _ client: InstallationClient, _ request: RepeatableRequest
+  ) async throws(Failure) -> Earlier? {
+    let found: Installation?
+    do throws(StoreError) { found = try await directory.look(client.id)?.installation } catch {
+      throw .store(error)
+    }
+    if let found, found.revokedAt == nil, let secret = request.secrets.text(of: found) {
+      return .installed(NewInstallation(installation: found, secret: secret, cancelled: 0))
+    }
+    for requestID in request.values.map(\.requestID) {
+      let digest = SHA256Digest(of: Array(requestID.utf8))
+      let opened = try await change(
+        InstallationScope(client.id, request: digest, takes: false), isSeen: false
+      ) { view, _ in (InstallationChange(), .success(view.enrolment)) }
+      if let opened { return .opened(OpenedEnrolment(opened, requestID: requestID)) }
+    }
+    return nil
+  }
+
   /// Saves a request that waits for an operator. It consumes a grant to enrol.
+  ///
+  /// - Parameter repeatable: The request, if it may be repeated.
   package func open(
     _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms, key: SHA256Digest?,
-    address: IPAddress, attestedKey: SHA256Digest? = nil
+    address: IPAddress, attestedKey: SHA256Digest? = nil, _ repeatable: RepeatableRequest? = nil
   ) async throws(Failure) -> OpenedEnrolment {
     let appID = Self.app(of: grant)
-    let requestID = try random(24)
+    let requestID = if let first = repeatable?.values.first { first.requestID } else { try random(24) }
     let request = SHA256Digest(of: Array(requestID.utf8))
     // Two live codes are equal about once in some million requests.
     while true {
@@ -113,10 +219,7 @@ package struct InstallationService: Sendable {
         InstallationScope(
           client.id, request: request, userCode: userCode, attestedKey: attestedKey, key: key)
       ) { view, _ in Enrolling.open(enrolment, view) }
-      if opening == .opened {
-        return OpenedEnrolment(
-          requestID: requestID, userCode: UserCode.shown(userCode), expiresAt: expiresAt)
-      }
+      if case .opened(let opened) = opening { return OpenedEnrolment(opened, requestID: requestID) }
     }
   }
 
@@ -142,33 +245,38 @@ package struct InstallationService: Sendable {
 
   /// Answers a poll.
   ///
-  /// - Parameter key: The thumbprint of the key that the poll has proved; nil for none.
+  /// - Parameters:
+  ///   - key: The thumbprint of the key that the poll has proved; nil for none.
+  ///   - record: Writes that the secret is about to be delivered, and says whether that is on the disk; nil outside strict mode.
   package func poll(
-    _ client: InstallationClient, appID: String, requestID: String, key: SHA256Digest?
+    _ client: InstallationClient, appID: String, requestID: String, key: SHA256Digest?,
+    recording record: (() async -> Bool)? = nil
   ) async throws(Failure) -> Poll {
     let secret = try random(32)
     let digest = SHA256Digest(of: Array(secret.utf8))
     let request = SHA256Digest(of: Array(requestID.utf8))
     var attestedKey: SHA256Digest?
+    var isRecorded = record == nil
     while true {
-      let poll = try await change(
+      let poll = try await outcome(
         InstallationScope(client.id, request: request, attestedKey: attestedKey, key: key)
-      ) { [attestedKey] view, now in
+      ) { [attestedKey, isRecorded] view, now in
         Enrolling.poll(
-          client, appID: appID, secret: digest, locked: attestedKey, proven: key, view, at: now)
+          client, appID: appID, secret: digest, locked: attestedKey, proven: key, isRecorded: isRecorded,
+          view,
+          at: now)
       }
-      guard case .needs(let needed) = poll else { return Self.answer(poll, secret) }
-      attestedKey = needed
-    }
-  }
-
-  private static func answer(_ poll: Enrolling.Poll, _ secret: String) -> Poll {
-    switch poll {
-    case .needs: preconditionFailure("the transaction has locked the key")
-    case .pending(let enrolment):
-      return .pending(userCode: UserCode.shown(enrolment.userCode), expiresAt: enrolment.expiresAt)
-    case .delivered(let installation):
-      return .delivered(NewInstallation(installation: installation, secret: secret))
+      switch poll.result {
+      case .ready:
+        guard await record?() == true else { throw .unrecorded }
+        isRecorded = true
+      case .needs(let needed): attestedKey = needed
+      case .pending(let enrolment):
+        return .pending(userCode: UserCode.shown(enrolment.userCode), expiresAt: enrolment.expiresAt)
+      case .delivered(let installation):
+        return .delivered(
+          NewInstallation(installation: installation, secret: secret, cancelled: poll.ended.count))
+      }
     }
   }
 
@@ -176,21 +284,34 @@ package struct InstallationService: Sendable {
   package func install(
     _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms,
     user: InstallationUser, key: SHA256Digest?,
-    address: IPAddress, attestedKey: SHA256Digest? = nil
+    address: IPAddress, attestedKey: SHA256Digest? = nil, _ repeatable: RepeatableRequest? = nil
   ) async throws(Failure) -> NewInstallation {
     let appID = Self.app(of: grant)
-    let secret = try random(32)
-    let digest = SHA256Digest(of: Array(secret.utf8))
+    let secrets = try secrets(repeatable)
     let counted = InstallationScope.CountedUser(
       user, appID: appID, usedSince: now.advanced(by: .zero - terms.idle))
-    let installation = try await change(
+    let installed = try await outcome(
       InstallationScope(client.id, user: counted, attestedKey: attestedKey, key: key)
     ) { view, now in
       Enrolling.install(
-        client, appID: appID, user: user, address: address.description, secret: digest, key: key,
-        attestedKey: attestedKey, terms, view, at: now)
+        client, appID: appID, user: user, address: address.description, secrets: secrets.digests,
+        since: secrets.since, key: key, attestedKey: attestedKey, terms, view, at: now)
     }
-    return NewInstallation(installation: installation, secret: secret)
+    return Self.new(installed, secrets)
+  }
+
+  private func secrets(_ repeatable: RepeatableRequest?) throws(Failure) -> InstallationSecrets {
+    if let repeatable { return repeatable.secrets }
+    return InstallationSecrets([try random(32)])
+  }
+
+  private static func new(
+    _ installed: InstallationOutcome<Installation>, _ secrets: InstallationSecrets
+  ) -> NewInstallation {
+    guard let secret = secrets.text(of: installed.result) else {
+      preconditionFailure("an installation with another secret")
+    }
+    return NewInstallation(installation: installed.result, secret: secret, cancelled: installed.ended.count)
   }
 
   /// Makes the installation of a phone whose app is genuine. It consumes a grant to enrol.
@@ -198,22 +319,23 @@ package struct InstallationService: Sendable {
   /// - Parameters:
   ///   - old: The secret of the living installation that it replaces.
   ///   - key: The thumbprint of the key that was proved; nil for none.
+  ///   - repeatable: The request, if it may be repeated.
   package func install(
     _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms,
-    replacing old: String?, key: SHA256Digest?, address: IPAddress, attestedKey: SHA256Digest? = nil
+    replacing old: String?, key: SHA256Digest?, address: IPAddress, attestedKey: SHA256Digest? = nil,
+    _ repeatable: RepeatableRequest? = nil
   ) async throws(Failure) -> NewInstallation {
     let appID = Self.app(of: grant)
-    let secret = try random(32)
-    let digest = SHA256Digest(of: Array(secret.utf8))
+    let secrets = try secrets(repeatable)
     let replaced = old.map { SHA256Digest(of: Array($0.utf8)) }
-    let installation = try await change(
+    let installed = try await outcome(
       InstallationScope(client.id, attestedKey: attestedKey, key: key)
     ) { view, now in
       Enrolling.install(
-        client, appID: appID, replacing: replaced, address: address.description, secret: digest, key: key,
-        attestedKey: attestedKey, terms, view, at: now)
+        client, appID: appID, replacing: replaced, address: address.description, secrets: secrets.digests,
+        since: secrets.since, key: key, attestedKey: attestedKey, terms, view, at: now)
     }
-    return NewInstallation(installation: installation, secret: secret)
+    return Self.new(installed, secrets)
   }
 
   /// Whether a key of App Attest is that of another living installation, which the last step checks again.
@@ -281,23 +403,46 @@ package struct InstallationService: Sendable {
     }
   }
 
-  /// Revokes an installation, and ends its appointments and the requests for it.
-  ///
-  /// - Parameter only: The generation that a phone has proved to be. If another one has taken its place, nothing changes.
-  /// - Returns: The installation, nil if there were only requests; and how many appointments ended.
-  @discardableResult
-  package func revoke(
-    _ id: InstallationID, only: InstallationIdentity? = nil
-  ) async throws(Failure) -> (installation: Installation?, cancelled: Int) {
-    let outcome = try await outcome(InstallationScope(id, countsLive: true, takes: false)) { view, now in
-      Enrolling.revoke(view, only: only, at: now)
+  /// What a revocation has ended.
+  package struct Revocation: Sendable {
+    /// Nil if there were only requests.
+    package let installation: Installation?
+    /// How many appointments ended.
+    package let cancelled: Int
+
+    fileprivate init(_ outcome: InstallationOutcome<Enrolling.Revoked>) {
+      installation =
+        switch outcome.result {
+        case .installation(let installation), .before(let installation): installation
+        case .requests: nil
+        }
+      cancelled = outcome.ended.count
     }
-    return (outcome.result, outcome.ended.count)
   }
 
-  /// The installations of a subject, of every issuer, that are not revoked.
+  /// Revokes an installation, and ends its appointments and the requests for it.
+  ///
+  /// - Parameters:
+  ///   - only: The generation that a phone has proved to be. If another one has taken its place, nothing changes.
+  ///   - onFound: Gets the revocation if this throws an error in doubt, and it was made after all.
+  @discardableResult
+  package func revoke(
+    _ id: InstallationID, only: InstallationIdentity? = nil,
+    onFound: @escaping @Sendable (Revocation) -> Void = { _ in }
+  ) async throws(Failure) -> Revocation {
+    let outcome = try await outcome(
+      InstallationScope(id, countsLive: true, takes: false), onFound: { onFound(Revocation($0)) },
+      { view, now in Enrolling.revoke(view, only: only, at: now) })
+    if case .installation(let installation) = outcome.result, let revokedAt = installation.revokedAt {
+      // Where this fails, the next revocation is answered like this one.
+      do throws(StoreError) { try await store.confirmRevocation(id, at: revokedAt) } catch {}
+    }
+    return Revocation(outcome)
+  }
+
+  /// The installations of a subject, of every issuer, that are not revoked, or whose revocation is not confirmed.
   package func installations(subject: String) async throws(Failure) -> [InstallationID] {
-    do throws(StoreError) { return try await store.installations(subject: subject) } catch {
+    do throws(StoreError) { return try await store.installations(subject: subject, at: now) } catch {
       throw .store(error)
     }
   }

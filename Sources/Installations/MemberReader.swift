@@ -32,13 +32,16 @@ package struct MemberReader {
     return MemberReader(members, problems, prefix: prefix + name + ".")
   }
 
+  /// The most bytes of a body whose members are all short.
+  package static let mostBytes = 4096
+
   /// Begins to read a body of JSON, of at most so many bytes.
   ///
   /// - Parameter members: What the object must have, in words.
   /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` for what is no object.
   package init(
     parsing content: [UInt8], of members: String, _ problems: FieldProblems = FieldProblems(),
-    atMost limit: Int = 4096
+    atMost limit: Int = MemberReader.mostBytes
   ) throws(Problem) {
     try Self.checkLength(content, atMost: limit)
     let value: JSONValue
@@ -56,7 +59,7 @@ package struct MemberReader {
   /// Refuses a body with more bytes.
   package static func checkLength(_ content: [UInt8], atMost limit: Int) throws(Problem) {
     guard content.count <= limit else {
-      throw Problem(.contentTooLarge, "The body has at most \(limit) bytes.")
+      throw .contentTooLarge(limit)
     }
   }
 

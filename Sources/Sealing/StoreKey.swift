@@ -79,6 +79,8 @@ public enum Purpose: CaseIterable, Sendable {
   case audit
   /// The codes that make challenges for attestations this server's.
   case challenge
+  /// The secrets of installations that follow from the request for them.
+  case enrolment
   /// The nonces of proofs.
   case proofNonce
   /// The digests of addresses and passwords by which the store recognizes a login.
@@ -95,6 +97,7 @@ public enum Purpose: CaseIterable, Sendable {
     case .gms: "gms"
     case .audit: "audit"
     case .challenge: "challenge"
+    case .enrolment: "enrolment"
     case .proofNonce: "proof nonce"
     case .login: "login"
     }

@@ -21,7 +21,8 @@ import Testing
   init() {
     directory = InstallationDirectory(store: store, clock: time)
     service = InstallationService(
-      store: store, directory: directory, codes: InstallationCodes(keys: Self.keys), clock: time)
+      store: store, directory: directory, codes: InstallationCodes(keys: Self.keys), clock: time,
+      .none)
   }
 
   /// Keeps an installation with a secret.

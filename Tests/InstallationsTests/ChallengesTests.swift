@@ -16,31 +16,37 @@ import Testing
     let challenges = Challenges(keys: StoreKeys(current: key))
     let challenge = try challenges.make(for: "shop", at: now)
     #expect(challenge.utf8.count == 43 && Base64URL.decode(challenge)?.count == 32)
-    #expect(challenges.isValid(challenge, for: "shop", at: now))
-    #expect(challenges.isValid(challenge, for: "shop", at: now + 299))
-    #expect(!challenges.isValid(challenge, for: "shop", at: now + 300))
+    func standing(_ seconds: Int64) -> Challenges.Standing {
+      challenges.standing(of: challenge, for: "shop", at: now + seconds)
+    }
+    #expect(standing(0) == .good && standing(299) == .good)
+    // A request that has used it at its end may be repeated for ten minutes.
+    #expect(standing(300) == .over && standing(299 + 600) == .over)
+    #expect(standing(300 + 660) == .foreign)
     // Another instance's clock may be ahead.
-    #expect(challenges.isValid(challenge, for: "shop", at: now - 60))
-    #expect(!challenges.isValid(challenge, for: "shop", at: now - 61))
+    #expect(standing(-60) == .good)
+    #expect(standing(-61) == .foreign)
     #expect(try challenges.make(for: "shop", at: now) != challenge)
   }
 
   @Test func `a challenge of another app, another server or nobody is none`() throws {
     let challenges = Challenges(keys: StoreKeys(current: key))
     let challenge = try challenges.make(for: "shop", at: now)
-    #expect(!challenges.isValid(challenge, for: "other", at: now))
-    #expect(!Challenges(keys: StoreKeys(current: other)).isValid(challenge, for: "shop", at: now))
+    func standing(_ keys: StoreKeys, _ text: String, _ app: String = "shop") -> Challenges.Standing {
+      Challenges(keys: keys).standing(of: text, for: app, at: now)
+    }
+    #expect(standing(StoreKeys(current: key), challenge, "other") == .foreign)
+    #expect(standing(StoreKeys(current: other), challenge) == .foreign)
     // During a rotation, both keys are good.
-    #expect(
-      Challenges(keys: StoreKeys(current: other, previous: key)).isValid(challenge, for: "shop", at: now))
+    #expect(standing(StoreKeys(current: other, previous: key), challenge) == .good)
     let bytes = try #require(Base64URL.decode(challenge))
     for index in bytes.indices {
       var changed = bytes
       changed[index] ^= 1
-      #expect(!challenges.isValid(Base64URL.encode(changed), for: "shop", at: now))
+      #expect(standing(StoreKeys(current: key), Base64URL.encode(changed)) == .foreign)
     }
     for text in ["", "x", challenge + "A", String(challenge.dropLast()), String(repeating: "é", count: 43)] {
-      #expect(!challenges.isValid(text, for: "shop", at: now))
+      #expect(standing(StoreKeys(current: key), text) == .foreign)
     }
   }
 

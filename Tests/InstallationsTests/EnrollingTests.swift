@@ -90,6 +90,26 @@ import Testing
           InstallationView(installation: new, enrolment: step.change.enrolment), at: now)) == .delivered)
   }
 
+  @Test func `a secret is delivered only once that is recorded, and until then nothing changes`() {
+    func step(_ state: Enrolment.State, isRecorded: Bool) -> Enrolling.Step<Enrolling.Poll> {
+      Enrolling.poll(
+        client, appID: "shop", secret: secret, proven: nil, isRecorded: isRecorded,
+        InstallationView(enrolment: enrolment(state)), at: now)
+    }
+    let ready = step(.approved, isRecorded: false)
+    #expect(ready.change.isEmpty && ready.result == .success(.ready))
+    guard case .success(.delivered) = step(.approved, isRecorded: true).result else {
+      Issue.record("not delivered")
+      return
+    }
+    // What delivers nothing needs no record.
+    guard case .success(.pending) = step(.pending, isRecorded: false).result else {
+      Issue.record("not pending")
+      return
+    }
+    #expect(refusal(step(.denied, isRecorded: false)) == .denied)
+  }
+
   @Test func `a poll is told what became of its request`() {
     #expect(refusal(poll(InstallationView(enrolment: enrolment(.denied)))) == .denied)
     #expect(refusal(poll(InstallationView(enrolment: enrolment(.ended)))) == .expired)
@@ -151,17 +171,17 @@ import Testing
     #expect(
       refusal(
         Enrolling.install(
-          client, appID: "shop", user: ann, address: "192.0.2.1", secret: secret, key: key,
+          client, appID: "shop", user: ann, address: "192.0.2.1", secrets: [secret], key: key,
           InstallationTerms(), view, at: now)) == .keyTaken)
     #expect(
       refusal(
         Enrolling.install(
-          client, appID: "shop", replacing: nil, address: "192.0.2.1", secret: secret, key: key,
+          client, appID: "shop", replacing: nil, address: "192.0.2.1", secrets: [secret], key: key,
           InstallationTerms(), view, at: now)) == .keyTaken)
     view.isKeyTaken = false
     #expect(
       Enrolling.install(
-        client, appID: "shop", user: ann, address: "192.0.2.1", secret: secret, key: key,
+        client, appID: "shop", user: ann, address: "192.0.2.1", secrets: [secret], key: key,
         InstallationTerms(), view, at: now
       ).change.installation?.key == key)
   }
@@ -170,7 +190,7 @@ import Testing
     let ann = InstallationUser(callerID: "users", subject: "ann")
     func install(_ view: InstallationView) -> Enrolling.Step<Installation> {
       Enrolling.install(
-        client, appID: "shop", user: ann, address: "192.0.2.1", secret: secret, key: nil,
+        client, appID: "shop", user: ann, address: "192.0.2.1", secrets: [secret], key: nil,
         InstallationTerms(perSubject: 2),
         view, at: now)
     }
@@ -212,7 +232,7 @@ import Testing
       _ kept: Installation?, replacing: SHA256Digest? = nil, app: String = "shop", key: SHA256Digest? = nil
     ) -> Enrolling.Step<Installation> {
       Enrolling.install(
-        client, appID: app, replacing: replacing, address: "192.0.2.1", secret: secret, key: key,
+        client, appID: app, replacing: replacing, address: "192.0.2.1", secrets: [secret], key: key,
         InstallationTerms(),
         InstallationView(installation: kept), at: now)
     }
@@ -256,13 +276,13 @@ import Testing
     var view = InstallationView()
     func byAttestation() -> Enrolling.Step<Installation> {
       Enrolling.install(
-        client, appID: "shop", replacing: nil, address: "192.0.2.1", secret: secret, key: nil,
+        client, appID: "shop", replacing: nil, address: "192.0.2.1", secrets: [secret], key: nil,
         attestedKey: key,
         InstallationTerms(), view, at: now)
     }
     func byUser() -> Enrolling.Step<Installation> {
       Enrolling.install(
-        client, appID: "shop", user: user, address: "192.0.2.1", secret: secret, key: nil,
+        client, appID: "shop", user: user, address: "192.0.2.1", secrets: [secret], key: nil,
         attestedKey: key,
         InstallationTerms(), view, at: now)
     }
@@ -289,19 +309,99 @@ import Testing
     #expect(poll(key).change.installation?.attestedKey == key)
   }
 
+  @Test func `a repetition finds what the first request has made, and brings nothing back`() {
+    let ann = InstallationUser(callerID: "users", subject: "ann")
+    let other = SHA256Digest(of: [8])
+    func install(
+      _ kept: Installation, byUser: Bool, since: Instant?, secrets: [SHA256Digest]? = nil
+    ) -> Enrolling.Step<Installation> {
+      let view = InstallationView(installation: kept)
+      let secrets = secrets ?? [secret, other]
+      return byUser
+        ? Enrolling.install(
+          client, appID: "shop", user: ann, address: "192.0.2.1", secrets: secrets, since: since, key: nil,
+          InstallationTerms(), view, at: now)
+        : Enrolling.install(
+          client, appID: "shop", replacing: nil, address: "192.0.2.1", secrets: secrets, since: since,
+          key: nil, InstallationTerms(), view, at: now)
+    }
+    func kept(_ secret: SHA256Digest, user: InstallationUser?, isRevoked: Bool = false) -> Installation {
+      Installation(
+        client: client, appID: "shop", user: user, address: "192.0.2.1", secret: secret, generation: 7,
+        createdAt: now, usedAt: now, revokedAt: isRevoked ? now : nil)
+    }
+    let before = now.advanced(by: .seconds(-1))
+    for byUser in [true, false] {
+      let user = byUser ? ann : nil
+      for made in [secret, other] {
+        let made = kept(made, user: user)
+        let step = install(made, byUser: byUser, since: before)
+        #expect(step.change.isEmpty && step.result == .success(made))
+      }
+      // It was revoked since, or replaced by a later request, which may be revoked since.
+      for made in [
+        kept(secret, user: user, isRevoked: true), kept(SHA256Digest(of: [9]), user: user),
+        kept(SHA256Digest(of: [9]), user: user, isRevoked: true),
+      ] { #expect(refusal(install(made, byUser: byUser, since: before)) == .delivered) }
+      // The first one has made nothing: what was there before gives way as it would have then.
+      let revoked = kept(SHA256Digest(of: [9]), user: user, isRevoked: true)
+      let step = install(revoked, byUser: byUser, since: now.advanced(by: .seconds(1)))
+      #expect(step.change.installation?.secret == secret)
+    }
+  }
+
+  @Test func `a repetition of a request that waits gets the first code`() {
+    let first = enrolment(.pending)
+    let second = Enrolment(
+      request: first.request, client: client, appID: "shop", userCode: "CDFGHJKL", address: "192.0.2.1",
+      createdAt: now, expiresAt: now.advanced(by: .seconds(600)), forgottenAt: now, answeredAt: now,
+      state: .pending)
+    let step = Enrolling.open(second, InstallationView(enrolment: first))
+    #expect(step.change.isEmpty && step.result == .success(.opened(first)))
+    #expect(Enrolling.open(second, InstallationView()).result == .success(.opened(second)))
+  }
+
   @Test func `a revocation ends an installation, requests that are approved, or both`() {
     #expect(refusal(Enrolling.revoke(InstallationView(), at: now)) == .unknown)
     var view = InstallationView()
     view.live = 1
     var (change, result) = Enrolling.revoke(view, at: now)
-    #expect(change == InstallationChange(endsOthers: true) && result == .success(nil))
-    view.installation = installation()
+    #expect(change == InstallationChange(endsOthers: true) && result == .success(.requests))
+    let installation = installation()
+    view.installation = installation
     (change, result) = Enrolling.revoke(view, at: now)
-    #expect(change.endsOthers && change.installation?.revokedAt == now)
-    #expect(result == .success(change.installation))
-    // Once more finds nothing.
-    view = InstallationView(installation: change.installation)
-    #expect(refusal(Enrolling.revoke(view, at: now)) == .unknown)
+    var revoked = installation
+    revoked.revokedAt = now
+    revoked.unconfirmedUntil = now.advanced(by: .seconds(3600))
+    #expect(change == InstallationChange(installation: revoked, endsOthers: true))
+    #expect(result == .success(.installation(revoked)))
+  }
+
+  @Test func `another revocation finds nothing, unless the answer to the first one was in doubt`() {
+    var revoked = installation()
+    revoked.revokedAt = now
+    #expect(refusal(Enrolling.revoke(InstallationView(installation: revoked), at: now)) == .unknown)
+    revoked.unconfirmedUntil = now.advanced(by: .seconds(3600))
+    for (seconds, isRepeated) in [(0, true), (3599, true), (3600, false)] {
+      let (change, result) = Enrolling.revoke(
+        InstallationView(installation: revoked), at: now.advanced(by: .seconds(seconds)))
+      #expect(change == InstallationChange())
+      #expect(result == (isRepeated ? .success(.before(revoked)) : .failure(.unknown)), "after \(seconds) s")
+    }
+  }
+
+  @Test func `a phone may revoke itself again for an hour, and no other generation`() {
+    var revoked = installation()
+    revoked.revokedAt = now
+    let view = InstallationView(installation: revoked)
+    for (seconds, isRepeated) in [(0, true), (3599, true), (3600, false)] {
+      let (change, result) = Enrolling.revoke(
+        view, only: revoked.identity, at: now.advanced(by: .seconds(seconds)))
+      #expect(change == InstallationChange())
+      #expect(result == (isRepeated ? .success(.before(revoked)) : .failure(.unknown)), "after \(seconds) s")
+    }
+    let other = InstallationIdentity(revoked.client.id, generation: revoked.generation - 1)
+    #expect(refusal(Enrolling.revoke(view, only: other, at: now)) == .invalidClient)
   }
 
   @Test func `the same judgement again changes nothing, and a denied request stays denied`() {

@@ -26,6 +26,15 @@ import Testing
     }
   }
 
+  @Test func `JSON that is sent as a form is told its Content-Type`() throws {
+    let body = #"{"client_id":"6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44", "client_app":"Shop"}"#
+    let problem = try #require(throws: Problem.self) {
+      try FetchCodeRequest(parsing: Array(body.utf8), isForm: true, query: [], nil)
+    }
+    #expect(problem.code == .invalidRequest && problem.fields.isEmpty)
+    #expect(problem.detail.contains("application/json"))
+  }
+
   @Test func `a request with an attestation is a first request, and its secret names what it may replace`()
     throws
   {

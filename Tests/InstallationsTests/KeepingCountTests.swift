@@ -20,7 +20,7 @@ import Testing
     let keys = StoreKeys(current: StoreKey(Secret([UInt8](repeating: 7, count: 32))))
     return InstallationService(
       store: store, directory: InstallationDirectory(store: store, clock: time),
-      codes: InstallationCodes(keys: keys), clock: time)
+      codes: InstallationCodes(keys: keys), clock: time, .none)
   }
 
   private func put() async throws -> Installation {

@@ -126,7 +126,8 @@ extension APIOperation {
   package static let revokeSelf = APIOperation(
     method: .delete, id: "deleteInstallation", tag: .installations, access: .callers,
     summary: "Revoke the installation that sends the request",
-    description: "For a phone whose user signs out. Other callers are refused.",
+    description:
+      "For a phone whose user signs out. For an hour, the same request with the same secret is answered with 204 again. Other callers are refused.",
     answers: [APIAnswer(status: .noContent, description: "It is revoked.", fields: [.noStore])],
     refusals: [.denied, .notFound, .storeUnavailable])
 
@@ -195,23 +196,26 @@ extension APIOperation {
     ], refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])
 
   package static let adminApproveInstallation = judgement(
-    "postApproveInstallation", "Approve the request of a user code", "The next poll delivers the secret.")
+    "postApproveInstallation", "Approve the request of a user code", "The next poll delivers the secret.",
+    and: [.auditUnavailable])
   package static let adminDenyInstallation = judgement(
     "postDenyInstallation", "Deny the request of a user code", "The next poll gets 403 `denied`.")
 
-  private static func judgement(_ id: String, _ summary: String, _ description: String) -> APIOperation {
+  private static func judgement(
+    _ id: String, _ summary: String, _ description: String, and others: [Problem.Code] = []
+  ) -> APIOperation {
     APIOperation(
       method: .post, id: id, tag: .operators, access: .operators, summary: summary, description: description,
       content: .json("UserCodeRequest", ("code", ["user_code": "BCDF-GHJK"])),
       answers: [APIAnswer(status: .noContent, description: "Done.", fields: [.noStore])],
-      refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])
+      refusals: [.invalidJSON, .invalidRequest, .storeUnavailable] + others)
   }
 
   package static let adminRevokeInstallation = APIOperation(
     method: .post, id: "postRevokeInstallation", tag: .operators, access: .operators,
     summary: "Revoke an installation, or all of a user",
     description:
-      "Every instance with the same store refuses the installation within two seconds, and its scheduled appointments are cancelled. With `subject` the server revokes all installations of that user, from every issuer.",
+      "Every instance with the same store refuses the installation within two seconds, and its scheduled appointments are cancelled. With `subject` the server revokes all installations of that user, from every issuer. After a 503, send the same request again: it succeeds whether or not the first one was made.",
     content: .json("RevocationRequest", ("one", ["client_id": exampleClient]), ("user", ["subject": "ann"])),
     answers: [APIAnswer(status: .noContent, description: "Revoked.", fields: [.noStore])],
     refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])

@@ -57,11 +57,18 @@ extension Authenticator {
     package let peer: IPAddress?
     /// Whether this request has waited for the keys of App Check.
     package let hasFetchedAppCheckKeys: Bool
+    /// Whether the content is still to come. Then a success is no result yet: the request is judged again once it is whole.
+    package let isEarly: Bool
+    /// Whether an installation that was revoked a short while ago still counts as a caller.
+    let admitsRevoked: Bool
 
     package init(
       address: IPAddress, time: UnixTime, now: MonotonicTime, prepared: Prepared? = nil,
-      hasFetchedAppCheckKeys: Bool = false, proof: KnownProof? = nil, peer: IPAddress? = nil
+      hasFetchedAppCheckKeys: Bool = false, proof: KnownProof? = nil, peer: IPAddress? = nil,
+      isEarly: Bool = false, admitsRevoked: Bool = false
     ) {
+      self.admitsRevoked = admitsRevoked
+      self.isEarly = isEarly
       self.proof = proof
       self.peer = peer
       self.prepared = prepared

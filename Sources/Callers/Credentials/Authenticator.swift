@@ -136,12 +136,7 @@ package final class Authenticator: Sendable {
       case .basic(let pair): return basic(pair, circumstances)
       case .bearer(let token): return bearer(value.extracting(token), circumstances)
       case .dpop(let token): return bound(value.extracting(token), circumstances)
-      case nil:
-        return .refused(
-          unauthenticated(
-            Credentials.isBasic(value)
-              ? "What follows Basic is not Base64 of NAME:PASSWORD."
-              : "The Authorization header is neither Basic nor Bearer."))
+      case nil: return .refused(unauthenticated(Credentials.mistake(in: value)))
       }
     }
     if takesProofAlone, let installations, request.value(of: .xAPIKey) == nil, gmsKey(request) == nil,
@@ -150,15 +145,18 @@ package final class Authenticator: Sendable {
       return keyholder(request, installations, circumstances, &proof)
     }
     if isOpen { return .caller(anonymous) }
-    let own = request.value(of: .xAPIKey).map { SHA256Digest(of: request.head.span.extracting($0)) }
+    let own = request.value(of: .xAPIKey)
     if let range = gmsKey(request) {
       let digest = SHA256Digest(of: request.head.span.extracting(range))
-      guard own == nil || own == digest else {
+      if let own, SHA256Digest(of: request.head.span.extracting(own)) != digest {
         return .refused(unauthenticated("The headers apikey and X-API-Key have different keys."))
       }
-      return key(digest, circumstances)
+      return key(request.head.span.extracting(range), digest, circumstances)
     }
-    if let own { return key(own, circumstances) }
+    if let own {
+      let sent = request.head.span.extracting(own)
+      return key(sent, SHA256Digest(of: sent), circumstances)
+    }
     guard allowsAnonymous else {
       var problem = unauthenticated("Send the credentials that this server's operator gave you.")
       // A client whose key is its credential begins here.
@@ -224,7 +222,6 @@ package final class Authenticator: Sendable {
 
   /// The installation of an id and the digest of its secret. A right secret passes at any address. A wrong one gets the
   /// response of any wrong password.
-  ///
   private func installation(
     _ id: InstallationID, _ digest: SHA256Digest, _ installations: InstallationCallers,
     _ circumstances: Circumstances
@@ -247,7 +244,9 @@ package final class Authenticator: Sendable {
       found = known
     }
     let now = Instant(circumstances.time)
-    guard let found, found.installation.secret == digest, installations.use(found.installation, at: now)
+    guard let found, found.installation.secret == digest,
+      installations.use(found.installation, at: now)
+        || circumstances.admitsRevoked && installations.wasLatelyRevoked(found.installation, at: now)
     else {
       throttle.failed(
         address: circumstances.address, identity: Array(id.description.utf8), now: circumstances.now)
@@ -268,7 +267,7 @@ package final class Authenticator: Sendable {
   private func bearer(_ token: Span<UInt8>, _ circumstances: Circumstances) -> Outcome {
     let digest = SHA256Digest(of: token)
     if let caller = jwt.known(digest, now: circumstances.time) { return .caller(caller) }
-    guard token.hasPartsOfToken else { return key(digest, circumstances) }
+    guard token.hasPartsOfToken else { return key(token, digest, circumstances) }
     // A key may have as many dots.
     if let found = keyCallers[digest] { return .caller(found) }
     // A signature cannot be guessed, so the server verifies every token, however many wrong ones come from its address.
@@ -302,10 +301,15 @@ package final class Authenticator: Sendable {
     return .refused(invalidToken(fault.sentence))
   }
 
-  private func key(_ digest: SHA256Digest, _ circumstances: Circumstances) -> Outcome {
+  /// - Parameter sent: The key with that digest.
+  private func key(_ sent: Span<UInt8>, _ digest: SHA256Digest, _ circumstances: Circumstances) -> Outcome {
     if isOpen { return .caller(anonymous) }
     // A key is accepted whatever others send from the same address.
     if let found = keyCallers[digest] { return .caller(found) }
+    // A mistake of the app and not a guess: it must not lock out the other phones at that address.
+    if let word = Credentials.placeholder(sent) {
+      return .refused(invalidToken("The app sent the word \(word) in place of a key or token."))
+    }
     if let refusal = tooOften(nil, LoginThrottle.Credential(digest: digest), circumstances) {
       return .refused(refusal)
     }

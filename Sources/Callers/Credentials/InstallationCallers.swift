@@ -25,4 +25,9 @@ package struct InstallationCallers: Sendable {
     directory.used(installation, terms)
     return true
   }
+
+  /// Whether an installation of an app with installations was revoked so lately that its phone may repeat that.
+  func wasLatelyRevoked(_ installation: Installation, at now: Instant) -> Bool {
+    terms[installation.appID] != nil && Enrolling.isRevokedLately(installation, at: now)
+  }
 }

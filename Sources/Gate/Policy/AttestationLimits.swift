@@ -19,6 +19,11 @@ public enum AttestationLimits {
     .rate(
       try RateLimit(limit: 1, per: challengeLife * 1_000_000_000), key: .caller, onStoreFailure: .deny)
   }
+  /// How long a request whose answer was in doubt may be repeated.
+  static let passLife: Int64 = 600
+  private static let pass = rule(Rule.attestationPass) { () throws(Refusal) in
+    .rate(try RateLimit(limit: 1, per: passLife * 1_000_000_000), key: .caller, onStoreFailure: .deny)
+  }
   private static let address = rule(Rule.attestedAddress) { () throws(Refusal) in
     .quota(try Quota(limit: perAddress, period: .day), key: .address, onStoreFailure: .deny)
   }
@@ -49,6 +54,27 @@ public enum AttestationLimits {
   public static func charge(challenge digest: String) -> AllowanceCharge {
     AllowanceCharge(rule: challenge, party: .caller(digest))
   }
+
+  /// What lets the same request repeat the one use of a token or a challenge. It is taken together with that use, and given back once the
+  /// first answer is certain.
+  ///
+  /// - Parameters:
+  ///   - digest: SHA-256 of the token or the challenge, in hex.
+  ///   - request: SHA-256 of the request's content, in hex.
+  public static func pass(_ digest: String, request: String) -> AllowanceCharge {
+    AllowanceCharge(rule: pass, party: .caller("\(digest) \(request)"))
+  }
+
+  /// When the first request took its pass; nil if there is none, or the ten minutes are over.
+  ///
+  /// - Parameter state: Of the pass.
+  public static func passTaken(_ state: AllowanceState?, at now: Instant) -> Instant? {
+    guard let state, case .refused = pass.plan.take(from: state, at: now) else { return nil }
+    return Instant(seconds: 0).advanced(by: .nanoseconds(state.mark) - .seconds(passLife))
+  }
+
+  /// Whether the key of a charge or a receipt is that of a pass.
+  public static func isPass(_ key: AllowanceKey) -> Bool { key.rule == Rule.attestationPass }
 
   /// Whether the key of a charge or a receipt is that of the one use of a token.
   public static func isToken(_ key: AllowanceKey) -> Bool { key.rule == Rule.attestationToken }

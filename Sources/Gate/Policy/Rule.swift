@@ -73,6 +73,7 @@ public struct Rule: Sendable {
   static let attestedAddress = "built-in.attested-address"
   static let attestationToken = "built-in.attestation-token"
   static let attestationChallenge = "built-in.attestation-challenge"
+  static let attestationPass = "built-in.attestation-pass"
   /// The name of the limit on challenges.
   static let challenges = "built-in.challenges"
   /// The name of the limit on tokens that Google decodes.
@@ -81,8 +82,6 @@ public struct Rule: Sendable {
   static let proof = "built-in.proof"
   /// The name of the limit on such proofs by address.
   static let proofs = "built-in.proofs"
-  /// The name of the allowance of the nightly report of calls.
-  static let report = "built-in.report"
   /// The same for the rule that limits unknown ids of notices.
   static let unknownNotices = "built-in.unknown-notices"
 
@@ -130,7 +129,7 @@ public struct Rule: Sendable {
   /// A built-in limit by address.
   private static let ownNames = [
     defaultNumbers, enrolments, unknownNotices, attestedApp, attestedAddress, attestationToken,
-    attestationChallenge, challenges, decodings, proof, proofs, report,
+    attestationChallenge, attestationPass, challenges, decodings, proof, proofs,
   ]
 
   init(builtIn name: String, _ action: Action, _ kind: Kind) {

@@ -31,7 +31,7 @@ extension Handlers {
       case .store(let error):
         callbacks.log.storeFailed(error, doing: "code", context)
         throw Problem(.notSaved)
-      case .random: throw Problem(error)
+      case .random, .unrecorded: throw Problem(error)
       }
     }
   }

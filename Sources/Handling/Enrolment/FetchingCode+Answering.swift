@@ -24,17 +24,27 @@ extension Handlers {
     defer { count(work) }
     do throws(Problem) {
       switch requested.request.form {
-      case .first: return try await enrol(&work, requested)
+      case .first:
+        let response = try await enrol(&work, requested)
+        await conclude(work)
+        return response
       case .poll(let requestID): return try await poll(&work, requested, requestID)
       case .code(let secret): return try await code(&work, requested, secret)
       }
     } catch {
-      // A client that has gone spends its challenge.
-      if !Task.isCancelled, error.code.status == .serviceUnavailable {
-        await work.generation.decider.ledger.giveBack(work.challenge, at: Instant(clock.unixTime))
-      }
+      await conclude(work, error)
       return refuse(work, error)
     }
+  }
+
+  /// Gives back what the answer leaves unused. In doubt all stays taken, since the enrollment may have been made; the same request then
+  /// finds it.
+  private func conclude(_ work: FetchingCode, _ problem: Problem? = nil) async {
+    guard !work.isInDoubt else { return }
+    var unused = work.passes
+    // A client that has gone spends its challenge.
+    if !Task.isCancelled, problem?.code.status == .serviceUnavailable { unused += work.challenge }
+    await work.generation.decider.ledger.giveBack(unused, at: Instant(clock.unixTime))
   }
 
   /// Takes the one use of a proof, which the key must have made.
@@ -63,8 +73,13 @@ extension Handlers {
     let key = requested.request.key
     if let key { try await prove(key, &work, requested) }
     var requested = requested
-    let spent = try await spend(&work, &requested)
+    let spent: [AllowanceReceipt]
+    switch try await spend(&work, &requested) {
+    case .taken(let receipts): spent = receipts
+    case .made(let made): return try await answer(&work, requested, made)
+    }
     var receipts = spent
+    let repeatable = requested.held == nil ? nil : requested.repeatable(since: work.repeats)
     if requested.user == nil, !requested.isByAttestation {
       do throws(Problem) {
         receipts += try await take(
@@ -81,7 +96,6 @@ extension Handlers {
         deadline: work.start + work.generation.configuration.tokens.deadline)
     } catch {
       await decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
-      work.record.verdicts = decider.policy.skipped
       throw error
     }
     (work.record.verdicts, work.record.reason) = (ruling.verdicts, ruling.reason)
@@ -92,11 +106,15 @@ extension Handlers {
       throw Problem(denial)
     case .granted(let grant):
       receipts += grant.receipts
+      do throws(Problem) { try await intend(work.record) } catch {
+        await decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
+        throw error
+      }
       do throws(InstallationService.Failure) {
         if let user = requested.user {
           let new = try await requested.service.install(
             grant, requested.request.client, requested.terms, user: user.owner, key: key,
-            address: work.address, attestedKey: requested.held?.key)
+            address: work.address, attestedKey: requested.held?.key, repeatable)
           // Its line names the user who authorized it.
           return installed(&work, new, requested.service, by: work.record.caller)
         }
@@ -104,18 +122,18 @@ extension Handlers {
           precondition(requested.held != nil, "only an attestation that holds gets here")
           let new = try await requested.service.install(
             grant, requested.request.client, requested.terms, replacing: requested.request.replacing,
-            key: key, address: work.address, attestedKey: requested.held?.key)
+            key: key, address: work.address, attestedKey: requested.held?.key, repeatable)
           return installed(&work, new, requested.service, by: Caller.audited(new.installation))
         }
         let opened = try await requested.service.open(
           grant, requested.request.client, requested.terms, key: key, address: work.address,
-          attestedKey: requested.held?.key)
-        audit.append(work.record, since: work.start, lane: work.lane)
-        return PreparedResponse(
-          InstallationDocument.pending(
-            requestID: opened.requestID, userCode: opened.userCode, until: opened.expiresAt,
-            at: Instant(clock.unixTime)))
+          attestedKey: requested.held?.key, repeatable)
+        return self.opened(opened, work)
       } catch {
+        if case .store(let error) = error, error.isInDoubt {
+          work.isInDoubt = true
+          throw problem(.store(error), work)
+        }
         if case .refused(.keyInUse) = error { note(.failed(.keyInUse), of: .appAttest, &work) }
         // What was refused has cost work; what failed is given back.
         if case .refused = error { receipts = receipts.filter { !AddressLimit.enrolments.isReceipt($0) } }
@@ -123,6 +141,29 @@ extension Handlers {
         throw problem(error, work)
       }
     }
+  }
+
+  /// Answers a repetition by what the first request has made. Nothing more is taken or judged.
+  private func answer(
+    _ work: inout FetchingCode, _ requested: RequestedCode, _ made: InstallationService.Earlier
+  ) async throws(Problem) -> PreparedResponse {
+    if let attestation = requested.request.attestation { note(.passed, of: attestation.type, &work) }
+    try await intend(work.record)
+    switch made {
+    case .installed(let new):
+      let caller = requested.user == nil ? Caller.audited(new.installation) : work.record.caller
+      return installed(&work, new, requested.service, by: caller)
+    case .opened(let opened): return self.opened(opened, work)
+    }
+  }
+
+  /// Writes the record of a request that waits for an operator, and makes its answer.
+  private func opened(_ opened: OpenedEnrolment, _ work: FetchingCode) -> PreparedResponse {
+    audit.append(work.record, since: work.start, lane: work.lane)
+    return PreparedResponse(
+      InstallationDocument.pending(
+        requestID: opened.requestID, userCode: opened.userCode, until: opened.expiresAt,
+        at: Instant(clock.unixTime)))
   }
 
   /// Takes one of what an address may do.
@@ -137,8 +178,8 @@ extension Handlers {
     case .refused(_, let states):
       let denial = limit.denial(states, at: now)
       throw Problem(
-        .rateLimited, "\(words) Retry after the time in Retry-After.",
-        retryAfter: denial.retryAfter.map { Int(clamping: $0) })
+        .rateLimited, words,
+        tryAgainAfter: denial.retryAfter.map { Int(clamping: $0) })
     case .unavailable:
       throw Problem(StoreError(.unavailable, "enrol", "no store"))
     }
@@ -185,9 +226,11 @@ extension Handlers {
       if let key { try await prove(key, &work, requested) }
     }
     let poll = try await guarded(work, client, secret: requestID) {
-      [key]
+      [key, strict = audit.strict, intent = AuditIntent(work.record)]
       () async throws(InstallationService.Failure) in
-      try await requested.service.poll(client, appID: appID, requestID: requestID, key: key)
+      try await requested.service.poll(
+        client, appID: appID, requestID: requestID, key: key,
+        recording: strict.map { strict in { await strict.intends(intent) } })
     }
     switch poll {
     // A poll that has to wait decides nothing, and has no audit line.
@@ -214,6 +257,7 @@ extension Handlers {
     } else if requested.terms.key != .off {
       try noteProof(requested.terms.key == .required ? .failed(.noKey) : .keyless, &work)
     }
+    try await intend(work.record)
     audit.append(work.record, since: work.start, lane: work.lane)
     let code = requested.service.codes.code(installation, at: clock.unixTime.seconds)
     return PreparedResponse(InstallationDocument.code(code, secret: nil))
@@ -225,12 +269,13 @@ extension Handlers {
     by caller: AuditedCaller?
   ) -> PreparedResponse {
     work.record.caller = caller
+    if new.cancelled > 0 { work.record.cancelled = new.cancelled }
     audit.append(work.record, since: work.start, lane: work.lane)
     let code = service.codes.code(new.installation, at: clock.unixTime.seconds)
     return PreparedResponse(InstallationDocument.code(code, secret: new.secret))
   }
 
-  private func problem(_ failure: InstallationService.Failure, _ work: FetchingCode) -> Problem {
+  func problem(_ failure: InstallationService.Failure, _ work: FetchingCode) -> Problem {
     if case .store(let error) = failure {
       callbacks.log.storeFailed(error, doing: "enrol", work.context)
     }

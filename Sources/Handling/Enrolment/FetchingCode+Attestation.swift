@@ -14,6 +14,11 @@ import Serving
 import Store
 import Trust
 
+extension RequestedCode {
+  /// The digest of the content, in hex.
+  fileprivate var digestText: String { content.map { Hex.encode($0.bytes) } ?? "" }
+}
+
 /// An attestation that holds.
 enum HeldAttestation: Sendable {
   /// A token of App Check, by its SHA-256.
@@ -64,34 +69,49 @@ extension Handlers {
     return nil
   }
 
+  /// What comes of the one use of an attestation.
+  enum Spending: Sendable {
+    /// It is taken. A refusal gives these back; a challenge stays spent.
+    case taken([AllowanceReceipt])
+    /// The same request has used it before, and has made this.
+    case made(InstallationService.Earlier)
+  }
+
   /// Takes the one use of an attestation, and what an installation takes that it alone authorizes.
-  ///
-  /// - Returns: What a refusal gives back. A challenge stays spent.
   func spend(
     _ work: inout FetchingCode, _ requested: inout RequestedCode
-  ) async throws(Problem) -> [AllowanceReceipt] {
-    guard let terms = requested.app.attested else { return [] }
+  ) async throws(Problem) -> Spending {
+    guard let terms = requested.app.attested else { return .taken([]) }
     if case .appAttest(let evidence) = requested.request.attestation, let own = terms.appAttest {
-      let result = try await judge(evidence, own, requested, &work)
+      var result = try await takeChallenge(evidence.challenge, requested, &work)
+      if let made = try await earlier(work, requested) { return .made(made) }
+      if result == .passed { result = try await judge(evidence, own, requested, work.generation) }
       guard result == .passed, let key = SHA256Digest(evidence.keyID) else {
         try conclude(result, requested, &work)
-        return []
+        return .taken([])
       }
       requested.held = .appAttest(key)
     }
     if case .playIntegrity(let evidence) = requested.request.attestation, let own = terms.play {
-      let result = try await judge(evidence, own, requested, &work)
+      var result = try await takeChallenge(evidence.challenge, requested, &work, and: .decodings)
+      if let made = try await earlier(work, requested) { return .made(made) }
+      if result == .passed { result = try await judge(evidence, own, requested, &work) }
       guard result == .passed else {
         try conclude(result, requested, &work)
-        return []
+        return .taken([])
       }
       requested.held = .playIntegrity
     }
     var charges: [AllowanceCharge] = []
     switch requested.held {
-    case .appCheck(let token): charges.append(AttestationLimits.charge(token: Hex.encode(token.bytes)))
+    case .appCheck(let token):
+      let digest = Hex.encode(token.bytes)
+      charges += [
+        AttestationLimits.charge(token: digest),
+        AttestationLimits.pass(digest, request: requested.digestText),
+      ]
     case .appAttest, .playIntegrity: break
-    case nil: return []
+    case nil: return .taken([])
     }
     if requested.isByAttestation {
       charges += AttestationLimits.charges(app: requested.app.id, perDay: terms.perDay, work.address)
@@ -101,10 +121,9 @@ extension Handlers {
       charges.isEmpty ? .taken([]) : await work.generation.decider.ledger.take(charges, at: now).outcome
     switch outcome {
     case .taken(let receipts):
-      var result = AttestationResult.passed
-      if case .appCheck(let token) = requested.request.attestation, let consumer = work.generation.consumer {
-        result = await consume(token, by: consumer, work)
-      }
+      work.passes += receipts.filter { AttestationLimits.isPass($0.key) }
+      let receipts = receipts.filter { !AttestationLimits.isPass($0.key) }
+      let result = await consume(work, requested)
       guard result == .passed else {
         // A token that Google has judged is used up here, too: otherwise it would be sent, and Google asked, again and again.
         let isJudged = if case .failed = result { true } else { false }
@@ -112,32 +131,50 @@ extension Handlers {
           receipts.filter { !isJudged || !AttestationLimits.isToken($0.key) }, at: now)
         requested.held = nil
         try conclude(result, requested, &work)
-        return []
+        return .taken([])
       }
       try conclude(.passed, requested, &work)
-      return receipts
+      return .taken(receipts)
     case .refused(let index, let states):
-      guard AttestationLimits.isToken(charges[index].key) else {
+      let key = charges[index].key
+      guard AttestationLimits.isToken(key) || AttestationLimits.isPass(key) else {
         try conclude(.passed, requested, &work)
         let denial = AttestationLimits.denial(charges, index: index, states, at: now)
         throw Problem(
           .rateLimited,
-          "There were too many installations by attestation today. Retry after the time in Retry-After.",
-          retryAfter: denial.retryAfter.map { Int(clamping: $0) })
+          "There were too many installations by attestation today.",
+          tryAgainAfter: denial.retryAfter.map { Int(clamping: $0) })
       }
-      try conclude(.failed(.replayed), requested, &work)
-      return []
+      work.repeats = AttestationLimits.passTaken(states[1], at: now)
+      if let made = try await earlier(work, requested) { return .made(made) }
+      // The first request may have taken what it needed, and had Google consume the token.
+      let result = work.repeats == nil ? .failed(.replayed) : await consume(work, requested)
+      if result != .passed { requested.held = nil }
+      try conclude(result, requested, &work)
+      return .taken([])
     case .unavailable:
       throw Problem(StoreError(.unavailable, "enrol", "no store"))
     }
   }
 
-  /// Has Google consume a token of App Check.
-  private func consume(
-    _ token: String, by consumer: AppCheckConsumer, _ work: FetchingCode
-  ) async -> AttestationResult {
+  /// What the first request with the same content has made; nil for a first request.
+  private func earlier(
+    _ work: FetchingCode, _ requested: RequestedCode
+  ) async throws(Problem) -> InstallationService.Earlier? {
+    guard let since = work.repeats, let repeatable = requested.repeatable(since: since) else { return nil }
+    do throws(InstallationService.Failure) {
+      return try await requested.service.earlier(requested.request.client, repeatable)
+    } catch {
+      throw problem(error, work)
+    }
+  }
+
+  /// Has Google consume a token of App Check, if it has to.
+  private func consume(_ work: FetchingCode, _ requested: RequestedCode) async -> AttestationResult {
+    guard case .appCheck(let token) = requested.request.attestation, let consumer = work.generation.consumer
+    else { return .passed }
     switch await consumer.consume(token) {
-    case .success(let wasConsumed): return wasConsumed ? .failed(.replayed) : .passed
+    case .success(let wasConsumed): return wasConsumed && work.repeats == nil ? .failed(.replayed) : .passed
     case .failure(.refused): return .failed(.malformed)
     case .failure(.unavailable(let outage)):
       work.generation.metrics.troubles.hit(
@@ -149,12 +186,11 @@ extension Handlers {
   /// Verifies an attestation of App Attest. Each costs a challenge, so that nobody makes the server verify for nothing.
   private func judge(
     _ evidence: AppAttestEvidence, _ terms: AppAttestTerms, _ requested: RequestedCode,
-    _ work: inout FetchingCode
+    _ generation: Generation
   ) async throws(Problem) -> AttestationResult {
-    guard let policy = work.generation.appAttest else {
+    guard let policy = generation.appAttest else {
       preconditionFailure("an attested app without a root")
     }
-    if let result = try await takeChallenge(evidence.challenge, requested, &work) { return result }
     let client = requested.request.client
     do throws(AttestationFault) {
       try AppAttestation(parsing: evidence.object).verify(
@@ -179,9 +215,6 @@ extension Handlers {
     _ work: inout FetchingCode
   ) async throws(Problem) -> AttestationResult {
     guard let play = work.generation.play else { preconditionFailure("an attested app without an account") }
-    if let result = try await takeChallenge(evidence.challenge, requested, &work, and: .decodings) {
-      return result
-    }
     guard evidence.mayBeToken else { return .failed(.malformed) }
     let hash = EnrolmentStatement.digest(
       requested.request.client, challenge: evidence.challenge, key: requested.request.key)
@@ -209,33 +242,56 @@ extension Handlers {
     }
   }
 
-  /// Takes the one use of a challenge, and one of what its address may do.
+  /// Takes the one use of a challenge, and one of what its address may do. A repetition has taken that use before.
   ///
-  /// - Returns: Nil where both were taken. Otherwise the result for the attestation.
+  /// - Returns: Whether the attestation may be judged.
   private func takeChallenge(
     _ challenge: String, _ requested: RequestedCode, _ work: inout FetchingCode,
     and limit: AddressLimit? = nil
-  ) async throws(Problem) -> AttestationResult? {
+  ) async throws(Problem) -> AttestationResult {
     let now = clock.unixTime
-    let challenges = requested.service.codes.challenges
-    guard challenges.isValid(challenge, for: requested.app.id, at: now.seconds) else {
-      return .failed(.badChallenge)
-    }
+    let ledger = work.generation.decider.ledger
     let digest = Hex.encode(SHA256.digest(Array(challenge.utf8)))
-    let charges =
-      [AttestationLimits.charge(challenge: digest)] + (limit.map { [$0.charge(work.address)] } ?? [])
-    switch await work.generation.decider.ledger.take(charges, at: Instant(now)).outcome {
+    let pass = AttestationLimits.pass(digest, request: requested.digestText)
+    let limits = limit.map { [$0.charge(work.address)] } ?? []
+    var uses = [AttestationLimits.charge(challenge: digest), pass]
+    var outcome = ChargeOutcome.taken([])
+    switch requested.service.codes.challenges.standing(
+      of: challenge, for: requested.app.id, at: now.seconds)
+    {
+    case .good: outcome = await ledger.take(uses + limits, at: Instant(now)).outcome
+    case .over:
+      do throws(StoreError) {
+        if case .state(let state) = try await ledger.states(of: [pass]).lookup(pass.key) {
+          outcome = .refused(index: 0, states: [nil, state])
+        } else {
+          return .failed(.badChallenge)
+        }
+      } catch {
+        throw Problem(error)
+      }
+    case .foreign: return .failed(.badChallenge)
+    }
+    if case .refused(index: 0, let states) = outcome,
+      let since = AttestationLimits.passTaken(states[1], at: Instant(now))
+    {
+      work.repeats = since
+      uses = []
+      outcome = await ledger.take(limits, at: Instant(now)).outcome
+    }
+    switch outcome {
     case .taken(let receipts):
-      work.challenge = receipts
-      return nil
+      work.challenge = receipts.filter { !AttestationLimits.isPass($0.key) }
+      work.passes = receipts.filter { AttestationLimits.isPass($0.key) }
+      return .passed
     case .refused(let index, let states):
-      guard index > 0, let limit else { return .failed(.badChallenge) }
+      guard index >= uses.count, let limit else { return .failed(.badChallenge) }
       // Where attestations are only counted, no request is refused.
       guard requested.app.attested?.mode == .enforce else { return .unavailable(.quota) }
       let denial = limit.denial([states[index]], at: Instant(now))
       throw Problem(
-        .rateLimited, "This address has sent too many attestations. Retry after the time in Retry-After.",
-        retryAfter: denial.retryAfter.map { Int(clamping: $0) })
+        .rateLimited, "This address has sent too many attestations.",
+        tryAgainAfter: denial.retryAfter.map { Int(clamping: $0) })
     case .unavailable: throw Problem(StoreError(.unavailable, "enrol", "no store"))
     }
   }

@@ -25,6 +25,12 @@ struct FetchingCode: Sendable {
   /// The one use of the attestation's challenge, and what the address took with it. A response of 503 gives them back, but
   /// not a decoding that Google has done.
   var challenge: [AllowanceReceipt] = []
+  /// What lets the same request use its challenge or token again. It is given back unless the enrollment is in doubt.
+  var passes: [AllowanceReceipt] = []
+  /// When the first request with this content came, whose answer was in doubt; nil for the first one.
+  var repeats: Instant?
+  /// Whether the enrollment may have been made although it has failed.
+  var isInDoubt = false
   /// What was judged of the headers, until it is counted.
   var judged = Handlers.Judged()
   /// What was judged of the attestation in the body, until it is counted.
@@ -34,6 +40,8 @@ struct FetchingCode: Sendable {
 /// The checked content of a request for a code.
 struct RequestedCode: Sendable {
   let request: FetchCodeRequest
+  /// The digest of the content, if that has an attestation.
+  let content: SHA256Digest?
   let service: InstallationService
   let app: App
   let terms: InstallationTerms
@@ -49,6 +57,13 @@ struct RequestedCode: Sendable {
 
   /// Whether the attestation alone authorizes the installation.
   var isByAttestation: Bool { terms.isByAttestation && user == nil }
+
+  /// What the request makes if its attestation is good once; nil for one without.
+  ///
+  /// - Parameter since: When the first request with this content came.
+  func repeatable(since: Instant?) -> RepeatableRequest? {
+    content.map { service.codes.repeatable($0, appID: app.id, owner: user?.owner, since: since) }
+  }
 }
 
 extension FetchingCode: AuditedWork {
@@ -69,7 +84,9 @@ extension Handlers {
   /// `POST /fetch-code`
   package func fetchCode(_ request: borrowing Request, _ exchange: inout Exchange) {
     let client = client(request, exchange)
-    perform(FetchingCode(client: client, record: client.record(of: .enrol)), request, &exchange)
+    var record = client.record(of: .enrol)
+    record.verdicts = client.generation.decider.policy.skipped
+    perform(FetchingCode(client: client, record: record), request, &exchange)
   }
 
   /// Counts what was judged of a request, once.
@@ -103,6 +120,11 @@ extension Handlers {
     case .refused(let problem): return .respond(refuse(work, problem))
     }
     do throws(Problem) {
+      if circumstances.isEarly {
+        _ = try target(request, &work, caller)
+        try JSONContent.checkLength(request, atMost: FetchCodeRequest.contentBytes)
+        return .content
+      }
       var requested = try requested(request, &work, caller, circumstances)
       try judgeProof(request, &requested, &work, circumstances)
       if let keys = try judge(&requested, &work, circumstances) { return .first(.appCheckKeys(keys)) }
@@ -126,11 +148,10 @@ extension Handlers {
     return attest(request, terms, verifier, circumstances, &work.judged)
   }
 
-  /// The kill switch, the app and the content.
-  private func requested(
-    _ request: borrowing Request, _ work: inout FetchingCode, _ caller: Caller?,
-    _ circumstances: Authenticator.Circumstances
-  ) throws(Problem) -> RequestedCode {
+  /// The app that the head is for, with its terms, and the type of the content: what the kill switch and the head allow.
+  private func target(
+    _ request: borrowing Request, _ work: inout FetchingCode, _ caller: Caller?
+  ) throws(Problem) -> (app: App?, terms: InstallationTerms?, isForm: Bool) {
     let generation = work.generation
     work.record.caller = caller?.audited
     let app: App?
@@ -143,13 +164,20 @@ extension Handlers {
     }
     work.record.app = app?.id
     try checkStops(&work, Self.unread, appID: app?.id)
-    let isForm = try JSONContent.isForm(
-      type: request.value(of: .contentType).map { [head = request.head] in head[$0] },
-      encodings: request.values(of: .contentEncoding).map { [head = request.head] in head[$0] })
+    return (app, terms, try JSONContent.isForm(request))
+  }
+
+  /// The kill switch, the app and the content.
+  private func requested(
+    _ request: borrowing Request, _ work: inout FetchingCode, _ caller: Caller?,
+    _ circumstances: Authenticator.Circumstances
+  ) throws(Problem) -> RequestedCode {
+    let generation = work.generation
+    let (app, terms, isForm) = try target(request, &work, caller)
     let asked: FetchCodeRequest
     do throws(Problem) {
       asked = try FetchCodeRequest(
-        parsing: request.content, isForm: isForm, query: request.queryNames, terms?.key)
+        parsing: request.content, isForm: isForm, query: request.queryMembers.map(\.name), terms?.key)
     } catch {
       var problem = error
       if app == nil, problem.code == .invalidRequest { problem.add(Problem.appNeeded.fields) }
@@ -178,7 +206,9 @@ extension Handlers {
     let facts = generation.facts(
       .enrol, user, claims: asked.client.claims(beside: user?.claims ?? []), appID: app.id,
       address: circumstances.address, request, at: circumstances.time)
-    return RequestedCode(request: asked, service: service, app: app, terms: terms, user: user, facts: facts)
+    return RequestedCode(
+      request: asked, content: asked.attestation.map { _ in SHA256Digest(of: request.content) },
+      service: service, app: app, terms: terms, user: user, facts: facts)
   }
 
   /// Judges the proof of a key: of a first request's here, of others' when the store has said which key they need.

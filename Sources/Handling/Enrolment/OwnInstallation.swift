@@ -13,17 +13,22 @@ import Store
 import Texts
 
 extension Handlers {
-  /// `DELETE /installations/self`: a phone revokes its own installation.
+  /// `DELETE /installations/self`: a phone revokes its own installation. For an hour it may repeat that, in case an answer was lost.
   package func revokeSelf(_ request: borrowing Request, _ exchange: inout Exchange) {
-    visit(request, &exchange, as: .revoke) { visit, line throws(Problem) in
+    visit(request, &exchange, as: .revoke, admitsRevoked: true) { [audit] visit, line throws(Problem) in
       guard let installation = visit.caller.installation?.installation,
         let service = visit.generation.installationService
       else {
         throw Problem(.denied, "Only an installation can revoke itself.")
       }
       do throws(InstallationService.Failure) {
-        line?.cancelled = try await service.revoke(installation.client.id, only: installation.identity)
-          .cancelled
+        let found = line
+        line?.cancelled = try await service.revoke(installation.client.id, only: installation.identity) {
+          // A line of its own, since the request has one with the error.
+          guard var found else { return }
+          found.cancelled = $0.cancelled
+          audit.append(found, since: visit.start, lane: visit.lane)
+        }.cancelled
       } catch {
         throw Problem(error)
       }
@@ -34,8 +39,10 @@ extension Handlers {
   /// `POST /codes/verify`: whether a code is an installation's, now.
   package func verifyCode(_ request: borrowing Request, _ exchange: inout Exchange) {
     // A contact center's agent has no app.
-    visit(request, &exchange, as: .verify, isAttested: false) { visit, record throws(Problem) in
-      try JSONContent.check(visit.request)
+    visit(
+      request, &exchange, as: .verify, isAttested: false,
+      checking: Self.checkJSON(atMost: MemberReader.mostBytes)
+    ) { visit, record throws(Problem) in
       let terms = visit.generation.installations?.terms ?? [:]
       guard let service = visit.generation.installationService,
         terms.values.contains(where: { $0.verifiers.contains(exactly: visit.caller.id) })

@@ -1,0 +1,17 @@
+// Names the owner of a callback's record, for audit lines that no request made.
+
+package import API
+import Gate
+package import Store
+
+extension AuditedCaller {
+  /// The caller, user and installation for whom a record was made, as the line of its own request names them.
+  package convenience init(of record: StoredCallback) {
+    let installation = record.origin.installation?.id.description
+    // A later installation with the same id has a subject of its own in records.
+    let subject = record.callerID == Facts.installationCaller ? installation : nil
+    self.init(
+      id: installation == nil ? record.callerID : Facts.installationCaller,
+      subject: subject ?? record.subject?.hidingPhoneNumbers ?? record.callerID, installation: installation)
+  }
+}

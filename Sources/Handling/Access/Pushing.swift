@@ -36,18 +36,24 @@ extension Handlers {
       .access, caller, app: app, address: circumstances.address, request, at: circumstances.time)
     // HEAD shows what GET would answer, and sends nothing.
     let sends = request.method != .head
+    let waiting = WaitingRequest(caller, request.withoutContent(), circumstances)
     return .later { [self, vending] in
-      $0.respond(await answer(vending, push, installation.identity, facts, sends: sends))
+      guard let response = await answer(vending, push, installation.identity, facts, waiting, sends: sends)
+      else { return await judgeAgain(vending, waiting, $0) }
+      $0.respond(response)
     }
   }
 
+  /// - Returns: Nil to judge the request again.
   private func answer(
-    _ vending: Vending, _ push: TokenPush, _ id: InstallationIdentity, _ facts: Facts, sends: Bool
-  ) async -> PreparedResponse {
+    _ vending: Vending, _ push: TokenPush, _ id: InstallationIdentity, _ facts: Facts,
+    _ waiting: WaitingRequest, sends: Bool
+  ) async -> PreparedResponse? {
     var vending = vending
     let statuses: [AllowanceStatus]
     do throws(Problem) {
-      statuses = try await notify(&vending, push, id, facts, sends: sends)
+      guard let left = try await notify(&vending, push, id, facts, waiting, sends: sends) else { return nil }
+      statuses = left
     } catch {
       guard !Task.isCancelled else {
         return refuse(vending, .clientLeft)
@@ -65,10 +71,11 @@ extension Handlers {
   /// Evaluates the rules. If they permit the token, takes the allowances and sends the notice.
   ///
   /// - Parameter sends: False for HEAD, which takes nothing and sends nothing.
-  /// - Returns: What is left of the caller's allowances.
+  /// - Returns: What is left of the caller's allowances; nil to judge the request again.
   private func notify(
-    _ vending: inout Vending, _ push: TokenPush, _ id: InstallationIdentity, _ facts: Facts, sends: Bool
-  ) async throws(Problem) -> [AllowanceStatus] {
+    _ vending: inout Vending, _ push: TokenPush, _ id: InstallationIdentity, _ facts: Facts,
+    _ waiting: WaitingRequest, sends: Bool
+  ) async throws(Problem) -> [AllowanceStatus]? {
     let device = try await push.book.device(of: id)
     let generation = vending.generation
     let ruling = try await generation.decider.ruling(
@@ -86,11 +93,19 @@ extension Handlers {
         throw .clientLeft
       }
       // The notice lets its device fetch the token.
-      let intent = AuditIntent(
-        .access, vending.record.requestID, callerID: vending.record.caller?.id, app: vending.record.app)
-      guard await audit.trail?.intends(intent) != false else {
+      do throws(Problem) { try await intend(vending.record) } catch {
         await push.book.giveBack(grant.receipts)
-        throw .noAudit
+        throw error
+      }
+      let receipts = grant.receipts
+      do throws(Problem) {
+        guard try await isPermitted(vending.client, waiting, app: vending.app, isLong: false) else {
+          await push.book.giveBack(receipts)
+          return nil
+        }
+      } catch {
+        await push.book.giveBack(receipts)
+        throw error
       }
       try await push.send(grant, to: device)
       return statuses
@@ -102,10 +117,10 @@ extension Handlers {
   /// `POST /access/claim`: the token for the `_id` of its notice, once.
   package func claimToken(_ request: borrowing Request, _ exchange: inout Exchange) {
     let form = AccessForm(accepting: request)
-    visit(request, &exchange, as: .access) { [self] visit, line throws(Problem) in
+    visit(request, &exchange, as: .access, checking: Self.checkJSON(atMost: MemberReader.mostBytes)) {
+      [self] visit, line throws(Problem) in
       line?.verdicts = visit.generation.decider.policy.skipped
       let (push, id) = try visit.installationWithPush
-      try JSONContent.check(visit.request)
       let claim: StoredClaim
       switch try await push.book.find(ClaimRequest(parsing: visit.request.content).id, for: id) {
       case .live(let found): claim = found
@@ -115,7 +130,11 @@ extension Handlers {
         try await push.book.countUnknown(from: visit.address)
         throw .claimExpired
       }
-      let token = try await token(for: claim, visit, &line)
+      let (token, hasWaited) = try await token(for: claim, visit, &line)
+      if hasWaited, try await !isPermitted(visit.client, visit.waiting, app: .value(claim.appID)) {
+        return nil
+      }
+      if let line { try await intend(line) }
       // Redeem the claim only when the token is at hand and the client is still connected.
       guard !Task.isCancelled else { throw .clientLeft }
       try await push.book.redeem(claim)
@@ -125,9 +144,11 @@ extension Handlers {
   }
 
   /// Evaluates the rules again without taking allowances, and gets the token.
+  ///
+  /// - Returns: The token, and whether Talkdesk ID was asked for it.
   private func token(
     for claim: StoredClaim, _ visit: Visit, _ line: inout AuditRecord?
-  ) async throws(Problem) -> AccessToken {
+  ) async throws(Problem) -> (token: AccessToken, hasWaited: Bool) {
     let generation = visit.generation
     let decider = generation.decider
     let app: App?
@@ -155,13 +176,13 @@ extension Handlers {
       switch tokens.vendAtOnce(grant, scope: scope, now: clock.now) {
       case .token(let token):
         line?.cache = .hit
-        return token
+        return (token, false)
       case .notCached(let grant):
         line?.cache = .miss
         do throws(TokenError) {
           let token = try await tokens.vend(grant, scope: scope, trace: visit.context.trace)
           line?.upstreamStatus = 200
-          return token
+          return (token, true)
         } catch {
           if case .exchangeFailed(let cause, _) = error { line?.upstreamStatus = cause.status }
           throw Problem(error)
@@ -195,9 +216,9 @@ extension Handlers {
 
   /// `PUT /installations/self/push`: registers the device of the installation that asks.
   package func registerDevice(_ request: borrowing Request, _ exchange: inout Exchange) {
-    visit(request, &exchange, as: .device) { visit, line throws(Problem) in
+    visit(request, &exchange, as: .device, checking: Self.checkJSON(atMost: DeviceRequest.contentBytes)) {
+      visit, line throws(Problem) in
       let (push, id) = try visit.installationWithPush
-      try JSONContent.check(visit.request)
       let asked = try DeviceRequest(parsing: visit.request.content, platforms: push.senders.platforms)
       line?.app = visit.caller.installedFor
       try await push.register(asked.token, of: id)
@@ -207,8 +228,10 @@ extension Handlers {
 
   /// `DELETE /installations/self/push`: removes it.
   package func removeDevice(_ request: borrowing Request, _ exchange: inout Exchange) {
-    visit(request, &exchange) { visit, _ throws(Problem) in
+    visit(request, &exchange, as: .device) { visit, line throws(Problem) in
       let (push, id) = try visit.installationWithPush
+      line?.app = visit.caller.installedFor
+      line?.reason = "the device is removed"
       try await push.book.removeDevice(of: id)
       return Response(status: .noContent, fields: ["Cache-Control": "no-store"])
     }

@@ -91,8 +91,7 @@ struct UserSessions: TokenVendor {
   /// account's, and no request's own.
   private func intends(_ vending: Vending, _ audit: AuditLog) -> SessionSource.Permission {
     guard let trail = audit.trail else { return { true } }
-    let intent = AuditIntent(
-      .access, vending.record.requestID, callerID: vending.record.caller?.id, app: vending.record.app)
+    let intent = AuditIntent(vending.record)
     return { await trail.intends(intent) }
   }
   func fingerprint(_ token: SessionToken) -> String { token.sha256 }

@@ -25,6 +25,8 @@ struct Vending: Sendable {
   var record: AuditRecord
   /// Whose session token is asked for; nil for an app without a chat desk.
   var session: UserSessions?
+  /// How many audit lines were lost before the request, in strict mode.
+  let lost: Int
 
   /// Whether it takes from allowances.
   var takes: Bool { form != .probe }
@@ -40,7 +42,20 @@ extension Handlers {
     let client = client(request, exchange)
     let app = name ?? client.generation.decider.apps.name(in: request)
     let record = client.record(of: .access)
-    perform(Vending(form: form, app: app, client: consume client, record: consume record), request, &exchange)
+    let lost = audit.strict?.lostLines ?? 0
+    perform(
+      Vending(form: form, app: app, client: consume client, record: consume record, lost: lost), request,
+      &exchange)
+  }
+
+  /// Judges a request for a token again.
+  func judgeAgain(
+    _ vending: Vending, _ waiting: WaitingRequest, _ responder: Responder
+  ) async {
+    await judgeAgain(vending.client, waiting, responder) {
+      Vending(
+        form: vending.form, app: vending.app, client: $0, record: $0.record(of: .access), lost: vending.lost)
+    }
   }
 
   /// Authenticates a request, evaluates the rules, and responds from the cache if it can.
@@ -49,14 +64,17 @@ extension Handlers {
   ) -> NextStep {
     let generation = vending.generation
     let facts: Facts
+    let caller: Caller
     switch identify(request, app: vending.app, for: vending.client, circumstances, &vending.record) {
     case .first(let prerequisite): return .first(prerequisite)
     case .refused(let problem): return .respond(refuse(vending, problem))
-    case .caller(let caller):
+    case .caller(let known):
+      caller = known
       vending.record.caller = caller.audited
       do throws(Decider.Refusal) {
         let app = try generation.decider.admit(Applicant(caller), to: .access, app: vending.app)
         vending.record.app = app?.id
+        if circumstances.isEarly { return .content }
         if let desk = app?.desk {
           vending.session = UserSessions(caller, app, generation)
           vending.record.desk = vending.session == nil ? nil : desk
@@ -68,7 +86,7 @@ extension Handlers {
         if let grant = generation.decider.policy.unconditionalAccess(
           callerID: caller.id, subject: caller.subject, appID: app?.id, at: Instant(circumstances.time))
         {
-          return proceed(&vending, grant, [], circumstances)
+          return proceed(&vending, grant, [], caller, request, circumstances)
         }
         facts = generation.facts(
           .access, caller, app: app, address: circumstances.address, request, at: circumstances.time)
@@ -86,32 +104,38 @@ extension Handlers {
       case .refused(let denial):
         logRefusal(denial, of: facts, by: generation.decider.policy, vending.context)
         return .respond(refuse(vending, Problem(denial)))
-      case .granted(let grant): return proceed(&vending, grant, statuses, circumstances)
+      case .granted(let grant): return proceed(&vending, grant, statuses, caller, request, circumstances)
       }
     case .undecided(let known):
       guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
-      return .later { [self, vending] in $0.respond(await rule(vending, facts, known)) }
+      let waiting = WaitingRequest(caller, request.withoutContent(), circumstances)
+      return .later { [self, vending] in await rule(vending, facts, known, waiting, $0) }
     }
   }
 
   /// Answers a granted request from the cache, or by asking upstream.
   private func proceed(
-    _ vending: inout Vending, _ grant: consuming Grant, _ statuses: [AllowanceStatus],
-    _ circumstances: Authenticator.Circumstances
+    _ vending: inout Vending, _ grant: consuming Grant, _ statuses: [AllowanceStatus], _ caller: Caller,
+    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
-    if let session = vending.session { return proceed(&vending, grant, session, statuses, circumstances) }
+    if let session = vending.session {
+      return proceed(&vending, grant, session, statuses, caller, request, circumstances)
+    }
     let account = AccountTokens(source: tokens, scope: vending.generation.scopes.scope(of: grant.appID))
-    return proceed(&vending, grant, account, statuses, circumstances)
+    return proceed(&vending, grant, account, statuses, caller, request, circumstances)
   }
 
   private func proceed(
     _ vending: inout Vending, _ grant: consuming Grant, _ vendor: some TokenVendor,
-    _ statuses: [AllowanceStatus], _ circumstances: Authenticator.Circumstances
+    _ statuses: [AllowanceStatus], _ caller: Caller, _ request: borrowing Request,
+    _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
+    // In strict mode every success waits.
+    guard audit.strict == nil || vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
     guard vending.form != .probe else {
       guard !vendor.holdsToken(now: circumstances.now, lane: vending.lane) else {
         vending.record.cache = .hit
-        return .respond(answerProbe(vending, statuses))
+        return leaving(answerProbe(vending, statuses), vending)
       }
       guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
       return .later { [self, vending] in $0.respond(await probe(vending, vendor, statuses)) }
@@ -119,21 +143,39 @@ extension Handlers {
     switch vendor.vendAtOnce(grant, now: circumstances.now, lane: vending.lane) {
     case .token(let token):
       vending.record.cache = .hit
-      return .respond(
-        answer(&vending, token, of: vendor, statuses, at: circumstances.now, circumstances.time))
+      return leaving(
+        answer(&vending, token, of: vendor, statuses, at: circumstances.now, circumstances.time), vending)
     case .notCached(let grant):
       // A grant without a wait for the store has taken nothing.
       guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
+      let waiting = WaitingRequest(caller, request.withoutContent(), circumstances)
       return .later(consuming: grant) { [self, vending] grant, responder in
-        responder.respond(await fetch(vending, grant, vendor, statuses))
+        await fetch(vending, grant, vendor, statuses, waiting, responder)
       }
     }
   }
 
+  /// A success that has waited for nothing, and so has taken no allowance of the store.
+  private func leaving(_ response: PreparedResponse, _ vending: Vending) -> NextStep {
+    guard audit.strict != nil else { return .respond(response) }
+    return .later { [self] in $0.respond(await recorded(response, vending, givingBack: [])) }
+  }
+
+  /// A success, which in strict mode waits until its audit line is on the disk. If the line may be lost, the answer is 503
+  /// `audit_unavailable`, and the allowances are given back.
+  private func recorded(
+    _ response: PreparedResponse, _ vending: Vending, givingBack receipts: [AllowanceReceipt]
+  ) async -> PreparedResponse {
+    guard let strict = audit.strict, await !strict.isRecorded(since: vending.lost) else { return response }
+    await giveBack(receipts, vending)
+    return PreparedResponse(Problem.noAudit.response(requestID: vending.context.requestID))
+  }
+
   /// Asks the rules where a remote policy or the store has to be waited for, and goes on.
   private func rule(
-    _ vending: Vending, _ facts: Facts, _ known: Decider.Preliminary
-  ) async -> PreparedResponse {
+    _ vending: Vending, _ facts: Facts, _ known: Decider.Preliminary, _ waiting: WaitingRequest,
+    _ responder: Responder
+  ) async {
     var vending = vending
     let generation = vending.generation
     let ruling: Ruling
@@ -142,53 +184,80 @@ extension Handlers {
         facts, taking: vending.takes, after: known,
         deadline: vending.start + generation.configuration.tokens.deadline)
     } catch {
-      guard !Task.isCancelled else { return await abandon(&vending, []) }
+      guard !Task.isCancelled else { return responder.respond(await abandon(&vending, [])) }
       vending.record.verdicts = generation.decider.policy.skipped
-      return refuse(vending, error)
+      return responder.respond(refuse(vending, error))
     }
     vending.note(ruling)
     let statuses = ruling.statuses
     switch ruling.concluded() {
     case .refused(let denial):
-      guard !Task.isCancelled else { return await abandon(&vending, []) }
+      guard !Task.isCancelled else { return responder.respond(await abandon(&vending, [])) }
       logRefusal(denial, of: facts, by: generation.decider.policy, vending.context)
-      return refuse(vending, Problem(denial))
+      responder.respond(refuse(vending, Problem(denial)))
     case .granted(let grant):
-      guard !Task.isCancelled else { return await abandon(&vending, grant.receipts) }
-      if let session = vending.session { return await vend(vending, grant, session, statuses) }
+      guard !Task.isCancelled else {
+        return responder.respond(await abandon(&vending, grant.receipts))
+      }
+      if let session = vending.session {
+        return await vend(vending, grant, session, statuses, waiting, responder)
+      }
       let account = AccountTokens(source: tokens, scope: generation.scopes.scope(of: grant.appID))
-      return await vend(vending, grant, account, statuses)
+      await vend(vending, grant, account, statuses, waiting, responder)
     }
   }
 
   /// The answer to a request that had to wait for the rules.
   private func vend(
-    _ vending: Vending, _ grant: consuming Grant, _ vendor: some TokenVendor, _ statuses: [AllowanceStatus]
-  ) async -> PreparedResponse {
-    if vending.form == .probe { return await probe(vending, vendor, statuses) }
+    _ vending: Vending, _ grant: consuming Grant, _ vendor: some TokenVendor, _ statuses: [AllowanceStatus],
+    _ waiting: WaitingRequest, _ responder: Responder
+  ) async {
+    if vending.form == .probe { return responder.respond(await probe(vending, vendor, statuses)) }
+    let receipts = grant.receipts
     switch vendor.vendAtOnce(grant, now: clock.now, lane: vending.lane) {
     case .token(let token):
       var vending = vending
       vending.record.cache = .hit
-      return answer(&vending, token, of: vendor, statuses, at: clock.now, clock.unixTime)
-    case .notCached(let grant): return await fetch(vending, grant, vendor, statuses)
+      await hand(&vending, token, of: vendor, statuses, receipts, waiting, isLong: false, responder)
+    case .notCached(let grant): await fetch(vending, grant, vendor, statuses, waiting, responder)
     }
+  }
+
+  /// Hands a token out for which the request has waited, if nothing forbids it by now. Otherwise it gives the allowances back, and the
+  /// request is judged again.
+  ///
+  /// - Parameter isLong: Whether it has waited for the token itself.
+  private func hand<Vendor: TokenVendor>(
+    _ vending: inout Vending, _ token: Vendor.Token, of vendor: Vendor, _ statuses: [AllowanceStatus],
+    _ receipts: [AllowanceReceipt], _ waiting: WaitingRequest, isLong: Bool, _ responder: Responder
+  ) async {
+    do throws(Problem) {
+      guard try await isPermitted(vending.client, waiting, app: vending.app, isLong: isLong) else {
+        await giveBack(receipts, vending)
+        return await judgeAgain(vending, waiting, responder)
+      }
+    } catch {
+      await giveBack(receipts, vending)
+      return responder.respond(refuse(vending, error))
+    }
+    let response = answer(&vending, token, of: vendor, statuses, at: clock.now, clock.unixTime)
+    responder.respond(await recorded(response, vending, givingBack: receipts))
   }
 
   /// Gets a token, in one request upstream for all requests that wait for it. Gives the allowances back if it gets none.
   private func fetch(
-    _ vending: Vending, _ grant: consuming Grant, _ vendor: some TokenVendor,
-    _ statuses: [AllowanceStatus]
-  ) async -> PreparedResponse {
+    _ vending: Vending, _ grant: consuming Grant, _ vendor: some TokenVendor, _ statuses: [AllowanceStatus],
+    _ waiting: WaitingRequest, _ responder: Responder
+  ) async {
     var vending = vending
     vending.record.cache = .miss
     let receipts = grant.receipts
     do throws(TokenError) {
       let token = try await vendor.vend(grant, for: vending, audit)
       vending.record.upstreamStatus = 200
-      return answer(&vending, token, of: vendor, statuses, at: clock.now, clock.unixTime)
+      await hand(&vending, token, of: vendor, statuses, receipts, waiting, isLong: true, responder)
     } catch {
-      return await refuse(&vending, error, givingBack: receipts)
+      responder.respond(await refuse(&vending, error, givingBack: receipts))
     }
   }
 
@@ -204,7 +273,7 @@ extension Handlers {
       } else {
         vending.record.cache = .hit
       }
-      return answerProbe(vending, statuses)
+      return await recorded(answerProbe(vending, statuses), vending, givingBack: [])
     } catch {
       return await refuse(&vending, error, givingBack: [])
     }

@@ -60,8 +60,7 @@ extension Handlers {
         outcome = .refused(problem)
       }
     }
-    // What waits for something else is judged again.
-    if case .first = outcome {} else { note(judged, of: client, &record) }
+    if outcome.isResult(circumstances) { note(judged, of: client, &record) }
     return outcome
   }
 
@@ -72,7 +71,7 @@ extension Handlers {
   ) -> Authenticator.Outcome {
     var judged = Judged()
     let outcome = client.generation.authenticator.authenticate(request, circumstances, &judged.proof)
-    if case .first = outcome {} else { note(judged, of: client, &record) }
+    if outcome.isResult(circumstances) { note(judged, of: client, &record) }
     return outcome
   }
 
@@ -130,6 +129,17 @@ extension Handlers {
       let problem = Problem(result, of: [.appCheck], retryAfter: verifier.keys.rest)
     else { return .passed }
     return .refused(problem)
+  }
+}
+
+extension Authenticator.Outcome {
+  /// Whether the request is not judged again.
+  fileprivate func isResult(_ circumstances: Authenticator.Circumstances) -> Bool {
+    switch self {
+    case .caller: !circumstances.isEarly
+    case .first: false
+    case .refused: true
+    }
   }
 }
 

@@ -23,6 +23,8 @@ package struct ClientRequest: Sendable {
   package let mayWait: Bool
   /// The form of another interface; nil for this server's own.
   package let form: ResponseForm?
+  /// How often it was judged again after a wait.
+  var round = 0
 
   /// A new audit line of the request.
   package func record(of action: AuditedAction) -> AuditRecord {

@@ -1,5 +1,6 @@
 // What the handlers of clients' requests work with, and two steps that they share.
 
+import API
 package import Appointments
 package import Delivery
 package import Gate
@@ -50,6 +51,14 @@ package final class Handlers: Sendable {
 }
 
 extension Handlers {
+  /// In strict mode, writes what a request is about to do and waits until that is on the disk. Call it before what can be done only
+  /// once: a request that strict mode refuses must not spend it.
+  ///
+  /// - Throws: `audit_unavailable`.
+  func intend(_ record: AuditRecord) async throws(Problem) {
+    guard await audit.trail?.intends(AuditIntent(record)) != false else { throw .noAudit }
+  }
+
   /// Says in the log why a rule refused: for operators who look into one request.
   package func logRefusal(_ denial: Denial, of facts: Facts, by policy: Policy, _ context: RequestContext) {
     guard log.isEnabled(.debug), let reason = policy.reason(for: denial, of: facts) else { return }

@@ -18,11 +18,20 @@ package protocol RequestWork: ForClient {
   var line: AuditRecord? { get }
   /// Whether the work looks at the request's content.
   var needsContent: Bool { get }
+  /// Whether an installation that was revoked a short while ago still counts as a caller.
+  var admitsRevoked: Bool { get }
   /// Authenticates the request and does everything that needs no waiting, by the given clocks.
   /// If something has to be waited for before the caller is known, it must leave the work unchanged.
+  ///
+  /// In early circumstances it must not look at the content, nor change anything but to refuse: it returns `content` or `later`
+  /// where the head is no reason to refuse.
   mutating func begin(
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
   ) -> NextStep
+}
+
+extension RequestWork {
+  package var admitsRevoked: Bool { false }
 }
 
 /// The next step for a request.
@@ -32,6 +41,8 @@ package enum NextStep {
   case later(@Sendable (Responder) async -> Void)
   /// Something has to be waited for before the caller is known.
   case first(Authenticator.Prerequisite)
+  /// The head is no reason to refuse; the content is still to come.
+  case content
 }
 
 extension NextStep {
@@ -51,10 +62,16 @@ extension Handlers {
   package func perform(
     _ work: consuming some RequestWork, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
+    let known = exchange.finding.flatMap { $0 as? Authenticator.KnownProof }
     let circumstances = Authenticator.Circumstances(
-      address: work.address, time: clock.credentialTime, now: exchange.now, peer: exchange.peer.address)
+      address: work.address, time: clock.credentialTime, now: exchange.now, proof: known,
+      peer: exchange.peer.address, isEarly: exchange.isEarly, admitsRevoked: work.admitsRevoked)
     switch work.begin(request, circumstances, at: self) {
     case .respond(let response): exchange.respond(response)
+    // The server reads the content.
+    case .content: break
+    case .later where exchange.isEarly: break
+    case .first(let prerequisite) where exchange.isEarly: judge(work, prerequisite, request, &exchange)
     case .later(let rest):
       let responder = exchange.deferred()
       work.context.task(answering: responder) { await rest(responder) }
@@ -68,43 +85,92 @@ extension Handlers {
       let request = work.needsContent ? copy request : request.withoutContent()
       work.context.task(answering: responder) { [self, work] in
         var work = work
-        var next = NextStep.first(prerequisite)
-        var hasFetchedAppCheckKeys = false
-        var prepared: Authenticator.Prepared?
-        var proof: Authenticator.KnownProof?
-        // For the caller; for the one use of its proof; for the keys of App Check, which a known caller's token needs; then for the
-        // caller again, who may have been revoked meanwhile.
-        for _ in 1...4 {
-          guard case .first(let prerequisite) = next else { break }
-          switch prerequisite {
-          case .appCheckKeys(let source):
-            await source.fetchForUnknownKey()
-            hasFetchedAppCheckKeys = true
-            prepared = nil
-          case .proof(let verified):
-            proof = .init(verified, await generations.current.spend(verified, at: clock.unixTime))
-          case .keyholder(let verified, _, _):
-            proof = .init(verified, proof?.spending)
-            prepared = await prepare(prerequisite, from: work.address)
-          case .keys, .installation:
-            prepared = await prepare(prerequisite, from: work.address)
-          }
-          if Task.isCancelled { break }
-          let circumstances = Authenticator.Circumstances(
-            address: work.address, time: clock.credentialTime, now: clock.now, prepared: prepared,
-            hasFetchedAppCheckKeys: hasFetchedAppCheckKeys, proof: proof, peer: peer)
-          next = work.begin(request, circumstances, at: self)
-        }
+        var proof = known
+        let next = await begin(&work, after: prerequisite, request, peer: peer, isEarly: false, &proof)
         callbacks.inHand.release(bytes: bytes)
-        switch next {
-        case .respond(let response): responder.respond(response)
-        case .later(let rest): await rest(responder)
-        case .first:
-          guard Task.isCancelled else { preconditionFailure("a request that waits again for its caller") }
-          responder.respond(refuse(work.client, work.line, .clientLeft))
-        }
+        await conclude(next, of: work, responder)
       }
     }
+  }
+
+  /// Takes the next step of a whole request that has waited for its caller.
+  func conclude(_ next: NextStep, of work: some RequestWork, _ responder: Responder) async {
+    switch next {
+    case .respond(let response): responder.respond(response)
+    case .later(let rest): await rest(responder)
+    case .first:
+      guard Task.isCancelled else { preconditionFailure("a request that waits again for its caller") }
+      responder.respond(refuse(work.client, work.line, .clientLeft))
+    case .content: preconditionFailure("a whole request that waits for its content")
+    }
+  }
+
+  /// Judges a head that needs something else to be judged. Then the request is refused, or its content is read.
+  private func judge(
+    _ work: consuming some RequestWork, _ prerequisite: Authenticator.Prerequisite,
+    _ request: borrowing Request,
+    _ exchange: inout Exchange
+  ) {
+    // Its one use is left to the whole request.
+    if case .proof(let verified) = prerequisite {
+      exchange.finding = Authenticator.KnownProof(verified, nil)
+      return
+    }
+    guard exchange.mayDefer else {
+      return exchange.respond(refuse(work.client, work.line, .tooManyWaiting))
+    }
+    let peer = exchange.peer.address
+    let responder = exchange.deferred()
+    let request = request.withoutContent()
+    work.context.task(answering: responder) { [self, work] in
+      var work = work
+      var proof: Authenticator.KnownProof?
+      switch await begin(&work, after: prerequisite, request, peer: peer, isEarly: true, &proof) {
+      case .respond(let response): responder.respond(response)
+      case .first(.proof(let verified)): responder.proceed(Authenticator.KnownProof(verified, nil))
+      case .content, .first, .later: responder.proceed(proof)
+      }
+    }
+  }
+
+  /// Waits for what a request needs before its caller is known, one after the other, and begins its work again.
+  ///
+  /// - Parameters:
+  ///   - isEarly: Whether the content is still to come. Then nothing is spent.
+  ///   - proof: Gets the proof that was verified on the way.
+  func begin(
+    _ work: inout some RequestWork, after prerequisite: Authenticator.Prerequisite, _ request: Request,
+    peer: IPAddress?, isEarly: Bool, _ proof: inout Authenticator.KnownProof?
+  ) async -> NextStep {
+    var next = NextStep.first(prerequisite)
+    var hasFetchedAppCheckKeys = false
+    var prepared: Authenticator.Prepared?
+    // For the caller; for the one use of its proof; for the keys of App Check, which a known caller's token needs; then for the
+    // caller again, who may have been revoked meanwhile.
+    for _ in 1...4 {
+      guard case .first(let prerequisite) = next else { break }
+      switch prerequisite {
+      case .appCheckKeys(let source):
+        await source.fetchForUnknownKey()
+        hasFetchedAppCheckKeys = true
+        prepared = nil
+      case .proof where isEarly: return next
+      case .proof(let verified):
+        proof = .init(verified, await generations.current.spend(verified, at: clock.unixTime))
+      case .keyholder(let verified, _, _):
+        proof = .init(verified, proof?.spending)
+        prepared = await prepare(prerequisite, from: work.address)
+      case .keys, .installation:
+        prepared = await prepare(prerequisite, from: work.address)
+      }
+      if Task.isCancelled { break }
+      let circumstances = Authenticator.Circumstances(
+        address: work.address, time: clock.credentialTime, now: clock.now, prepared: prepared,
+        hasFetchedAppCheckKeys: hasFetchedAppCheckKeys, proof: proof, peer: peer, isEarly: isEarly,
+        admitsRevoked: work.admitsRevoked)
+      next = work.begin(request, circumstances, at: self)
+    }
+    return next
   }
 
   /// Waits for a prerequisite of authentication.

@@ -18,41 +18,61 @@ package struct Visit: ForClient {
   package let time: UnixTime
   /// Gets the response.
   package let responder: Responder
+  /// What it takes to judge the request again.
+  let waiting: WaitingRequest
 }
 
+/// Refuses the head of a request whose caller is known.
+package typealias HeadCheck =
+  @Sendable (borrowing Request, Caller, inout AuditRecord?) throws(Problem) -> Void
+
 extension Handlers {
-  /// Authenticates a request and responds to it from a task.
+  /// Checks that the content is JSON of at most so many bytes, as far as the head tells.
+  static func checkJSON(atMost limit: Int) -> HeadCheck {
+    { (request, _, _) throws(Problem) in
+      try JSONContent.check(request)
+      try JSONContent.checkLength(request, atMost: limit)
+    }
+  }
+
+  /// Authenticates a request and responds to it from a task. If `answer` returns nil, the request is judged again from its beginning.
   ///
   /// - Parameters:
   ///   - readsContent: Whether its content counts. What is audited changes something, or says something of a secret: there it always
   ///     does.
   ///   - app: The app that the request is for; nil for the one that its query names.
   ///   - isAttested: Whether the app's terms of App Check hold for it.
+  ///   - admitsRevoked: Whether an installation that was revoked a short while ago still counts as a caller.
+  ///   - check: Refuses a head before the content is read. It may write into the audit line why.
   package func visit(
     _ request: borrowing Request, _ exchange: inout Exchange, as action: AuditedAction? = nil,
     readsContent: Bool = false, form: ResponseForm? = nil, app: Request.QueryItem? = nil,
-    isAttested: Bool = true,
-    _ answer: @escaping @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response
+    isAttested: Bool = true, admitsRevoked: Bool = false,
+    checking check: @escaping HeadCheck = { (_, _, _) throws(Problem) in },
+    _ answer: @escaping @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response?
   ) {
     let client = client(request, exchange, form: form)
     perform(
       Visiting(
         client: client, line: action.map(client.record), needsContent: readsContent || action != nil,
-        app: isAttested ? app ?? request.queryItem("app") : nil, answer: answer),
+        app: isAttested ? app ?? request.queryItem("app") : nil, admitsRevoked: admitsRevoked, check: check,
+        answer: answer),
       request, &exchange)
   }
 }
 
 /// A request that only reads.
 private struct Visiting: RequestWork {
-  let client: ClientRequest
+  var client: ClientRequest
   /// Nil where looking is not audited.
   let line: AuditRecord?
   let needsContent: Bool
   /// The app that the request names, if any, by whose terms of App Check it is judged; nil to judge it by none.
   let app: Request.QueryItem?
+  let admitsRevoked: Bool
+  let check: HeadCheck
   /// Makes the response, and notes in the record what it is about.
-  let answer: @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response
+  let answer: @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response?
 
   func begin(
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
@@ -72,14 +92,25 @@ private struct Visiting: RequestWork {
       guard generation.decider.stops.isKnown else {
         return .respond(handlers.refuse(client, line, .stopsUnknown))
       }
+      do throws(Problem) { try check(request, caller, &line) } catch {
+        return .respond(handlers.refuse(client, line, error))
+      }
       guard mayWait else { return .respond(handlers.refuse(client, line, .tooManyWaiting)) }
       let kept = needsContent ? copy request : request.withoutContent()
       return .later { [self, line] responder in
+        let waiting = WaitingRequest(caller, kept, circumstances)
         let visit = Visit(
-          client: client, caller: caller, request: kept, time: circumstances.time, responder: responder)
+          client: client, caller: caller, request: kept, time: circumstances.time, responder: responder,
+          waiting: waiting)
         var line = line
         do throws(Problem) {
-          let response = try await answer(visit, &line)
+          guard let response = try await answer(visit, &line) else {
+            return await handlers.judgeAgain(client, waiting, responder) { client in
+              var again = self
+              again.client = client
+              return again
+            }
+          }
           if let line { handlers.audit.append(line, since: start, lane: lane) }
           responder.respond(response)
         } catch {

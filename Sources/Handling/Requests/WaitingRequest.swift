@@ -1,0 +1,97 @@
+// Judges a request again that has waited for a token: a stop, a revocation or a reload may have come meanwhile.
+
+import API
+package import Callers
+import Deciding
+import Gate
+package import HTTP
+import HTTPServer
+import Installations
+import Platform
+import Records
+import Serving
+import Store
+
+/// A request that waits for something after it was permitted.
+package struct WaitingRequest: Sendable {
+  /// Who was permitted.
+  let caller: Caller
+  let request: Request
+  fileprivate let peer: IPAddress?
+  /// The proof of the caller's key. The request has taken its one use already.
+  fileprivate let proof: Authenticator.KnownProof?
+
+  package init(_ caller: Caller, _ request: Request, _ circumstances: Authenticator.Circumstances) {
+    self.caller = caller
+    self.request = request
+    peer = circumstances.peer
+    proof = circumstances.proof
+  }
+
+  /// The request under another configuration.
+  fileprivate func client(_ before: ClientRequest, _ generation: Generation) -> ClientRequest {
+    ClientRequest(
+      generation: generation,
+      address: peer.map { generation.clientAddress.resolve(request, peer: $0) } ?? before.address,
+      context: before.context, start: before.start, lane: before.lane, mayWait: true, form: before.form,
+      round: before.round + 1)
+  }
+}
+
+extension Handlers {
+  /// How often a request is judged again. Only reloads in a row could go on.
+  private static let mostRounds = 3
+
+  /// Whether a permitted request may still get a token after its wait: there was no reload, no stop refuses it, and the caller's
+  /// installation is alive.
+  ///
+  /// - Parameters:
+  ///   - app: The app as the request names it.
+  ///   - isLong: Whether it may have waited for longer than a record of an installation is cached.
+  func isPermitted(
+    _ client: ClientRequest, _ waiting: WaitingRequest, app: Request.QueryItem, isLong: Bool = true
+  ) async throws(Problem) -> Bool {
+    guard generations.current === client.generation else { return false }
+    if let installation = waiting.caller.installation?.installation,
+      let directory = client.generation.installationService?.directory
+    {
+      do throws(StoreError) {
+        let holds = try await isLong ? directory.holdsNow(installation) : directory.holds(installation)
+        guard holds else { return false }
+      } catch {
+        throw .noInstallations
+      }
+    }
+    // After the store, which may be slow.
+    guard generations.current === client.generation else { return false }
+    do throws(Decider.Refusal) {
+      _ = try client.generation.decider.admit(Applicant(waiting.caller), to: .access, app: app)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Judges a request from its beginning, under the configuration of this moment.
+  ///
+  /// - Parameter renewed: Makes the work for it.
+  func judgeAgain<Work: RequestWork>(
+    _ client: ClientRequest, _ waiting: WaitingRequest, _ responder: Responder,
+    _ renewed: (ClientRequest) -> Work
+  ) async {
+    var work = renewed(waiting.client(client, generations.current))
+    guard work.client.round <= Self.mostRounds else {
+      return responder.respond(refuse(work.client, work.line, .tooManyWaiting))
+    }
+    var proof = waiting.proof
+    let circumstances = Authenticator.Circumstances(
+      address: work.address, time: clock.credentialTime, now: clock.now, proof: proof, peer: waiting.peer,
+      admitsRevoked: work.admitsRevoked)
+    var next = work.begin(waiting.request, circumstances, at: self)
+    if case .first(let prerequisite) = next {
+      next = await begin(
+        &work, after: prerequisite, waiting.request, peer: waiting.peer, isEarly: false, &proof)
+    }
+    await conclude(next, of: work, responder)
+  }
+}

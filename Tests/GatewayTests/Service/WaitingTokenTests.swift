@@ -1,0 +1,116 @@
+// Tests of tokens that wait for Talkdesk ID while a stop, a revocation or a reload comes.
+
+import Foundation
+import HTTP
+import JOSE
+import JSON
+import Platform
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+@Suite(.serialized, .timeLimit(.minutes(3))) struct WaitingTokenTests {
+  private static let secret = "canary-secret-of-32-octets-at-least"
+
+  /// What happens while the token is on its way.
+  enum Event: String, CaseIterable, Sendable {
+    case nothing, stop, stopOfApp, revocation, closing, removedApp, sameAgain
+  }
+
+  private static func yaml(app: String = "shop", more: String = "") -> String {
+    """
+    callers:
+      - { id: users, jwt: { issuer: "https://id.example", audience: callgate, hs256_secret_variable: USERS_SECRET } }
+    apps:
+      \(app): { installations: { authorize: [user] } }
+    rules:
+      - { name: few, kind: quota, key: global, limit: 5, per: month, on: [access] }
+    \(more)
+    """
+  }
+
+  private static let closed =
+    #"  - { name: closed, kind: hours, timezone: UTC, open: { "2030-01-01": "00:00-01:00" }, on: [access] }"#
+
+  private static func fixture() throws -> CallingFixture {
+    try CallingFixture(
+      yaml: yaml(),
+      environment: [
+        "USERS_SECRET": secret, "CALLGATE_ADMIN_TOKEN": "canary-operators-token",
+        "CALLGATE_STORE_KEY": Base64.encode([UInt8](repeating: 7, count: 32)),
+      ])
+  }
+
+  private func enrol(_ fixture: CallingFixture) async throws -> (id: String, fields: Fields) {
+    let now = SystemClock().unixTime.seconds
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "ann", "iat": .number(JSONNumber(now)),
+      "exp": .number(JSONNumber(now + 600)),
+    ]
+    let key = try SymmetricKey(Secret(Self.secret), algorithm: .HS256)
+    let token = JWS.sign(header: ["alg": "HS256"], payload: claims.serialized(), with: key)
+    let id = UUID().uuidString.lowercased()
+    let answer = try await fixture.call(
+      path: "/fetch-code", body: #"{"client_id":"\#(id)","client_app":"Shop"}"#,
+      fields: ["Authorization": "Bearer \(token)"])
+    let secret = try #require(answer.json?["client_secret"]?.string)
+    return (id, ["Authorization": "Basic " + Base64.encode(Array("\(id):\(secret)".utf8))])
+  }
+
+  private func soon(_ condition: () async throws -> Bool) async throws {
+    for _ in 0..<1000 {
+      if try await condition() { return }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    throw NeverHappened()
+  }
+
+  private func operate(_ path: String, _ body: String, _ fixture: CallingFixture) async throws {
+    let answer = try await fixture.send(.post, path, body, fields: CallingFixture.operators)
+    #expect([200, 204].contains(answer.status), "\(answer.summary)")
+  }
+
+  @Test(arguments: Event.allCases)
+  func `a token that waited leaves only if nothing forbids it at the end of the wait`(_ event: Event)
+    async throws
+  {
+    let fixture = try Self.fixture()
+    let phone = try await enrol(fixture)
+    try await fixture.fault(["endpoint": "token", "delay_ms": 1500, "times": 1])
+    async let waiting = fixture.look("/access?app=shop", phone.fields)
+    try await soon { fixture.service.connections.waiting == 1 }
+    switch event {
+    case .nothing: break
+    case .stop: try await operate("/admin/stop", #"{"scope":"all","action":"all"}"#, fixture)
+    case .stopOfApp:
+      try await operate("/admin/stop", #"{"scope":"app","id":"shop","action":"access"}"#, fixture)
+    case .revocation:
+      try await operate("/admin/installations/revoke", #"{"client_id":"\#(phone.id)"}"#, fixture)
+    case .closing:
+      fixture.service.rewrite(Self.yaml(more: Self.closed))
+      #expect(await fixture.service.reload())
+    case .removedApp:
+      fixture.service.rewrite(Self.yaml(app: "other"))
+      #expect(await fixture.service.reload())
+    case .sameAgain: #expect(await fixture.service.reload())
+    }
+    let answer = try await waiting
+    let expected =
+      switch event {
+      case .nothing, .sameAgain: "200"
+      case .stop, .stopOfApp: "403 stopped"
+      case .revocation, .removedApp: "401 unauthenticated"
+      case .closing: "403 closed"
+      }
+    #expect(answer.summary == expected)
+    if event == .stop { try await operate("/admin/resume", #"{"scope":"all","action":"all"}"#, fixture) }
+    let left = try await fixture.look("/availability").json?["remaining"]?["few"]
+    #expect(left == (answer.status == 200 ? 4 : 5))
+    // One line for the request, with the answer that it got.
+    let lines = try await fixture.end().filter { $0["action"]?.string == "access" }
+    #expect(lines.count == 1)
+    #expect((lines.first?["token_sha256"] != nil) == (answer.status == 200))
+    #expect(lines.first?["code"]?.string == answer.code)
+  }
+}

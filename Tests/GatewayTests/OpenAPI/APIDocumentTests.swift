@@ -2,6 +2,8 @@
 
 import HTTP
 import JSON
+import Notices
+import Records
 import Store
 import Testing
 import Tokens
@@ -10,6 +12,7 @@ import Tokens
 @testable import Callbacks
 @testable import Configuration
 @testable import Gateway
+@testable import RoomSupport
 
 @Suite struct APIDocumentTests {
   private let document = APIDocument(endpoints: Endpoint.all, allowsAnonymous: false).json
@@ -161,9 +164,15 @@ import Tokens
 
   @Test func `limits are those that are enforced`() throws {
     let schemas = try #require(document["components"]?["schemas"])
-    #expect(schemas["ContextText"]?["maxLength"]?.int == Int64(CallbackLimits.valueLength))
+    #expect(schemas["ContextText"]?["maxLength"]?.int == Int64(CallbackLimits.labelLength))
     #expect(CallbackLimits.labelLength == CallbackLimits.valueLength)
-    #expect(schemas["ContextName"]?["maxLength"]?.int == Int64(CallbackLimits.nameLength))
+    // A `context_schema` may have longer names and values: the description must not refuse what the server accepts.
+    let names = try Fixture.load(
+      "apps: { shop: { context_schema: { fields: { \(String(repeating: "n", count: 255)): { max_length: 16384 } } } } }",
+      for: .check)
+    let field = try #require(names.configuration.apps.first?.contextSchema?.fields.first)
+    #expect(schemas["ContextName"]?["maxLength"]?.int == Int64(field.name.utf8.count))
+    #expect(schemas["ContextValue"]?["maxLength"]?.int == field.maximumLength.map(Int64.init))
     let form = schemas["ContextForm"]?["properties"]?["fields"]
     #expect(form?["maxItems"]?.int == Int64(CallbackLimits.fields))
     #expect(schemas["ContextShortForm"]?["maxProperties"]?.int == Int64(CallbackLimits.fields))
@@ -180,6 +189,18 @@ import Tokens
     #expect(
       key["state"]?["x-extensible-enum"]?.array?.compactMap(\.string)
         == CredentialStatus.State.allCases.map(\.rawValue))
+  }
+
+  @Test func `the actions of notices, and the upstreams of the status, are those there are`() {
+    let schemas = document["components"]?["schemas"]
+    func names(_ member: JSONValue?) -> Set<String> {
+      Set(member?["x-extensible-enum"]?.array?.compactMap(\.string) ?? [])
+    }
+    #expect(
+      names(schemas?["Notice"]?["properties"]?["action"]) == Set(Notice.Action.allCases.map(\.rawValue)))
+    #expect(
+      names(schemas?["Status"]?["properties"]?["upstreams"]?["items"]?["properties"]?["upstream"])
+        == Set(ServiceMetrics.Upstream.allCases.map(\.rawValue)))
   }
 
   /// What readers of OpenAPI stumble over: OpenAPIKit and openapi-python-client take no boolean for a schema, and a constant

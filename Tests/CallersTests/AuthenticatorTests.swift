@@ -132,6 +132,14 @@ import Trust
     #expect(try outcome("Authorization: Bearer x", by: closed) == "invalid_token")
   }
 
+  @Test func `an app without a token that sends undefined or null locks out no phone beside it`() throws {
+    for field in ["Authorization: Bearer undefined", "Authorization: DPoP null", "X-API-Key: null"] {
+      for _ in 0..<150 { #expect(try outcome(field) == "invalid_token") }
+    }
+    #expect(try outcome("X-API-Key: guess") == "invalid_token")
+    #expect(try outcome(basic("app:right")) == "ios")
+  }
+
   @Test func `two Authorization fields are refused`() throws {
     #expect(throws: NoRequest.self) { try outcome(basic("app:wrong"), basic("app:right")) }
   }

@@ -31,11 +31,38 @@ enum Credentials {
     }
   }
 
-  /// Whether a value names the scheme Basic, whatever follows.
-  static func isBasic(_ value: Span<UInt8>) -> Bool {
-    let name = 5
-    return value.count >= name && value.equals(0..<name, lowercase: "basic")
-      && (value.count == name || value[name] == UInt8(ascii: " "))
+  /// What is wrong with a value that holds no credentials. Nothing of the value is repeated.
+  static func mistake(in value: Span<UInt8>) -> String {
+    if begins(value, with: "basic") { return "What follows Basic is not Base64 of NAME:PASSWORD." }
+    for (scheme, name) in [("bearer", "Bearer"), ("dpop", "DPoP")] as [(StaticString, String)]
+    where begins(value, with: scheme) {
+      var start = scheme.utf8CodeUnitCount
+      while start < value.count, value[start] == UInt8(ascii: " ") { start += 1 }
+      let rest = value.extracting(start...)
+      if rest.isEmpty { return "The Authorization header has no token after \(name)." }
+      if begins(rest, with: "bearer") || begins(rest, with: "dpop") {
+        return "The Authorization header names the scheme twice. Send \(name) once, then the token."
+      }
+      if rest.equals(rest.indices, lowercase: "[object object]") {
+        return
+          "The app sent [object Object] instead of a token. Wait for the promise, or use the object's member with the token."
+      }
+      return "What follows \(name) has a space, and a token has none."
+    }
+    return "The Authorization header is neither Basic nor Bearer."
+  }
+
+  /// Whether a value is a scheme alone or followed by a space.
+  private static func begins(_ value: Span<UInt8>, with scheme: StaticString) -> Bool {
+    let count = scheme.utf8CodeUnitCount
+    return value.count >= count && value.equals(0..<count, lowercase: scheme)
+      && (value.count == count || value[count] == UInt8(ascii: " "))
+  }
+
+  /// The word that an app wrote because it has no token, or no key; nil for what may be one.
+  static func placeholder(_ token: Span<UInt8>) -> String? {
+    let words: [StaticString] = ["undefined", "null", "(null)", "nil", "none"]
+    return words.first { token.equals(token.indices, lowercase: $0) }.map { "\($0)" }
   }
 
   /// Nil for another scheme, and for Basic that is not Base64 of `user:password`.

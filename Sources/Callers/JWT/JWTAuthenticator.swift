@@ -257,7 +257,7 @@ extension JWTAuthenticator.Fault {
       case .notJSON, .notObject: "The token's claims are not a JSON object."
       case .missing(let claim): "The token lacks the claim \(claim)."
       case .malformed(let claim): "The token's claim \(claim) is malformed."
-      case .outOfRange(let claim): "The token's claim \(claim) is out of range."
+      case .outOfRange(let claim): "The token's claim \(claim) is out of range: it counts seconds since 1970."
       }
     }
   }

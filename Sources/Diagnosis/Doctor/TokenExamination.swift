@@ -30,6 +30,8 @@ struct TokenExamination {
   ) async -> DoctorReport {
     var examination = TokenExamination(
       configuration: configuration, app: app, clock: clock, transport: transport)
+    var token = token
+    token.dropByteOrderMark()
     let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
     let end = token.lastIndex { !blanks.contains($0) }.map { $0 + 1 } ?? 0
     await examination.examine(Array(token[..<end].drop { blanks.contains($0) }))
@@ -67,7 +69,7 @@ struct TokenExamination {
       guard examineLength(token) else { return }
       candidates = try authenticator.issuers(of: claims)
     } catch {
-      explain(error, among: authenticator.issuers)
+      explain(error, of: token, among: authenticator.issuers)
       return answer(error)
     }
     report.ok("issuer", "\(quoted(candidates[0].issuer)), of \(Self.callers(candidates))")
@@ -132,7 +134,7 @@ struct TokenExamination {
   }
 
   private mutating func explain(
-    _ fault: JWTAuthenticator.Fault, among issuers: [JWTAuthenticator.Issuer]
+    _ fault: JWTAuthenticator.Fault, of token: [UInt8], among issuers: [JWTAuthenticator.Issuer]
   ) {
     switch fault {
     case .unknownIssuer(let issuer):
@@ -144,9 +146,51 @@ struct TokenExamination {
           : "compare it with callers[].jwt.issuer, final slash included: \(known.joined(separator: ", "))")
     case .claims(.missing(claim: "iss")):
       fail("issuer", "the token has no claim iss", fix: "send a token of a configured issuer")
-    case .claims(let error): fail("claims", "\(error)", fix: "ask the provider for another token")
+    case .claims(let error):
+      let fix =
+        switch error {
+        case .outOfRange(let claim),
+          .malformed(let claim) where ["exp", "nbf", "iat"].contains(claim):
+          "set the provider to write \(claim) as a number of seconds since 1970, not of milliseconds and not as a text"
+        default: "ask the provider for another token"
+        }
+      fail("claims", "\(error)", fix: fix)
     default:
-      fail("form", "this is not a signed JWT: \(fault.cause)", fix: "give the token alone, without Bearer")
+      let form = Self.form(of: token)
+      fail(
+        "form", form?.found ?? "this is not a signed JWT: \(fault.cause)",
+        fix: form?.fix ?? "copy the whole token: three parts with dots between them")
+    }
+  }
+
+  /// What people give in place of a token alone; nil for anything else. No part of it is repeated.
+  private static func form(of text: [UInt8]) -> (found: String, fix: String)? {
+    guard let first = text.first, let last = text.last else {
+      return ("there is no token: the input is empty", "write the token into the file, or pipe it in with -")
+    }
+    if text.isUTF16 { return ("this is UTF-16 text", "save the file as UTF-8") }
+    if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
+      return ("this is JSON", "give the value of its member access_token or id_token alone")
+    }
+    if first == last, "\"'`".utf8.contains(first) {
+      return ("the token is in quotation marks", "give it without them")
+    }
+    let start = String(decoding: text.prefix(32), as: UTF8.self).lowercased()
+    if ["bearer", "dpop", "basic", "authorization:"].contains(where: start.hasPrefix), start.contains(" ") {
+      return ("this is a header with the token", "give the token alone, without Authorization and Bearer")
+    }
+    if text.contains(where: { $0 <= 0x20 }) {
+      return ("a blank or line break is inside the token", "give the token on one line")
+    }
+    switch text.count(where: { $0 == UInt8(ascii: ".") }) {
+    case 0:
+      return (
+        "this has no dots, so it is not a JWT but an opaque token or an API key",
+        "give the ID token, or set the provider to issue JWTs as access tokens"
+      )
+    case 4:
+      return ("this is an encrypted token", "set the provider to sign its tokens without encrypting them")
+    default: return nil
     }
   }
 

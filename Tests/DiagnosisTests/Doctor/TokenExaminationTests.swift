@@ -106,6 +106,44 @@ import Testing
     #expect(try await report(["groups": groups]).failed == ["length"])
   }
 
+  @Test func `what people give in place of a token alone is named, each with its fix`() async throws {
+    let token = String(decoding: try provider.token(Self.claims, at: clock), as: UTF8.self)
+    let texts = [
+      "", " \r\n", #"{"access_token":"\#(token)"}"#, #"[{"id_token":"\#(token)"}]"#, "\"\(token)\"",
+      "'\(token)'",
+      "Bearer \(token)", "authorization: bearer \(token)", "\(token.prefix(60))\n\(token.dropFirst(60))",
+      "canary-opaque", "\(token).e30.e30", "a.b.c",
+    ]
+    var found: [String] = []
+    for text in texts {
+      let report = try await TokenFixture.report(Array(text.utf8), Self.yaml, provider.publishing(), clock)
+      #expect(report.failed == ["form", "answer"], "\(text.count)")
+      #expect(!report.json.contains("eyJ") && !report.json.contains("canary"))
+      found.append(try #require(report.findings.first { $0.check == "form" }?.found))
+    }
+    #expect(found[0] == found[1] && found[2] == found[3] && found[4] == found[5] && found[6] == found[7])
+    #expect(Set(found).count == 8)
+    let utf16: [UInt8] = [0xFF, 0xFE] + Array(token.utf8).flatMap { [$0, UInt8(0)] }
+    let report = try await TokenFixture.report(utf16, Self.yaml, provider.publishing(), clock)
+    #expect(report.findings.first { $0.check == "form" }?.fix?.contains("UTF-8") == true)
+  }
+
+  @Test func `a token file with a byte order mark is read as any other`() async throws {
+    let token = try provider.token(Self.claims, at: clock)
+    let report = try await TokenFixture.report(
+      [0xEF, 0xBB, 0xBF] + token, app: "shop", Self.yaml, provider.publishing(), clock)
+    #expect(report.verdict == .well)
+  }
+
+  @Test(arguments: ["exp", "nbf", "iat"])
+  func `a time in milliseconds or as a text is told to be seconds`(_ claim: String) async throws {
+    for value in [1_795_000_000_000, "1795000000"] as [JSONValue] {
+      let report = try await report([claim: value])
+      let fix = try #require(report.findings.first { $0.check == "claims" }?.fix)
+      #expect(fix.contains("\(claim) as a number of seconds"))
+    }
+  }
+
   @Test func `an app that the request names decides which rules apply, and whether the caller may use it`()
     async throws
   {

@@ -43,6 +43,21 @@ import Testing
     #expect(throws: Problem.self) { try Self.content("a=%", type: "application/x-www-form-urlencoded") }
   }
 
+  @Test(arguments: [
+    #"{"_customer_number":"+14155550123"}"#, " { \"_customer_number\": \"+14155550123\" }\r\n",
+    #"[{"a":"b"}]"#,
+  ])
+  func `JSON that is sent as a form is told its Content-Type`(_ text: String) throws {
+    let problem = try #require(throws: Problem.self) {
+      try Self.content(text, type: "application/x-www-form-urlencoded")
+    }
+    #expect(problem.code == .invalidRequest && problem.detail.contains("application/json"))
+    #expect(!problem.detail.contains("4155550123"))
+    #expect(throws: Never.self) {
+      try Self.content("{vip}=1&_customer_number=%2B1", type: "application/x-www-form-urlencoded")
+    }
+  }
+
   @Test(arguments: ["gcm", "fcm", "android", "ios", "apns", "customhttp", "httpcb"])
   func `a device has the provider of its system`(_ system: String) throws {
     let token = String(repeating: "a", count: 64)

@@ -75,6 +75,42 @@ package enum JSONContent {
     }
   }
 
+  /// Checks content that is declared as a form. Clients that write JSON often keep their library's default type, and a form of one
+  /// parameter with such a name would be the result.
+  ///
+  /// - Throws: `invalid_request` for a JSON object or array.
+  package static func refuseJSON(inForm content: [UInt8]) throws(Problem) {
+    let ends: [UInt8: UInt8] = [UInt8(ascii: "{"): UInt8(ascii: "}"), UInt8(ascii: "["): UInt8(ascii: "]")]
+    guard let first = content.first(where: { $0 > 0x20 }), let end = ends[first],
+      content.last(where: { $0 > 0x20 }) == end
+    else { return }
+    throw Problem(
+      .invalidRequest,
+      "The body is JSON, and Content-Type says that it is a form. Send Content-Type: application/json.")
+  }
+
+  /// Whether a request's content is declared as a form.
+  package static func isForm(_ request: borrowing Request) throws(Problem) -> Bool {
+    try isForm(
+      type: request.value(of: .contentType).map { [head = request.head] in head[$0] },
+      encodings: request.values(of: .contentEncoding).map { [head = request.head] in head[$0] })
+  }
+
+  /// Checks that a request's content is declared as a merge patch.
+  package static func checkPatch(_ request: borrowing Request) throws(Problem) {
+    try checkPatch(
+      type: request.value(of: .contentType).map { [head = request.head] in head[$0] },
+      encodings: request.values(of: .contentEncoding).map { [head = request.head] in head[$0] })
+  }
+
+  /// Refuses a request whose head announces more content.
+  ///
+  /// - Parameter limit: The most bytes.
+  /// - Throws: `content_too_large`.
+  package static func checkLength(_ request: borrowing Request, atMost limit: Int) throws(Problem) {
+    guard request.announcedLength ?? 0 <= limit else { throw .contentTooLarge(limit) }
+  }
+
   /// Whether a type is the given one in UTF-8: with parameters (RFC 9110 §8.3.1), of which `charset` at most once.
   private static func isText(_ octets: ArraySlice<UInt8>, of type: StaticString) -> Bool {
     let (parts, isUnended) = octets.parts(separatedBy: UInt8(ascii: ";"))

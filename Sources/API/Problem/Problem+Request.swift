@@ -4,6 +4,16 @@ import HTTP
 package import HTTPServer
 
 extension Problem {
+  /// A body of more bytes than an endpoint takes.
+  package static func contentTooLarge(_ limit: Int) -> Problem {
+    Problem(.contentTooLarge, "The body has at most \(limit) bytes.")
+  }
+
+  /// A request by a page of a site that is not listed.
+  package static let foreignPage = Problem(
+    .denied,
+    "Web pages of other sites may not send this. The server's operator can list this site in cors.origins.")
+
   /// The problem of bytes that never became a request, or of a request that was not answered.
   package init(_ failure: RequestFailure) {
     switch failure {

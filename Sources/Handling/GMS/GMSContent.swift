@@ -17,17 +17,14 @@ struct GMSContent {
 
   /// Reads JSON or a form.
   init(_ request: borrowing Request) throws(Problem) {
-    let head = request.head
-    let isForm = try JSONContent.isForm(
-      type: request.value(of: .contentType).map { head[$0] },
-      encodings: request.values(of: .contentEncoding).map { head[$0] })
-    guard isForm else {
+    guard try JSONContent.isForm(request) else {
       members = try CallbackRequest.object(parsing: request.content, holding: "the phone number").members
       return
     }
     guard request.content.count <= CallbackLimits.contentBytes else {
-      throw Problem(.contentTooLarge, "The body has at most \(CallbackLimits.contentBytes) bytes.")
+      throw .contentTooLarge(CallbackLimits.contentBytes)
     }
+    try JSONContent.refuseJSON(inForm: request.content)
     do throws(Form.Problem) {
       members = try Form(decoding: request.content).parameters.map { ($0.name, .string($0.value)) }
     } catch {
@@ -101,13 +98,11 @@ extension GMSContent {
   /// The body for Talkdesk with the properties of this request in place of those with the same names. An empty text deletes one.
   func changed(_ content: AppointmentContent, _ terms: CallbackTerms) throws(Problem) -> [UInt8] {
     let body = GMSBody(content)
-    var fields = body.context(terms)
-    for property in properties {
-      if let index = fields.firstIndex(where: { $0.name.hasSameBytes(as: property.name) }) {
-        fields.remove(at: index)
-      }
-      if property.value != .string("") { fields.append(property) }
-    }
+    let properties = properties
+    let changed = Set(properties.map { ExactText($0.name) })
+    let fields =
+      body.context(terms).filter { !changed.contains(ExactText($0.name)) }
+      + properties.filter { $0.value != .string("") }
     var object: JSONObject = ["contact_phone_number": .string(content.contact.text)]
     if terms.talkdeskNumbers.isEmpty, let number = body.document["talkdesk_phone_number"] {
       object["talkdesk_phone_number"] = number

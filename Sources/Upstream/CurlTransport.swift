@@ -87,6 +87,7 @@ public final class CurlTransport: HTTPTransport {
   }
 
   private func submit(_ submission: TransferInbox.Submission) {
+    submission.plan.hold?.onRelease { [inbox, ticket = submission.ticket] in inbox.resume(ticket) }
     guard !inbox.submit(submission) else { return }
     submission.answer(
       .failure(TransportError(.cancelled, sent: false, detail: "the transport is shut down")))

@@ -16,6 +16,7 @@ final class TransferInbox: Sendable {
   enum Message: Sendable {
     case submit(Submission)
     case cancel(Ticket)
+    case resume(Ticket)
     case found(name: String, NameCache.Result)
     case stop
   }
@@ -38,6 +39,9 @@ final class TransferInbox: Sendable {
 
   /// Gives a transfer up. Without effect when it has ended.
   func cancel(_ ticket: Ticket) { post(.cancel(ticket)) }
+
+  /// Has a held-up response go on. Without effect when it has ended.
+  func resume(_ ticket: Ticket) { post(.resume(ticket)) }
 
   /// Delivers a lookup's result. Without effect after shutdown.
   func found(_ name: String, _ result: NameCache.Result) { post(.found(name: name, result)) }

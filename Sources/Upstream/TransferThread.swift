@@ -86,6 +86,7 @@ final class TransferThread {
       case .cancel(let ticket):
         guard let transfer = transfers[ticket.id] else { continue }
         end(ticket.id, failure(.cancelled, transfer, "the task was cancelled"))
+      case .resume(let ticket): resume(ticket.id)
       case .found(let name, let result): found(name, result)
       case .stop: goesOn = false
       }
@@ -168,6 +169,12 @@ final class TransferThread {
     setAlarm(patientUntil)
     waitingForNames.insert(id)
     resolve(id, now: now)
+  }
+
+  /// Goes on with a response that its reader has held up.
+  private func resume(_ id: ObjectIdentifier) {
+    guard let transfer = transfers[id], case .running(let easy) = transfer.phase else { return }
+    if let outcome = easy.resume() { end(id, outcome) }
   }
 
   /// Goes on once every name has an address.
@@ -326,7 +333,7 @@ final class TransferThread {
   /// The time to a point in whole milliseconds, rounded up so that a wait does not end short of it.
   private static func milliseconds(from now: MonotonicTime, to then: MonotonicTime) -> Int32 {
     guard then > now else { return 0 }
-    let left = (then.nanoseconds - now.nanoseconds + 999_999) / 1_000_000
+    let left = (then - now).nanosecondsClamped.addingClamped(999_999) / 1_000_000
     return Int32(min(left, 60_000))
   }
 }

@@ -29,6 +29,7 @@ final class CurlEasy {
   /// How often libcurl was about to send the request.
   private var beginnings = 0
   private let mayRepeat: Bool
+  private let hold: ContentHold?
   /// Whose field lines libcurl reads.
   private let route: TransferRoute
   /// The shared TLS sessions that libcurl reads and writes. They outlive this handle.
@@ -55,6 +56,7 @@ final class CurlEasy {
       maximumContentLength: plan.method == .head ? .max : plan.maximumContentLength,
       mayBeHTTP2: settings.multiplexing != nil, onContent: plan.onContent)
     mayRepeat = plan.mayRepeat
+    hold = plan.hold
     route = plan.route
     self.share = share
     content = plan.content
@@ -100,6 +102,14 @@ final class CurlEasy {
     if collector.hasBegun { return "while reading the response" }
     if mayHaveSent { return "while waiting for the response" }
     return isConnected ? "during the TLS handshake" : "while connecting"
+  }
+
+  /// Goes on after the reader has held the content up. libcurl delivers at once what has waited.
+  ///
+  /// - Returns: The outcome, if the reader has refused that; nil if the transfer goes on.
+  func resume() -> Result<InboundResponse, TransportError>? {
+    let code = callgate_easy_resume(handle)
+    return code == CURLE_OK ? nil : outcome(code)
   }
 
   /// The outcome of a transfer that libcurl ended.
@@ -197,8 +207,10 @@ final class CurlEasy {
       }
     }
     options.setReceiver(CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
-      CurlEasy.from(context).receive(bytes, size * count) {
-        (collector, bytes) throws(ResponseCollector.Fault) in
+      let easy = CurlEasy.from(context)
+      // libcurl delivers the same octets again after `resume`, and reads no others until then.
+      if easy.hold?.isHeld == true { return Int(CURL_WRITEFUNC_PAUSE) }
+      return easy.receive(bytes, size * count) { (collector, bytes) throws(ResponseCollector.Fault) in
         try collector.receiveContent(bytes)
       }
     }

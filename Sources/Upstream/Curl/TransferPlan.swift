@@ -11,6 +11,8 @@ struct TransferPlan: Sendable {
   let maximumContentLength: Int
   /// Takes the content of a success; nil where it is collected.
   let onContent: (@Sendable ([UInt8]) -> Bool)?
+  /// Holds that content up.
+  let hold: ContentHold?
   /// Whether a pooled connection may carry it and may be left in the pool.
   let reuse: Bool
   /// Whether it is sent once more where its connection dies unanswered (RFC 9110 §9.2.2).
@@ -22,7 +24,8 @@ struct TransferPlan: Sendable {
       case .get, .head:
         guard request.content.isEmpty else { throw Target.Refusal("content with \(request.method.rawValue)") }
       case .post, .put, .patch, .delete, .options: break
-      default: throw Target.Refusal("the method is not GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
+      case .trace, .connect, .other:
+        throw Target.Refusal("the method is not GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
       }
       route = try routes.route(of: request)
     } catch {
@@ -32,6 +35,7 @@ struct TransferPlan: Sendable {
     content = request.content
     maximumContentLength = max(0, request.maximumContentLength)
     onContent = request.onContent
+    hold = request.hold
     reuse = request.reuse != .never
     mayRepeat = request.reuse == .allowedAndRepeatable || request.method == .get || request.method == .head
   }

@@ -32,18 +32,29 @@ public struct EventStreamReader: Sendable {
   /// - Returns: The events that they complete. One that the stream breaks off is none.
   public mutating func take(_ bytes: [UInt8]) throws(TooLong) -> [StreamedEvent] {
     var events: [StreamedEvent] = []
-    for byte in bytes {
+    var rest = bytes[...]
+    while let first = rest.first {
       let isAfterReturn = endedWithReturn
-      endedWithReturn = byte == 0x0D
-      if byte == 0x0A, isAfterReturn { continue }
-      guard byte == 0x0A || byte == 0x0D else {
-        guard line.count < Self.mostBytes else { throw TooLong() }
-        line.append(byte)
+      endedWithReturn = false
+      if isAfterReturn, first == 0x0A {
+        rest.removeFirst()
         continue
       }
+      guard let end = rest.firstIndex(where: { $0 == 0x0A || $0 == 0x0D }) else {
+        try add(rest)
+        break
+      }
+      try add(rest[..<end])
+      endedWithReturn = rest[end] == 0x0D
+      rest = rest[(end + 1)...]
       if let event = try endLine() { events.append(event) }
     }
     return events
+  }
+
+  private mutating func add(_ part: ArraySlice<UInt8>) throws(TooLong) {
+    guard part.count <= Self.mostBytes - line.count else { throw TooLong() }
+    line += part
   }
 
   /// Reads the line that has ended. An empty one ends an event.

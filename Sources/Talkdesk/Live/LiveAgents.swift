@@ -105,7 +105,7 @@ public final class LiveAgents: Sendable {
       case .old:
         failures = 0
         continue
-      default: break
+      case .closed, .silent, .failed, .refused: break
       }
       failures = clock.now - start > Self.steady ? 1 : min(failures + 1, 16)
       // Once for each series of failures.
@@ -174,15 +174,20 @@ public final class LiveAgents: Sendable {
     return await withTaskGroup(of: End.self) { group in
       group.addTask { [self] in
         do throws(LiveAPI.Failure) {
-          try await api.follow(url, token) { [self] in take($0, reading, source.settings) }
+          try await api.follow(url, token) { [self] bytes in
+            let goesOn = reading.take(bytes, at: clock.now) { read($0, source.settings) }
+            if !goesOn { figure.withLock { $0 = nil } }
+            return goesOn
+          }
           return .closed
         } catch {
           return reading.hasFailed ? .failed : .refused(error)
         }
       }
-      group.addTask { [clock] in
-        while await clock.hasSlept(until: clock.now + .seconds(1)) {
+      group.addTask { [self] in
+        while await clock.hasSlept(until: clock.now + LivePace.interval) {
           let now = clock.now
+          guard reading.takeSkipped({ read($0, source.settings) }) else { return .failed }
           if now - reading.lastOctet > Self.silence { return .silent }
           if now >= until { return .old }
           if !isWanted() { return .replaced }
@@ -199,53 +204,61 @@ public final class LiveAgents: Sendable {
   private final class Reading: Sendable {
     private struct State {
       var reader = EventStreamReader()
+      var pace: LivePace
       var lastOctet: MonotonicTime
       var hasFailed = false
     }
 
     private let state: Mutex<State>
 
-    init(now: MonotonicTime) { state = Mutex(State(lastOctet: now)) }
+    init(now: MonotonicTime) { state = Mutex(State(pace: LivePace(now: now), lastOctet: now)) }
 
     var lastOctet: MonotonicTime { state.withLock { $0.lastOctet } }
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
 
-    /// The events that these octets complete; nil if the stream cannot be read on.
-    func take(_ bytes: [UInt8], at now: MonotonicTime) -> [StreamedEvent]? {
+    /// Takes octets, and has the events read that they complete.
+    ///
+    /// - Parameter read: Reads an event; false ends the stream. It runs within the lock, so that an older event never counts after a
+    ///   newer one.
+    /// - Returns: Whether the stream can be read on.
+    func take(_ bytes: [UInt8], at now: MonotonicTime, _ read: (StreamedEvent) -> Bool) -> Bool {
       state.withLock { state in
         state.lastOctet = now
-        do throws(EventStreamReader.TooLong) { return try state.reader.take(bytes) } catch {
+        do throws(EventStreamReader.TooLong) {
+          for event in try state.reader.take(bytes)
+          where LiveMessage.counts(event) && state.pace.admits(event, at: now) && !read(event) {
+            state.hasFailed = true
+            break
+          }
+        } catch {
           state.hasFailed = true
-          return nil
         }
+        return !state.hasFailed
       }
     }
 
-    func fail() { state.withLock { $0.hasFailed = true } }
+    /// Has the newest event read, if it was skipped.
+    func takeSkipped(_ read: (StreamedEvent) -> Bool) -> Bool {
+      state.withLock { state in
+        if let event = state.pace.takeSkipped(), !read(event) { state.hasFailed = true }
+        return !state.hasFailed
+      }
+    }
   }
 
-  private func take(_ bytes: [UInt8], _ reading: Reading, _ settings: LiveSettings) -> Bool {
-    guard let events = reading.take(bytes, at: clock.now) else {
-      figure.withLock { $0 = nil }
-      return false
-    }
-    for event in events {
-      switch LiveMessage(event, at: settings.path) {
+  /// Reads an event. False ends the stream: Talkdesk keeps an entry in error, so another subscription is made.
+  private func read(_ event: StreamedEvent, _ settings: LiveSettings) -> Bool {
+    let message = LiveMessage(event, at: settings.path)
+    figure.withLock { figure in
+      switch message {
       case .figure(let number):
-        figure.withLock {
-          $0 = Figure(
-            available: number, asOf: clock.unixTime, received: clock.now, settings: settings)
-        }
-      case .unreadable: figure.withLock { $0 = nil }
-      case .failed:
-        // Talkdesk keeps the entry in error, so another subscription is made.
-        figure.withLock { $0 = nil }
-        reading.fail()
-        return false
+        figure = Figure(
+          available: number, asOf: clock.unixTime, received: clock.now, settings: settings)
+      case .unreadable, .failed: figure = nil
       case .other: break
       }
     }
-    return true
+    return message != .failed
   }
 
   /// For the log: no URL and no token.

@@ -31,6 +31,9 @@ public enum LiveMessage: Hashable, Sendable {
     }
   }
 
+  /// Whether an event says anything of the query.
+  static func counts(_ event: StreamedEvent) -> Bool { ["result", "error"].contains(event.name) }
+
   /// The paths of an event's numbers, for an operator who looks for one. Values are left out.
   public static func paths(_ event: StreamedEvent) -> [String] {
     guard event.name == "result", let value = value(event.data) else { return [] }

@@ -111,6 +111,39 @@ private final class LiveFixture: Sendable {
     #expect(live.current == nil)
   }
 
+  @Test func `of a flood a hundred results a second are read, and the newest counts within a second`()
+    async throws
+  {
+    let live = try LiveFixture()
+    _ = try await live.opened(1)
+    func results(_ numbers: ClosedRange<Int>) -> String {
+      numbers.map { "event:result\ndata:{\"result\":{\"value\":\($0)}}\n\n" }.joined()
+    }
+    try live.send(results(1...5000))
+    let atOnce = try #require(live.current)
+    #expect(atOnce <= 100, "the others are skipped")
+    try await live.pass(upTo: .seconds(1)) { live.current == 5000 }
+    #expect(live.current == 5000)
+    // What comes later is never overruled by what was skipped before.
+    live.time.advance(by: .seconds(1))
+    try live.send(results(1...200) + ": ping\n\nevent:ping\ndata:1\n\n")
+    live.time.advance(by: .seconds(1))
+    try live.send(results(7...7))
+    try await live.pass(upTo: .seconds(2)) { live.current != 7 }
+    #expect(live.current == 7)
+  }
+
+  @Test func `an error that was skipped ends the number, too`() async throws {
+    let live = try LiveFixture()
+    let first = try await live.opened(1)
+    for _ in 0..<200 { try live.send(three) }
+    try live.send("event:error\ndata:{}\n\n")
+    #expect(live.current == 3)
+    try await live.pass(upTo: .seconds(10)) { live.current == nil && live.streams.count >= 2 }
+    #expect(live.current == nil && live.sent("/live-queries").count == 2)
+    _ = first
+  }
+
   @Test func `a stream that never sends is given up, and another one is opened`() async throws {
     let live = try LiveFixture()
     _ = try await live.opened(1)

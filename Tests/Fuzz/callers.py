@@ -31,7 +31,7 @@ def file_of(name, content):
 
 
 def configuration(partner, policy):
-    """Every section, with rules and limits that nothing here reaches."""
+    """Every section. No request here reaches its limits."""
     jwks = scratch("partners.json", json.dumps({"keys": [partner.public]}))
     return f"""
 listen: {{ trusted_proxies: [127.0.0.1/32], forwarded_hops: 1 }}
@@ -100,7 +100,7 @@ rules:
 
 
 class QuickKey(PhoneKey):
-    """A phone's key that signs without a process: each signature has the nonce 1, which nobody may do whose key is worth something."""
+    """A phone's key that signs without a process. Every signature uses the nonce 1, so anyone can compute this private key from one."""
 
     ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551
     R = 0x6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296

@@ -260,12 +260,14 @@ struct UnsavedChange {
   let log: String
   let detail: String
 
-  /// It holds on this instance, and is saved as soon as that can be.
-  static func stop(_: StoreError) -> UnsavedChange {
+  /// It holds at this instance until the store works again. A store that did not respond may have saved it.
+  static func stop(_ error: StoreError) -> UnsavedChange {
     UnsavedChange(
-      log: "stopped by an operator, but not saved: other instances do not stop, and a restart ends the stop",
-      detail: "The store could not save the stop, so it holds on this instance only and a restart ends it. "
-        + "The server saves it as soon as the store works again.")
+      log:
+        "stopped by an operator, but not saved: the stop holds only at this instance, until the store is back",
+      detail:
+        "The database did not save the stop. It holds only at this instance, until the database is back. Then stop again."
+        + (error.isInDoubt ? " The database may have saved it after all: run `callgate status`." : ""))
   }
 
   /// The server resumes nothing until the store has saved it. A store that did not respond may have saved it.

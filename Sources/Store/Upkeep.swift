@@ -12,7 +12,7 @@ public struct Upkeep: Sendable {
   private let inHand: @Sendable (Instant) -> Set<CallbackID>
   private let recovered: @Sendable (RecoveredRecords) -> Void
   private let ended: @Sendable ([Stop]) -> Void
-  private let saved: @Sendable (Stop) -> Void
+  private let lapsed: @Sendable ([Stop]) -> Void
   private let unused: @Sendable (Instant) -> [String: Instant]
 
   /// Upkeep of a store and its caches.
@@ -21,20 +21,20 @@ public struct Upkeep: Sendable {
   ///   - inHand: Returns the callbacks that are overdue at a time and still this process's to settle.
   ///   - recovered: Gets the number of records that became `unknown` because no process settles them.
   ///   - ended: Gets the stops that have ended.
-  ///   - saved: Gets each stop that the store has now saved and could not save before.
+  ///   - lapsed: Gets the stops that the store could not save, and that end because it works again.
   ///   - unused: Returns the latest last use of the installations to remove at a time; nil to remove none.
   public init(
     store: any Store, board: StopBoard, clock: any TimeSource,
     inHand: @escaping @Sendable (Instant) -> Set<CallbackID> = { _ in [] },
     recovered: @escaping @Sendable (RecoveredRecords) -> Void = { _ in },
     ended: @escaping @Sendable ([Stop]) -> Void = { _ in },
-    saved: @escaping @Sendable (Stop) -> Void = { _ in },
+    lapsed: @escaping @Sendable ([Stop]) -> Void = { _ in },
     unused: @escaping @Sendable (Instant) -> [String: Instant] = { _ in [:] }
   ) {
     self.unused = unused
     self.inHand = inHand
     self.ended = ended
-    self.saved = saved
+    self.lapsed = lapsed
     self.recovered = recovered
     self.store = store
     self.board = board
@@ -72,7 +72,9 @@ public struct Upkeep: Sendable {
 
   private func refresh() async {
     // The board keeps its old stops.
-    do throws(StoreError) { try await board.refresh(onEnd: ended, onSave: saved) } catch {}
+    do throws(StoreError) {
+      try await board.refresh(isStoreBack: { store.health.failure == nil }, onEnd: ended, onLapse: lapsed)
+    } catch {}
   }
 
   private func tidy(turn: Int) async {

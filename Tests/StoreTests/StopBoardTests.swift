@@ -51,55 +51,85 @@ import Testing
     #expect(board.isKnown)
   }
 
-  @Test func `a stop holds here while the store is down, and is kept as soon as it can be`() async throws {
+  @Test func `a stop that could not be saved holds here and ends with the outage`() async throws {
     let store = ScriptedStore(sharing: .instances)
     let board = StopBoard(store: store, clock: ManualTime())
+    let stop = Stop(.all, .all, since: 5)
     store.setDown(true)
-    await #expect(throws: StoreError.self) { try await board.stop(Stop(.all, .all, since: 5)) }
+    await #expect(throws: StoreError.self) { try await board.stop(stop) }
     #expect(board.stop(for: .access, callerID: nil, appID: nil) != nil)
+    #expect(board.isOnlyHere(stop))
     await #expect(throws: StoreError.self) { try await board.refresh() }
     #expect(board.stop(for: .callback, callerID: nil, appID: nil) != nil)
-    // What cannot be kept is not ended either.
+    // A resume that cannot be saved changes nothing.
     await #expect(throws: StoreError.self) { try await board.resume(.all, .access) }
     #expect(board.stop(for: .access, callerID: nil, appID: nil) != nil)
     store.setDown(false)
+    var lapsed: [Stop] = []
+    // It can be read again, and not yet written.
+    try await board.refresh(isStoreBack: { false }, onLapse: { lapsed += $0 })
+    #expect(board.stops.list == [stop] && board.isOnlyHere(stop) && lapsed.isEmpty)
+    for _ in 0..<2 { try await board.refresh(onLapse: { lapsed += $0 }) }
+    #expect(board.stops.isEmpty && lapsed == [stop])
     #expect(try await store.base.stops().isEmpty)
-    try await board.refresh()
-    #expect(try await store.base.stops().list == [Stop(.all, .all, since: 5)])
-    try await board.resume(.all, .access)
-    try await board.refresh()
-    #expect(board.stop(for: .access, callerID: nil, appID: nil) == nil)
-    #expect(board.stops.list == Stop(.all, .all, since: 5).afterResuming(.access))
   }
 
-  @Test func `what is resumed is not stopped again by what was not kept`() async throws {
+  @Test func `a stop that is repeated after the outage is saved and stays`() async throws {
+    let store = ScriptedStore(sharing: .instances)
+    let board = StopBoard(store: store, clock: ManualTime())
+    let stop = Stop(.all, .all, since: 5)
+    store.setDown(true)
+    for _ in 0..<2 { await #expect(throws: StoreError.self) { try await board.stop(stop) } }
+    store.setDown(false)
+    try await board.stop(stop)
+    #expect(!board.isOnlyHere(stop))
+    var lapsed: [Stop] = []
+    try await board.refresh(onLapse: { lapsed += $0 })
+    #expect(board.stops.list == [stop] && lapsed.isEmpty)
+    #expect(try await store.base.stops().list == [stop])
+  }
+
+  @Test func `after an outage the resume that another instance acknowledged holds here too`() async throws {
+    let memory = memoryStore()
+    let store = ScriptedStore(memory, sharing: .instances)
+    let board = StopBoard(store: store, clock: ManualTime())
+    store.setDown(true)
+    await #expect(throws: StoreError.self) { try await board.stop(Stop(.all, .access, since: 5)) }
+    try await memory.resume(.all, .access)
+    store.setDown(false)
+    try await board.refresh()
+    #expect(board.stop(for: .access, callerID: nil, appID: nil) == nil)
+    #expect(try await memory.stops().isEmpty)
+  }
+
+  @Test func `a stop that could not be saved can be resumed in part`() async throws {
     let store = ScriptedStore(sharing: .instances)
     let board = StopBoard(store: store, clock: ManualTime())
     store.setDown(true)
     await #expect(throws: StoreError.self) { try await board.stop(Stop(.app("shop"), .all, since: 5)) }
     store.setDown(false)
     try await board.resume(.app("shop"), .access)
-    try await board.refresh()
-    // All that is left is saved, not the first of it only.
     let left = Stop(.app("shop"), .all, since: 5).afterResuming(.access)
-    #expect(board.stops.list == left)
-    #expect(try await store.base.stops().list == left)
+    #expect(board.stops.list == left && left.allSatisfy(board.isOnlyHere))
+    var lapsed: [Stop] = []
+    try await board.refresh(onLapse: { lapsed += $0 })
+    #expect(board.stops.isEmpty && lapsed.count == left.count)
+    #expect(try await store.base.stops().isEmpty)
   }
 
-  @Test func `what is resumed while a refresh has it kept is not stopped again`() async throws {
+  @Test func `a resume waits for the stop that is on its way`() async throws {
     let store = ScriptedStore(sharing: .instances)
     let board = StopBoard(store: store, clock: ManualTime())
-    store.setDown(true)
-    await #expect(throws: StoreError.self) { try await board.stop(Stop(.all, .all, since: 5)) }
-    store.setDown(false)
     store.holdStop(true)
-    async let refresh: Void = board.refresh()
+    async let stop: Void = board.stop(Stop(.all, .all, since: 5))
     try await wait(until: { store.isStopping })
-    // It waits for the stop that is on its way; else it would be overtaken.
+    // A refresh meanwhile does not end it.
+    try await board.refresh()
+    #expect(!board.stops.isEmpty)
     async let resume = board.resume(.all, .all)
     await settle()
     store.holdStop(false)
-    _ = try await (refresh, resume)
+    _ = try await (stop, resume)
     #expect(try await store.base.stops().isEmpty)
     try await board.refresh()
     #expect(board.stops.isEmpty)
@@ -133,62 +163,42 @@ import Testing
     #expect(try await store.base.stops() == board.stops)
   }
 
-  @Test func `what cannot be kept by a store that can be read hides nothing that others stop`() async throws {
+  @Test func `a store that can only be read still shows what others stop`() async throws {
     let memory = memoryStore()
     let store = ScriptedStore(memory, sharing: .instances)
     let board = StopBoard(store: store, clock: ManualTime())
+    let (here, there) = (Stop(.app("here"), .all, since: 5), Stop(.app("there"), .all, since: 6))
     store.setReadOnly(true)
-    await #expect(throws: StoreError.self) { try await board.stop(Stop(.app("here"), .all, since: 5)) }
-    try await memory.stop(Stop(.app("there"), .all, since: 6))
-    await #expect(throws: StoreError.self) { try await board.refresh() }
-    #expect(board.stops.list.map(\.target) == [.app("here"), .app("there")])
+    await #expect(throws: StoreError.self) { try await board.stop(here) }
+    try await memory.stop(there)
+    try await board.refresh(isStoreBack: { false })
+    #expect(board.stops.list == [here, there])
+    #expect(board.isOnlyHere(here) && !board.isOnlyHere(there))
     #expect(board.age == .zero)
     try await memory.resume(.app("there"), .all)
-    await #expect(throws: StoreError.self) { try await board.refresh() }
-    #expect(board.stops.list.map(\.target) == [.app("here")])
-    // It is kept as soon as that is possible, and told of once.
-    store.setReadOnly(false)
-    var saved: [Stop] = []
-    try await board.refresh(onSave: { saved.append($0) })
-    try await board.refresh(onSave: { saved.append($0) })
-    #expect(saved == [Stop(.app("here"), .all, since: 5)])
-    #expect(try await memory.stops().list == saved)
+    try await board.refresh(isStoreBack: { false })
+    #expect(board.stops.list == [here])
   }
 
-  @Test func `a stop that the store refuses keeps no later one from it`() async throws {
+  @Test func `a longer stop that could not be saved holds only here, and then the saved one again`()
+    async throws
+  {
     let store = ScriptedStore(sharing: .instances)
-    let board = StopBoard(store: store, clock: ManualTime())
-    let stops = ["a", "b", "c"].map { Stop(.app($0), .all, since: 5) }
-    store.setReadOnly(true)
-    for stop in stops { await #expect(throws: StoreError.self) { try await board.stop(stop) } }
-    store.setReadOnly(false)
-    store.reject(.app("a"))
-    var saved: [Stop] = []
-    let error = await #expect(throws: StoreError.self) {
-      try await board.refresh(onSave: { saved.append($0) })
-    }
-    #expect(error?.kind == .rejected)
-    #expect(saved == Array(stops.dropFirst()))
-    #expect(try await store.base.stops().list == saved)
-    #expect(board.stops.list == stops)
-  }
-
-  @Test(arguments: [Stop.Action.all, .access])
-  func `a stop that is kept late does not bring back its reason`(_ later: Stop.Action) async throws {
-    let store = ScriptedStore(sharing: .instances)
-    let board = StopBoard(store: store, clock: ManualTime())
+    let clock = ManualTime()
+    let board = StopBoard(store: store, clock: clock)
+    let now = clock.unixTime.seconds
+    let saved = Stop(.all, .access, since: now, until: now + 60)
+    let longer = Stop(.all, .access, since: now, until: now + 600)
+    try await board.stop(saved)
     store.setDown(true)
-    await #expect(throws: StoreError.self) {
-      try await board.stop(Stop(.all, .access, since: 5, reason: "earlier"))
-    }
+    await #expect(throws: StoreError.self) { try await board.stop(longer) }
+    #expect(board.stops.list == [longer] && board.isOnlyHere(longer))
     store.setDown(false)
-    try await board.stop(Stop(.all, later, since: 6, reason: "later"))
-    try await board.refresh()
-    try await board.refresh()
-    for stops in [board.stops, try await store.base.stops()] {
-      let stop = stops.stop(for: .access, callerID: nil, appID: nil, at: 9)
-      #expect(stop?.reason == "later")
-    }
+    var lapsed: [Stop] = []
+    try await board.refresh(onLapse: { lapsed += $0 })
+    #expect(board.stops.list == [saved] && !board.isOnlyHere(saved))
+    // Requests are stopped as before.
+    #expect(lapsed.isEmpty)
   }
 
   @Test func `of a resume in doubt the next refresh shows what became of it`() async throws {
@@ -201,22 +211,6 @@ import Testing
     #expect(!board.stops.isEmpty)
     try await board.refresh()
     #expect(board.stops.isEmpty)
-  }
-
-  @Test func `what is resumed in part is kept for the rest`() async throws {
-    let store = ScriptedStore(sharing: .instances)
-    let board = StopBoard(store: store, clock: ManualTime())
-    store.setReadOnly(true)
-    for since in [5, 6] as [Int64] {
-      await #expect(throws: StoreError.self) { try await board.stop(Stop(.all, .all, since: since)) }
-    }
-    store.setReadOnly(false)
-    try await board.resume(.all, .access)
-    var saved: [Stop] = []
-    try await board.refresh(onSave: { saved.append($0) })
-    let left = Stop(.all, .all, since: 5).afterResuming(.access)
-    #expect(Set(saved) == Set(left + Stop(.all, .all, since: 6).afterResuming(.access)))
-    #expect(try await store.base.stops().list == left)
   }
 
   @Test func `a refresh tells which stops have ended, each once, unless another instance made them longer`()

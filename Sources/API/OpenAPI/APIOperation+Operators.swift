@@ -63,6 +63,9 @@ extension APIOperation {
 
       With `for` the stop ends by itself. Operators see `reason` in the status and the log; callers never see it. A second stop \
       of the same scope and action keeps the first start and the later end.
+
+      Without its database the server answers `store_unavailable`, and the stop holds only at the instance that was asked, until \
+      the database is back. Then stop again.
       """,
     content: .json(
       "StopRequest", ("everything", ["scope": "all", "action": "all"]),

@@ -76,7 +76,9 @@ extension Part {
       inHand: { runtime.callbacks.store.overdue(at: $0) },
       recovered: { runtime.recovered($0) },
       ended: { stops in for stop in stops { log.write(stop, "a stop has ended") } },
-      saved: { log.write($0, "the store has saved a stop that it could not save before") },
+      lapsed: { stops in
+        for stop in stops { log.write(stop, "a stop that was not saved has ended, since the store is back") }
+      },
       unused: { generations.current.unused(at: $0) })
     return Part(name: "upkeep", work: upkeep.run)
   }

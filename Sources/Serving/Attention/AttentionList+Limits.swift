@@ -25,11 +25,15 @@ extension AttentionList {
         }
       let (scope, id) = stop.target.parts
       let whom = id.isEmpty ? "everyone" : "\(scope) \(id)"
+      let isOnlyHere = runtime.stops.isOnlyHere(stop)
+      let place = isOnlyHere ? ", only here, until the database is back" : ""
       return Attention(
         .stop, since: UnixTime(seconds: stop.since), until: stop.until.map { UnixTime(seconds: $0) },
         count: trouble?.hits ?? 0,
-        "\(what) of \(whom) are stopped by an operator\(stop.reason.map { ": “\($0)”" } ?? "").",
-        action: "To end the stop, press Resume on the operator's page or run callgate resume.")
+        "\(what) of \(whom) are stopped by an operator\(place)\(stop.reason.map { ": “\($0)”" } ?? "").",
+        action: isOnlyHere
+          ? "Stop again when the database is back. Until then, stop at every other instance, too."
+          : "To end the stop, press Resume on the operator's page or run callgate resume.")
     }
   }
 
@@ -73,7 +77,7 @@ extension AttentionList {
       switch rule.kind {
       case .quota(_, let key, _) where key.isShared: return limit(.quota, concernsCallbacks)
       case .rate(_, let key, _) where key.isShared: return limit(.rate, concernsCallbacks)
-      default: return nil
+      case .quota, .rate, .hours, .numbers, .addresses, .claims, .field, .remote, .agents: return nil
       }
     }
   }

@@ -1,6 +1,7 @@
 // A store over database sessions: every kind of store, whatever its sessions talk to.
 
 package import Gate
+import Platform
 
 /// A store whose work runs in sessions, each on a queue of its own. Updates that wait are committed together.
 ///
@@ -77,11 +78,12 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
   package func stop(_ stop: Stop) async throws(StoreError) {
     let (scope, id) = stop.target.parts
     let calls = stop.action.single.map { action in
-      ChangeCall(
-        StopStatements.stop, .text(scope), .text(id), .text(action.rawValue), .integer(stop.since),
-        .optional(stop.until), .optional(stop.reason))
+      StopSet.Row(
+        scope: scope, id: id, action: action.rawValue, since: stop.since, until: stop.until,
+        reason: stop.reason
+      ).saving
     }
-    _ = try await sessions.call(.writes) { session throws(StoreError) in try session.change(calls) }
+    try await changeStops(calls)
   }
 
   package func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) {
@@ -89,7 +91,21 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     let calls = action.single.map { action in
       ChangeCall(StopStatements.resume, .text(scope), .text(id), .text(action.rawValue))
     }
-    _ = try await sessions.call(.writes) { session throws(StoreError) in try session.change(calls) }
+    try await changeStops(calls)
+  }
+
+  /// Changes the stops. If its caller was told of a failure, as with a disk that hangs, and it is done after all, it is undone.
+  private func changeStops(_ calls: [ChangeCall]) async throws(StoreError) {
+    _ = try await sessions.call(.writes) { session throws(StoreError) in
+      let before = try session.rows(StopStatements.stops, [])
+      try session.changeStops(calls)
+      return before
+    } undo: { session, before in
+      // If the disk hangs again, the next refresh of every instance shows what the store has.
+      do throws(StoreError) {
+        _ = try session.change([ChangeCall(StopStatements.clear)] + before.map(\.saving))
+      } catch {}
+    }
   }
 
   // MARK: Doubts
@@ -101,7 +117,7 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
 
   @discardableResult package func purge(at now: Instant) async throws(StoreError) -> Int {
     var total = try await purge(StopStatements.purgeAllowances, upTo: now.seconds, most: 2000)
-    let seconds = ColumnValue.integer(now.seconds - StopSet.lingering)
+    let seconds = ColumnValue.integer(now.seconds.subtractingClamped(StopSet.lingering))
     total += try await sessions.call(.updates) { session throws(StoreError) in
       try session.change([ChangeCall(StopStatements.purge, seconds)])
     }
@@ -140,5 +156,14 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
       total += removed
       if removed < most { return total }
     }
+  }
+}
+
+extension StopSet.Row {
+  /// Saves it.
+  fileprivate var saving: ChangeCall {
+    ChangeCall(
+      StopStatements.stop, .text(scope), .text(id), .text(action), .integer(since), .optional(until),
+      .optional(reason))
   }
 }

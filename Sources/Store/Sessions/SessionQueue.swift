@@ -131,9 +131,11 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
   /// - Parameters:
   ///   - effect: what its success says about the store.
   ///   - isProbe: whether it asks a store that does not answer, too.
+  ///   - undo: runs after a success that comes too late, for a caller that has been told of a failure.
   package func call<R: Sendable>(
     _ effect: StoreHealth.Effect, isProbe: Bool = false,
-    _ body: @escaping @Sendable (Session) throws(StoreError) -> R
+    _ body: @escaping @Sendable (Session) throws(StoreError) -> R,
+    undo: (@Sendable (Session, R) -> Void)? = nil
   ) async throws(StoreError) -> R {
     let result = await withUnsafeContinuation {
       (continuation: UnsafeContinuation<Result<R, StoreError>, Never>) in
@@ -146,7 +148,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
               let result = try body(workers[index].session)
               answer.say { continuation.resume(returning: .success(result)) }
               onEnd(nil)
-              answer.finish(nil, fail)
+              if !answer.finish(nil, fail) { undo?(workers[index].session, result) }
             } catch {
               onEnd(error)
               answer.finish(error, fail)
@@ -203,14 +205,21 @@ private final class Answer: Sendable {
   func say(_ success: @escaping @Sendable () -> Void) { state.withLock { $0.success = success } }
 
   /// Answers: with the last result, or with a failure.
-  func finish(_ error: StoreError?, _ fail: (StoreError) -> Void) {
+  ///
+  /// - Returns: Whether this is the answer that counts.
+  @discardableResult
+  func finish(_ error: StoreError?, _ fail: (StoreError) -> Void) -> Bool {
     let (wasOver, success) = state.withLock { state in
       defer { state = State(isOver: true) }
       return (state.isOver, state.success)
     }
-    guard !wasOver else { return }
-    if let error { return fail(error) }
+    guard !wasOver else { return false }
+    if let error {
+      fail(error)
+      return true
+    }
     guard let success else { preconditionFailure("committed without running") }
     success()
+    return true
   }
 }

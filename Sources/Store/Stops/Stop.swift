@@ -78,7 +78,7 @@ extension Stop.Target: Hashable {
     switch (a, b) {
     case (.all, .all): true
     case (.app(let a), .app(let b)), (.caller(let a), .caller(let b)): a.hasSameBytes(as: b)
-    default: false
+    case (.all, _), (.app, _), (.caller, _): false
     }
   }
 }
@@ -133,5 +133,23 @@ extension Stop.Action: RawRepresentable {
     case .one(let action): [action]
     case .all: Gate.Action.allCases
     }
+  }
+}
+
+extension Stop {
+  /// The durations of a stop. A longer stop has no end.
+  package static let durations: ClosedRange<Duration> = .seconds(1) ... .seconds(365 * 86_400)
+  /// The longest reason, in characters.
+  package static let longestReason = 200
+
+  /// Whether a text can be a reason: one line that fits the store and a terminal.
+  package static func isReason(_ text: String) -> Bool {
+    let isText = text.unicodeScalars.allSatisfy { scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned: false
+      default: true
+      }
+    }
+    return isText && text.unicodeScalars.count <= longestReason && text.contains { !$0.isWhitespace }
   }
 }

@@ -10,20 +10,25 @@ import Synchronization
 ///
 /// Changes have numbers, and the store gets them in that order. A resume ends the stops of smaller numbers,
 /// and none that was made while it ran.
+///
+/// A stop that the store could not save holds here until the store works again. The board never saves it later: by then another
+/// instance may have resumed what it stops.
 public final class StopBoard: Sendable {
-  /// Stopped here, and not known to be kept by the store yet.
-  private struct Unkept {
+  /// Stopped here, and not saved.
+  private struct Unsaved {
     let number: Int
     var stop: Stop
-
-    /// Whether it is the same change, of the same action. A stop of `all` leaves several once one action was resumed.
-    func isSame(as other: Unkept) -> Bool { number == other.number && stop.action == other.stop.action }
+    /// Whether the store has failed to save it. Until then it is on its way.
+    var isGivenUp = false
   }
 
   private struct State {
+    /// All that holds here.
     var stops = StopSet()
+    /// What the store has.
+    var saved = StopSet()
     var refreshedAt: MonotonicTime?
-    var unkept: [Unkept] = []
+    var unsaved: [Unsaved] = []
     /// Counts changes made here, so that a refresh that began before one does not undo it.
     var changes = 0
   }
@@ -61,6 +66,13 @@ public final class StopBoard: Sendable {
   /// All that is stopped.
   public var stops: StopSet { state.withLock { $0.stops } }
 
+  /// Whether a stop of `stops` holds at this instance alone, because the store could not save it.
+  public func isOnlyHere(_ stop: Stop) -> Bool {
+    state.withLock { state in
+      state.unsaved.contains { $0.isGivenUp && $0.stop.target == stop.target } && !state.saved.covers(stop)
+    }
+  }
+
   /// Removes the stops that have ended. They do not stop requests before this call either.
   ///
   /// - Returns: the ended stops, each reported once.
@@ -68,7 +80,7 @@ public final class StopBoard: Sendable {
     let seconds = clock.unixTime.seconds
     return state.withLock { state in
       let ended = state.stops.removeEnded(at: seconds)
-      state.unkept.removeAll { $0.stop.hasEnded(at: seconds) }
+      state.unsaved.removeAll { $0.stop.hasEnded(at: seconds) }
       hasStops.store(!state.stops.isEmpty, ordering: .relaxed)
       return ended
     }
@@ -77,67 +89,72 @@ public final class StopBoard: Sendable {
   /// The age of its stops; nil before the first refresh.
   public var age: Duration? { state.withLock { $0.refreshedAt }.map { clock.now.age(since: $0) } }
 
-  /// Fetches the stops, then saves those that the store could not save before. If the store cannot be read,
-  /// the old stops stay. If it can only be read, the board still shows other instances' stops. Throws, at the
-  /// end, the first failure.
+  /// Fetches the stops. If the store cannot be read, the old ones stay.
   ///
   /// - Parameters:
+  ///   - isStoreBack: Whether the store can be written. Then the stops end that it could not save.
   ///   - onEnd: Gets the shown stops that have ended.
-  ///   - onSave: Gets each stop that the store has now saved and could not save before.
+  ///   - onLapse: Gets the stops that end because the store works again and does not have them.
   public func refresh(
-    onEnd: ([Stop]) -> Void = { _ in }, onSave: (Stop) -> Void = { _ in }
+    isStoreBack: () -> Bool = { true }, onEnd: ([Stop]) -> Void = { _ in },
+    onLapse: ([Stop]) -> Void = { _ in }
   ) async throws(StoreError) {
     let started = clock.now
     let changes = state.withLock { $0.changes }
     let stops = try await store.stops()
-    let (ended, unkept) = state.withLock { state -> ([Stop], [Unkept]) in
-      guard state.changes == changes else { return ([], state.unkept) }
+    let isBack = isStoreBack()
+    let (ended, lapsed) = state.withLock { state -> ([Stop], [Stop]) in
+      guard state.changes == changes else { return ([], []) }
       let before = state.stops
+      var lapsed: [Stop] = []
+      if isBack {
+        lapsed = state.unsaved.filter(\.isGivenUp).map(\.stop)
+        state.unsaved.removeAll(where: \.isGivenUp)
+      }
+      state.saved = stops
       state.stops = stops
-      for entry in state.unkept { state.stops.stop(entry.stop) }
+      for entry in state.unsaved { state.stops.stop(entry.stop) }
       // A store keeps them a while longer, for instances whose clocks are behind.
       let seconds = clock.unixTime.seconds
       _ = state.stops.removeEnded(at: seconds)
       state.refreshedAt = started
       hasStops.store(!state.stops.isEmpty, ordering: .relaxed)
       isAwaited.store(false, ordering: .relaxed)
-      return (before.ended(at: seconds, in: state.stops), state.unkept)
+      let now = state.stops
+      return (before.ended(at: seconds, in: now), lapsed.filter { !now.includes($0) })
     }
     if !ended.isEmpty { onEnd(ended) }
-    var failure: StoreError?
-    for entry in unkept {
-      // One that the store refuses must not keep the others from it.
-      do throws(StoreError) {
-        if let kept = try await keep(entry, turn: changing.announce()) { onSave(kept) }
-      } catch {
-        failure = failure ?? error
-      }
-    }
-    if let failure { throw failure }
+    if !lapsed.isEmpty { onLapse(lapsed) }
   }
 
-  /// Stops something: effective here at once, then kept by the store, and elsewhere with the next refresh. Where the store
-  /// fails it holds here all the same, and each refresh tries to have it kept.
+  /// Stops something: effective here at once, then saved by the store, and elsewhere with the next refresh. If the store fails, it holds
+  /// here all the same, until a refresh finds that the store works again.
   public func stop(_ stop: Stop) async throws(StoreError) {
-    let entry = change { state in
+    let number = change { state in
       let number = changing.announce()
       state.stops.stop(stop)
-      if let reason = stop.reason {
-        // An earlier one that the store gets later would bring back its reason.
-        for index in state.unkept.indices {
-          let earlier = state.unkept[index].stop
-          guard earlier.target == stop.target, earlier.without(stop.action).isEmpty else { continue }
-          state.unkept[index].stop.reason = reason
-        }
-      }
-      let entry = Unkept(number: number, stop: stop)
-      state.unkept.append(entry)
-      return entry
+      state.unsaved.append(Unsaved(number: number, stop: stop))
+      return number
     }
-    _ = try await keep(entry, turn: entry.number)
+    try await changing.run(number) { () throws(StoreError) in
+      do throws(StoreError) {
+        try await store.stop(stop)
+      } catch {
+        change { state in
+          for index in state.unsaved.indices where state.unsaved[index].number == number {
+            state.unsaved[index].isGivenUp = true
+          }
+        }
+        throw error
+      }
+      change { state in
+        state.unsaved.removeAll { $0.number == number }
+        state.saved.stop(stop)
+      }
+    }
   }
 
-  /// Ends the stops that were made before this: kept by the store first, so that nothing begins again that a restart would stop.
+  /// Ends the stops that were made before this: saved by the store first, so that nothing begins again that a restart would stop.
   /// - Returns: Whether there was one, as far as this board shows.
   @discardableResult
   public func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) -> Bool {
@@ -148,31 +165,19 @@ public final class StopBoard: Sendable {
       change { state in
         let before = state.stops
         state.stops.resume(target, action)
-        state.unkept = state.unkept.flatMap { entry in
+        state.saved.resume(target, action)
+        state.unsaved = state.unsaved.flatMap { entry in
           guard entry.number < number, entry.stop.target == target else { return [entry] }
-          return entry.stop.without(action).map { Unkept(number: entry.number, stop: $0) }
+          return entry.stop.without(action).map { stop in
+            Unsaved(number: entry.number, stop: stop, isGivenUp: entry.isGivenUp)
+          }
         }
         // Those that were made meanwhile hold, by themselves.
-        for entry in state.unkept { state.stops.stop(entry.stop) }
+        for entry in state.unsaved { state.stops.stop(entry.stop) }
         hasEnded = state.stops != before
       }
     }
     return hasEnded
-  }
-
-  /// Saves a stop that already holds here, unless it has ended meanwhile.
-  ///
-  /// - Parameter turn: Its number among the changes.
-  /// - Returns: the store's stops now; nil if there is nothing to save.
-  private func keep(_ entry: Unkept, turn: Int) async throws(StoreError) -> Stop? {
-    var kept: Stop?
-    try await changing.run(turn) { () throws(StoreError) in
-      guard let stop = state.withLock({ $0.unkept.first { $0.isSame(as: entry) } })?.stop else { return }
-      try await store.stop(stop)
-      change { state in state.unkept.removeAll { $0.isSame(as: entry) } }
-      kept = stop
-    }
-    return kept
   }
 
   private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {

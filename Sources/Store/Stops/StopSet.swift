@@ -50,6 +50,18 @@ public struct StopSet: Hashable, Sendable {
     return ended.list
   }
 
+  /// Whether each action of a stop is stopped until the same time.
+  func covers(_ stop: Stop) -> Bool {
+    stop.action.single.allSatisfy { action in
+      stops[Key(target: stop.target, action: action)].map { $0.until == stop.until } ?? false
+    }
+  }
+
+  /// Whether each action of a stop is stopped, however long.
+  func includes(_ stop: Stop) -> Bool {
+    stop.action.single.allSatisfy { stops[Key(target: stop.target, action: $0)] != nil }
+  }
+
   /// Ends the stop of exactly this target, for these actions.
   public mutating func resume(_ target: Stop.Target, _ action: Stop.Action) {
     for action in action.single { stops[Key(target: target, action: action)] = nil }

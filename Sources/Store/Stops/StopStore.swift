@@ -1,6 +1,9 @@
 // The protocol for saved stops.
 
 /// A store of the kill switch.
+///
+/// Of two changes, in whatever instance, one comes wholly after the other. A change that fails changes nothing later. It is `isInDoubt` if it
+/// may have been made before it failed.
 public protocol StopStore: Sendable {
   /// All that is stopped.
   func stops() async throws(StoreError) -> StopSet

@@ -198,13 +198,14 @@ import Testing
     let resume: JSONValue = ["scope": "app", "id": "example-app-ios", "action": "all"]
     #expect(try await post(service, "/admin/resume", resume).status == 503)
     try other.execute("ROLLBACK")
-    let saved = try await service.line("the store has saved a stop that it could not save before")
+    let lapsed = try await service.line("a stop that was not saved has ended, since the store is back")
+    #expect(try await service.ask(.get, "/access", credentials).status == 200)
     let lines = try await service.end()
     func line(_ beginning: String) -> JSONValue? {
       lines.first { $0["message"]?.string?.hasPrefix(beginning) == true }
     }
     let unsaved = try #require(line("stopped by an operator, but not saved"))
-    for (line, isRequest) in [(saved, false), (unsaved, true)] {
+    for (line, isRequest) in [(lapsed, false), (unsaved, true)] {
       #expect(line["scope"]?.string == "caller" && line["id"]?.string == "default")
       #expect(line["action"]?.string == "access" && line["reason"]?.string == "agents are ill")
       #expect(line["address"]?.string == (isRequest ? "127.0.0.1" : nil))
@@ -223,6 +224,9 @@ import Testing
     #expect(inDoubt.detail.contains("the resume may not be saved. Run `callgate status`"))
     #expect(!inDoubt.detail.contains("nothing has changed"))
     #expect(inDoubt.log.hasPrefix("the resume may not be saved"))
+    #expect(!UnsavedChange.stop(lost).detail.contains("callgate status"))
+    let stopped = UnsavedChange.stop(StoreError(.unavailable, "receive", "lost", isInDoubt: true))
+    #expect(stopped.detail.contains("run `callgate status`"))
   }
 
   @Test func `a reason is a line of 200 characters, and an end is a duration of at most a year`() async throws

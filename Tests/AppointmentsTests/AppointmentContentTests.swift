@@ -56,7 +56,7 @@ import Testing
       receipts = taken.map(\.kept)
       #expect(receipts.count == 3)
     }
-    return AppointmentContent(
+    var content = AppointmentContent(
       body: Array(full ? #"{"context":{"fields":[{"value":"ü\\\" "}]}}"#.utf8 : "{}".utf8), caller: caller,
       facts: facts, receipts: receipts,
       context: RequestContext(
@@ -65,6 +65,8 @@ import Testing
           ? TraceContext(Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8)) : nil),
       terms: CallbackIntent.Terms(
         dedupeWindow: .zero, keyRetention: .seconds(86_400), retention: .seconds(30 * 86_400)))
+    if full { content.name = "MFRGGZDFMZTWQ2LKMFRGGZDFMZTWQ2LK" }
+    return content
   }
 
   @Test(arguments: [true, false]) func `a content comes back as it was`(full: Bool) throws {

@@ -218,7 +218,8 @@ import Testing
       ("_customer_number", "Number", "Phone number: Wrong."),
       ("at", "Availability", "Wrong."), ("_new_desired_time", "Availability", "Wrong."),
       ("start", "Availability", "start: Wrong."), ("context.first_name", "Resource", "first_name: Wrong."),
-      ("context.fields", "Resource", "Wrong."), ("talkdesk_phone_number", "Resource", "Wrong."),
+      ("context.fields", "Resource", "Wrong."), ("context.", "Resource", "Wrong."),
+      ("talkdesk_phone_number", "Resource", "This service has no phone number to call from."),
       ("Idempotency-Key", "Resource", "Wrong."),
     ] {
       let found = try Self.shown(.invalid(name, "Wrong."))

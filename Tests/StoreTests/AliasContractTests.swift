@@ -56,6 +56,42 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
+  func `the number of a scheduled callback gets another hash with its content, and nothing else does`(
+    _ kind: StoreKind
+  ) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    // More than SQLite changes in one transaction.
+    let count = kind == .sqlite ? 260 : 20
+    var bookings: [Booking] = []
+    for number in 0..<count {
+      let made = Booking.made("+14155550\(100 + number)", perSlot: 1000, at: .noon())
+      var intent = made.intent
+      intent.alias = Self.alias("\(number)", "old")
+      bookings.append(
+        Booking(intent: intent, at: made.at, slot: made.slot, content: made.content, limits: made.limits))
+      #expect(try await store.book(bookings[number], at: .noon()) == .booked)
+    }
+    let (over, plain) = (bookings[0], Booking.made("+14155550999", perSlot: 1000, at: .noon()))
+    _ = try await store.end(over.id, .cancelled, at: .noon())
+    #expect(try await store.book(plain, at: .noon()) == .booked)
+    let hash = Self.digest("new")
+    let renewed = try await store.renewAliases { appointment in
+      appointment.record.alias?.number == hash
+        ? nil : AliasRenewal(number: hash, content: appointment.content + [7])
+    }
+    #expect(renewed == count - 1)
+    let found = try await store.callbacks(.numbers([hash]))
+    #expect(Set(found.map(\.id)) == Set(bookings.dropFirst().map(\.id)))
+    #expect(found.allSatisfy { $0.alias?.service == "support é" })
+    #expect(try await store.callbacks(.name(Self.digest("3"))).map(\.id) == [bookings[3].id], "names stay")
+    #expect(try await store.scheduledAppointment(bookings[3].id)?.content == bookings[3].content + [7])
+    #expect(try await store.callbacks(.numbers([Self.digest("old")])).map(\.id) == [over.id])
+    #expect(try await store.scheduledAppointment(plain.id)?.content == plain.content)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
   func `a content is replaced if it is the one that was read`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }

@@ -70,8 +70,7 @@ struct GMSFailure {
           : "This time is fully booked. Choose another time.")
     case .invalidRequest:
       self.init(Self.exception(of: problem.fields), Self.message(problem, times) ?? problem.detail)
-    case .invalidJSON: self.init(.resource, problem.detail)
-    case .malformedRequest: self.init(.resource, problem.code.title)
+    case .invalidJSON, .malformedRequest: self.init(.resource, problem.detail)
     case .idempotencyMismatch: self.init(.resource, "This key was used with another request.")
     case .unknownApp: self.init(.resource, "This server has no service of this name.")
     case .denied: self.init(.resource, Self.message(problem, times) ?? "This request is not allowed.")
@@ -124,6 +123,10 @@ struct GMSFailure {
   private static func message(_ problem: Problem, _ times: GMSLocalTimes) -> String? {
     guard !problem.fields.isEmpty else { return nil }
     return problem.fields.map { field in
+      // Clients do not choose it.
+      if field.name.hasSameBytes(as: "talkdesk_phone_number") {
+        return "This service has no phone number to call from."
+      }
       let words = field.limit.map { "\($0.words) \(times.text($0.time))." } ?? field.description
       return label(field.name).map { "\($0): \(words)" } ?? words
     }.joined(separator: " ")
@@ -137,7 +140,8 @@ struct GMSFailure {
     guard name.utf8.starts(with: context.utf8), !name.utf8.starts(with: "context.fields".utf8) else {
       return nil
     }
-    return String(decoding: name.utf8.dropFirst(context.utf8.count), as: UTF8.self)
+    let label = String(decoding: name.utf8.dropFirst(context.utf8.count), as: UTF8.self)
+    return label.isEmpty ? nil : label
   }
 }
 
@@ -187,7 +191,7 @@ struct GMSErrors: Sendable {
     var message = failure.message
     if let wait {
       let start = failure.repetition == .afterWindow ? "If the phone does not ring, try" : "Try"
-      message += " \(start) again in \(Self.words(wait))."
+      message += " \(start) again in \(Problem.words(wait))."
     }
     var document: JSONObject = [
       "message": .string(message),
@@ -208,11 +212,6 @@ struct GMSErrors: Sendable {
     if let wait { fields.append("Retry-After", String(wait)) }
     for line in problem.responseFields.lines { fields.append(line.name, line.value) }
     return Response(status: status, fields: fields, content: document.serialized())
-  }
-
-  private static func words(_ seconds: Int) -> String {
-    if seconds == 1 { return "1 second" }
-    return seconds <= 120 ? "\(seconds) seconds" : "\((seconds + 59) / 60) minutes"
   }
 
   /// The seconds until the request can be repeated; nil where a repetition does not help. A repetition before the end of the window

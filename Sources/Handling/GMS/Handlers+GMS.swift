@@ -120,8 +120,13 @@ extension Handlers {
     _ name: String?, _ id: String?, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     guard let setting = gms(&exchange) else { return }
-    visit(request, &exchange, as: .change, form: setting.errors.form, app: setting.app(name)) {
-      [self] visit, line throws(Problem) in
+    let check: HeadCheck = { request, _, _ throws(Problem) in
+      _ = try JSONContent.isForm(request)
+      try JSONContent.checkLength(request, atMost: CallbackLimits.contentBytes)
+    }
+    visit(
+      request, &exchange, as: .change, form: setting.errors.form, app: setting.app(name), checking: check
+    ) { [self] visit, line throws(Problem) in
       line?.verdicts = visit.generation.decider.policy.skipped
       let service = try setting.service(name)
       let content = try GMSContent(visit.request)

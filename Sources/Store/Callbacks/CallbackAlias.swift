@@ -26,6 +26,20 @@ public struct CallbackAlias: Hashable, Sendable {
   }
 }
 
+/// What replaces the hash of a number, and the content of the same appointment.
+public struct AliasRenewal: Hashable, Sendable {
+  /// The hash of owner and number.
+  public let number: SHA256Digest
+  /// The sealed content.
+  public let content: [UInt8]
+
+  /// A renewal.
+  public init(number: SHA256Digest, content: [UInt8]) {
+    self.number = number
+    self.content = content
+  }
+}
+
 /// Selects records by their alias.
 public enum AliasQuery: Hashable, Sendable {
   /// The record of a name.

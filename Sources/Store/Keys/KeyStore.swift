@@ -21,6 +21,15 @@ public protocol KeyStore: Sendable {
   func reseal(
     _ key: StoreKeyID, _ seal: @escaping @Sendable (SealedValue) -> [UInt8]?
   ) async throws(StoreError) -> Int
+
+  /// Replaces the hash by which a `scheduled` appointment of another interface is found by its number, together with its content, in
+  /// portions. After a failure the portions before it stay replaced.
+  ///
+  /// - Parameter renew: Returns what replaces them; nil leaves them. It may be called more than once for an appointment.
+  /// - Returns: How many were replaced.
+  func renewAliases(
+    _ renew: @escaping @Sendable (DueAppointment) -> AliasRenewal?
+  ) async throws(StoreError) -> Int
 }
 
 /// A sealed value in a store.

@@ -1,6 +1,8 @@
 // The statements on callbacks and appointments that every database takes.
 
 import Gate
+import JOSE
+import Sealing
 
 package enum CallbackStatements {
   package typealias Records = Query<CallbackBook.Row>
@@ -15,7 +17,43 @@ package enum CallbackStatements {
   package static let ofCall = Records(
     "of_call",
     where: "numbers IS NOT NULL AND numbers = $1 AND handed_over BETWEEN $2 AND $3 LIMIT $4")
+  /// The last callback that may have a call, of a release that did not save the hash of its numbers: when it was settled, or is due.
+  static let lastWithoutNumbers = Query<Instant>(
+    "last_without_numbers",
+    """
+    SELECT coalesce(settled, at, created) FROM callgate_callback
+    WHERE numbers IS NULL AND ticket IS NULL AND status IN ('pending', 'accepted', 'unknown')
+      AND coalesce(settled, at, created) > 0
+    ORDER BY coalesce(settled, at, created) DESC LIMIT 1
+    """, [.integer]
+  ) { row throws(UnreadableValue) in Instant(nanosecondsSinceEpoch: try row.integer(0)) }
+  /// When the first callback with numbers was made, from an id on.
+  static let firstWithNumbers = Query<Instant>(
+    "first_with_numbers",
+    "SELECT created FROM callgate_callback WHERE id > $1 AND numbers IS NOT NULL ORDER BY id LIMIT 1",
+    [.integer]
+  ) { row throws(UnreadableValue) in Instant(nanosecondsSinceEpoch: try row.integer(0)) }
   package static let alias = Records("alias", where: "alias IS NOT NULL AND alias = $1")
+
+  /// Appointments that are found by their number in another interface, in the order of their ids.
+  static let numberedAliases = Records(
+    "numbered_aliases",
+    where:
+      "alias_number IS NOT NULL AND content IS NOT NULL AND status = 'scheduled' AND id > $1 ORDER BY id LIMIT $2"
+  )
+  private static let renewAlias = Change(
+    "renew_alias",
+    """
+    UPDATE callgate_callback SET alias_number = $1, content = $2, content_key = $3 WHERE id = $4 AND content = $5
+    """)
+
+  /// Replaces the hash of an appointment's number, and its content, unless that was replaced meanwhile. Safe to repeat.
+  static func renewing(_ appointment: DueAppointment, by renewal: AliasRenewal) -> ChangeCall {
+    ChangeCall(
+      renewAlias, .bytes(renewal.number.bytes), .bytes(renewal.content),
+      .optional(StoreKeys.keyID(of: renewal.content)?.bytes), .id(appointment.record.id.id),
+      .bytes(appointment.content))
+  }
 
   /// A key with its record, in one statement: between two, another process could settle it.
   package static let key = Query<(row: CallbackBook.Row, key: CallbackBook.NamedKey)>(
@@ -60,7 +98,8 @@ package enum CallbackStatements {
   package static let all =
     [record, due, withoutOrigin, appointments, ofCall, alias, page(nil)].map(\.sql)
     + StoredCallback.Status.allCases.map { page($0).sql }
-    + [takenPlaces.sql, counts.sql, NoticeStatements.dueQuestions.sql, NoticeStatements.dueNews.sql]
+    + [lastWithoutNumbers.sql, firstWithNumbers.sql, takenPlaces.sql, counts.sql]
+    + [NoticeStatements.dueQuestions.sql, NoticeStatements.dueNews.sql]
     + [NoticeStatements.givenQuestions.sql, NoticeStatements.givenNews.sql]
     + purges.map(\.withoutLocks)
 

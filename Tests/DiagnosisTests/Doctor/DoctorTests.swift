@@ -577,7 +577,9 @@ import Upstream
       try await store(file)?.found == "SQLite: the file \"\(file)\" does not exist yet; serve creates it")
     #expect(!FileManager.default.fileExists(atPath: file))
     let loaded = try Fixture.load(environment: Fixture.changed(["CALLGATE_STATE": file]), for: .migrate)
-    _ = try await StoreMigration.run(loaded.configuration, reseals: false)
+    let made = loaded.configuration.store.open()
+    try await made.migrate()
+    await made.close()
     #expect(
       try await store(file)?.found
         == "SQLite responds, and this user may write to it; schema version \(StoreSchema.latest)")

@@ -2,10 +2,12 @@
 
 public import Configuration
 import Gate
+import Handling
 import JOSE
 import Platform
 import Sealing
 import Store
+public import Stores
 import Synchronization
 
 /// The store of a configuration, without a server.
@@ -40,6 +42,8 @@ public enum StoreMigration {
         let first = try await store.updateKeys(at: now) { KeyRuling($0, holding: held, at: now) }
         if case .usable = first, let held, let previous = held.previous {
           _ = try await store.reseal(previous.id) { held.resealed($0, noting: unreadable) }
+          // After the contents, which it opens and seals again.
+          _ = try await store.renewAliases { GMSRenewal.renewal(of: $0, with: held) }
         }
         let made = try await store.updateKeys(at: now) {
           KeyRuling($0, holding: held, at: now, removesPrevious: true)

@@ -26,8 +26,7 @@ extension CallbackRequest {
   /// - Parameter member: The member that it has to have, for clients that send something else.
   package static func object(parsing content: [UInt8], holding member: String) throws(Problem) -> JSONObject {
     guard content.count <= CallbackLimits.contentBytes else {
-      throw Problem(
-        .contentTooLarge, "The body of a callback request has at most \(CallbackLimits.contentBytes) bytes.")
+      throw .contentTooLarge(CallbackLimits.contentBytes)
     }
     let value: JSONValue
     do throws(JSONError) {

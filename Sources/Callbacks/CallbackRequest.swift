@@ -35,11 +35,12 @@ package struct CallbackRequest: Sendable, Equatable {
 
   /// SHA-256, in lower-case hex, of the client's request, by which requests with the same `Idempotency-Key`
   /// are compared. Spacing, order of members, escapes and the short form make no difference. It leaves out
-  /// the number and the fields that the server adds, because these may change between two tries. It includes
+  /// the number, fields and labels that the server adds, because these may change between two tries. It includes
   /// the type of a field, given or default.
   package var fingerprint: String {
     let asked = Self.body(
-      contact: contactNumber, talkdesk: namesTalkdeskNumber ? talkdeskNumber : nil, fields: fields, at: at)
+      contact: contactNumber, talkdesk: namesTalkdeskNumber ? talkdeskNumber : nil, fields: fields, at: at,
+      isAsAsked: true)
     return Hex.encode(SHA256.digest(asked))
   }
 
@@ -50,7 +51,7 @@ package struct CallbackRequest: Sendable, Equatable {
   package var maskedContact: String { contactNumber.masked }
 
   private static func body(
-    contact: E164, talkdesk: E164?, fields: [ContextField], at: Instant? = nil
+    contact: E164, talkdesk: E164?, fields: [ContextField], at: Instant? = nil, isAsAsked: Bool = false
   ) -> [UInt8] {
     var octets: [UInt8] = []
     octets.reserveCapacity(fields.reduce(120) { $0 + $1.leastOctets })
@@ -66,7 +67,7 @@ package struct CallbackRequest: Sendable, Equatable {
       octets += #","context":{"fields":["#.utf8
       for (index, field) in fields.enumerated() {
         if index > 0 { octets.append(UInt8(ascii: ",")) }
-        field.append(to: &octets)
+        field.append(to: &octets, isAsAsked: isAsAsked)
       }
       octets += "]}".utf8
     }

@@ -15,6 +15,8 @@ package struct CallbackTerms: Sendable {
   let schema: Configuration.ContextSchema?
   /// Whether callbacks of installations carry a verification code, so that no client may send such a field.
   package let addsVerificationCode: Bool
+  /// What the agent sees of the fields that the server adds, while callbacks carry verification codes; empty otherwise.
+  private let ownLabels: Set<FoldedLabel>
 
   /// Whether the server adds a field of this name.
   package func adds(_ name: String) -> Bool {
@@ -23,7 +25,16 @@ package struct CallbackTerms: Sendable {
 
   /// Whether it is a field of the verification code that the server adds.
   package func addsCode(_ name: String) -> Bool {
-    addsVerificationCode && ContextField.verificationNames.contains { $0.hasSameBytes(as: name) }
+    addsVerificationCode && Configuration.App.verificationFields.contains { $0.name.hasSameBytes(as: name) }
+  }
+
+  /// Whether an agent could take a name, label or tooltip for one of a field that the server adds.
+  func looksOwn(_ text: String) -> Bool { !ownLabels.isEmpty && ownLabels.contains(FoldedLabel(text)) }
+
+  private static func ownLabels(
+    _ schema: Configuration.ContextSchema?, _ addsCode: Bool
+  ) -> Set<FoldedLabel> {
+    addsCode ? Configuration.App.ownLabels(schema?.additions ?? []) : []
   }
 
   /// Makes terms.
@@ -35,6 +46,7 @@ package struct CallbackTerms: Sendable {
     self.takesAnyTalkdeskNumber = takesAnyTalkdeskNumber
     self.schema = schema
     self.addsVerificationCode = addsVerificationCode
+    ownLabels = Self.ownLabels(schema, addsVerificationCode)
   }
 
   /// The terms of an app, or of requests without one.
@@ -52,5 +64,6 @@ package struct CallbackTerms: Sendable {
     }
     schema = app?.contextSchema
     addsVerificationCode = app?.verificationCode ?? false
+    ownLabels = Self.ownLabels(schema, addsVerificationCode)
   }
 }

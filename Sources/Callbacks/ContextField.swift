@@ -18,6 +18,9 @@ package struct ContextField: Sendable {
   var dataType: DataType
   /// The value.
   var value: String
+  /// The label and the tooltip of the app's schema, which the agent sees in place of the client's; nil without them.
+  var settledDisplayName: String?
+  var settledTooltip: String?
 
   /// A field as it is where only its name and value are given.
   init(
@@ -31,29 +34,24 @@ package struct ContextField: Sendable {
     self.value = value
   }
 
-  /// The names of the fields of a verification code.
-  static let verificationNames = Configuration.App.verificationFields
-
   /// The fields by which the agent verifies the customer of an installation.
   static func verification(code: String, installation id: String) -> [ContextField] {
-    [
+    zip(Configuration.App.verificationFields, [code, id]).map { field, value in
       ContextField(
-        name: verificationNames[0], displayName: "Verification code",
-        tooltipText: "The customer's app shows this code", value: code),
-      ContextField(
-        name: verificationNames[1], displayName: "Installation",
-        tooltipText: "The client_id of the customer's app", value: id),
-    ]
+        name: field.name, displayName: field.displayName, tooltipText: field.tooltip, value: value)
+    }
   }
 
   /// Appends the field as Talkdesk takes it.
-  func append(to octets: inout [UInt8]) {
+  ///
+  /// - Parameter isAsAsked: Whether with the client's own label and tooltip, whatever the schema says.
+  func append(to octets: inout [UInt8], isAsAsked: Bool) {
     octets += #"{"name":"#.utf8
     JSONText.append(name, to: &octets)
     octets += #","display_name":"#.utf8
-    JSONText.append(displayName, to: &octets)
+    JSONText.append(isAsAsked ? displayName : settledDisplayName ?? displayName, to: &octets)
     octets += #","tooltip_text":"#.utf8
-    JSONText.append(tooltipText, to: &octets)
+    JSONText.append(isAsAsked ? tooltipText : settledTooltip ?? tooltipText, to: &octets)
     octets += #","data_type":"#.utf8
     JSONText.append(dataType.rawValue, to: &octets)
     octets += #","value":"#.utf8
@@ -72,5 +70,7 @@ extension ContextField: Equatable {
   package static func == (a: ContextField, b: ContextField) -> Bool {
     a.dataType == b.dataType && a.name.hasSameBytes(as: b.name) && a.value.hasSameBytes(as: b.value)
       && a.displayName.hasSameBytes(as: b.displayName) && a.tooltipText.hasSameBytes(as: b.tooltipText)
+      && a.settledDisplayName.map { ExactText($0) } == b.settledDisplayName.map { ExactText($0) }
+      && a.settledTooltip.map { ExactText($0) } == b.settledTooltip.map { ExactText($0) }
   }
 }

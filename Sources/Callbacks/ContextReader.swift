@@ -57,7 +57,7 @@ struct ContextReader {
       }
       let type = settled(member.name)?.dataType ?? .text
       if check(value, of: member.name, as: type, path), isNameSound {
-        fields.append(ContextField(name: member.name, dataType: type, value: value))
+        append(ContextField(name: member.name, dataType: type, value: value))
       }
     }
   }
@@ -78,8 +78,9 @@ struct ContextReader {
       return "context.\(FieldProblems.shown(name))"
     }
     let isNameSound = name.map { take(name: $0, place("name")) } ?? false
-    let display = label("display_name", in: object, path)
-    let tooltip = label("tooltip_text", in: object, path)
+    let known = name.flatMap { settled($0) }
+    let display = label("display_name", in: object, path, isIgnored: known?.displayName != nil)
+    let tooltip = label("tooltip_text", in: object, path, isIgnored: known?.tooltip != nil)
     let type = dataType(in: object, of: name, path)
     if let value = object["value"], value.string == nil {
       problems.add(place("value"), "This is \(value.kindName); give a string.")
@@ -87,15 +88,30 @@ struct ContextReader {
     guard let value = object["value"]?.string, let type,
       check(value, of: name ?? "", as: type, place("value")), let name, isNameSound
     else { return }
-    fields.append(
+    append(
       ContextField(
         name: name, displayName: display, tooltipText: tooltip, dataType: type, value: value))
   }
 
-  private mutating func label(_ property: String, in object: JSONObject, _ path: String) -> String? {
+  private mutating func append(_ field: ContextField) {
+    var field = field
+    let known = settled(field.name)
+    field.settledDisplayName = known?.displayName
+    field.settledTooltip = known?.tooltip
+    fields.append(field)
+  }
+
+  /// - Parameter isIgnored: Whether the agent sees the schema's text in its place.
+  private mutating func label(
+    _ property: String, in object: JSONObject, _ path: String, isIgnored: Bool
+  ) -> String? {
+    if isIgnored { return object[property]?.string }
     guard let text = problems.string(property, in: object, prefix: path + ".") else { return nil }
     if let fault = ContextText.fault(in: text, longest: CallbackLimits.labelLength) {
       problems.add("\(path).\(property)", fault)
+    } else if terms.looksOwn(text) {
+      problems.add(
+        "\(path).\(property)", "This looks like a field that the server adds. Choose another text.")
     }
     return text
   }
@@ -131,6 +147,10 @@ struct ContextReader {
     }
     if terms.adds(name) {
       problems.add(path(), "The server adds this field itself. Leave it out.")
+      return false
+    }
+    if terms.looksOwn(name) {
+      problems.add(path(), "This looks like a field that the server adds. Choose another name.")
       return false
     }
     if settled(name) != nil { return true }

@@ -39,8 +39,21 @@ extension Configuration {
       case push
     }
 
-    /// The fields that the server then adds to such a callback: the code, and the installation's `client_id`.
-    package static let verificationFields = ["verification_code", "installation"]
+    /// A field that the server adds to callbacks with a verification code, as the agent sees it.
+    package struct VerificationField: Sendable {
+      package let name: String
+      package let displayName: String
+      package let tooltip: String
+    }
+
+    /// Those fields: the code, and the installation's `client_id`.
+    package static let verificationFields = [
+      VerificationField(
+        name: "verification_code", displayName: "Verification code",
+        tooltip: "The customer's app shows this code"),
+      VerificationField(
+        name: "installation", displayName: "Installation", tooltip: "The client_id of the customer's app"),
+    ]
   }
 
   /// The fields that the context of an app's callbacks may have.
@@ -56,6 +69,10 @@ extension Configuration {
     public struct Field: Sendable, Hashable {
       /// The field's name.
       public let name: String
+      /// The label that the agent sees; nil leaves it to the client.
+      public let displayName: String?
+      /// The tooltip that the agent sees; nil leaves it to the client.
+      public let tooltip: String?
       /// What its value must be.
       public let dataType: DataType
       /// The longest value, in characters; nil leaves that to the general limit.

@@ -157,15 +157,34 @@ extension ConfigurationBuilder {
           at: "verification_code", "needs installations, whose callbacks alone carry a code",
           "add installations to this app, or remove this line"))
     }
-    let names = (schema?.fields.map(\.name) ?? []) + (schema?.additions.map(\.name) ?? [])
-    if isOn, let taken = Configuration.App.verificationFields.first(where: names.contains) {
+    if isOn, let schema { refuseLookAlikes(in: schema, &members) }
+    close(&members, "apps.*.callbacks.")
+    return isOn
+  }
+
+  /// Refuses fields and labels that an agent could take for those that the server adds to a callback with a code.
+  private func refuseLookAlikes(in schema: Configuration.ContextSchema, _ members: inout MappingReader) {
+    let names = schema.fields.map(\.name) + schema.additions.map(\.name)
+    let own = Configuration.App.verificationFields.map(\.name)
+    if let taken = own.first(where: names.contains) {
       members.report(
         Refusal(
           at: "verification_code", "makes the server add the field \(taken), which context_schema lists too",
           "rename the field in context_schema, or remove this line"))
     }
-    close(&members, "apps.*.callbacks.")
-    return isOn
+    let listed = (own + schema.additions.map(\.name)).map { ExactText($0) }
+    let added = Configuration.App.ownLabels([])
+    let all = Configuration.App.ownLabels(schema.additions)
+    let texts = schema.fields.flatMap { [$0.name, $0.displayName, $0.tooltip].compactMap(\.self) }
+    let likeness =
+      texts.first { !listed.contains(ExactText($0)) && all.contains(FoldedLabel($0)) }
+      ?? schema.additions.map(\.name).first { !own.contains(exactly: $0) && added.contains(FoldedLabel($0)) }
+    guard let likeness else { return }
+    members.report(
+      Refusal(
+        at: "verification_code",
+        "makes the server add fields, and \(quoted(likeness)) in context_schema looks like one of them",
+        "change that name or label in context_schema, or remove this line"))
   }
 
   private mutating func installations(
@@ -225,12 +244,16 @@ extension ConfigurationBuilder {
     return members.node.members.compactMap { member in
       let path = "\(path).\(member.name)"
       guard let name = fieldName(member, path), var field = open(member.value, path: path) else { return nil }
+      let displayName = field.value(Settings.fieldDisplayName.key())
+      let tooltip = field.value(Settings.fieldTooltip.key())
       let type = field.value(Settings.fieldType.key())
       let length = field.value(Settings.fieldLength.key())
       let isRequired = field.value(Settings.fieldIsRequired.key())
       close(&field, "apps.*.context_schema.fields.*.")
       return Configuration.ContextSchema.Field(
-        name: name, dataType: type ?? .text, maximumLength: length, isRequired: isRequired ?? false)
+        name: name, displayName: displayName, tooltip: tooltip, dataType: type ?? .text,
+        maximumLength: length,
+        isRequired: isRequired ?? false)
     }
   }
 

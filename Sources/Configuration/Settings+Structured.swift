@@ -248,8 +248,17 @@ extension Settings {
     Setting(
       "apps.*.callbacks.verification_code", default: "false", example: "true",
       "Whether a callback of an installation carries a code, which the agent can ask for and the app shows. The app needs "
-        + "`installations`. Clients can then send no field named `verification_code` or `installation`."),
+        + "`installations`. Clients can then send no field that looks like one of the server's own."),
     TextForm.boolean)
+  static let fieldDisplayName = TypedSetting(
+    Setting(
+      "apps.*.context_schema.fields.*.display_name", note: "the client's, or the name", example: "Issue",
+      "The label that the agent sees. The client's `display_name` is then ignored."), label)
+  static let fieldTooltip = TypedSetting(
+    Setting(
+      "apps.*.context_schema.fields.*.tooltip", note: "the client's, or the name",
+      example: "What the customer asks about",
+      "The tooltip that the agent sees. The client's `tooltip_text` is then ignored."), label)
   static let fieldType = TypedSetting(
     Setting(
       "apps.*.context_schema.fields.*.data_type", default: "text", example: "text",
@@ -277,31 +286,84 @@ extension Settings {
 
   /// The keys of the sections that are lists or name things of the operator's own.
   static let structured: [Setting] = [
-    brakePerDay.setting, brakePer5m.setting, brakePerHour.setting, slot.setting, perSlot.setting,
-    horizon.setting, earliest.setting, late.setting, perNumber.setting, confirmBefore.setting,
-    confirmSilence.setting, confirmSnooze.setting, confirmSnoozes.setting, calling.setting, gmsApp.setting,
+    brakePerDay.setting,
+    brakePer5m.setting,
+    brakePerHour.setting,
+    slot.setting,
+    perSlot.setting,
+    horizon.setting,
+    earliest.setting,
+    late.setting,
+    perNumber.setting,
+    confirmBefore.setting,
+    confirmSilence.setting,
+    confirmSnooze.setting,
+    confirmSnoozes.setting,
+    calling.setting,
+    gmsApp.setting,
     gmsQueries.setting,
     deskKind.setting,
-    deskApplication.setting, deskToken.setting, deskTokenLife.setting, deskUserID.setting, deskURL.setting,
-    deskAPIToken.setting, deskAPIURL.setting,
+    deskApplication.setting,
+    deskToken.setting,
+    deskTokenLife.setting,
+    deskUserID.setting,
+    deskURL.setting,
+    deskAPIToken.setting,
+    deskAPIURL.setting,
     callerID.setting,
     basicUsername.setting,
-    basicDigest.setting, basicStrong.setting, basicFile.setting, keyDigest.setting, jwtIssuer.setting,
+    basicDigest.setting,
+    basicStrong.setting,
+    basicFile.setting,
+    keyDigest.setting,
+    jwtIssuer.setting,
     jwtAudience.setting,
-    jwtURL.setting, jwtFile.setting, jwtSecret.setting, jwtSubject.setting, appCallers.setting,
-    appScope.setting, appDelivery.setting, appDesk.setting, appNumbers.setting,
+    jwtURL.setting,
+    jwtFile.setting,
+    jwtSecret.setting,
+    jwtSubject.setting,
+    appCallers.setting,
+    appScope.setting,
+    appDelivery.setting,
+    appDesk.setting,
+    appNumbers.setting,
     installationAuthorizers.setting,
-    installationPending.setting, installationIdle.setting, installationsPerSubject.setting,
-    installationKey.setting, installationVerifiers.setting, appVerificationCode.setting, fieldType.setting,
+    installationPending.setting,
+    installationIdle.setting,
+    installationsPerSubject.setting,
+    installationKey.setting,
+    installationVerifiers.setting,
+    appVerificationCode.setting,
+    fieldDisplayName.setting,
+    fieldTooltip.setting,
+    fieldType.setting,
     fieldLength.setting,
     fieldIsRequired.setting,
-    addition.setting, otherFields.setting, appCheckMode.setting, attestedMode.setting, attestedPerDay.setting,
-    attestedAppCheck.setting, attestedAppID.setting, attestedAtLeast.setting,
-    attestedPackage.setting, attestedCertificates.setting, attestedDevice.setting, attestedLicence.setting,
-    appCheckNumber.setting, appCheckProject.setting, appCheckKeys.setting,
-    appCheckConsume.setting, appCheckAccount.setting, appCheckURL.setting,
-    appAttestEnvironments.setting, appAttestCategories.setting, appAttestRoot.setting,
-    playAccount.setting, playMaximumAge.setting, playURL.setting, playTokenURL.setting,
+    addition.setting,
+    otherFields.setting,
+    appCheckMode.setting,
+    attestedMode.setting,
+    attestedPerDay.setting,
+    attestedAppCheck.setting,
+    attestedAppID.setting,
+    attestedAtLeast.setting,
+    attestedPackage.setting,
+    attestedCertificates.setting,
+    attestedDevice.setting,
+    attestedLicence.setting,
+    appCheckNumber.setting,
+    appCheckProject.setting,
+    appCheckKeys.setting,
+    appCheckConsume.setting,
+    appCheckAccount.setting,
+    appCheckURL.setting,
+    appAttestEnvironments.setting,
+    appAttestCategories.setting,
+    appAttestRoot.setting,
+    playAccount.setting,
+    playMaximumAge.setting,
+    playURL.setting,
+    playTokenURL.setting,
   ]
 
   /// Every setting there is.
@@ -377,14 +439,23 @@ extension Settings {
   }
 
   /// The value of a field that the server adds. It follows the rules for a client's values.
-  private static let addedValue: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
-    guard !text.unicodeScalars.contains(where: CallbackLimits.isControl) else {
-      throw Refusal("holds control characters", "leave out line breaks, tabs and the like")
+  private static let addedValue = contextText(longest: CallbackLimits.valueLength)
+
+  /// What the agent sees of a field. It follows the rules for a client's labels.
+  private static let label = contextText(longest: CallbackLimits.labelLength)
+
+  private static func contextText(
+    longest: Int
+  ) -> @Sendable (String) throws(Refusal) -> String {
+    { text throws(Refusal) in
+      guard !text.unicodeScalars.contains(where: CallbackLimits.isControl) else {
+        throw Refusal("holds control characters", "leave out line breaks, tabs and the like")
+      }
+      guard text.unicodeScalars.count <= longest else {
+        throw Refusal("is longer than \(longest) characters", "shorten it")
+      }
+      return text
     }
-    guard text.unicodeScalars.count <= CallbackLimits.valueLength else {
-      throw Refusal("is longer than \(CallbackLimits.valueLength) characters", "shorten it")
-    }
-    return text
   }
 }
 

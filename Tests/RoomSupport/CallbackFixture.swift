@@ -17,17 +17,33 @@ extension CallbackTerms {
     CallbackTerms(talkdeskNumbers: [try E164(accountNumber), try E164("+18500000001")])
   }
 
+  /// The same of an app whose callbacks carry verification codes.
+  static func verified(_ schema: Configuration.ContextSchema? = nil) throws -> CallbackTerms {
+    CallbackTerms(talkdeskNumbers: [try E164(accountNumber)], schema: schema, addsVerificationCode: true)
+  }
+
   /// A schema of an app: an issue that has to be there, a phone, a URL, and what the server adds.
   static func strict(others: Bool = false) throws -> CallbackTerms {
     let fields: [Configuration.ContextSchema.Field] = [
-      .init(name: "issue", dataType: .text, maximumLength: 5, isRequired: true),
-      .init(name: "mobile", dataType: .phone, maximumLength: nil, isRequired: false),
-      .init(name: "page", dataType: .url, maximumLength: 1000, isRequired: false),
+      .made("issue", maximumLength: 5, isRequired: true), .made("mobile", .phone),
+      .made("page", .url, maximumLength: 1000),
     ]
     return CallbackTerms(
       talkdeskNumbers: [try E164(accountNumber)],
       schema: .init(
         fields: fields, additions: [.init(name: "channel", value: "ios")], allowsOthers: others))
+  }
+}
+
+extension Configuration.ContextSchema.Field {
+  /// A field without what is not given.
+  static func made(
+    _ name: String, _ type: Configuration.ContextSchema.DataType = .text, displayName: String? = nil,
+    tooltip: String? = nil, maximumLength: Int? = nil, isRequired: Bool = false
+  ) -> Self {
+    Self(
+      name: name, displayName: displayName, tooltip: tooltip, dataType: type, maximumLength: maximumLength,
+      isRequired: isRequired)
   }
 }
 

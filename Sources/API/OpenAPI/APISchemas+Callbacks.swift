@@ -11,14 +11,22 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "type": "string", "maxLength": 255, "pattern": "^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028\\u2029]*$",
-            "description": "At most 255 characters, no control characters. A field's value may have as many as the app's `context_schema` says." }
+            "description": "At most 255 characters, no control characters." }
+          """#)
+    ),
+    (
+      "ContextValue",
+      JSONValue(
+        literally: #"""
+          { "type": "string", "maxLength": 16384, "pattern": "^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028\\u2029]*$",
+            "description": "At most 255 characters, of a `url` 2,048, or as many as the app's `context_schema` says; no control characters." }
           """#)
     ),
     (
       "ContextName",
       JSONValue(
         literally: #"""
-          { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028\\u2029]*$",
+          { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028\\u2029]*$",
             "description": "Unique within the context. At most 64 characters, unless the app's `context_schema` has a longer name." }
           """#)
     ),
@@ -30,20 +38,18 @@ extension APISchemas {
             "description": "One field that the agent sees.",
             "properties": {
               "name": { "$ref": "#/components/schemas/ContextName" },
-              "display_name": { "$ref": "#/components/schemas/ContextText", "description": "The label; the name by default." },
-              "tooltip_text": { "$ref": "#/components/schemas/ContextText", "description": "The tooltip; the name by default." },
+              "display_name": { "$ref": "#/components/schemas/ContextText", "description": "The label; the name by default. Ignored if the app's `context_schema` has one." },
+              "tooltip_text": { "$ref": "#/components/schemas/ContextText", "description": "The tooltip; the name by default. Ignored if the app's `context_schema` has one." },
               "data_type": { "type": "string", "enum": ["phone", "text", "url"],
                 "description": "The type of the value. The default is the type in the app's `context_schema`, otherwise text." },
-              "value": { "type": "string",
-                "description": "At most 255 characters, of a `url` 2,048, or as many as the app's `context_schema` says; no control characters." } },
+              "value": { "$ref": "#/components/schemas/ContextValue" } },
             "allOf": [
               { "if": { "required": ["data_type"], "properties": { "data_type": { "type": "string", "const": "phone" } } },
                 "then": { "properties": { "value": { "$ref": "#/components/schemas/PhoneNumber" } } } },
               { "if": { "required": ["data_type"], "properties": { "data_type": { "type": "string", "const": "url" } } },
-                "then": { "properties": { "value": { "type": "string", "maxLength": 2048,
+                "then": { "properties": { "value": { "type": "string",
                   "description": "An absolute URI (RFC 3986), but not `javascript:`, `data:` or `file:`.",
-                  "pattern": "^[A-Za-z][A-Za-z0-9+.\\-]*:[!#-;=?-\\[\\]_a-z~]*$" } } },
-                "else": { "properties": { "value": { "$ref": "#/components/schemas/ContextText" } } } } ] }
+                  "pattern": "^[A-Za-z][A-Za-z0-9+.\\-]*:[!#-;=?-\\[\\]_a-z~]*$" } } } } ] }
           """#)
     ),
     (
@@ -63,7 +69,7 @@ extension APISchemas {
             "description": "The short form: a value for each name. `fields` is not a name here.",
             "not": { "required": ["fields"] },
             "propertyNames": { "$ref": "#/components/schemas/ContextName" },
-            "additionalProperties": { "$ref": "#/components/schemas/ContextText" } }
+            "additionalProperties": { "$ref": "#/components/schemas/ContextValue" } }
           """#)
     ),
     (

@@ -70,7 +70,7 @@ import Upstream
         delivery: push
         talkdesk_phone_numbers: ["+18500000000", +18500000001]
         context_schema:
-          fields: { issue: { data_type: url, max_length: 200, required: true }, note: {} }
+          fields: { issue: { display_name: Issue, tooltip: Why, data_type: url, max_length: 200, required: true }, note: {} }
           add: { channel: ios }
           other: allow
         installations: { authorize: [user], pending: 5m, idle: 30d, per_subject: 3, key: required, verifiers: [partner] }
@@ -245,8 +245,12 @@ import Upstream
       apps[0].contextSchema
         == Schema(
           fields: [
-            Schema.Field(name: "issue", dataType: .url, maximumLength: 200, isRequired: true),
-            Schema.Field(name: "note", dataType: .text, maximumLength: nil, isRequired: false),
+            Schema.Field(
+              name: "issue", displayName: "Issue", tooltip: "Why", dataType: .url, maximumLength: 200,
+              isRequired: true),
+            Schema.Field(
+              name: "note", displayName: nil, tooltip: nil, dataType: .text, maximumLength: nil,
+              isRequired: false),
           ], additions: [Schema.Addition(name: "channel", value: "ios")], allowsOthers: true))
     #expect(apps[0].verificationCode)
     #expect(apps.map(\.delivery) == [.push, .response, .response])

@@ -6,6 +6,14 @@ extension APISchemas {
   /// The schemas of requests and responses below `/tickets`. A test compares the limits with those of the server.
   static let tickets: [(name: String, schema: JSONValue)] = [
     (
+      "DeskKey",
+      JSONValue(
+        literally: #"""
+          { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028\\u2029]*$",
+            "description": "A key of the desk: at most 64 characters, no control characters." }
+          """#)
+    ),
+    (
       "TicketRequest",
       JSONValue(
         literally: #"""
@@ -16,10 +24,10 @@ extension APISchemas {
                 "description": "The user's first message. Until there is one, agents do not see the ticket." },
               "custom_fields": { "type": "object", "maxProperties": 20,
                 "description": "Values by the keys of the desk's dashboard. The desk drops keys that it does not know.",
-                "propertyNames": { "$ref": "#/components/schemas/ContextName" },
+                "propertyNames": { "$ref": "#/components/schemas/DeskKey" },
                 "additionalProperties": { "$ref": "#/components/schemas/ContextText", "minLength": 1 } },
               "priority": { "type": "string", "enum": ["LOW", "MEDIUM", "HIGH", "URGENT"] },
-              "group_key": { "$ref": "#/components/schemas/ContextName", "description": "The key of the agents' group." },
+              "group_key": { "$ref": "#/components/schemas/DeskKey", "description": "The key of the agents' group." },
               "related_channels": { "type": "array", "maxItems": 3, "description": "The URLs of channels that belong to the ticket.",
                 "items": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-+\\--~]+$" } },
               "user_name": { "type": "string", "minLength": 1, "maxLength": 80, "pattern": "^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028\\u2029]*$",

@@ -3,6 +3,7 @@
 - no two callbacks share an Idempotency-Key, unless they are the same;
 - the account's number is one that the server was configured with;
 - the names of a context's fields differ, and what is called a URL is one;
+- names have at most 64 characters and values 255, where no `context_schema` allows more;
 - a time for a call is one that can be booked, and slots are asked for with both ends of a day to come.
 
 What the document forbids is sent as it is.
@@ -39,10 +40,14 @@ def before_call(context, case, **kwargs):
         return
     if "talkdesk_phone_number" in case.body:
         case.body["talkdesk_phone_number"] = ACCOUNT_NUMBER
-    fields = (case.body.get("context") or {}).get("fields")
+    context = case.body.get("context") or {}
+    fields = context.get("fields")
     if not isinstance(fields, list):
+        if context:
+            case.body["context"] = {name[:64]: value[:255] for name, value in context.items()}
         return
     for field in fields:
+        field.update(name=field["name"][:64], value=field["value"][:255])
         if field.get("data_type") == "url":
             field["value"] = "https://shop.example/orders/1?x=y"
     names = [field["name"] for field in fields]

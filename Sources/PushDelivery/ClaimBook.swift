@@ -218,8 +218,8 @@ package struct ClaimBook: Sendable {
       let denial = AddressLimit.unknownNotices.denial(states, at: now)
       throw Problem(
         .rateLimited,
-        "This address has sent too many unknown ids. Retry after the time in Retry-After.",
-        retryAfter: denial.retryAfter.map { Int(clamping: $0) })
+        "This address has sent too many unknown ids.",
+        tryAgainAfter: denial.retryAfter.map { Int(clamping: $0) })
     case .unavailable: throw Problem(StoreError(.unavailable, "notices", "no store"))
     }
   }

@@ -128,6 +128,7 @@ extension Problem {
     switch failure {
     case .store(let error): self.init(error)
     case .random: self.init(.internal, "The server has no randomness for a secret.")
+    case .unrecorded: self = .noAudit
     case .refused(let refusal): self.init(refusal)
     }
   }
@@ -141,7 +142,7 @@ extension Problem {
         "No installation has these values with this secret or request_id. Enrol again.")
       responseFields.append("WWW-Authenticate", #"Basic realm="callgate", charset="UTF-8""#)
     case .slowDown(let seconds):
-      self.init(.slowDown, "Poll again after the time in Retry-After.", retryAfter: seconds)
+      self.init(.slowDown, "This poll came too early.", tryAgainAfter: seconds)
     case .denied: self.init(.denied, "An operator denied this installation.")
     case .expired: self.init(.requestExpired, "This request is over. Begin again without request_id.")
     case .delivered:
@@ -159,8 +160,7 @@ extension Problem {
       self.init(.overloaded, "Too many requests wait for an operator. Try again later.", retryAfter: 60)
     case .unknown: self.init(.notFound, "There is no such installation or request.")
     case .locked(let seconds):
-      self.init(
-        .rateLimited, "Too many wrong codes. Retry after the time in Retry-After.", retryAfter: seconds)
+      self.init(.rateLimited, "Too many wrong codes.", tryAgainAfter: seconds)
     }
   }
 

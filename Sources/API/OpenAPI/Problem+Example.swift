@@ -34,21 +34,20 @@ extension Problem.Code {
     case .invalidToken: return Problem(self, "No configured caller has this key or token.")
     case .closed:
       let opening = "2026-11-23T14:00:00Z"
-      var problem = Problem(
-        self, Problem.detail(of: .closed, nextOpen: opening), retryAfter: 82_555)
+      var problem = Problem(DenialCode.closed, nextOpen: opening, after: 82_555)
       problem.rule = "opening-hours"
       problem.nextOpen = opening
       return problem
     case .denied:
-      var problem = Problem(self, Problem.detail(of: .denied))
+      var problem = Problem(DenialCode.denied)
       problem.rule = "paying"
       return problem
     case .numberNotAllowed:
-      var problem = Problem(self, Problem.detail(of: .numberNotAllowed))
+      var problem = Problem(DenialCode.numberNotAllowed)
       problem.rule = "default-numbers"
       return problem
     case .noAgents:
-      var problem = Problem(self, Problem.detail(of: .noAgents), retryAfter: 60)
+      var problem = Problem(DenialCode.noAgents, after: 60)
       problem.rule = "agents"
       return problem
     case .unknownApp: return .noApp
@@ -79,7 +78,7 @@ extension Problem.Code {
       return Problem(self, "This claim was used, is over or is unknown. Ask for the token again.")
     case .noDevice:
       return Problem(self, "Register the device with PUT /installations/self/push first.")
-    case .slowDown: return Problem(self, "Poll again after the time in Retry-After.", retryAfter: 3)
+    case .slowDown: return Problem(self, "This poll came too early.", tryAgainAfter: 3)
     case .duplicate: return .duplicate(of: "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87")
     case .inProgress: return .inProgress
     case .slotFull:
@@ -94,11 +93,11 @@ extension Problem.Code {
       ])
     case .idempotencyMismatch: return .idempotencyMismatch
     case .rateLimited:
-      var problem = Problem(self, Problem.detail(of: .rateLimited), retryAfter: 2)
+      var problem = Problem(DenialCode.rateLimited, after: 2)
       problem.rule = "per-caller"
       return problem
     case .quotaExhausted:
-      var problem = Problem(self, Problem.detail(of: .quotaExhausted), retryAfter: 3_600)
+      var problem = Problem(DenialCode.quotaExhausted, after: 3_600)
       problem.rule = "daily"
       return problem
     case .upstreamRateLimited: return .upstreamRateLimited(5)
@@ -111,7 +110,7 @@ extension Problem.Code {
     case .upstreamUnavailable:
       return Problem(self, "Talkdesk ID is unavailable. Try again later.", retryAfter: 2)
     case .storeUnavailable:
-      return Problem(self, Problem.detail(of: .storeUnavailable), retryAfter: 1)
+      return Problem(DenialCode.storeUnavailable, after: 1)
     case .auditUnavailable: return .noAudit
     case .upstreamTimeout: return Problem(self, "Talkdesk ID did not respond in time.")
     case .outcomeUnknown: return .outcomeUnknown

@@ -30,9 +30,7 @@ extension Problem {
   /// Talkdesk has asked for a pause.
   /// - Parameter seconds: Its length.
   package static func upstreamRateLimited(_ seconds: Int) -> Problem {
-    Problem(
-      .upstreamRateLimited, "Talkdesk is limiting callbacks. Retry after the time in Retry-After.",
-      retryAfter: seconds)
+    Problem(.upstreamRateLimited, "Talkdesk is limiting callbacks.", tryAgainAfter: seconds)
   }
 
   /// Talkdesk did not respond.

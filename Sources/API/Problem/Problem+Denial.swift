@@ -27,30 +27,38 @@ extension Problem {
 
   /// The problem a denial is to a caller.
   package init(_ denial: Denial) {
-    self.init(
-      Code(denial.code), Self.detail(of: denial.code, nextOpen: denial.nextOpen?.rfc3339),
-      retryAfter: denial.retryAfter.map { Int(clamping: $0) })
+    self.init(denial.code, nextOpen: denial.nextOpen?.rfc3339, after: denial.retryAfter)
     rule = denial.rule
     nextOpen = denial.nextOpen?.rfc3339
     if let status = denial.status { responseFields.append(allowances: [status]) }
   }
 
-  /// The words of a denial.
-  /// - Parameter opening: When the gate opens next, RFC 3339.
-  package static func detail(of code: DenialCode, nextOpen opening: String? = nil) -> String {
-    switch code {
-    case .closed: opening.map { "It opens again at \($0)." } ?? "No later opening hours are configured."
-    case .denied: "A rule of this server does not allow this request."
-    case .numberNotAllowed: "This server does not call numbers of this kind."
-    case .rateLimited: "There were too many requests. Retry after the time in Retry-After."
-    case .quotaExhausted: "The quota of this period is used up. Retry after the time in Retry-After."
+  /// The problem of a denial, without its rule.
+  ///
+  /// - Parameters:
+  ///   - opening: When the gate opens next, RFC 3339.
+  ///   - seconds: Until a repetition can succeed.
+  package init(_ denied: DenialCode, nextOpen opening: String? = nil, after seconds: Int64? = nil) {
+    let (code, seconds) = (Code(denied), seconds.map { Int(clamping: $0) })
+    switch denied {
+    case .closed: self.init(code, Self.closing(nextOpen: opening), retryAfter: seconds)
+    case .denied: self.init(code, "A rule of this server does not allow this request.", retryAfter: seconds)
+    case .numberNotAllowed:
+      self.init(code, "This server does not call numbers of this kind.", retryAfter: seconds)
+    case .rateLimited: self.init(code, "There were too many requests.", tryAgainAfter: seconds)
+    case .quotaExhausted: self.init(code, "The quota of this period is used up.", tryAgainAfter: seconds)
     case .storeUnavailable:
-      "The server cannot check the limits right now. Retry after the time in Retry-After."
-    case .noAgents: "No agent is available now. Retry after the time in Retry-After."
-    case .stopped: stopped.detail
-    case .unauthenticated: "Send credentials."
-    case .unknownApp: noApp.detail
+      self.init(code, "The server cannot check the limits right now.", tryAgainAfter: seconds)
+    case .noAgents: self.init(code, "No agent is available now.", tryAgainAfter: seconds)
+    case .stopped: self.init(code, Self.stopped.detail, retryAfter: seconds)
+    case .unauthenticated: self.init(code, "Send credentials.", retryAfter: seconds)
+    case .unknownApp: self.init(code, Self.noApp.detail, retryAfter: seconds)
     }
+  }
+
+  /// When the gate opens next.
+  package static func closing(nextOpen opening: String?) -> String {
+    opening.map { "It opens again at \($0)." } ?? "No later opening hours are configured."
   }
 }
 

@@ -8,8 +8,8 @@ extension Problem {
   /// Too many logins of an address have failed.
   package static func tooManyLogins(_ wait: Duration) -> Problem {
     Problem(
-      .rateLimited, "Too many logins from this address have failed. Retry after the time in Retry-After.",
-      retryAfter: wait.wholeSecondsRoundedUp)
+      .rateLimited, "Too many logins from this address have failed.",
+      tryAgainAfter: wait.wholeSecondsRoundedUp)
   }
 
   /// An installation was revoked, or got another secret, after it had proved the one it has: as any wrong password.

@@ -22,7 +22,7 @@ extension Handlers {
     case .closed:
       let opening = opening(after: now.advanced(by: .seconds(3600)), calling.generation, requested.facts)
       problem.nextOpen = opening.rfc3339
-      problem.detail = Problem.detail(of: .closed, nextOpen: problem.nextOpen)
+      problem.detail = Problem.closing(nextOpen: problem.nextOpen)
       problem.retryAfter = (opening - now).wholeSecondsRoundedUp
       if calling.client.form != nil,
         let time = AppointmentTime(calling.at ?? now, calling.generation, requested.facts)

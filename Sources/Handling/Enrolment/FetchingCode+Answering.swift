@@ -41,10 +41,10 @@ extension Handlers {
   /// finds it.
   private func conclude(_ work: FetchingCode, _ problem: Problem? = nil) async {
     guard !work.isInDoubt else { return }
-    var unused = work.passes
     // A client that has gone spends its challenge.
-    if !Task.isCancelled, problem?.code.status == .serviceUnavailable { unused += work.challenge }
-    await work.generation.decider.ledger.giveBack(unused, at: Instant(clock.unixTime))
+    let isAgain = !Task.isCancelled && problem?.code.status == .serviceUnavailable
+    await work.generation.decider.ledger.giveBack(
+      isAgain ? work.challenge : work.passes, at: Instant(clock.unixTime))
   }
 
   /// Takes the one use of a proof, which the key must have made.

@@ -117,17 +117,28 @@ extension Handlers {
       charges += AttestationLimits.charges(app: requested.app.id, perDay: terms.perDay, work.address)
     }
     let now = Instant(clock.unixTime)
-    let outcome =
-      charges.isEmpty ? .taken([]) : await work.generation.decider.ledger.take(charges, at: now).outcome
+    let ledger = work.generation.decider.ledger
+    var outcome = charges.isEmpty ? .taken([]) : await ledger.take(charges, at: now).outcome
+    var wasTaken = false
+    if case .refused(let index, let states) = outcome, case .appCheck = requested.held, index < 2 {
+      work.repeats = try await firstUse(charges[1], states[1], isTaken: index == 0, ledger)
+      if work.repeats != nil {
+        if let made = try await earlier(work, requested) { return .made(made) }
+        // The first request took the use with what else it needed, or a certain 503 has given that back.
+        wasTaken = index == 0
+        charges = wasTaken ? [] : [charges[0]] + charges.dropFirst(2)
+        outcome = charges.isEmpty ? .taken([]) : await ledger.take(charges, at: now).outcome
+      }
+    }
     switch outcome {
     case .taken(let receipts):
       work.passes += receipts.filter { AttestationLimits.isPass($0.key) }
       let receipts = receipts.filter { !AttestationLimits.isPass($0.key) }
-      let result = await consume(work, requested)
+      let result = await consume(work, requested, again: wasTaken)
       guard result == .passed else {
         // A token that Google has judged is used up here, too: otherwise it would be sent, and Google asked, again and again.
         let isJudged = if case .failed = result { true } else { false }
-        await work.generation.decider.ledger.giveBack(
+        await ledger.giveBack(
           receipts.filter { !isJudged || !AttestationLimits.isToken($0.key) }, at: now)
         requested.held = nil
         try conclude(result, requested, &work)
@@ -145,15 +156,36 @@ extension Handlers {
           "There were too many installations by attestation today.",
           tryAgainAfter: denial.retryAfter.map { Int(clamping: $0) })
       }
-      work.repeats = AttestationLimits.passTaken(states[1], at: now)
-      if let made = try await earlier(work, requested) { return .made(made) }
-      // The first request may have taken what it needed, and had Google consume the token.
-      let result = work.repeats == nil ? .failed(.replayed) : await consume(work, requested)
-      if result != .passed { requested.held = nil }
-      try conclude(result, requested, &work)
+      requested.held = nil
+      try conclude(.failed(.replayed), requested, &work)
       return .taken([])
     case .unavailable:
       throw Problem(StoreError(.unavailable, "enrol", "no store"))
+    }
+  }
+
+  /// How long a request with the same content counts as one that the first one's client has sent twice. It then waits for the first
+  /// one's answer: if that is certain, the use is spent.
+  private static let patience = Duration.seconds(2)
+
+  /// When the first request with this content came, if its answer was in doubt or a 503.
+  ///
+  /// - Parameters:
+  ///   - state: Of the pass, as it was a moment ago.
+  ///   - isTaken: Whether the use is taken. A certain 503 has given it back.
+  private func firstUse(
+    _ pass: AllowanceCharge, _ state: AllowanceState?, isTaken: Bool, _ ledger: AllowanceLedger
+  ) async throws(Problem) -> Instant? {
+    let now = Instant(clock.unixTime)
+    guard let since = AttestationLimits.passTaken(state, at: now) else { return nil }
+    let rest = Self.patience - (now - since)
+    guard isTaken, rest > .zero else { return since }
+    guard await clock.hasSlept(until: clock.now + rest) else { return nil }
+    do throws(StoreError) {
+      guard case .state(let state) = try await ledger.states(of: [pass]).lookup(pass.key) else { return nil }
+      return AttestationLimits.passTaken(state, at: Instant(clock.unixTime)) == since ? since : nil
+    } catch {
+      throw Problem(error)
     }
   }
 
@@ -170,11 +202,15 @@ extension Handlers {
   }
 
   /// Has Google consume a token of App Check, if it has to.
-  private func consume(_ work: FetchingCode, _ requested: RequestedCode) async -> AttestationResult {
+  ///
+  /// - Parameter isAgain: Whether the first request with the same content may have had it consumed.
+  private func consume(
+    _ work: FetchingCode, _ requested: RequestedCode, again isAgain: Bool
+  ) async -> AttestationResult {
     guard case .appCheck(let token) = requested.request.attestation, let consumer = work.generation.consumer
     else { return .passed }
     switch await consumer.consume(token) {
-    case .success(let wasConsumed): return wasConsumed && work.repeats == nil ? .failed(.replayed) : .passed
+    case .success(let wasConsumed): return wasConsumed && !isAgain ? .failed(.replayed) : .passed
     case .failure(.refused): return .failed(.malformed)
     case .failure(.unavailable(let outage)):
       work.generation.metrics.troubles.hit(
@@ -272,12 +308,13 @@ extension Handlers {
       }
     case .foreign: return .failed(.badChallenge)
     }
-    if case .refused(index: 0, let states) = outcome,
-      let since = AttestationLimits.passTaken(states[1], at: Instant(now))
+    if case .refused(let index, let states) = outcome, index < uses.count,
+      let since = try await firstUse(pass, states[1], isTaken: index == 0, ledger)
     {
       work.repeats = since
-      uses = []
-      outcome = await ledger.take(limits, at: Instant(now)).outcome
+      // After a certain 503, the use was given back.
+      uses = index == 0 ? [] : [uses[0]]
+      outcome = await ledger.take(uses + limits, at: Instant(now)).outcome
     }
     switch outcome {
     case .taken(let receipts):

@@ -20,7 +20,7 @@ package struct Entrance: Sendable {
   package var isInstallation = true
   /// Why the credential is refused; nil if it is right, or if none is needed.
   package var unauthenticated: String?
-  /// Why an enrolment is refused after the kill switch and before the rules.
+  /// Why the request is refused after the kill switch and before the rules.
   package var refusal: (code: DenialCode, reason: String)?
 }
 
@@ -43,7 +43,8 @@ extension Configuration {
     }
     if isInstallation {
       try entrance.install(
-        owner: try self.owner(owner, of: facts.subject), appWithInstallations(named: facts.appID))
+        owner: try self.owner(owner, of: facts.subject), appWithInstallations(named: facts.appID),
+        isThere: apps.contains { $0.installations != nil })
     } else if facts.action == .enrol {
       try entrance.enrol(for: appWithInstallations(named: facts.appID), isUser: hasUsers(facts.callerID))
     } else if facts.callerID?.hasSameBytes(as: Caller.anonymousID) == true, refusesAnonymous {
@@ -111,12 +112,23 @@ extension Entrance {
   private static let unnamed = "00000000-0000-0000-0000-000000000000"
 
   /// An installation asks. It belongs to its app.
-  fileprivate mutating func install(owner: String?, _ app: (id: String, terms: InstallationTerms?)) {
+  ///
+  /// - Parameter isThere: Whether there is any installation.
+  fileprivate mutating func install(
+    owner: String?, _ app: (id: String, terms: InstallationTerms?), isThere: Bool
+  ) {
     let id = facts.installation?.id ?? Self.unnamed
     facts.installation = InstallationFacts(id: id, callerID: owner)
     facts.subject = facts.subject ?? id
     (facts.appID, installedFor) = (app.id, app.id)
-    if app.terms == nil { unauthenticated = "the app \(app.id) has no installations" }
+    guard app.terms == nil else { return }
+    if isThere {
+      refusal = (
+        .denied, "an installation may use only its own app, and the app \(app.id) has no installations"
+      )
+    } else {
+      unauthenticated = "no app has installations"
+    }
   }
 
   /// A phone asks for an installation: with a user's JWT, or without. The server ignores every other credential.

@@ -75,9 +75,10 @@ import Testing
 
   @Test func `an installation belongs to its app, which need not list it`() async throws {
     #expect(try await explain { $0[.app] = "shop" }.isAllowed)
-    let without = try await explain { $0[.app] = "help" }
-    #expect(
-      without.summary == "Refused without a rule (unauthenticated): the app help has no installations.")
+    #expect(try await explain { $0[.app] = "help" }.decisionLine == "decision: deny denied -")
+    #expect(try await explain { $0[.app] = "none" }.decisionLine == "decision: deny unknown_app -")
+    let none = try await explain("apps: { help: {} }") { $0[.app] = "help" }
+    #expect(none.decisionLine == "decision: deny unauthenticated -")
   }
 
   @Test func `a phone may enrol without a credential, by the rules on enrol alone`() async throws {
@@ -166,7 +167,7 @@ import Testing
         - { name: a phone's third, caller: installation, claims: { client_app: Shop }, counts: { per-phone: 2 }, expect: allow }
         - { name: its fourth, caller: installation, subject: ann, owner: app-users, claims: { client_app: Shop },
             counts: { per-phone: 3 }, expect: deny, code: quota_exhausted, rule: per-phone }
-        - { name: another app, caller: installation, app: help, expect: deny, code: unauthenticated, rule: "-" }
+        - { name: another app, caller: installation, app: help, expect: deny, code: denied, rule: "-" }
         - { name: a new phone, action: enrol, address: 203.0.113.9, claims: { client_app: Shop },
             at: "2026-11-23T10:00:00-05:00", expect: allow }
         - { name: from elsewhere, action: enrol, address: 198.51.100.7, claims: { client_app: Shop },

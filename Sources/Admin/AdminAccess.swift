@@ -72,12 +72,22 @@ package enum AdminAccess: Sendable {
 
   /// The page in its place, for browsers, where there is no token; nil where there is one.
   package func replacement(for request: borrowing Request, tokenDigest: SHA256Digest?) -> PreparedResponse? {
-    guard case .token = self, tokenDigest == nil, request.method == .get || request.method == .head,
-      request.values(of: .accept).contains(where: { line in
-        request.head[line].elements().contains { $0.starts(withLowercase: "text/html") }
-      })
-    else { return nil }
+    guard case .token = self, tokenDigest == nil, Self.isByBrowser(request) else { return nil }
     return OperatorPage.switchedOff
+  }
+
+  /// The way from `/admin`, as people type it, to the page; nil for any other request.
+  package static func redirect(_ request: borrowing Request) -> Response? {
+    guard request.pathIs("/admin"), isByBrowser(request) else { return nil }
+    // Other clients get a problem document at this path.
+    return Response(status: .permanentRedirect, fields: ["Location": "/admin/", "Vary": "Accept"])
+  }
+
+  private static func isByBrowser(_ request: borrowing Request) -> Bool {
+    guard request.method == .get || request.method == .head else { return false }
+    return request.values(of: .accept).contains { line in
+      request.head[line].elements().contains { $0.starts(withLowercase: "text/html") }
+    }
   }
 
   private static func judgeToken(

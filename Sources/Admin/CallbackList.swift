@@ -5,6 +5,7 @@ import Delivery
 import Documents
 import Gate
 import HTTP
+import Installations
 import JSON
 import Responses
 import Store
@@ -47,7 +48,8 @@ extension CallbackDocument {
       document["ticket"] = .object(ticket.opened.map(TicketDocument.members) ?? [:])
     }
     document["caller"] = .string(record.callerID)
-    if let subject = record.subject { document["subject"] = .string(subject.hidingPhoneNumbers) }
+    // As audit lines name it: by this, operators find and revoke it.
+    if record.subject != nil { document["subject"] = .string(AuditedCaller(of: record).subject) }
     if let app = record.appID { document["app"] = .string(app) }
     if let status = record.upstreamStatus { document["upstream_status"] = .number(JSONNumber(Int64(status))) }
     if let id = record.platformTID { document["platform_tid"] = .string(id) }

@@ -16,6 +16,7 @@ public struct Status: Hashable, Sendable {
   public static let accepted = Status(202, "Accepted")
   public static let noContent = Status(204, "No Content")
   public static let notModified = Status(304, "Not Modified")
+  public static let permanentRedirect = Status(308, "Permanent Redirect")
   public static let badRequest = Status(400, "Bad Request")
   public static let unauthorized = Status(401, "Unauthorized")
   public static let forbidden = Status(403, "Forbidden")

@@ -27,12 +27,15 @@ final class AdminHandler: RequestHandler {
     }
     // Close the connection of every client that has not given the right token.
     exchange.closeAfterAnswer()
+    if let redirect = AdminAccess.redirect(request) { return exchange.respond(redirect) }
     if case .health(let answer) = route.served?.handler(for: request.method) {
       exchange.respond(answer(health))
     } else {
       exchange.respond(Problem.noEndpoint.response(requestID: exchange.requestID))
     }
   }
+
+  func judge(_ request: borrowing Request, _ exchange: inout Exchange) { handle(request, &exchange) }
 
   func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
     request.route = Route.label(of: request)

@@ -21,26 +21,11 @@ public final class Gateway: RequestHandler {
   private let handlers: Handlers
   private let health: Health
   private let administration: Administration
-  /// In strict mode: no success leaves before its audit line is on the disk. Callbacks and tickets wait before they are requested.
-  private let strict: AuditTrail?
 
   init(_ handlers: Handlers, health: Health, administration: Administration) {
     self.handlers = handlers
     self.health = health
     self.administration = administration
-    strict = handlers.audit.trail.flatMap { $0.isRequired ? $0 : nil }
-  }
-
-  /// For each endpoint, whether its successes may hold a token or a secret.
-  private static let givesSecrets = ServedEndpoint.table.map { served in
-    served.endpoint.actions.contains { $0 == .access || $0 == .enrol }
-  }
-
-  /// Lets a success leave once its audit line is on the disk.
-  private static func gate(_ trail: AuditTrail) -> ResponseGate {
-    let lost = trail.lostLines
-    return ResponseGate(
-      ask: { trail.whenRecorded(since: lost, $0) }, refusal: { Problem.noAudit.response(requestID: $0) })
   }
 
   var generations: Generations { handlers.generations }
@@ -54,8 +39,10 @@ public final class Gateway: RequestHandler {
     switch route.destination {
     case .endpoint(let index):
       let served = ServedEndpoint.table[index]
-      if let strict, Self.givesSecrets[index] { exchange.gate = Self.gate(strict) }
       switch served.handler(for: request.method) {
+      case .clients where served.takesForms && isOfForeignPage(request):
+        audit(.denied, served.endpoint, request, exchange)
+        refuse(.foreignPage, &exchange)
       case .clients(let answer): answer(handlers, request, route.parameters, &exchange)
       case .health(let answer): exchange.respond(answer(health))
       case .operators, .page: administration.handle(served, .token, request, &exchange)
@@ -68,8 +55,17 @@ public final class Gateway: RequestHandler {
       let allowed = "GET, HEAD, POST, OPTIONS"
       guard request.method == .options else { return refuse(.methodNotAllowed(allowed), &exchange) }
       exchange.respond(Response(status: .noContent, fields: ["Allow": allowed]))
-    case .unknown: refuse(.noEndpoint(meaning: Route.nearest(to: request)), &exchange)
+    case .unknown:
+      if let redirect = AdminAccess.redirect(request) { return exchange.respond(redirect) }
+      refuse(.noEndpoint(meaning: Route.nearest(to: request)), &exchange)
     }
+  }
+
+  public func judge(_ request: borrowing Request, _ exchange: inout Exchange) { handle(request, &exchange) }
+
+  /// Whether a web page sent the request whose origin is not listed.
+  private func isOfForeignPage(_ request: borrowing Request) -> Bool {
+    request.namesForeignOrigin && !generations.current.crossOrigin.lists(request)
   }
 
   public func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
@@ -87,18 +83,28 @@ public final class Gateway: RequestHandler {
   private func answerOtherMethod(
     _ endpoint: Endpoint, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
-    let code: Problem.Code? = request.method == .options ? nil : .methodNotAllowed
-    if let action = endpoint.action(audited: request.method) {
-      let address = generations.current.clientAddress.resolve(request, peer: exchange.peer.address)
-      var record = AuditRecord(action: action, requestID: exchange.requestID, address: address)
-      // `OPTIONS` gets the same response whether a request would be allowed or not.
-      record.outcome = code == nil ? nil : .deny
-      record.code = code
-      record.trace = TraceContext(request)
-      audit.append(record, since: exchange.now, lane: exchange.loopIndex)
+    guard request.method == .options else {
+      audit(.methodNotAllowed, endpoint, request, exchange)
+      return refuse(.methodNotAllowed(endpoint.allowed), &exchange)
     }
-    guard code == nil else { return refuse(.methodNotAllowed(endpoint.allowed), &exchange) }
+    guard !exchange.isEarly else { return }
+    // The response is the same whether a request would be allowed or not.
+    audit(nil, endpoint, request, exchange)
     exchange.respond(options(endpoint, request))
+  }
+
+  /// Writes the audit line of a request that no handler gets, if there is one.
+  /// - Parameter code: Why it is refused; nil if it is not.
+  private func audit(
+    _ code: Problem.Code?, _ endpoint: Endpoint, _ request: borrowing Request, _ exchange: borrowing Exchange
+  ) {
+    guard let action = endpoint.action(audited: request.method) else { return }
+    let address = generations.current.clientAddress.resolve(request, peer: exchange.peer.address)
+    var record = AuditRecord(action: action, requestID: exchange.requestID, address: address)
+    record.outcome = code == nil ? nil : .deny
+    record.code = code
+    record.trace = TraceContext(request)
+    audit.append(record, since: exchange.now, lane: exchange.loopIndex)
   }
 
   private func refuse(_ problem: Problem, _ exchange: inout Exchange) {

@@ -72,6 +72,31 @@ import Testing
     _ = try await service.end()
   }
 
+  @Test(arguments: [true, false])
+  func `a browser that is sent to /admin without the slash finds the page, and other clients a problem`(
+    hasToken: Bool
+  ) async throws {
+    let service = try RunningService(
+      environment: hasToken ? guarded : unguarded, yaml: hasToken ? nil : "admin: { port: 0 }")
+    var bases = [service.baseURL]
+    if !hasToken {
+      let address = try #require(try await service.line("admin listener started")["address"]?.string)
+      bases.append("http://\(address)")
+    }
+    for base in bases {
+      for method in [HTTP.Method.get, .head] {
+        let answer = try await service.ask(
+          method, at: base + "/admin", ["Accept": "application/xhtml+xml, Text/HTML;q=0.9"])
+        #expect(answer.status == 308 && answer.fields["Location"] == "/admin/")
+      }
+      #expect(try await service.ask(.get, at: base + "/admin").status == 404)
+      #expect(try await service.ask(.get, at: base + "/admin", ["Accept": "application/json"]).status == 404)
+      #expect(try await service.ask(.post, at: base + "/admin", ["Accept": "text/html"]).status == 404)
+      #expect(try await service.ask(.get, at: base + "/admins", ["Accept": "text/html"]).status == 404)
+    }
+    _ = try await service.end()
+  }
+
   @Test
   func `without a token the public port has no page, and the loopback listener has one that asks for none`()
     async throws

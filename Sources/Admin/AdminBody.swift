@@ -59,11 +59,6 @@ struct AdminBody {
 
 /// `POST /admin/stop` and `POST /admin/resume`: target and action; for a stop also reason and duration.
 struct StopRequest {
-  /// The longest reason, in characters.
-  static let longestReason = 200
-  /// The durations of a stop. A longer stop has no end.
-  static let durations: ClosedRange<Duration> = .seconds(1) ... .seconds(365 * 86_400)
-
   var target: Stop.Target
   var action: Stop.Action
   var reason: String?
@@ -95,16 +90,8 @@ struct StopRequest {
 
   private static func reason(_ body: inout AdminBody) -> String? {
     guard let text = body.text("reason") else { return nil }
-    let isText = text.unicodeScalars.allSatisfy { scalar in
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned: false
-      default: true
-      }
-    }
-    // A stop's reason only has to fit the store and a terminal.
-    guard isText, text.unicodeScalars.count <= longestReason, text.contains(where: { !$0.isWhitespace })
-    else {
-      body.note("reason", "Give one line of text with at most \(longestReason) characters.")
+    guard Stop.isReason(text) else {
+      body.note("reason", "Give one line of text with at most \(Stop.longestReason) characters.")
       return nil
     }
     // It goes into the log.
@@ -114,7 +101,7 @@ struct StopRequest {
   private static func duration(_ body: inout AdminBody) -> Duration? {
     guard let text = body.text("for") else { return nil }
     do throws(Refusal) {
-      return try TextForm.duration(durations).read(text)
+      return try TextForm.duration(Stop.durations).read(text)
     } catch {
       body.note("for", "\(error.message): \(error.remedy).")
       return nil
@@ -125,7 +112,8 @@ struct StopRequest {
   func stop(at seconds: Int64) -> Stop {
     // A part of a second is a whole one: it does not end early.
     let span = duration.map { $0.wholeSecondsRoundedUp }
-    return Stop(target, action, since: seconds, until: span.map { seconds + Int64($0) }, reason: reason)
+    return Stop(
+      target, action, since: seconds, until: span.map { seconds.addingClamped(Int64($0)) }, reason: reason)
   }
 }
 

@@ -45,11 +45,11 @@ int callgate_set_mmap_threshold(int bytes) { return mallopt(M_MMAP_THRESHOLD, by
 
 int callgate_forgo_fast_bins(void) { return mallopt(M_MXFAST, 0) == 1 ? 0 : -1; }
 
-void callgate_open_standard_descriptors(void) {
+void callgate_open_standard_descriptors(int writable) {
   for (int fd = 0; fd <= 2; fd++) {
     if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
       // The lowest free number is this one: those below are open by now.
-      (void)open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);
+      (void)open("/dev/null", fd == 0 || !writable ? O_RDONLY : O_WRONLY);
     }
   }
 }

@@ -37,7 +37,10 @@ public enum ProcessSetup {
   }
 
   /// Opens `/dev/null` in place of standard input, output and error where they are closed. To be called first.
-  public static func openStandardDescriptors() { callgate_open_standard_descriptors() }
+  public static func openStandardDescriptors() { callgate_open_standard_descriptors(1) }
+
+  /// The same, but writing to an output that was closed fails. Else a database file could get its number, and what is written to it.
+  public static func occupyStandardDescriptors() { callgate_open_standard_descriptors(0) }
 
   /// Keeps keys and tokens out of core files and from other processes of the same user.
   public static func protectMemory() throws(SystemError) {

@@ -100,10 +100,17 @@ struct StopCommand: ParsableCommand {
     help: ArgumentHelp("The duration: 90s, 30m, 2h or 1d. Without it: until resume.", valueName: "time"))
   var duration: String?
 
-  func run() throws {
-    let order = StopOrder(
+  private var order: StopOrder {
+    StopOrder(
       scope: target.scope, id: target.id, action: StopOrder.action(named: target.action), reason: reason,
       duration: duration)
+  }
+
+  func validate() throws {
+    if let mistake = order.mistake { throw ValidationError(mistake) }
+  }
+
+  func run() throws {
     for line in try admin.ask(for: .stop(order)).lines { Output.line(line) }
   }
 }

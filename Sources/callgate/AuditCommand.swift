@@ -4,6 +4,7 @@ import ArgumentParser
 import Configuration
 import Diagnosis
 import Gateway
+import Platform
 import Sealing
 import Stores
 import Texts
@@ -23,8 +24,8 @@ struct AuditVerifyCommand: ParsableCommand {
     discussion: """
       The files have lines of log.audit.chain. Give all files of one server in their order, the oldest first. The lines are \
       checked with the store key: from --key-file, or from the configuration. During and after a rotation of the store key, \
-      give both keys. With a configuration the ends of the chains are compared with the store's anchors, so that a file \
-      without its last lines is found. docs/audit.md explains what is proved.
+      give both keys. With a configuration, or variables that name the store, the ends of the chains are compared with the store's \
+      anchors, so that a file without its last lines is found. docs/audit.md explains what is proved.
 
       Examples:
         callgate audit verify --config callgate.yaml audit.log.1 audit.log
@@ -49,7 +50,7 @@ struct AuditVerifyCommand: ParsableCommand {
     let configuration =
       keyFiles.isEmpty || options.config != nil ? try options.load(for: .migrate) : nil
     let keys = keyFiles.isEmpty ? try Self.keys(configuration) : try givenKeys()
-    let anchors = try configuration.map { try Self.anchors($0) }
+    let anchors = try namesStore ? configuration.map { try Self.anchors($0) } : nil
     let report: AuditReport
     do throws(AuditReport.Unreadable) {
       report = try AuditReport(of: files, keys: keys, anchors: anchors)
@@ -63,6 +64,15 @@ struct AuditVerifyCommand: ParsableCommand {
     case .tampered: throw ExitStatus.refused.exit
     case .unknownKey: throw ExitStatus.configuration.exit
     }
+  }
+
+  /// Whether something says which store has the anchors. The variable with the store key alone does not.
+  private var namesStore: Bool {
+    let names = [
+      "CALLGATE_CONFIG", "CALLGATE_CONFIG_TEXT", "CALLGATE_STATE", "DATABASE_URL", "DATABASE_URL_FILE",
+    ]
+    let variables = ProcessEnvironment.variables()
+    return options.config != nil || names.contains { variables[$0]?.isEmpty == false }
   }
 
   private static func keys(_ configuration: Configuration?) throws -> [StoreKey] {

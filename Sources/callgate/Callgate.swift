@@ -3,6 +3,7 @@
 import ArgumentParser
 import Documents
 import Gateway
+import Platform
 
 /// The command line of the gateway.
 @main
@@ -28,7 +29,14 @@ struct Callgate: ParsableCommand {
       Output.message(message)
       exit(withError: ExitStatus.usage.exit)
     }
-    main(arguments)
+    do {
+      var command = try parseAsRoot(arguments)
+      // A server may run without an output. Of a command the output is all there is.
+      if !(command is ServeCommand) { ProcessSetup.occupyStandardDescriptors() }
+      try command.run()
+    } catch {
+      exit(withError: error)
+    }
   }
 
   /// Why the first word is no command, with the one that was meant; nil where it is one, or a flag.

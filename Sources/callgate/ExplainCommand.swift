@@ -88,6 +88,8 @@ struct ExplainCommand: ParsableCommand {
   @Flag(help: "Print the JSON of /admin/explain.")
   var json = false
 
+  func validate() throws { _ = try question() }
+
   func run() throws {
     let question = try question()
     let configuration = try source.load(for: .explain)

@@ -4,7 +4,9 @@ import ArgumentParser
 import Configuration
 import Diagnosis
 import Gateway
+import Glibc
 import Platform
+import Synchronization
 
 /// `callgate talkdesk`: what Talkdesk must know of this server.
 struct TalkdeskCommand: ParsableCommand {
@@ -51,16 +53,29 @@ struct TriggersCommand: ParsableCommand {
 
   /// Does a step, and ends as the commands say.
   fileprivate static func run(_ step: TriggerWork.Step, _ options: ConfigurationOptions) throws {
+    let signals = step == .list ? nil : SignalWatch(endingOnHangUp: true)
+    signals?.onEnd { _exit(130) }
     let configuration = try options.load(for: .check)
     ProcessSetup.ignoreBrokenPipes()
-    try end(
-      Blocker.run {
-        do throws(TriggerWork.Failure) {
-          return .success(try await TriggerWork.run(step, configuration) { Output.line($0) })
-        } catch {
-          return .failure(error)
-        }
-      })
+    let isEnding = Atomic(false)
+    signals?.onEnd {
+      isEnding.store(true, ordering: .relaxed)
+      Output.message("callgate: ending after the trigger that Talkdesk is asked for")
+    }
+    try withExtendedLifetime(signals) {
+      try end(
+        Blocker.run {
+          do throws(TriggerWork.Failure) {
+            return .success(
+              try await TriggerWork.run(step, configuration, isEnding: { isEnding.load(ordering: .relaxed) })
+              {
+                Output.line($0)
+              })
+          } catch {
+            return .failure(error)
+          }
+        })
+    }
   }
 
   /// Ends a command by the result of its work.
@@ -76,6 +91,9 @@ struct TriggersCommand: ParsableCommand {
     case .unavailable(let detail):
       Output.message("callgate: \(detail)")
       throw ExitStatus.unavailable.exit
+    case .interrupted:
+      Output.message("callgate: stopped before the next trigger; run the command again for the others")
+      throw ExitCode(130)
     }
   }
 

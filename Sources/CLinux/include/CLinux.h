@@ -23,8 +23,8 @@ int callgate_get_descriptor_limit(unsigned long *soft, unsigned long *hard);
 int callgate_set_descriptor_limit(unsigned long soft, unsigned long hard);
 
 /// Opens /dev/null in place of standard input, output and error where they are closed, or the next socket would
-/// take their number and be written to as if it were a terminal.
-void callgate_open_standard_descriptors(void);
+/// take their number and be written to as if it were a terminal. Unless `writable`, writing to one of these still fails.
+void callgate_open_standard_descriptors(int writable);
 
 /// environ(7): the variables of this process, as `NAME=VALUE`, and a null pointer after the last one.
 char **callgate_environment(void);

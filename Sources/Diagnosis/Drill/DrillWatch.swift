@@ -57,7 +57,7 @@ public final class DrillWatch: Sendable {
       throw .unavailable("OpenSSL has no randomness")
     }
     let listening = Listening(path: hook.exposedPath()) { content in
-      report(Self.line(content, settings, hook))
+      Self.lines(content, settings, hook).forEach(report)
     }
     let (server, loops) = try listen(configuration, listening)
     let opened: Result<(TriggerAPI, CurlTransport, AccessToken), Obstacle>
@@ -172,15 +172,16 @@ public final class DrillWatch: Sendable {
   // MARK: What is shown
 
   /// An event, and what the server would make of it.
-  private static func line(_ content: [UInt8], _ settings: OutcomeSettings, _ hook: HookSecret) -> String {
-    var settings = settings
-    settings.hooks = [hook]
-    let call = CallEvent(parsing: content)?.ended(by: settings, at: Instant(SystemClock().unixTime))
+  private static func lines(_ content: [UInt8], _ settings: OutcomeSettings, _ hook: HookSecret) -> [String] {
+    let event = CallEvent(parsing: content).flatMap { $0.hasToken(of: hook) ? $0 : nil }
+    let call = event?.ended(by: settings, at: Instant(SystemClock().unixTime))
     let outcome =
       call.map { call in
         call.outcome.state.rawValue + (call.outcome.talkSeconds.map { ", \($0) s" } ?? "")
       } ?? "no outcome"
-    return "event     \(String(decoding: shown(content).serialized(), as: UTF8.self))\n          \(outcome)"
+    return [
+      "event     \(String(decoding: shown(content).serialized(), as: UTF8.self))", "          \(outcome)",
+    ]
   }
 
   /// A body without its token and with masked numbers. Of what is no JSON object only the length: the token may be in it.
@@ -217,6 +218,7 @@ extension DrillWatch.Obstacle {
       case .notConfigured(let detail): .notConfigured(detail)
       case .refused(let detail): .refused(detail)
       case .unavailable(let detail): .unavailable(detail)
+      case .interrupted: .unavailable("the work on triggers was interrupted")
       }
   }
 }

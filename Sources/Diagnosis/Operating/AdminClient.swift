@@ -1,5 +1,6 @@
 // Calls the admin interface of a running server for the commands of operators.
 
+import Documents
 public import HTTP
 import JOSE
 import JSON
@@ -244,6 +245,20 @@ public struct StopOrder: Sendable {
     self.action = action
     self.reason = reason
     self.duration = duration
+  }
+
+  /// The mistake in the reason or the duration, with its flag; nil without one.
+  public var mistake: String? {
+    if let reason, !Stop.isReason(reason) {
+      return "--reason: give one line of text with at most \(Stop.longestReason) characters"
+    }
+    guard let duration else { return nil }
+    do throws(Refusal) {
+      _ = try TextForm.duration(Stop.durations).read(duration)
+      return nil
+    } catch {
+      return "--for: \(error.message) — \(error.remedy)"
+    }
   }
 
   /// The scopes and actions there are, for help and completions.

@@ -216,6 +216,10 @@ public struct Setup: Sendable {
     let number =
       answers.phoneNumber == nil
       ? ["  # drill and callbacks need callbacks.talkdesk_phone_numbers in \(config) first"] : []
+    let host = answers.listen.host
+    let address =
+      ["127.0.0.1", "::1", "0.0.0.0", "::"].contains(host)
+      ? "localhost" : host.contains(":") ? "[\(host)]" : host
     return [
       "Written into \(folder):",
       "  \(config)                the configuration",
@@ -242,7 +246,7 @@ public struct Setup: Sendable {
         "  callgate drill \(config) --phone +…    # your own phone rings",
         "  callgate serve \(config)",
         "Then, in another terminal. No output means that everything works:",
-        "  curl -u \"\(SetupDocuments.username):$(cat \(SetupDocuments.passwordName))\" 'localhost:8080/access?probe'",
+        "  curl -u \"\(SetupDocuments.username):$(cat \(SetupDocuments.passwordName))\" '\(address):8080/access?probe'",
       ]
       + (hasAdmin
         ? ["Operator's page: http://127.0.0.1:9091/admin/   Kill switch: callgate stop"] : [])

@@ -23,13 +23,19 @@ public enum TriggerWork {
     case refused(String)
     /// Talkdesk or the store does not respond.
     case unavailable(String)
+    /// The operator ended it between two triggers.
+    case interrupted
   }
 
   /// Does a step.
   ///
-  /// - Parameter report: Gets a line for each trigger.
+  /// - Parameters:
+  ///   - isEnding: Whether to end. It is asked between triggers: one that Talkdesk has registered must get into the store, or its id is
+  ///     in no list.
+  ///   - report: Gets a line for each trigger.
   public static func run(
-    _ step: Step, _ configuration: Configuration, report: @Sendable (String) -> Void
+    _ step: Step, _ configuration: Configuration, isEnding: @Sendable () -> Bool,
+    report: @Sendable (String) -> Void
   ) async throws(Failure) {
     guard let settings = configuration.outcomes, let hook = settings.hooks.first else {
       throw .notConfigured("outcomes.hook.secret_file is not set")
@@ -42,7 +48,8 @@ public enum TriggerWork {
     let result: Result<Void, Failure>
     do throws(StoreError) {
       try await store.migrate()
-      result = await work(step, configuration, Registrations(settings, hook, url), store, report)
+      result = await work(
+        step, configuration, Registrations(settings, hook, url), store, isEnding, report)
     } catch {
       result = .failure(.unavailable("the store: \(StoreFailure(error, of: configuration.store.kind))"))
     }
@@ -69,7 +76,7 @@ public enum TriggerWork {
 
   private static func work(
     _ step: Step, _ configuration: Configuration, _ wanted: Registrations, _ store: any Store,
-    _ report: @Sendable (String) -> Void
+    _ isEnding: @Sendable () -> Bool, _ report: @Sendable (String) -> Void
   ) async -> Result<Void, Failure> {
     do throws(Failure) {
       let stored = try await saved { () throws(StoreError) in try await store.triggers() }
@@ -89,7 +96,7 @@ public enum TriggerWork {
       }
       let (upstream, transport, token) = try await open(configuration, scope: TriggerAPI.scope)
       let client = TriggerAPI(baseURL: wanted.settings.url ?? upstream.apiURL, transport: transport)
-      let result = await change(step, stored, wanted, store, client, token, report)
+      let result = await change(step, stored, wanted, store, client, token, isEnding, report)
       await transport.shutdown()
       return result
     } catch {
@@ -100,11 +107,12 @@ public enum TriggerWork {
   private static func change(
     _ step: Step, _ stored: [StoredTrigger], _ wanted: Registrations, _ store: any Store,
     _ client: TriggerAPI,
-    _ token: AccessToken, _ report: @Sendable (String) -> Void
+    _ token: AccessToken, _ isEnding: @Sendable () -> Bool, _ report: @Sendable (String) -> Void
   ) async -> Result<Void, Failure> {
     do throws(Failure) {
       if step == .remove {
         for trigger in stored {
+          guard !isEnding() else { throw .interrupted }
           try await asked(trigger.name) { () throws(TriggerAPI.Failure) in
             try await client.remove(trigger.name, id: trigger.id, token: token)
           }
@@ -114,6 +122,7 @@ public enum TriggerWork {
         return .success(())
       }
       for trigger in wanted.settings.triggers {
+        guard !isEnding() else { throw .interrupted }
         let former = stored.first { $0.name == trigger.rawValue }
         if let former, wanted.isCurrent(former) {
           report("\(trigger.rawValue)  \(former.id)  is registered already")

@@ -35,7 +35,7 @@ import Upstream
     listen:
       host: "::1"
       port: 8443
-      tls: { certificate_file: /tls.pem, key_file: /tls.key }
+      tls: { certificate_file: /tls.pem, key_file: /tls.key, hsts_subdomains: true }
       trusted_proxies: [10.0.0.0/8, "2001:db8::/32"]
       forwarded_hops: 2
       share_port: true
@@ -137,7 +137,7 @@ import Upstream
     let listen = configuration.listen
     #expect(listen.host == "::1")
     #expect(listen.port == 8443)
-    #expect(listen.tls?.identity.certificate.names == "DNS:api.example")
+    #expect(listen.tls?.identity.certificate.names == "DNS:api.example" && listen.tls?.hstsSubdomains == true)
     #expect(listen.trustedProxies.map(\.description) == ["10.0.0.0/8", "2001:db8::/32"])
     #expect(listen.forwardedHops == 2)
     #expect(listen.sharePort)

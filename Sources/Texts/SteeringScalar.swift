@@ -48,6 +48,18 @@ extension Unicode.Scalar {
 }
 
 extension StringProtocol {
+  /// The text on one line of a terminal. What steers the text around it is written as its code point, `\u{1b}`: others' names and
+  /// answers may have escape sequences, and line ends that forge a line.
+  package var withSteeringEscaped: String {
+    unicodeScalars.reduce(into: "") { text, scalar in
+      if scalar.steersText {
+        text += "\\u{\(String(scalar.value, radix: 16))}"
+      } else {
+        text.unicodeScalars.append(scalar)
+      }
+    }
+  }
+
   /// The first character that a reader does not see or takes for a space.
   package var firstUnseen: Unicode.Scalar? { unicodeScalars.first(where: \.isUnseen) }
 

@@ -36,6 +36,6 @@ enum Banner {
     case .nowhere: break
     }
     lines.append(("End", "Ctrl-C"))
-    return lines.map { "  \(style.column($0, width: 11, .strong))\($1)\n" }.joined() + "\n"
+    return lines.map { "  \((style.column($0, width: 11, .strong) + $1).text)\n" }.joined() + "\n"
   }
 }

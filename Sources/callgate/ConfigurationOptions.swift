@@ -53,11 +53,12 @@ struct ConfigurationOptions: ParsableArguments {
     let names = ["CALLGATE_CONFIG", "CALLGATE_CONFIG_TEXT", "TD_ACCOUNT_NAME"]
     guard sources.flags.config == nil, names.allSatisfy({ sources.environment[$0] == nil }) else { return }
     let start = "callgate.yaml"
-    Output.message(
-      unsafe access(start, R_OK) == 0
-        ? "\nThis folder has a \(start). To use it: callgate serve \(start)"
-        : "\nTo write a configuration: callgate init\nTo try the server without one: callgate serve --sandbox"
-    )
+    Output.message("")
+    guard unsafe access(start, R_OK) != 0 else {
+      return Output.message("This folder has a \(start). To use it: callgate serve \(start)")
+    }
+    Output.message("To write a configuration: callgate init")
+    Output.message("To try the server without one: callgate serve --sandbox")
   }
 
   /// Writes a message that may be long, broken between words on a terminal.

@@ -109,7 +109,7 @@ struct DoctorCommand: ParsableCommand {
         let name = "      fix:"
         let text = Style.wrapped(
           name + String(repeating: " ", count: width - 4) + fix, indent: 6 + width)
-        Output.line("      " + style.text("fix:", .strong) + text.dropFirst(name.count))
+        Output.line(style.text(name, .strong) + text.dropFirst(name.count))
       }
     }
     Output.line(

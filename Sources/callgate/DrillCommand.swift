@@ -7,6 +7,7 @@ import Documents
 import Gateway
 import Glibc
 import Platform
+import Records
 
 /// `callgate drill`: one real callback.
 struct DrillCommand: ParsableCommand {
@@ -91,8 +92,9 @@ struct DrillCommand: ParsableCommand {
         signals.ignoreHangUp()
         guard signals.finishesWork() else { Self.stopUnsent() }
         signals.onEnd {
+          Output.message("")
           Output.message(
-            "\ncallgate: stopped before Talkdesk answered: the phone may ring. Do not repeat the drill at once"
+            "callgate: stopped before Talkdesk answered: the phone may ring. Do not repeat the drill at once"
           )
           _exit(ExitStatus.unavailable.rawValue)
         }
@@ -159,7 +161,8 @@ struct DrillCommand: ParsableCommand {
   }
 
   private static func stopUnsent() -> Never {
-    Output.message("\ncallgate: stopped; no callback was sent")
+    Output.message("")
+    Output.message("callgate: stopped; no callback was sent")
     _exit(130)
   }
 
@@ -207,12 +210,11 @@ struct DrillCommand: ParsableCommand {
   private func show(_ report: DrillReport, _ keeping: Keeping) {
     let style = Style(STDOUT_FILENO)
     var lines = report.lines.map { style.column($0.name, width: 10, .quiet) + $0.text }
-    if report.verdict == .accepted { lines += report.closing }
-    lines += self.lines(keeping)
+    let closing = report.verdict == .accepted ? report.closing : []
+    lines += (closing + self.lines(keeping)).map { ShownText($0) }
     // A script that retries after a failure would ring again: nothing from here on changes the exit status.
-    let text = Array(lines.map { $0 + "\n" }.joined().utf8)
-    if !StandardOutput.write(text) {
-      let error = SystemError(operation: "write", code: errno)
+    let text = Array(lines.map { $0.text + "\n" }.joined().utf8)
+    if let error = Output.standard.write(text).error {
       Output.message("callgate: cannot write to standard output: \(error)")
     }
     if report.verdict != .accepted { Output.message("callgate: \(report.closing.joined(separator: " "))") }

@@ -6,6 +6,7 @@ import Diagnosis
 import Gateway
 import Glibc
 import Platform
+import Records
 
 /// `callgate init`: a first configuration, by a few questions.
 struct InitCommand: ParsableCommand {
@@ -114,15 +115,22 @@ struct InitCommand: ParsableCommand {
     let signals = SignalWatch(endingOnHangUp: true)
     signals.onEnd {
       terminal.restore()
-      Output.message("\ncallgate: init was interrupted; nothing was written")
+      Output.message("")
+      Output.message("callgate: init was interrupted; nothing was written")
       _exit(130)
     }
     try ProcessSetup.protectSecrets()
     let setup = Setup(
       folder: dir, workingDirectory: ProcessEnvironment.workingDirectory(), replacing: force,
       hasAdmin: !noAdmin)
+    let dialog = TerminalInput.isInteractive ? Dialog(terminal: terminal) : nil
     do {
-      try setup.checkFolder([clientSecretFile, privateKeyFile, passwordFile].compactMap(\.self))
+      do throws(Setup.Failure) {
+        try setup.checkFolder([clientSecretFile, privateKeyFile, passwordFile].compactMap(\.self))
+      } catch {
+        if dialog == nil { nameMissingAnswers() }
+        throw error
+      }
       var flags = self.flags
       if passwordFile == nil, let present = setup.presentPassword {
         flags.passwordFile = present
@@ -134,7 +142,6 @@ struct InitCommand: ParsableCommand {
       }
       var interview = SetupInterview(
         flags, files: .system, home: ProcessEnvironment.variables()["HOME"])
-      let dialog = TerminalInput.isInteractive ? Dialog(terminal: terminal) : nil
       dialog?.say(
         """
         This writes a configuration for Callgate into
@@ -152,9 +159,20 @@ struct InitCommand: ParsableCommand {
     } catch let failure as SetupFailure {
       throw Self.status(failure).exit
     } catch let failure as Setup.Failure {
-      Output.message("\(failure)")
+      for line in failure.description.split(separator: "\n") { Output.message(line) }
       Output.message("callgate: nothing was written")
       throw Self.status(failure).exit
+    }
+  }
+
+  /// Without a terminal nothing is asked, so wrong and missing flags can be named together with the folder's problem.
+  private func nameMissingAnswers() {
+    var interview = SetupInterview(flags, files: .system, home: ProcessEnvironment.variables()["HOME"])
+    do throws(SetupFailure) {
+      _ = try interview.answers(asking: nil)
+    } catch {
+      guard case .mistakes(let lines) = error else { return }
+      for line in lines { Output.message(line) }
     }
   }
 
@@ -185,7 +203,8 @@ struct InitCommand: ParsableCommand {
       Output.message("callgate: nothing was written; callgate init --help explains the flags")
       return .usage
     case .ended:
-      Output.message("\ncallgate: the input ended before the last question; nothing was written")
+      Output.message("")
+      Output.message("callgate: the input ended before the last question; nothing was written")
       return .usage
     case .generation(let words):
       Output.message("callgate: a password or key could not be generated: \(words)")
@@ -219,7 +238,7 @@ struct InitCommand: ParsableCommand {
 
     /// On the stream that the person sees.
     private func show(_ text: String) {
-      _ = StandardOutput.write(Array(text.utf8), to: Output.isTerminal ? STDOUT_FILENO : STDERR_FILENO)
+      _ = (Output.isTerminal ? Output.standard : Output.errors).write(Array(text.utf8))
     }
   }
 }

@@ -59,7 +59,7 @@ struct InstallationListCommand: ParsableCommand {
     repeat {
       let page = try admin.ask(for: .installations(state: state, after: after))
       if json {
-        if !page.json.isEmpty { Output.line(page.json) }
+        if !page.json.isEmpty { Output.text(page.json + "\n") }
       } else {
         for line in page.lines { Output.line(line) }
       }

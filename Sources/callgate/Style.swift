@@ -29,14 +29,15 @@ struct Style {
   /// - Parameters:
   ///   - indent: How many spaces the lines after the first begin with.
   ///   - descriptor: The stream.
-  static func wrapped(_ text: String, indent: Int, descriptor: Int32 = STDOUT_FILENO) -> String {
+  static func wrapped(_ text: String, indent: Int, descriptor: Int32 = STDOUT_FILENO) -> ShownText {
+    let text = ShownText(text).text
     var size = winsize()
-    guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return text }
-    return wrapped(text, indent: indent, columns: Int(size.ws_col))
+    guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return ShownText(own: text) }
+    return ShownText(own: wrapped(text, indent: indent, columns: Int(size.ws_col)))
   }
 
   /// A line of a text for a width. Without room for words the text stays as it is.
-  static func wrapped(_ text: String, indent: Int, columns: Int) -> String {
+  private static func wrapped(_ text: String, indent: Int, columns: Int) -> String {
     guard columns >= indent + 24, text.count > columns else { return text }
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
     var (lines, line) = ("", String(words[0]))
@@ -52,12 +53,14 @@ struct Style {
   }
 
   /// A text in a tone, or as it is.
-  func text(_ text: String, _ tone: Tone) -> String {
-    isColoured && !text.isEmpty ? "\u{1B}[\(tone.rawValue)m\(text)\u{1B}[0m" : text
+  func text(_ text: String, _ tone: Tone) -> ShownText {
+    let shown = ShownText(text)
+    guard isColoured, !text.isEmpty else { return shown }
+    return ShownText(own: "\u{1B}[\(tone.rawValue)m\(shown.text)\u{1B}[0m")
   }
 
   /// A text in a column of a width, coloured or not.
-  func column(_ text: String, width: Int, _ tone: Tone) -> String {
+  func column(_ text: String, width: Int, _ tone: Tone) -> ShownText {
     self.text(text, tone) + String(repeating: " ", count: max(1, width - text.count))
   }
 }

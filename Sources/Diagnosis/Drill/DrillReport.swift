@@ -55,7 +55,9 @@ public struct DrillReport: Sendable {
     verdict =
       switch error {
       case .refused, .unusableReply(.scope): .refused
-      default: .unavailable
+      case .rateLimited, .unavailable, .redirected, .failed, .unusableReply, .timedOut, .transport,
+        .signingFailed, .signer:
+        .unavailable
       }
     lines = []
     let words = "\(error)"
@@ -118,7 +120,8 @@ public struct DrillReport: Sendable {
   private static func cause(_ outcome: CallbackOutcome, _ host: String) -> String {
     switch outcome {
     case .unreachable(let error), .unanswered(let error): error.words(about: host)
-    default: "no status was received"
+    case .accepted, .rejected, .unauthorized, .forbidden, .rateLimited, .unavailable, .refused, .unclear:
+      "no status was received"
     }
   }
 
@@ -167,21 +170,14 @@ public struct DrillReport: Sendable {
 
   /// A text on one line, for a terminal: what would steer it is written as its code point, and a long text is cut.
   private static func shown(_ text: String) -> String {
-    var shown = ""
-    for scalar in text.unicodeScalars.prefix(2000) {
-      if scalar.steersText {
-        shown += scalar == "\n" ? " " : "\\u{\(String(scalar.value, radix: 16))}"
-      } else {
-        shown.unicodeScalars.append(scalar)
-      }
-    }
-    return shown + (text.unicodeScalars.count > 2000 ? "…" : "")
+    let start = String(text.unicodeScalars.prefix(2000)).replacing("\n", with: " ")
+    return start.withSteeringEscaped + (text.unicodeScalars.count > 2000 ? "…" : "")
   }
 }
 
 extension Duration {
   /// The nearest whole number of milliseconds.
   var wholeMilliseconds: Int64 {
-    components.seconds * 1000 + (components.attoseconds + 500_000_000_000_000) / 1_000_000_000_000_000
+    Int64(clamping: (attoseconds + 500_000_000_000_000) / 1_000_000_000_000_000)
   }
 }

@@ -47,7 +47,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "config.yaml:1:1: dedupe_window: unknown key here — did you mean callbacks.dedupe_window?"),
     Mistake(
       "listen: { tls: { cert: x } }",
-      "config.yaml:1:18: listen.tls.cert: unknown key — use one of certificate_file, hsts_subdomains, key_file"),
+      "config.yaml:1:18: listen.tls.cert: unknown key — use one of certificate_file, hsts_subdomains, key_file"
+    ),
     Mistake(
       "listen: 8080",
       "config.yaml:1:9: listen: is a text, not a section — write its keys below it, or { KEY: VALUE }"),

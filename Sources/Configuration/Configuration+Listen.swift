@@ -25,6 +25,8 @@ extension Configuration {
   public struct TLS: Sendable {
     /// The chain, the server's own certificate first, and the key that belongs to it.
     public let identity: TLSIdentity
+    /// Whether browsers use `https` for subdomains, too.
+    public let hstsSubdomains: Bool
   }
 
   /// What operators use.

@@ -10,7 +10,16 @@ extension ConfigurationBuilder {
   mutating func tls() -> Configuration.TLS? {
     let certificate = source(Settings.certificateFile)
     let key = source(Settings.tlsKeyFile)
-    guard certificate != nil || key != nil else { return nil }
+    guard certificate != nil || key != nil else {
+      if stated(Settings.hstsSubdomains) == true, let place = place(of: Settings.hstsSubdomains) {
+        problems.add(
+          place, Settings.hstsSubdomains.setting.name,
+          Refusal(
+            "has no effect without a certificate",
+            "set listen.tls.certificate_file and listen.tls.key_file, or let the proxy send Strict-Transport-Security"))
+      }
+      return nil
+    }
     let (present, missing) =
       certificate == nil
       ? (Settings.tlsKeyFile, Settings.certificateFile) : (Settings.certificateFile, Settings.tlsKeyFile)
@@ -31,7 +40,7 @@ extension ConfigurationBuilder {
     for complaint in identity.complaints(at: sources.clock.unixTime.seconds, date: Self.date) {
       problems.note(place, complaint)
     }
-    return Configuration.TLS(identity: identity)
+    return Configuration.TLS(identity: identity, hstsSubdomains: value(Settings.hstsSubdomains))
   }
 
   /// A point in time as operators read it, to the second.

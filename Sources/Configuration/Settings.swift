@@ -39,6 +39,12 @@ package enum Settings {
       "listen.tls.key_file", .file, example: "/etc/callgate/tls.key", "Private key (PEM) of that certificate."
     ),
     NameText.path)
+  static let hstsSubdomains = TypedSetting(
+    Setting(
+      "listen.tls.hsts_subdomains", default: "false", example: "true",
+      "Whether browsers use `https` for all subdomains of the host name, too (`includeSubDomains` in `Strict-Transport-Security`)."
+    ),
+    .boolean)
   package static let trustedProxies = TypedSetting(
     Setting(
       "listen.trusted_proxies", variable: "CALLGATE_TRUSTED_PROXIES", .list, example: "10.0.0.0/8",
@@ -279,7 +285,9 @@ package enum Settings {
   static let origins = TypedSetting(
     Setting(
       "cors.origins", .list, example: "\"https://shop.example\"",
-      "The origins whose web pages may send requests from a browser."), URLText.origin)
+      "The origins whose web pages may send requests from a browser. The web view of an app has one such as `capacitor://localhost`."
+    ),
+    URLText.origin)
 
   // store
 
@@ -355,28 +363,71 @@ package enum Settings {
   /// The settings with a value of their own, in the order of the documents.
   package static let scalars: [Setting] =
     [
-      config.setting, configText.setting,
-      host.setting, port.setting, certificateFile.setting, tlsKeyFile.setting, trustedProxies.setting,
-      forwardedHops.setting, sharePort.setting, externalURLs.setting,
-      account.setting, region.setting, clientID.setting, clientSecret.setting, keyID.setting,
+      config.setting,
+      configText.setting,
+      host.setting,
+      port.setting,
+      certificateFile.setting,
+      tlsKeyFile.setting,
+      hstsSubdomains.setting,
+      trustedProxies.setting,
+      forwardedHops.setting,
+      sharePort.setting,
+      externalURLs.setting,
+      account.setting,
+      region.setting,
+      clientID.setting,
+      clientSecret.setting,
+      keyID.setting,
       privateKey.setting,
-      keyAlgorithm.setting, scope.setting, tokenURL.setting, apiURL.setting, audience.setting,
-      nextKeyID.setting, nextClientID.setting, nextKeyAlgorithm.setting, nextKey.setting, phoneNumber.setting,
+      keyAlgorithm.setting,
+      scope.setting,
+      tokenURL.setting,
+      apiURL.setting,
+      audience.setting,
+      nextKeyID.setting,
+      nextClientID.setting,
+      nextKeyAlgorithm.setting,
+      nextKey.setting,
+      phoneNumber.setting,
     ] + signer.all + nextSigner.all + [
       caFile.setting,
-      username.setting, password.setting, allowAnonymous.setting,
-      databaseURL.setting, state.setting, storeURL.setting, storeKey.setting, previousStoreKey.setting,
-      adminHost.setting, adminPort.setting, adminToken.setting, runbooks.setting,
-      logLevel.setting, logFormat.setting, auditChain.setting, auditFile.setting, auditRequired.setting,
-      share.setting, minimumRemaining.setting, tokenDeadline.setting,
-      phoneNumbers.setting, dedupeWindow.setting, keyRetention.setting, retention.setting,
+      username.setting,
+      password.setting,
+      allowAnonymous.setting,
+      databaseURL.setting,
+      state.setting,
+      storeURL.setting,
+      storeKey.setting,
+      previousStoreKey.setting,
+      adminHost.setting,
+      adminPort.setting,
+      adminToken.setting,
+      runbooks.setting,
+      logLevel.setting,
+      logFormat.setting,
+      auditChain.setting,
+      auditFile.setting,
+      auditRequired.setting,
+      share.setting,
+      minimumRemaining.setting,
+      tokenDeadline.setting,
+      phoneNumbers.setting,
+      dedupeWindow.setting,
+      keyRetention.setting,
+      retention.setting,
       callbackTimeout.setting,
       concurrency.setting,
       origins.setting,
     ] + notices + outcomes + live + [
-      connections.setting, headerBytes.setting, contentBytes.setting, headerTimeout.setting,
+      connections.setting,
+      headerBytes.setting,
+      contentBytes.setting,
+      headerTimeout.setting,
       requestTimeout.setting,
-      idleTimeout.setting, drainDelay.setting, drainTimeout.setting,
+      idleTimeout.setting,
+      drainDelay.setting,
+      drainTimeout.setting,
     ]
 
   // What variables have in common.

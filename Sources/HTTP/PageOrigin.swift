@@ -19,6 +19,10 @@ extension Request {
   /// Whether a script or form of another origin sent the request, as far as `Origin` tells. A link never sends that field.
   package var hasForeignOrigin: Bool { values(of: Self.secFetchSite).isEmpty && isOfForeignPage }
 
+  /// Whether any of those fields names another origin, even if another one denies it. For endpoints that no page of this server
+  /// uses from behind a proxy that changes `Host`.
+  package var namesForeignOrigin: Bool { isOfForeignPage || !values(of: .origin).allSatisfy(isOwnOrigin) }
+
   /// Whether an origin has the authority that the request is for. A proxy that ends TLS keeps the host but not the scheme.
   private func isOwnOrigin(_ range: Range<Int>) -> Bool {
     let origin: [UInt8] = head[range].map(\.lowercasedASCII)

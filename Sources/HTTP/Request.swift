@@ -53,6 +53,11 @@ public struct Request: Sendable {
     return request
   }
 
+  /// Octets of memory that it holds.
+  package var memory: Int {
+    head.capacity + content.capacity + fieldLines.capacity * MemoryLayout<FieldLine>.stride
+  }
+
   /// Empties the request for the next one and keeps small storage, so that parsing into it does not allocate.
   mutating func reset() {
     method = .get
@@ -91,6 +96,11 @@ extension Request {
 
   /// The first value of a name as text.
   public func text(of name: FieldName) -> String? { value(of: name).map(string) }
+
+  /// The length of the content as the head announces it; nil without `Content-Length`.
+  public var announcedLength: Int? { text(of: Self.contentLength).flatMap { Int($0) } }
+
+  private static let contentLength = FieldName("Content-Length")
 
   /// Whether the octets of a range of `head` equal a text, octet by octet.
   public func equals(_ range: Range<Int>, _ text: String) -> Bool {

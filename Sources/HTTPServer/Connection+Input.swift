@@ -15,6 +15,7 @@ extension Connection {
   /// Reads and parses until there is nothing more, or something must happen first.
   func pump() {
     var reads = 0
+    defer { countUnfinished(isProgress: reads > 0) }
     while machine.wantsInput || machine.dropsInput {
       if machine.wantsInput, !unread.isEmpty {
         var octets: [UInt8] = []
@@ -104,19 +105,15 @@ extension Connection {
         if offset == input.count { break parsing }
       case .incomplete:
         _ = machine.step(.parsed(parser.phase), now: worker.loop.now)
-        if parser.expectsContinue {
-          worker.withOutput { $0.append(contentsOf: "HTTP/1.1 100 Continue\r\n\r\n".utf8) }
-          var parser = self.parser
-          parser.continueWasSent()
-          self.parser = parser
-        }
+        if parser.phase == .content, !isJudged { judge(request) }
+        if machine.wantsInput { sendContinue() }
         break parsing
       case .failed(let failure):
         refuse(RequestFailure(failure), parser.hasRequestLine ? request : nil)
         break parsing
       }
     }
-    if parser.phase != .idle, machine.wantsInput {
+    if parser.phase != .idle, machine.wantsInput || machine.phase == .handling {
       // The rest is still to come: what there is goes with the connection.
       swap(&request, &partial)
     } else if !isContinued {
@@ -150,6 +147,30 @@ extension Connection {
     }
   }
 
+  /// Has the handler judge a head whose content is still to come.
+  private func judge(_ request: borrowing Request) {
+    isJudged = true
+    let now = worker.loop.now
+    let id = RequestID(of: request) ?? RequestID(from: &worker.ids)
+    let framing = AnswerFraming(
+      method: request.method, clientCloses: request.closesConnection, serverCloses: true, start: now)
+    mayStillSend = true
+    var exchange = Exchange(requestID: id, now: now, framing: framing, connection: self, isEarly: true)
+    worker.handler.judge(request, &exchange)
+    guard exchange.state == .deferred else { return }
+    _ = machine.step(.request, now: now)
+    if endIsNear { noteFinishedWaiting() }
+  }
+
+  /// Asks for the content, if the client waits to be asked.
+  func sendContinue() {
+    guard parser.expectsContinue else { return }
+    worker.withOutput { $0.append(contentsOf: "HTTP/1.1 100 Continue\r\n\r\n".utf8) }
+    var parser = self.parser
+    parser.continueWasSent()
+    self.parser = parser
+  }
+
   private func handle(_ request: borrowing Request, inputFollows: Bool) {
     let now = worker.loop.now
     _ = machine.step(.request, now: now)
@@ -162,6 +183,27 @@ extension Connection {
     var exchange = Exchange(requestID: id, now: now, framing: framing, connection: self)
     worker.handler.handle(request, &exchange)
     if exchange.state == .open { answerUnanswered(id, exchange.framing) }
+    if isJudged {
+      isJudged = false
+      finding = nil
+    }
     if endIsNear { noteFinishedWaiting() }
+  }
+
+  // MARK: Unfinished requests
+
+  /// The memory of what has come of unfinished requests: parts of a request, requests that wait for the one before them, and
+  /// what the filter holds of a record.
+  var unfinishedOctets: Int {
+    let held = unread.capacity + (filter?.heldOctets ?? 0)
+    return parser.phase == .idle ? held : held + partial.memory
+  }
+
+  /// Tells the budget what this connection holds. Beyond the budget, connections are closed, perhaps this one.
+  private func countUnfinished(isProgress: Bool) {
+    let octets = unfinishedOctets
+    guard octets > 0 || unfinished > 0, token != .none else { return }
+    unfinished = octets
+    worker.state.unfinished.hold(octets, token, of: worker, isProgress: isProgress)
   }
 }

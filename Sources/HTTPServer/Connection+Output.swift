@@ -44,6 +44,10 @@ extension Connection {
 
   private func answered(_ status: Status, _ closing: Bool, _ framing: AnswerFraming) {
     worker.count(status, framing)
+    if closing {
+      // Nothing more is parsed.
+      partial = Request()
+    }
     let ending: ConnectionMachine.Ending =
       !closing ? .keepAlive : framing.clientCloses && !mayStillSend ? .close : .linger
     _ = machine.step(.answered(ending), now: worker.loop.now)
@@ -153,7 +157,7 @@ extension Connection {
   private func count(progress: Bool) {
     guard token != .none, counted != unsent.count || progress else { return }
     counted = unsent.count
-    worker.state.unsent.hold(counted, token, of: worker, progressAt: progress ? worker.loop.now : nil)
+    worker.state.unsent.hold(counted, token, of: worker, isProgress: progress)
   }
 
   /// Sends as much as goes and keeps the rest.

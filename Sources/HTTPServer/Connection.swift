@@ -34,6 +34,12 @@ final class Connection: EventReceiver {
   var document: (content: [UInt8], offset: Int)?
   /// How many octets of this connection's own the budget of unsent octets counts.
   var counted = 0
+  /// The handler has judged the head of the present request.
+  var isJudged = false
+  /// What it found out.
+  var finding: (any Sendable)?
+  /// How many octets of unfinished requests the budget counts for this connection.
+  var unfinished = 0
   /// Edge-triggered: the socket may hold input until a read says otherwise.
   var isReadable = false
   /// The filter has sent its end.
@@ -143,6 +149,16 @@ final class Connection: EventReceiver {
     resume()
   }
 
+  /// Nothing in the head that was judged speaks against the request.
+  func proceed(_ finding: (any Sendable)?) {
+    guard machine.phase == .handling else { return }
+    stopWaiting()
+    self.finding = finding
+    _ = machine.step(.judged, now: worker.loop.now)
+    sendContinue()
+    resume()
+  }
+
   /// A piece of a deferred answer has come.
   func deliverPiece(_ octets: [UInt8]) {
     guard machine.phase == .handling else { return }
@@ -193,6 +209,7 @@ final class Connection: EventReceiver {
     stopWaiting()
     presence?.left()
     if counted > 0 { worker.state.unsent.forget(token, of: worker) }
+    if unfinished > 0 { worker.state.unfinished.forget(token, of: worker) }
     worker.loop.unregister(token)
     token = .none
     worker.remove(self)
@@ -201,15 +218,28 @@ final class Connection: EventReceiver {
     unsentStart = 0
     document = nil
     counted = 0
+    unfinished = 0
     partial = Request()
+    finding = nil
   }
 
   /// Closes a connection whose client does not read, and has the kernel drop what it holds for it, too. One whose client has read
   /// everything meanwhile stays open.
   func closeUnread() {
     guard !unsent.isEmpty else { return }
+    closeForMemory(.unread)
+  }
+
+  /// Closes a connection whose client has not finished its request. One whose request is whole meanwhile stays open.
+  func closeUnfinished() {
+    guard unfinishedOctets > 0 else { return }
+    closeForMemory(.unfinished)
+  }
+
+  private func closeForMemory(_ reason: MemoryReason) {
     socket.resetOnClose()
     close()
+    if isCounted { worker.countClosed(for: reason) }
   }
 
   /// The filter has agreed with the client, or never will.

@@ -37,8 +37,10 @@ struct ConnectionMachine {
   enum Event {
     /// Octets were parsed, and the request is not whole.
     case parsed(RequestParser.Phase)
-    /// A request is whole and goes to its handler.
+    /// A request is whole and goes to its handler, or its head has to wait for the handler's judgement.
     case request
+    /// Nothing in the head speaks against the request: its content may come.
+    case judged
     /// The response is in the output.
     case answered(Ending)
     /// The output was offered to the network.
@@ -140,6 +142,11 @@ struct ConnectionMachine {
     case .request:
       phase = .handling
       return .none
+    case .judged:
+      phase = .content
+      // The client did not cause the wait.
+      since = now
+      return .none
     case .answered(let ending):
       self.ending = ending
       phase = ending == .keepAlive ? .idle : .ending
@@ -222,7 +229,6 @@ struct ConnectionMachine {
 extension MonotonicTime {
   /// A point some nanoseconds later; saturates.
   fileprivate static func + (point: Self, nanoseconds: Int64) -> Self {
-    let (sum, overflow) = point.nanoseconds.addingReportingOverflow(nanoseconds)
-    return Self(nanoseconds: overflow ? .max : sum)
+    Self(nanoseconds: point.nanoseconds.addingClamped(nanoseconds))
   }
 }

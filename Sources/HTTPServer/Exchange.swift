@@ -26,14 +26,24 @@ public struct Exchange: ~Copyable {
     set { framing.route = newValue }
   }
 
-  /// The condition of a success; nil for none. Set it before the response or its deferral.
-  public var gate: ResponseGate?
+  /// Whether the content is still to come; see `RequestHandler.judge`.
+  public let isEarly: Bool
+
+  /// What judging the head of this request found out and `handle` need not find out again; nil if its head was not judged.
+  public var finding: (any Sendable)? {
+    get { connection.isJudged ? connection.finding : nil }
+    nonmutating set { connection.finding = newValue }
+  }
 
   private let connection: Connection
   private(set) var framing: AnswerFraming
   private(set) var state = State.open
 
-  init(requestID: RequestID, now: MonotonicTime, framing: AnswerFraming, connection: Connection) {
+  init(
+    requestID: RequestID, now: MonotonicTime, framing: AnswerFraming, connection: Connection,
+    isEarly: Bool = false
+  ) {
+    self.isEarly = isEarly
     self.requestID = requestID
     self.now = now
     self.framing = framing
@@ -50,30 +60,20 @@ public struct Exchange: ~Copyable {
 
   /// Answers now.
   public mutating func respond(_ response: Response) {
-    guard state == .open else { return }
-    if holds(response.status) { return gated()?.respond(response) ?? () }
+    guard state == .open, mayLeave(response.status) else { return }
     state = .answered
     connection.answer(response, requestID, framing)
   }
 
   /// Responds now with a serialised response.
   public mutating func respond(_ response: PreparedResponse) {
-    guard state == .open else { return }
-    if holds(response.status) { return gated()?.respond(response) ?? () }
+    guard state == .open, mayLeave(response.status) else { return }
     state = .answered
     connection.answer(response, requestID, framing)
   }
 
-  private func holds(_ status: Status) -> Bool { gate != nil && ResponseGate.holds(status) }
-
-  /// The way to a response that has to wait for the gate; nil after a refusal, where too many wait already.
-  private mutating func gated() -> Responder? {
-    if mayDefer { return deferred() }
-    guard let gate else { return nil }
-    state = .answered
-    connection.answer(gate.refusal(requestID), requestID, framing)
-    return nil
-  }
+  /// Before the content, only a refusal may.
+  private func mayLeave(_ status: Status) -> Bool { !isEarly || status.code >= 400 }
 
   /// Closes the connection without a response, as a server does that breaks down. Unsent responses to earlier requests are lost with it.
   public mutating func closeUnanswered() {
@@ -104,7 +104,7 @@ public struct Exchange: ~Copyable {
     let presence = ClientPresence()
     connection.presence = presence
     return Responder(
-      requestID: requestID, gate: gate,
+      requestID: requestID,
       pending: PendingAnswer(
         worker: connection.worker, token: connection.token, requestID: requestID, framing: framing,
         presence: presence))

@@ -9,9 +9,20 @@ public import HTTP
 public protocol RequestHandler: AnyObject, Sendable {
   /// Answers a complete, well-formed request, now or later.
   func handle(_ request: borrowing Request, _ exchange: inout Exchange)
+  /// Refuses a request whose head alone is reason enough, before its content is read. The server calls it once for a
+  /// request whose content did not arrive with its head. The content of `request` may be anything.
+  ///
+  /// Respond with a refusal, or return: then the server reads the content and calls `handle`. A success is dropped. A
+  /// deferred judgement ends with a refusal or with `Responder.proceed`. The connection closes after a refusal.
+  func judge(_ request: borrowing Request, _ exchange: inout Exchange)
   /// The answer to bytes that never became a request, or to a request the server cannot take. The server closes the
   /// connection after it.
   func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response
+}
+
+extension RequestHandler {
+  /// Reads every content.
+  public func judge(_ request: borrowing Request, _ exchange: inout Exchange) {}
 }
 
 /// Why the server itself answers, without or in place of a handler.

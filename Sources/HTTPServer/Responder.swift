@@ -8,27 +8,18 @@ import Synchronization
 public struct Responder: Sendable {
   /// The request's id.
   public let requestID: RequestID
-  private let gate: ResponseGate?
   private let pending: PendingAnswer
 
-  init(requestID: RequestID, gate: ResponseGate? = nil, pending: PendingAnswer) {
+  init(requestID: RequestID, pending: PendingAnswer) {
     self.requestID = requestID
-    self.gate = gate
     self.pending = pending
   }
 
   /// Answers. The first answer counts, later ones are dropped, and so is an answer whose client is gone.
-  public func respond(_ response: Response) { respond(.whole(response)) }
+  public func respond(_ response: Response) { pending.respond(.whole(response)) }
 
   /// Responds with a serialised response.
-  public func respond(_ response: PreparedResponse) { respond(.prepared(response)) }
-
-  private func respond(_ answer: DeferredAnswer) {
-    guard let gate, ResponseGate.holds(answer.status) else { return pending.respond(answer) }
-    gate.ask { [requestID, pending] mayLeave in
-      pending.respond(mayLeave ? answer : .whole(gate.refusal(requestID)))
-    }
-  }
+  public func respond(_ response: PreparedResponse) { pending.respond(.prepared(response)) }
 
   /// Answers a part and closes the connection; see `Exchange.respondCutOff`.
   public func respondCutOff(_ response: Response) { pending.respond(.cutOff(response)) }
@@ -36,13 +27,15 @@ public struct Responder: Sendable {
   /// Closes the connection and answers nothing; see `Exchange.closeUnanswered`.
   public func closeUnanswered() { pending.closeUnanswered() }
 
+  /// Nothing in the head speaks against the request: the server reads its content and calls `handle`. Only for a judgement
+  /// that was deferred.
+  ///
+  /// - Parameter finding: See `Exchange.finding`.
+  public func proceed(_ finding: (any Sendable)? = nil) { pending.proceed(finding) }
+
   /// Sends octets as they are, for a response in pieces: its head first, then its content, which ends with the connection. No other
-  /// response may follow than `closeUnanswered`, which cuts off what is unsent. After any response, pieces are dropped. A response in
-  /// pieces cannot wait for a gate.
-  public func send(_ octets: [UInt8]) {
-    precondition(gate == nil, "a response in pieces with a gate")
-    pending.send(octets)
-  }
+  /// response may follow than `closeUnanswered`, which cuts off what is unsent. After any response, pieces are dropped.
+  public func send(_ octets: [UInt8]) { pending.send(octets) }
 
   /// Calls a function once if the connection closes before the request is answered, on the connection's loop, which it must
   /// not block; at once if the connection has closed already. A later call replaces the function of an earlier one.
@@ -186,6 +179,11 @@ final class PendingAnswer: @unchecked Sendable {
       guard let connection = worker.connection(token) else { return worker.count(answer.status, framing) }
       connection.deliver(answer, requestID, framing)
     }
+  }
+
+  func proceed(_ finding: (any Sendable)?) {
+    guard isFirst() else { return }
+    worker.loop.execute { [worker, token] in worker.connection(token)?.proceed(finding) }
   }
 
   func send(_ octets: [UInt8]) {

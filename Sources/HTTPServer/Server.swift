@@ -33,30 +33,34 @@ public final class Server: Sendable {
   ///   - handler: handles requests.
   ///   - clock: for the `Date` field.
   ///   - filter: makes the filter between a connection and the network, TLS for instance; called on its loop.
+  ///   - fields: added to every response.
   ///   - filteredFields: added to every response through a filter.
   ///   - observer: learns of connections and responses.
   public init(
     _ source: Source, limits: ServerLimits = ServerLimits(), loops: EventLoopGroup,
     handler: any RequestHandler,
-    clock: any TimeSource = SystemClock(), filter: Filter? = nil, filteredFields: Fields = Fields(),
+    clock: any TimeSource = SystemClock(), filter: Filter? = nil, fields: Fields = Fields(),
+    filteredFields: Fields = Fields(),
     observer: (any ServerObserver)? = nil
   ) {
-    let state = ServerState(unsentOctets: limits.unsentOctets)
+    let state = ServerState(limits)
     self.state = state
     self.source = source
     workers = loops.loops.map {
       Worker(
         loop: $0, handler: handler, limits: limits, state: state, clock: clock,
-        loopCount: loops.loops.count, makeFilter: filter, filteredFields: filteredFields, observer: observer)
+        loopCount: loops.loops.count, makeFilter: filter, fields: fields, filteredFields: filteredFields,
+        observer: observer)
     }
   }
 
-  /// Makes a server for an address of its own; see `init(_:limits:loops:handler:clock:filter:filteredFields:observer:)`.
+  /// Makes a server for an address of its own; see `init(_:limits:loops:handler:clock:filter:fields:filteredFields:observer:)`.
   public convenience init(
     address: SocketAddress, limits: ServerLimits = ServerLimits(), loops: EventLoopGroup,
-    handler: any RequestHandler, observer: (any ServerObserver)? = nil
+    handler: any RequestHandler, fields: Fields = Fields(), observer: (any ServerObserver)? = nil
   ) {
-    self.init(.address(address), limits: limits, loops: loops, handler: handler, observer: observer)
+    self.init(
+      .address(address), limits: limits, loops: loops, handler: handler, fields: fields, observer: observer)
   }
 
   /// How many connections are open.
@@ -64,6 +68,9 @@ public final class Server: Sendable {
 
   /// How many octets wait for clients that do not read, without documents that all share.
   var unsentOctets: Int { state.unsent.octets }
+
+  /// How many octets are held of requests that have not come whole.
+  var unfinishedOctets: Int { state.unfinished.octets }
 
   /// How many requests wait for their answers, whether or not their clients are still connected.
   public var deferredCount: Int { state.deferred.load(ordering: .relaxed) }

@@ -29,6 +29,9 @@ public struct ServerLimits: Sendable {
   /// Octets that wait for clients that do not read, over all connections. Beyond that, the connection without progress for longest is
   /// closed. Documents that all clients share do not count.
   public var unsentOctets: Int
+  /// Octets of memory for requests that have not come whole, over all connections: heads, content, pipelined requests, and what TLS
+  /// holds of a record. Beyond that, the connection that received its last octet longest ago is closed.
+  public var unfinishedOctets: Int
   /// How long and how far a connection is read on after its last answer, so that unread octets do not make the kernel
   /// reset the connection and the reset does not wipe the answer out (RFC 9112 §9.6).
   public var lingerTimeout: Duration
@@ -41,7 +44,7 @@ public struct ServerLimits: Sendable {
     headerBytes: Int = 16_384, contentBytes: Int = 65_536,
     headerTimeout: Duration = .seconds(10), requestTimeout: Duration = .seconds(30),
     idleTimeout: Duration = .seconds(95), writeTimeout: Duration = .seconds(30), unsentOctets: Int = 16 << 20,
-    lingerTimeout: Duration = .seconds(2), lingerBytes: Int = 1 << 20
+    unfinishedOctets: Int = 16 << 20, lingerTimeout: Duration = .seconds(2), lingerBytes: Int = 1 << 20
   ) {
     self.connections = connections
     self.handshakes = handshakes
@@ -52,6 +55,7 @@ public struct ServerLimits: Sendable {
     self.idleTimeout = idleTimeout
     self.writeTimeout = writeTimeout
     self.unsentOctets = unsentOctets
+    self.unfinishedOctets = unfinishedOctets
     self.lingerTimeout = lingerTimeout
     self.lingerBytes = lingerBytes
   }

@@ -10,6 +10,8 @@ public protocol ServerObserver: AnyObject, Sendable {
   func connectionOpened(loop: Int)
   /// An accepted connection has ended.
   func connectionClosed(loop: Int)
+  /// The server has closed a connection because all connections together held too much memory.
+  func connectionClosed(for reason: MemoryReason, loop: Int)
   /// A request, or malformed input, got a response. Called once for each response.
   func answered(_ answer: AnswerReport, loop: Int)
 }
@@ -32,4 +34,12 @@ public struct AnswerReport: Sendable {
     self.status = status
     self.nanoseconds = nanoseconds
   }
+}
+
+/// What connections together held too much of.
+public enum MemoryReason: String, CaseIterable, Sendable {
+  /// Requests that have not come whole.
+  case unfinished
+  /// Responses that clients do not read.
+  case unread
 }

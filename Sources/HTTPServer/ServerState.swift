@@ -13,12 +13,16 @@ final class ServerState: Sendable {
   /// Connections end as soon as they have nothing in hand.
   let isEnding = Atomic<Bool>(false)
   /// What the connections hold for clients that do not read.
-  let unsent: UnsentBudget
+  let unsent: OctetBudget
+  /// What they hold of requests that have not come whole.
+  let unfinished: OctetBudget
   /// Who waits for the last connection to close.
   private let waiters = Mutex<[CheckedContinuation<Void, Never>]>([])
 
-  /// - Parameter unsentOctets: The most octets that wait for clients.
-  init(unsentOctets: Int) { unsent = UnsentBudget(limit: unsentOctets) }
+  init(_ limits: ServerLimits) {
+    unsent = OctetBudget(limit: limits.unsentOctets) { $0.closeUnread() }
+    unfinished = OctetBudget(limit: limits.unfinishedOctets) { $0.closeUnfinished() }
+  }
 
   /// A connection that was counted has closed.
   func connectionClosed() {

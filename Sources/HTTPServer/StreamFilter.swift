@@ -7,6 +7,8 @@ public protocol StreamFilter: AnyObject {
   /// Whether both sides have agreed, so that data may flow. Until then the connection counts as a handshake, of which there
   /// may be few.
   var isEstablished: Bool { get }
+  /// The memory of octets from the network that it cannot pass on yet, such as a part of a record.
+  var heldOctets: Int { get }
   /// Takes octets from the network. Appends their plain form to `plain`, and octets for the client (a handshake, an alert) to `wire`.
   func receive(_ octets: Span<UInt8>, plain: inout [UInt8], wire: inout [UInt8]) -> StreamFilterState
   /// Takes octets of the connection, and appends their form on the wire. Octets that the wire does not allow yet, before the client

@@ -38,6 +38,7 @@ final class Worker: @unchecked Sendable {
   /// How many connections only get 503.
   private(set) var refusals = 0
   private var handshakes: Handshakes
+  private let commonLines: [UInt8]
   private let filteredLines: [UInt8]
   private var dateLine: [UInt8] = []
   private var dateSecond = Int64.min
@@ -46,7 +47,7 @@ final class Worker: @unchecked Sendable {
   init(
     loop: EventLoop, handler: any RequestHandler, limits: ServerLimits, state: ServerState,
     clock: any TimeSource, loopCount: Int,
-    makeFilter: Server.Filter?, filteredFields: Fields, observer: (any ServerObserver)? = nil
+    makeFilter: Server.Filter?, fields: Fields, filteredFields: Fields, observer: (any ServerObserver)? = nil
   ) {
     self.loop = loop
     self.handler = handler
@@ -57,7 +58,8 @@ final class Worker: @unchecked Sendable {
     self.makeFilter = makeFilter
     self.observer = observer
     handshakes = Handshakes(limit: limits.handshakes / loopCount, protection: limits.handshakeProtection)
-    filteredLines = filteredFields.lines.flatMap { Array("\r\n\($0.name): \($0.value)".utf8) }
+    commonLines = fields.lines.flatMap { Array("\r\n\($0.name): \($0.value)".utf8) }
+    filteredLines = commonLines + filteredFields.lines.flatMap { Array("\r\n\($0.name): \($0.value)".utf8) }
     withOutput { $0.reserveCapacity(32_768) }
   }
 
@@ -193,17 +195,20 @@ final class Worker: @unchecked Sendable {
   /// Reports a response to the observer: one in the output, or one whose client has gone.
   func count(_ status: Status, _ framing: AnswerFraming) {
     guard let observer else { return }
-    let nanoseconds = framing.start.map { max(0, clock.now.nanoseconds - $0.nanoseconds) }
+    let nanoseconds = framing.start.map { max(0, (clock.now - $0).nanosecondsClamped) }
     observer.answered(
       AnswerReport(
         method: framing.method, route: framing.route, status: status.code, nanoseconds: nanoseconds),
       loop: loop.index)
   }
 
+  /// Reports a connection that was closed because all together held too much.
+  func countClosed(for reason: MemoryReason) { observer?.connectionClosed(for: reason, loop: loop.index) }
+
   // MARK: The server's lines
 
   /// Appends the rest of a head behind the status line: lines of the response, those that its framing adds, `Date`, `X-Request-Id`,
-  /// what only filtered answers carry, perhaps `Connection`, and the empty line. Then appends the content.
+  /// what all or all filtered answers carry, perhaps `Connection`, and the empty line. Then appends the content.
   func appendRest(
     of lines: [UInt8], _ fields: PreparedFields?, _ requestID: RequestID, closing: Bool, isFiltered: Bool,
     content: [UInt8]
@@ -211,9 +216,9 @@ final class Worker: @unchecked Sendable {
     refreshDate()
     let date = dateLine
     let added = fields?.lines ?? []
-    let filtered = isFiltered ? filteredLines : []
+    let common = isFiltered ? filteredLines : commonLines
     let most =
-      lines.count + added.count + date.count + RequestID.mostOctets + filtered.count + Self.mostEndOctets
+      lines.count + added.count + date.count + RequestID.mostOctets + common.count + Self.mostEndOctets
       + content.count
     withOutput { output in
       output.append(upTo: most) { output in
@@ -221,7 +226,7 @@ final class Worker: @unchecked Sendable {
         output.append(octets: added.span)
         output.append(octets: date.span)
         requestID.append(to: &output)
-        output.append(octets: filtered.span)
+        output.append(octets: common.span)
         if closing {
           output.append(literal: "\r\nConnection: close\r\n\r\n")
         } else {

@@ -24,9 +24,7 @@ package struct FixedDocument: Sendable {
   /// A style sheet or a script of a page.
   /// - Parameter type: Its media type without the character set, which is UTF-8.
   package static func file(_ type: String, _ content: [UInt8]) -> FixedDocument {
-    FixedDocument(
-      fields: ["Content-Type": "\(type); charset=utf-8", "X-Content-Type-Options": "nosniff"],
-      content: content)
+    FixedDocument(fields: ["Content-Type": "\(type); charset=utf-8"], content: content)
   }
 
   /// The answer to a GET or HEAD.

@@ -7,15 +7,16 @@ package import Notices
 /// What `PUT /installations/self/push` says.
 package struct DeviceRequest: Sendable {
   package let token: DeviceAddress
+  /// The most bytes of a request. JSON may write each character of a token with six.
+  package static let contentBytes = 6 * DeviceAddress.longest + MemberReader.mostBytes
 
   /// Reads a request's body and checks all of it.
   ///
   /// - Parameter platforms: The providers that this server has.
   /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with everything that is wrong.
   package init(parsing content: [UInt8], platforms: [PushPlatform]) throws(Problem) {
-    // JSON may write each character of a token with six.
     var reader = try MemberReader(
-      parsing: content, of: "platform and token", atMost: 6 * DeviceAddress.longest + 4096)
+      parsing: content, of: "platform and token", atMost: Self.contentBytes)
     let name = reader.value("platform", required: "Give \(PushPlatform.names).")
     let text = reader.value("token", required: "Give the token that the provider gave to the app.")
     let platform = name.flatMap { PushPlatform(rawValue: $0) }

@@ -28,13 +28,21 @@ public final class SandboxFront: RequestHandler {
   }
 
   public func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
-    // Methods other than the demo's get the server's usual response at `/`.
-    let isRead = request.method == .get || request.method == .head
-    if emulator.ownsPath(of: request), isRead || !request.pathIs("/") {
+    if isOwn(request) {
       emulator.handleOwnPath(request, listeningOn: address, gateway: link, &exchange)
     } else {
       gateway.handle(request, &exchange)
     }
+  }
+
+  public func judge(_ request: borrowing Request, _ exchange: inout Exchange) {
+    if !isOwn(request) { gateway.judge(request, &exchange) }
+  }
+
+  /// Methods other than the demo's get the server's usual response at `/`.
+  private func isOwn(_ request: borrowing Request) -> Bool {
+    emulator.ownsPath(of: request)
+      && (request.method == .get || request.method == .head || !request.pathIs("/"))
   }
 
   public func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {

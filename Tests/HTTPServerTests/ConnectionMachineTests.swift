@@ -51,6 +51,16 @@ private func exchange(
   #expect(machine.step(.time, now: at(90)) == .refuse(.timedOut))
 }
 
+@Test func `content has its time from the end of the wait for the judgement of its head`() {
+  var machine = machine()
+  _ = machine.step(.parsed(.content), now: at(1))
+  _ = machine.step(.request, now: at(1))
+  #expect(machine.deadline == nil && !machine.wantsInput)
+  #expect(machine.step(.judged, now: at(20)) == .none)
+  #expect(machine.phase == .content && machine.wantsInput)
+  #expect(machine.deadline == at(50))
+}
+
 @Test func `content that begins at once has its time from the first octet`() {
   var machine = machine()
   _ = exchange(&machine, at: 1)

@@ -32,31 +32,4 @@ import Testing
     let rest = try client.readToEnd()
     #expect(rest.hasPrefix("HTTP/1.1 200 ") && rest.hasSuffix("second"), "\(rest)")
   }
-
-  /// Sends a piece past a gate.
-  private final class Gated: RequestHandler {
-    func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
-      exchange.gate = ResponseGate(ask: { $0(true) }, refusal: { _ in Response(status: .serviceUnavailable) })
-      exchange.deferred().send([0x61])
-    }
-
-    func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
-      Response(status: .badRequest)
-    }
-  }
-
-  @Test func `a piece past a gate ends the process`() async {
-    await #expect(processExitsWith: .failure) {
-      // Only the precondition may end it with a failure.
-      do {
-        let loops = try EventLoopGroup(count: 1)
-        let address = SocketAddress(IPAddress(v4: 0x7F00_0001), port: 0)
-        let server = Server(address: address, loops: loops, handler: Gated())
-        let client = try Client(try server.start())
-        try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        try await Task.sleep(for: .seconds(5))
-      } catch {}
-      exit(0)
-    }
-  }
 }

@@ -213,7 +213,7 @@ private func limits(_ connections: Int) -> ServerLimits {
   server.settle()
 }
 
-@Test func `shutting down without connections ends at once`() async throws {
+@Test(.timeLimit(.minutes(1))) func `shutting down without connections ends at once`() async throws {
   let server = try TestServer(loops: 2)
   await server.server.shutdown(within: .seconds(3600))
 }

@@ -20,6 +20,7 @@ private final class Notebook: ServerObserver {
     var answers: [Entry] = []
     var opened = 0
     var closed = 0
+    var closedForMemory: [MemoryReason] = []
   }
 
   private let state = Mutex(State())
@@ -27,9 +28,13 @@ private final class Notebook: ServerObserver {
   var answers: [Entry] { state.withLock { $0.answers } }
   var opened: Int { state.withLock { $0.opened } }
   var closed: Int { state.withLock { $0.closed } }
+  var closedForMemory: [MemoryReason] { state.withLock { $0.closedForMemory } }
 
   func connectionOpened(loop: Int) { state.withLock { $0.opened += 1 } }
   func connectionClosed(loop: Int) { state.withLock { $0.closed += 1 } }
+  func connectionClosed(for reason: MemoryReason, loop: Int) {
+    state.withLock { $0.closedForMemory.append(reason) }
+  }
   func answered(_ answer: AnswerReport, loop: Int) {
     state.withLock {
       $0.answers.append(
@@ -132,6 +137,17 @@ private final class Labelled: RequestHandler {
     #expect(notebook.answers.count == 2)
     #expect(
       notebook.answers.allSatisfy { $0 == .init(method: .delete, route: 7, status: 500, hasDuration: true) })
+  }
+
+  @Test func `a connection closed for memory is reported with its reason, and gets no response`() async throws
+  {
+    try await run(limits: ServerLimits(unfinishedOctets: 1)) { address in
+      let client = try Client(address)
+      try client.send("POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nx")
+      #expect(try client.octetsToEnd().isEmpty)
+    }
+    #expect(notebook.closedForMemory == [.unfinished])
+    #expect(notebook.answers.isEmpty && notebook.closed == 1)
   }
 
   @Test func `the server's own refusals are reported without a duration`() async throws {

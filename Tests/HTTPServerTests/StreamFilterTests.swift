@@ -11,6 +11,7 @@ import Testing
 private final class Inverter: StreamFilter {
   private var isGreeted = false
   var isEstablished: Bool { isGreeted }
+  var heldOctets: Int { 0 }
 
   func receive(_ octets: Span<UInt8>, plain: inout [UInt8], wire: inout [UInt8]) -> StreamFilterState {
     for i in octets.indices {

@@ -38,6 +38,9 @@ final class TestServer: Sendable {
 final class TestHandler: RequestHandler {
   let responders = Mutex<[Responder]>([])
   let handled = Atomic<Int>(0)
+  let judged = Atomic<Int>(0)
+  /// What judging the heads of handled requests has found out.
+  let findings = Mutex<[String]>([])
   let extra = PreparedFields(["X-Extra": "1"])
   let large = PreparedResponse(Response(status: .ok, content: Array(repeating: 0x78, count: 8192)))
 
@@ -48,6 +51,7 @@ final class TestHandler: RequestHandler {
 
   func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
     handled.add(1, ordering: .relaxed)
+    if let finding = exchange.finding as? String { findings.withLock { $0.append(finding) } }
     if request.value(of: .origin) != nil { exchange.put(extra) }
     if request.pathIs("/defer") {
       guard exchange.mayDefer else { return exchange.respond(Response(status: .serviceUnavailable)) }
@@ -77,6 +81,21 @@ final class TestHandler: RequestHandler {
     } else {
       let text = "\(request.string(request.path)) \(request.content.count)"
       exchange.respond(Response(status: .ok, content: Array(text.utf8)))
+    }
+  }
+
+  /// Refuses `/refuse` at once, and judges `/judge` when the test says so; what it finds out of others is their path.
+  func judge(_ request: borrowing Request, _ exchange: inout Exchange) {
+    judged.add(1, ordering: .relaxed)
+    if request.pathIs("/refuse") {
+      exchange.respond(Response(status: .unauthorized, content: Array("early".utf8)))
+    } else if request.pathIs("/judge") {
+      let responder = exchange.deferred()
+      responders.withLock { $0.append(responder) }
+    } else if request.pathIs("/succeed") {
+      exchange.respond(Response(status: .ok, content: Array("early".utf8)))
+    } else {
+      exchange.finding = request.string(request.path)
     }
   }
 

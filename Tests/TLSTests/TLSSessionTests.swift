@@ -41,6 +41,21 @@ private func listener() throws -> TLSListener { try TLSListener(identity.served(
   #expect(talk.state == .ended)
 }
 
+@Test(arguments: versions) func `a record that has come in part holds a buffer until the rest has come`(
+  version: Int32
+) throws {
+  let talk = Conversation(try listener(), Options(version: version))
+  try talk.handshake()
+  #expect(talk.session.heldOctets == 0)
+  talk.client.write(String(repeating: "x", count: 16_000))
+  let record = talk.client.takeOutput()
+  var (plain, wire): ([UInt8], [UInt8]) = ([], [])
+  _ = Array(record.dropLast()).span.received(by: talk.session, &plain, &wire)
+  #expect(plain.isEmpty && talk.session.heldOctets >= 16_384)
+  _ = Array(record.suffix(1)).span.received(by: talk.session, &plain, &wire)
+  #expect(plain.count == 16_000 && talk.session.heldOctets == 0)
+}
+
 @Test func `the newest version is taken`() throws {
   let talk = Conversation(try listener())
   try talk.handshake()

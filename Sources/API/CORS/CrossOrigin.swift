@@ -72,6 +72,9 @@ package struct CrossOrigin: Sendable {
     return fields
   }
 
+  /// Whether a request comes from a page of one of the origins.
+  package func lists(_ request: borrowing Request) -> Bool { entry(of: request) != nil }
+
   private func entry(of request: borrowing Request) -> Entry? {
     guard request.count(of: .origin) == 1, let origin = request.value(of: .origin) else { return nil }
     for entry in entries where request.equals(origin, entry.origin) { return entry }

@@ -10,7 +10,7 @@ extension APIOperation {
   private static let about = """
     For apps that know the callback services of Genesys Mobile Services: they need another base URL and nothing else. It does what \
     this server's own interface does, and exists where the configuration has `gms`; otherwise the response is 404. Its errors are \
-    those of GMS, except 401, 413, 414, 415 and 431.
+    those of GMS, except 401, 413, 414, 415 and 431, and 403 for web pages of sites that `cors.origins` does not list.
     """
 
   private static let service = APIParameter(
@@ -79,7 +79,7 @@ extension APIOperation {
         "first_name": "Ann",
       ]),
     answers: json("A record and a dialog in one.", .json("GMSRecord", ("booked", record))),
-    refusals: [.unsupportedMediaType, .notFound])
+    refusals: [.unsupportedMediaType, .notFound, .denied])
 
   private static let conditions = [
     APIParameter(
@@ -109,7 +109,7 @@ extension APIOperation {
         type: "application/json",
         schema: ["type": "array", "maxItems": 100, "items": ["$ref": "#/components/schemas/GMSRecord"]],
         examples: [("one", [record])])),
-    refusals: [.notFound])
+    refusals: [.notFound, .denied])
 
   package static let gmsFindAll = APIOperation(
     method: .get, id: "getAllGMSCallbacks", tag: .gms, access: .callers,
@@ -123,13 +123,14 @@ extension APIOperation {
     parameters: [service, callbackID],
     content: body(
       "GMSChange", "move", ["_new_desired_time": "2026-11-23T16:00:00.000Z", "first_name": "Bea"]),
-    answers: json("It is changed.", empty), refusals: [.unsupportedMediaType, .notFound])
+    answers: json("It is changed.", empty), refusals: [.unsupportedMediaType, .notFound, .denied])
 
   package static let gmsCancel = APIOperation(
     method: .delete, id: "deleteGMSCallback", tag: .gms, access: .callers, summary: "Cancel a callback",
     description: about
       + "\n\nAfter 200 the phone never rings for this appointment. To repeat it is 200, too.",
-    parameters: [service, callbackID], answers: json("It is cancelled.", empty), refusals: [.notFound])
+    parameters: [service, callbackID], answers: json("It is cancelled.", empty),
+    refusals: [.notFound, .denied])
 
   private static let span = [
     APIParameter(

@@ -26,7 +26,6 @@ package enum HTMLText {
       "Content-Type": "text/html; charset=utf-8",
       "Content-Security-Policy":
         "default-src 'none'; \(policy)img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-      "X-Content-Type-Options": "nosniff",
       "Referrer-Policy": "no-referrer",
     ]
   }

@@ -18,7 +18,7 @@ struct APIDescription: Sendable {
   private init(allowsAnonymous: Bool) {
     let document = APIDocument(endpoints: Endpoint.all, allowsAnonymous: allowsAnonymous)
     openAPI = FixedDocument(
-      fields: ["Content-Type": "application/json", "X-Content-Type-Options": "nosniff"],
+      fields: ["Content-Type": "application/json"],
       content: document.json.serialized())
     let docs = DocsPages(document)
     page = docs.overview

@@ -49,6 +49,7 @@ extension Administration {
       guard case .operators(let answer) = served.handler(for: request.method) else {
         throw .methodNotAllowed(served.endpoint.allowed)
       }
+      guard !exchange.isEarly else { return }
       let context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
       try answer(
         self, request, OperatorRequest(generation: generation, address: address, context: context), &exchange)

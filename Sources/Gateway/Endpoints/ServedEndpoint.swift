@@ -54,13 +54,16 @@ final class ServedEndpoint: Sendable {
   }
 
   let endpoint: Endpoint
+  /// Whether it accepts forms. A page of any site can have a browser send one without asking this server first.
+  let takesForms: Bool
   /// In the order of the endpoint's operations.
   private let handlers: [Handler]
 
   init(
     _ paths: String..., for audience: Endpoint.Audience, auditing: Endpoint.Auditing = .none,
-    isKept: Bool = false, takesHead: Bool = true, _ operations: Operation...
+    isKept: Bool = false, takesHead: Bool = true, takesForms: Bool = false, _ operations: Operation...
   ) {
+    self.takesForms = takesForms
     endpoint = Endpoint(
       paths: paths, for: audience, auditing: auditing, isKept: isKept, takesHead: takesHead,
       operations: operations.map(\.description))

@@ -17,6 +17,7 @@ extension Feature {
         }),
       ServedEndpoint(
         "/genesys/1/service/callback/{name}", for: .apps, auditing: .some([.post: .callback]),
+        takesForms: true,
         .clients(.gmsFind) { handlers, request, parameters, exchange in
           handlers.findGMS(in: .some(request.percentDecoded(parameters[0])), request, &exchange)
         },
@@ -37,7 +38,7 @@ extension Feature {
         }),
       ServedEndpoint(
         "/genesys/1/service/callback/{name}/{id}", for: .apps,
-        auditing: .some([.put: .change, .delete: .cancel]),
+        auditing: .some([.put: .change, .delete: .cancel]), takesForms: true,
         .clients(.gmsChange) { handlers, request, parameters, exchange in
           handlers.changeGMS(
             request.percentDecoded(parameters[0]), request.percentDecoded(parameters[1]), request, &exchange)

@@ -17,7 +17,7 @@ extension Feature {
   static let installations = Feature(
     endpoints: [
       ServedEndpoint(
-        "/fetch-code", for: .apps, auditing: .known(.enrol),
+        "/fetch-code", for: .apps, auditing: .known(.enrol), takesForms: true,
         .clients(.fetchCode) { handlers, request, _, exchange in handlers.fetchCode(request, &exchange) }),
       ServedEndpoint(
         "/attestation/challenge", for: .apps,

@@ -60,7 +60,8 @@ public final class Service: Sendable {
   ///   - scheduler: The clock by which appointments are due; nil for the same.
   ///   - descriptorLimit: How many descriptors the process may open; connections are capped to fit it.
   ///   - isColoured: Whether stdout is a terminal that shows colours.
-  ///   - write: Writes to stdout; see `LogSink`.
+  ///   - write: Writes lines to stdout, and may block. Returns how many bytes it took, up to the end of a line. Called from two threads
+  ///     if audit lines have a chain.
   public init(
     configuration: Configuration, loops: EventLoopGroup, descriptorLimit: Int, inherited: [Int32] = [],
     clock: any TimeSource = SystemClock(), scheduler: (any TimeSource)? = nil,
@@ -68,7 +69,7 @@ public final class Service: Sendable {
     reload: @escaping @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration,
     front: (any RequestHandler, SandboxControls) -> any RequestHandler = { handler, _ in handler },
     isColoured: Bool = false,
-    write: @escaping @Sendable ([UInt8]) -> Bool
+    write: @escaping @Sendable ([UInt8]) -> Int
   ) throws(StartError) {
     isInherited = !inherited.isEmpty
     let storeKeys = configuration.storeKeys ?? (configuration.purpose == .sandbox ? .sandbox : nil)
@@ -89,7 +90,6 @@ public final class Service: Sendable {
       gateway,
       SandboxControls(wiring.runtime, wiring.generations, administration, wiring.upstreams.transport))
 
-    // A sandbox must not tell browsers that this host name uses TLS for the next year.
     server = Server(
       inherited.isEmpty
         ? .address(
@@ -98,8 +98,7 @@ public final class Service: Sendable {
         : .inherited(descriptors: inherited),
       limits: limits, loops: loops, handler: handler, clock: clock,
       filter: wiring.tls?.filter(log: surroundings.log, metrics: metrics),
-      filteredFields: configuration.purpose == .sandbox
-        ? [:] : ["Strict-Transport-Security": "max-age=31536000"],
+      fields: Self.everyResponse, filteredFields: Self.strictTransport(configuration),
       observer: ServerCounting(metrics: metrics, countsConnections: true))
     adminServer = configuration.admin.listener.map { listener in
       // Operators need few connections, and other clients cannot use them up for the public listener.
@@ -110,10 +109,21 @@ public final class Service: Sendable {
         address: Self.address(listener.host, listener.port), limits: limits,
         loops: EventLoopGroup(sharing: loops.loops[0]),
         handler: AdminHandler(administration, health, listener.isLoopback ? .loopback : .token),
+        fields: Self.everyResponse,
         observer: ServerCounting(metrics: metrics, countsConnections: false))
     }
     parts = Parts(Part.all(wiring, server, operators: adminServer))
     for shown in parts.metrics { metrics.addPart(shown) }
+  }
+
+  /// No browser may take a response for something that its `Content-Type` does not name.
+  private static let everyResponse: Fields = ["X-Content-Type-Options": "nosniff"]
+
+  private static func strictTransport(_ configuration: Configuration) -> Fields {
+    // A sandbox must not tell browsers that this host name uses TLS for the next year.
+    guard configuration.purpose != .sandbox else { return [:] }
+    let subdomains = configuration.listen.tls?.hstsSubdomains == true ? "; includeSubDomains" : ""
+    return ["Strict-Transport-Security": "max-age=31536000" + subdomains]
   }
 
   private static func address(_ host: String, _ port: UInt16) -> SocketAddress {
@@ -269,7 +279,10 @@ public final class Service: Sendable {
 
   /// Fails the readiness check, takes requests for `drain_delay`, finishes running requests within `drain_timeout`, and ends
   /// everything.
-  public func drain() async {
+  ///
+  /// - Returns: How many log and audit lines are lost, of those that the log could not count.
+  @discardableResult
+  public func drain() async -> Int {
     wait.withLock { wait in
       wait.isOver = true
       wait.task?.cancel()
@@ -287,7 +300,7 @@ public final class Service: Sendable {
     await parts.end(within: limits.drainTimeout)
     log.write(.info, "stopped")
     // A reader that does not read must not keep the process from ending.
-    _ = wiring.surroundings.sink.close(within: .seconds(1))
+    return wiring.surroundings.closeLog(within: .seconds(1))
   }
 }
 
@@ -300,7 +313,7 @@ extension Administration {
       metrics: MetricsPage(
         metrics: surroundings.metrics, tokens: runtime.tokens, stops: runtime.stops,
         store: wiring.store.health, throttle: runtime.throttle, brakes: runtime.callbacks.brakes,
-        generations: wiring.generations, health: wiring.health, sink: surroundings.sink,
+        generations: wiring.generations, health: wiring.health, lostLines: surroundings.lostLines,
         connectionLimit: connectionLimit),
       audit: wiring.audit, activity: wiring.activity, attention: wiring.attention,
       appRoutes: Set(Endpoint.all.filter { $0.audience == .apps }.map { $0.paths[0] }),

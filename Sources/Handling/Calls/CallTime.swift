@@ -13,10 +13,12 @@ extension Instant {
   private static let nowSpan: Int64 = 60
 
   /// Whether a call at this time means a call at once.
-  func isNow(at now: Instant) -> Bool { seconds <= now.seconds && seconds >= now.seconds - Self.nowSpan }
+  func isNow(at now: Instant) -> Bool {
+    seconds <= now.seconds && seconds >= now.seconds.subtractingClamped(Self.nowSpan)
+  }
 
   /// In whole seconds, not before this point.
-  fileprivate var roundedUp: Instant { nanoseconds > 0 ? Instant(seconds: seconds + 1) : self }
+  fileprivate var roundedUp: Instant { nanoseconds > 0 ? Instant(seconds: seconds.addingClamped(1)) : self }
 }
 
 extension Generation {
@@ -84,16 +86,8 @@ struct AppointmentTime: Sendable {
 
   /// The booking of an intent for this time.
   func booking(_ intent: CallbackIntent, content: [UInt8], isTrial: Bool = false) -> Booking {
-    var booked = CallbackIntent(
-      id: intent.id, callerID: intent.callerID, subject: intent.subject, appID: intent.appID,
-      contact: intent.contact, key: intent.key, terms: intent.terms,
-      deadline: at.advanced(by: terms.late + timeout))
-    booked.sealedCode = intent.sealedCode
-    booked.charges = intent.charges
-    booked.installation = intent.installation
-    booked.notifies = intent.notifies
-    if let device = intent.device { booked.notify(device) }
-    booked.alias = intent.alias
+    var booked = intent
+    booked.deadline = at.advanced(by: terms.late + timeout)
     // With no places nothing is booked, and the store reports other conflicts.
     var booking = Booking(
       intent: booked, at: at, slot: slot, content: content,

@@ -98,6 +98,15 @@ extension Handlers {
       }
       calling.record.app = app?.id
       do throws(Problem) {
+        if circumstances.isEarly {
+          if calling.call == nil {
+            try JSONContent.check(request)
+          } else {
+            _ = try JSONContent.isForm(request)
+          }
+          try JSONContent.checkLength(request, atMost: CallbackLimits.contentBytes)
+          return .content
+        }
         let terms = generation.callbackTerms.terms(of: app?.id)
         let now = Instant(circumstances.time)
         let fault = { generation.fault(inCallTime: $0, at: now) }
@@ -144,7 +153,7 @@ extension Handlers {
     intent.installation = caller.installation?.installation.identity
     notify(caller, of: &intent, calling)
     intent.alias = calling.call?.alias(intent)
-    if calling.generation.configuration.outcomes != nil { intent.talkdeskNumber = asked.talkdeskNumber }
+    intent.talkdeskNumber = asked.talkdeskNumber
     return RequestedCallback(
       request: asked, key: key, caller: caller, carriesCode: own.addsVerificationCode, facts: facts,
       intent: intent, deadline: calling.start + terms.timeout)

@@ -54,10 +54,15 @@ extension Handlers {
     }
     let asked = DialogAction(rawValue: action)
     let line = asked?.audited.map(client.record)
+    // A link on a page of another site would do, as a browser follows it by GET.
+    if line != nil, request.namesForeignOrigin, !generation.crossOrigin.lists(request) {
+      return exchange.respond(refuse(client, line, .foreignPage))
+    }
     guard let push = generation.push, client.mayWait else {
       return exchange.respond(
         refuse(client, line, generation.push == nil ? .noNotice : .tooManyWaiting))
     }
+    guard !exchange.isEarly else { return }
     let responder = exchange.deferred()
     client.context.task(answering: responder) { [self] in
       var visit = DialogVisit(client: client, push: push, line: line, responder: responder)

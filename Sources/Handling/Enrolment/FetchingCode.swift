@@ -25,7 +25,7 @@ struct FetchingCode: Sendable {
   /// The one use of the attestation's challenge, and what the address took with it. A response of 503 gives them back, but
   /// not a decoding that Google has done.
   var challenge: [AllowanceReceipt] = []
-  /// What lets the same request use its challenge or token again. It is given back unless the enrollment is in doubt.
+  /// What lets the same request use its challenge or token again. It is given back with every answer but 503.
   var passes: [AllowanceReceipt] = []
   /// When the first request with this content came, whose answer was in doubt; nil for the first one.
   var repeats: Instant?

@@ -68,11 +68,7 @@ struct TicketRequest: Sendable {
   }
 
   private static func object(parsing content: [UInt8]) throws(Problem) -> JSONObject {
-    guard content.count <= contentBytes else {
-      throw Problem(
-        .contentTooLarge,
-        "The body of a request for a ticket has at most \(Self.contentBytes) bytes.")
-    }
+    guard content.count <= contentBytes else { throw .contentTooLarge(contentBytes) }
     let value: JSONValue
     do throws(JSONError) {
       value = try JSONValue(

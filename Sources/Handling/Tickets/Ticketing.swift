@@ -94,6 +94,11 @@ extension Handlers {
       ticketing.record.app = app?.id
       ticketing.record.desk = app?.desk
       do throws(Problem) {
+        if circumstances.isEarly {
+          try JSONContent.check(request)
+          try JSONContent.checkLength(request, atMost: TicketRequest.contentBytes)
+          return .content
+        }
         let (served, tickets) = desk(of: app, generation)
         let (asked, key) = try IdempotencyKey.read(with: request) { (content) throws(Problem) in
           try TicketRequest(parsing: content)

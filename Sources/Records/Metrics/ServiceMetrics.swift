@@ -81,6 +81,11 @@ package final class ServiceMetrics: Sendable {
   /// From the time when a notice of a callback is due to the moment when the server sends it.
   package let noticeLateness = EventHistogram(
     "callgate_notice_lateness_seconds", "Time from that of a notice to the request to its provider.")
+  /// Connections of clients that the server closed because all together held too much memory.
+  let closedForMemory = EventCounter(
+    "callgate_connections_closed_total",
+    "Connections of clients closed because all connections together held too much memory, by reason.",
+    labels: ["reason"], series: MemoryReason.allCases.map { [$0.rawValue] })
   /// TLS handshakes of clients by result: `ok` or `failed`.
   package let tlsHandshakes = EventCounter(
     "callgate_tls_handshakes_total", "TLS handshakes of clients, by result.", labels: ["result"],
@@ -317,6 +322,7 @@ package final class ServiceMetrics: Sendable {
     text.sample(max(0, opened - closed))
     text.family("callgate_connections_opened_total", .counter, "Connections of clients accepted so far.")
     text.sample(opened)
+    closedForMemory.append(to: &text)
     tlsHandshakes.append(to: &text)
     reloads.append(to: &text)
     text.family(
@@ -385,6 +391,10 @@ package final class ServerCounting: ServerObserver {
 
   func connectionClosed(loop: Int) {
     if countsConnections { metrics.connection(opened: false, loop: loop) }
+  }
+
+  func connectionClosed(for reason: MemoryReason, loop: Int) {
+    if countsConnections { metrics.closedForMemory.count(reason.rawValue) }
   }
 
   func answered(_ answer: AnswerReport, loop: Int) { metrics.answered(answer, loop: loop) }

@@ -21,8 +21,8 @@ enum DemoClient {
   private static let documents = [
     "/": FixedDocument(
       fields: [
-        "Content-Type": "text/html; charset=utf-8", "X-Content-Type-Options": "nosniff",
-        "Content-Security-Policy": contentSecurityPolicy, "Referrer-Policy": "no-referrer",
+        "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": contentSecurityPolicy,
+        "Referrer-Policy": "no-referrer",
       ], content: PageFile.demo.octets),
     "/_sandbox/demo.js": .file("text/javascript", PageFile.demoScript.octets),
     "/_sandbox/demo.css": .file("text/css", PageFile.design.octets + PageFile.demoStyle.octets),

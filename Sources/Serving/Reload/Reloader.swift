@@ -245,6 +245,7 @@ package final class Reloader: Sendable {
     compare("listen.share_port", \.listen.sharePort)
     // Another certificate is shown at once; to begin or to cease speaking TLS takes a start.
     compare("listen.tls") { $0.listen.tls == nil }
+    compare("listen.tls.hsts_subdomains") { $0.listen.tls?.hstsSubdomains == true }
     compare("admin.host, admin.port", \.admin.listener)
     compare("outbound.ca_file", \.authorities)
     compare("log.audit", \.audit)

@@ -23,6 +23,12 @@ public final class TLSSession: StreamFilter {
   /// The most a record holds (RFC 8446 §5.1).
   private static let recordSize = 16_384
 
+  /// OpenSSL's buffer for a record that has come in part. It frees the buffer with the rest of the record (`SSL_MODE_RELEASE_BUFFERS`).
+  public var heldOctets: Int { SSL_has_pending(handle) == 1 ? Self.recordSize + Self.recordOverhead : 0 }
+
+  /// The most that a record in TLS 1.2 is longer than what it holds, and its header (RFC 5246 §6.2.3).
+  private static let recordOverhead = 2048 + 5
+
   /// Makes a session that waits for a client's first octets.
   ///
   /// - Parameter observer: gets the result of the handshake, and the reason if the session fails.

@@ -1,0 +1,108 @@
+// Bounds what all connections together hold for clients that do not read, or that do not finish their requests.
+
+import Platform
+import Synchronization
+
+/// The memory that connections hold for their clients, over all loops of a server. Beyond the limit, the connection without progress
+/// for longest is closed.
+///
+/// Connections that hold nothing never come here: a request that comes whole, and a response that its client reads, take no lock.
+final class OctetBudget: Sendable {
+  private struct Name: Hashable {
+    let worker: ObjectIdentifier
+    let token: EventToken
+  }
+
+  private struct Holding {
+    let worker: Worker
+    var octets: Int
+    /// The number of its last progress. Later progress has a larger number.
+    var turn: UInt64
+  }
+
+  private struct State {
+    var holdings: [Name: Holding] = [:]
+    var sum = 0
+    var turn: UInt64 = 0
+    /// All progress, the oldest first from `oldest` on. An entry counts if it is the last one of its connection.
+    var progress: [(name: Name, turn: UInt64)] = []
+    var oldest = 0
+
+    mutating func remove(_ name: Name) { sum -= holdings.removeValue(forKey: name)?.octets ?? 0 }
+
+    mutating func hold(_ octets: Int, _ name: Name, of worker: Worker, isProgress: Bool) {
+      guard octets > 0 else { return remove(name) }
+      var holding = holdings[name] ?? Holding(worker: worker, octets: 0, turn: 0)
+      sum += octets - holding.octets
+      holding.octets = octets
+      if isProgress || holding.turn == 0 {
+        turn += 1
+        holding.turn = turn
+        forgetOutdated()
+        progress.append((name, turn))
+      }
+      holdings[name] = holding
+    }
+
+    /// Drops the entries that no longer count, once they are more than the others.
+    private mutating func forgetOutdated() {
+      guard progress.count > 2 * holdings.count + 64 else { return }
+      progress = progress[oldest...].filter { holdings[$0.name]?.turn == $0.turn }
+      oldest = 0
+    }
+
+    /// Takes out the connection without progress for longest.
+    mutating func removeOldest() -> (worker: Worker, token: EventToken)? {
+      while oldest < progress.count {
+        let (name, turn) = progress[oldest]
+        oldest += 1
+        guard let holding = holdings[name], holding.turn == turn else { continue }
+        remove(name)
+        return (holding.worker, name.token)
+      }
+      return nil
+    }
+  }
+
+  private let limit: Int
+  private let close: @Sendable (Connection) -> Void
+  private let state = Mutex(State())
+
+  /// - Parameters:
+  ///   - limit: The most octets.
+  ///   - close: Closes a connection, on its loop.
+  init(limit: Int, close: @escaping @Sendable (Connection) -> Void) {
+    self.limit = limit
+    self.close = close
+  }
+
+  /// How many octets are held.
+  var octets: Int { state.withLock { $0.sum } }
+
+  /// Notes what a connection holds, on its loop, and closes connections beyond the limit: those of this loop at once, others on theirs.
+  ///
+  /// - Parameters:
+  ///   - octets: All that it holds now.
+  ///   - isProgress: Whether its client sent or read something just now.
+  func hold(_ octets: Int, _ token: EventToken, of worker: Worker, isProgress: Bool) {
+    let name = Name(worker: ObjectIdentifier(worker), token: token)
+    let closing = state.withLock { state -> [(worker: Worker, token: EventToken)] in
+      state.hold(octets, name, of: worker, isProgress: isProgress)
+      var closing: [(worker: Worker, token: EventToken)] = []
+      while state.sum > limit, let oldest = state.removeOldest() { closing.append(oldest) }
+      return closing
+    }
+    for (other, token) in closing {
+      if other === worker {
+        other.connection(token).map(close)
+      } else {
+        other.loop.execute { [close] in other.connection(token).map(close) }
+      }
+    }
+  }
+
+  /// The connection has closed.
+  func forget(_ token: EventToken, of worker: Worker) {
+    state.withLock { $0.remove(Name(worker: ObjectIdentifier(worker), token: token)) }
+  }
+}

@@ -5,19 +5,23 @@ import Synchronization
 /// Counts rare durations in buckets, by one label or none. It has a lock, so it is not for every request.
 public final class EventHistogram: Sendable {
   private struct Series {
-    var counts = [Int](repeating: 0, count: DurationBuckets.count)
-    var nanoseconds = 0
+    var counts: [Int]
+    /// All of them together. A sum of whole nanoseconds would overflow at 292 years, which outcomes of old calls reach.
+    var seconds = 0.0
   }
 
   private let name: String
   private let help: String
   private let label: String?
   private let words: [String]
+  private let bounds: [Int64]
   private let series: Mutex<[String: Series]>
 
   /// Makes a family without a label, which starts at 0.
-  public convenience init(_ name: String, _ help: String) {
-    self.init(name, help, label: nil, words: [Self.only])
+  ///
+  /// - Parameter bounds: The upper bounds of its buckets in nanoseconds, ascending.
+  public convenience init(_ name: String, _ help: String, bounds: [Int64] = DurationBuckets.bounds) {
+    self.init(name, help, label: nil, words: [Self.only], bounds: bounds)
   }
 
   private static let only = ""
@@ -25,12 +29,16 @@ public final class EventHistogram: Sendable {
   /// Makes a family whose series all start at 0.
   ///
   /// - Parameter words: The label's values. Events with another value are not counted.
-  public init(_ name: String, _ help: String, label: String?, words: [String]) {
+  public init(
+    _ name: String, _ help: String, label: String?, words: [String], bounds: [Int64] = DurationBuckets.bounds
+  ) {
     self.name = name
     self.help = help
     self.label = label
     self.words = words
-    series = Mutex(Dictionary(uniqueKeysWithValues: words.map { ($0, Series()) }))
+    self.bounds = bounds
+    let none = Series(counts: [Int](repeating: 0, count: bounds.count + 1))
+    series = Mutex(Dictionary(uniqueKeysWithValues: words.map { ($0, none) }))
   }
 
   /// Counts one duration of a family without a label.
@@ -40,8 +48,8 @@ public final class EventHistogram: Sendable {
   public func observe(_ word: String, nanoseconds: Int64) {
     let nanoseconds = max(0, nanoseconds)
     series.withLock { series in
-      series[word]?.counts[DurationBuckets.index(of: nanoseconds)] += 1
-      series[word]?.nanoseconds += Int(nanoseconds)
+      series[word]?.counts[bounds.firstIndex { nanoseconds <= $0 } ?? bounds.count] &+= 1
+      series[word]?.seconds += Double(nanoseconds) / 1e9
     }
   }
 
@@ -52,7 +60,9 @@ public final class EventHistogram: Sendable {
     let series = series.withLock { $0 }
     for word in words where isShown(word) {
       guard let kept = series[word] else { continue }
-      text.histogram(label.map { [($0, word)] } ?? [], counts: kept.counts, nanoseconds: kept.nanoseconds)
+      text.histogram(
+        label.map { [($0, word)] } ?? [], counts: kept.counts, of: DurationBuckets.words(of: bounds),
+        seconds: kept.seconds)
     }
   }
 }

@@ -52,15 +52,18 @@ public struct MetricsText: Sendable {
 
   /// Writes one series of a family of histograms.
   /// - Parameters:
-  ///   - counts: How many fell into each of `DurationBuckets`.
-  ///   - nanoseconds: All of them together.
-  mutating func histogram(_ labels: Labels, counts: [Int], nanoseconds: Int) {
+  ///   - counts: How many fell into each bucket.
+  ///   - words: The bounds of the buckets, as `le` has them.
+  ///   - seconds: All of them together.
+  mutating func histogram(
+    _ labels: Labels, counts: [Int], of words: [String] = DurationBuckets.words, seconds: Double
+  ) {
     var total = 0
     for (index, count) in counts.enumerated() {
-      total += count
-      sample("_bucket", labels + [("le", DurationBuckets.words[index])], String(total))
+      total &+= count
+      sample("_bucket", labels + [("le", words[index])], String(total))
     }
-    sample("_sum", labels, Self.number(Double(nanoseconds) / 1e9))
+    sample("_sum", labels, Self.number(seconds))
     sample("_count", labels, String(total))
   }
 

@@ -10,7 +10,7 @@ public final class RequestCounters: Sendable {
   public static let mostRoutes = 48
   private static let methods = Method.allCases
   private static let statuses = 24
-  /// The cells of a route: its buckets, then the sum.
+  /// The cells of a route: its buckets, then the sum in microseconds.
   private static let places = 20
 
   private final class Lane: Sendable {
@@ -48,7 +48,8 @@ public final class RequestCounters: Sendable {
       1, at: (route * Self.methods.count + index) * Self.statuses + StatusCodes.index(of: status))
     guard let nanoseconds else { return }
     lane.durations.add(1, at: route * Self.places + DurationBuckets.index(of: nanoseconds))
-    lane.durations.add(Int(nanoseconds), at: route * Self.places + Self.places - 1)
+    // Nanoseconds would overflow within days where 20,000 clients wait for changes.
+    lane.durations.add(Int(nanoseconds / 1000), at: route * Self.places + Self.places - 1)
   }
 
   /// Writes the family of answers: those series that ever counted anything.
@@ -77,7 +78,8 @@ public final class RequestCounters: Sendable {
       let counts = (0..<DurationBuckets.count).map { durations.total(at: start + $0) }
       guard counts.contains(where: { $0 > 0 }) else { continue }
       text.histogram(
-        [("route", word)], counts: counts, nanoseconds: durations.total(at: start + Self.places - 1))
+        [("route", word)], counts: counts,
+        seconds: Double(durations.total(at: start + Self.places - 1)) / 1e6)
     }
   }
 
@@ -98,7 +100,7 @@ public final class RequestCounters: Sendable {
       let rank = (Double(count) * share).rounded(.up)
       var seen = 0
       for (index, bound) in DurationBuckets.bounds.enumerated() {
-        seen += buckets[index]
+        seen &+= buckets[index]
         if Double(seen) >= rank { return Double(bound) / 1e9 }
       }
       return nil

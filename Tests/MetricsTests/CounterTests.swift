@@ -86,6 +86,26 @@ import Testing
     #expect(counters.total(1) == 80_000)
   }
 
+  @Test func `durations as long as they are written end nothing, and their sum goes on`() {
+    let histogram = EventHistogram("h_seconds", "Long.")
+    for _ in 0..<3 { histogram.observe(nanoseconds: .max) }
+    histogram.observe(nanoseconds: -5)
+    let written = lines { histogram.append(to: &$0) }
+    #expect(written.contains("h_seconds_count 4"))
+    let sum = written.first { $0.hasPrefix("h_seconds_sum ") }.flatMap { Double($0.dropFirst(14)) }
+    #expect(sum.map { abs($0 - 3 * 9_223_372_036.854776) < 0.001 } == true)
+  }
+
+  @Test func `the sum of requests' durations holds what 20,000 waiting clients add in years`() {
+    let counters = RequestCounters(routes: ["other"], lanes: 1)
+    for _ in 0..<1000 {
+      counters.count(route: 0, method: .get, status: 200, nanoseconds: .max / 8, lane: 0)
+    }
+    let written = lines { counters.appendDurations("d_seconds", "Long.", to: &$0) }
+    let sum = written.first { $0.hasPrefix("d_seconds_sum") }.flatMap { Double($0.split(separator: " ")[1]) }
+    #expect(sum.map { abs($0 / 1_152_921_504_606 - 1) < 0.001 } == true)
+  }
+
   // MARK: Decisions
 
   private func decisions(lanes: Int = 2) -> DecisionCounters {

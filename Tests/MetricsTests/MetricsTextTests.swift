@@ -63,6 +63,19 @@ import Testing
     #expect(!lines.contains { $0.contains("never") })
   }
 
+  @Test func `a histogram of hours tells a minute from a night`() {
+    let histogram = EventHistogram("d_seconds", "Long.", bounds: DurationBuckets.longBounds)
+    for seconds: Int64 in [0, 1, 2, 60, 61, 86_400, 86_401, 604_801] {
+      histogram.observe(nanoseconds: seconds * 1_000_000_000)
+    }
+    let lines = text { histogram.append(to: &$0) }.split(separator: "\n")
+    for (bound, count) in [("1", 2), ("2", 3), ("60", 4), ("86400", 6), ("604800", 7), ("+Inf", 8)] {
+      #expect(lines.contains("d_seconds_bucket{le=\"\(bound)\"} \(count)"), "\(lines)")
+    }
+    let bounds = DurationBuckets.longBounds
+    #expect(zip(bounds, bounds.dropFirst()).allSatisfy { $0 < $1 })
+  }
+
   @Test func `bounds ascend and each is the last of its own bucket`() {
     let bounds = DurationBuckets.bounds
     #expect(zip(bounds, bounds.dropFirst()).allSatisfy { $0 < $1 })

@@ -122,7 +122,7 @@ struct ServeCommand: ParsableCommand {
                 }))
           } ?? gateway
         },
-        isColoured: Style(STDOUT_FILENO).isColoured, write: StandardOutput.write)
+        isColoured: Style(STDOUT_FILENO).isColoured, write: { Output.standard.write($0).count })
       try Blocker.run { () async -> Result<Void, StartError> in
         do throws(StartError) { return .success(try await service.prepare()) } catch {
           return .failure(error)
@@ -133,13 +133,13 @@ struct ServeCommand: ParsableCommand {
         let status = Self.report(error)
         supervisor.tell(.stopping)
         Task {
-          await service.drain()
+          await Self.drain(service)
           _exit(status.rawValue)
         }
       }
       // A reader that is gone, or a full disk, is no reason not to serve.
       for address in addresses {
-        _ = StandardOutput.write(Array("callgate: listening on \(service.scheme)://\(address)\n".utf8))
+        _ = Output.standard.write(Array("callgate: listening on \(service.scheme)://\(address)\n".utf8))
       }
       if Output.isTerminal, configuration.log.format == .text {
         let operators: Banner.Operators =
@@ -261,9 +261,16 @@ struct ServeCommand: ParsableCommand {
     // A second SIGINT at a terminal ends at once. Further SIGTERMs change nothing.
     signals.onSecondInterrupt { _exit(130) }
     Blocker.run {
-      await service.drain()
+      await Self.drain(service)
       await talkdesk?.server.stop()
     }
+  }
+
+  private static func drain(_ service: Service) async {
+    let lost = await service.drain()
+    guard lost > 0 else { return }
+    Output.messageAtOnce(
+      "callgate: \(lost) log and audit lines were lost: standard output could not take them before the end")
   }
 
   /// The emulator as the configuration's upstream, reached over HTTP like the real one.

@@ -97,6 +97,51 @@ import Testing
     #expect(sink.droppedLines == 2)
   }
 
+  @Test func `an output that fails within the lines has lost the rest of them alone`() {
+    let taken = Mutex<[UInt8]>([])
+    let sink = LogSink(
+      lanes: 1,
+      taking: { bytes in
+        taken.withLock { taken in
+          guard taken.isEmpty else { return 0 }
+          taken = Array(bytes.prefix(8))
+          return 8
+        }
+      })
+    for text in ["one\n", "two\n", "three\n", "four\n"] { sink.append(Array(text.utf8), lane: 0) }
+    sink.start { Array("lost \($0)\n".utf8) }
+    #expect(sink.close(within: .seconds(10)))
+    #expect(taken.withLock { String(decoding: $0, as: UTF8.self) } == "one\ntwo\n")
+    #expect(sink.droppedLines == 2 && sink.unreportedLines == 2)
+  }
+
+  @Test func `unreported lines are those that wait, and those dropped since the last report`() {
+    let output = Output()
+    output.accepts.withLock { $0 = false }
+    let sink = LogSink(lanes: 1, write: output.write)
+    sink.start { Array("lost \($0)\n".utf8) }
+    sink.append(Array("one\n".utf8), lane: 0)
+    while sink.droppedLines < 1 { usleepBriefly() }
+    #expect(sink.unreportedLines == 1)
+    output.accepts.withLock { $0 = true }
+    sink.append(Array("two\n".utf8), lane: 0)
+    while output.lines.count < 2 { usleepBriefly() }
+    #expect(output.lines == ["lost 1", "two"])
+    #expect(sink.close(within: .seconds(10)))
+    #expect(sink.unreportedLines == 0 && sink.droppedLines == 1)
+
+    let gate = DispatchSemaphore(value: 0)
+    let stalled = LogSink(lanes: 1) { _ in
+      gate.wait()
+      return true
+    }
+    stalled.start { _ in [] }
+    for _ in 0..<3 { stalled.append(Array("a line\n".utf8), lane: 0) }
+    #expect(!stalled.close(within: .milliseconds(50)))
+    #expect(stalled.unreportedLines == 3)
+    for _ in 0..<3 { gate.signal() }
+  }
+
   private func usleepBriefly() {
     DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(5)) == .success ? () : ()
   }

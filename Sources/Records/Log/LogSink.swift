@@ -36,13 +36,17 @@ public final class LogSink: Sendable {
   private let lanes: [LaneBox]
   private let dropped = Atomic<Int>(0)
   private let lastNumber = Atomic<UInt64>(0)
+  /// How many lines were handed to `write`, whether it took them or not.
+  private let settled = Atomic<UInt64>(0)
+  /// How many dropped lines a line in the output has reported.
+  private let reported = Atomic<Int>(0)
   private let waiting = Atomic<Bool>(false)
   private let stopping = Atomic<Bool>(false)
   private let work = DispatchSemaphore(value: 0)
   private let full = TimedSignal()
   private let finished = TimedSignal()
   private let delay: Duration
-  private let write: @Sendable ([UInt8]) -> Bool
+  private let write: @Sendable ([UInt8]) -> Int
   private let batchEnd: (@Sendable (_ number: UInt64) -> Void)?
 
   private final class LaneBox: Sendable {
@@ -55,7 +59,14 @@ public final class LogSink: Sendable {
   ///   - lanes: How many writers append at the same time, one lane each.
   ///   - write: Writes all bytes, and may block; false if they could not be written.
   public convenience init(lanes: Int, write: @escaping @Sendable ([UInt8]) -> Bool) {
-    self.init(lanes: lanes, delay: Self.delay, write: write, batchEnd: nil)
+    self.init(lanes: lanes) { write($0) ? $0.count : 0 }
+  }
+
+  /// The same for an output that may fail within the lines.
+  ///
+  /// - Parameter write: Writes all bytes, and may block. Returns how many it took, up to the end of a line.
+  package convenience init(lanes: Int, taking write: @escaping @Sendable ([UInt8]) -> Int) {
+    self.init(lanes: lanes, delay: Self.delay, taking: write, batchEnd: nil)
   }
 
   /// The same for lines whose way is followed.
@@ -64,7 +75,7 @@ public final class LogSink: Sendable {
   ///   - delay: How long the first line of a batch waits for others.
   ///   - batchEnd: Called after a batch, with the number of its last line.
   init(
-    lanes: Int, delay: Duration, write: @escaping @Sendable ([UInt8]) -> Bool,
+    lanes: Int, delay: Duration, taking write: @escaping @Sendable ([UInt8]) -> Int,
     batchEnd: (@Sendable (_ number: UInt64) -> Void)?
   ) {
     precondition(lanes > 0)
@@ -84,6 +95,18 @@ public final class LogSink: Sendable {
 
   /// How many lines were dropped because the reader was too slow.
   public var droppedLines: Int { dropped.load(ordering: .relaxed) }
+
+  /// How many lines are lost, and reported nowhere, if the process ends now. Read it after `close`.
+  package var unreportedLines: Int {
+    // In this order: a thread that still writes may only make the results larger.
+    let (settled, reported) = (
+      settled.load(ordering: .sequentiallyConsistent), reported.load(ordering: .relaxed)
+    )
+    return Int(lastLine - settled) + droppedLines - reported
+  }
+
+  /// Counts lines that the output took and has lost.
+  func drop(_ lines: Int) { dropped.wrappingAdd(lines, ordering: .relaxed) }
 
   /// The number of the last line that was appended.
   var lastLine: UInt64 { lastNumber.load(ordering: .sequentiallyConsistent) }
@@ -127,7 +150,6 @@ public final class LogSink: Sendable {
   }
 
   private func run(_ lossLine: (Int) -> [UInt8]) {
-    var reported = 0
     var batches = lanes.map { _ in Lane() }
     while true {
       work.wait()
@@ -135,15 +157,23 @@ public final class LogSink: Sendable {
         if delay > .zero { _ = full.wait(for: delay) }
       }
       waiting.store(false, ordering: .sequentiallyConsistent)
+      // Before the batch, which may end the audit chain.
+      reportLosses(lossLine)
       drain(&batches)
-      let lost = dropped.load(ordering: .relaxed)
-      if lost > reported, write(lossLine(lost - reported)) { reported = lost }
-      if stopping.load(ordering: .sequentiallyConsistent) {
-        drain(&batches)
-        break
-      }
+      let isLast = stopping.load(ordering: .sequentiallyConsistent)
+      if isLast { drain(&batches) }
+      reportLosses(lossLine)
+      if isLast { break }
     }
     finished.signal()
+  }
+
+  /// Writes how many lines were dropped since the last such line, if any were.
+  private func reportLosses(_ lossLine: (Int) -> [UInt8]) {
+    let (lost, reported) = (dropped.load(ordering: .relaxed), reported.load(ordering: .relaxed))
+    guard lost > reported else { return }
+    let line = lossLine(lost - reported)
+    if write(line) == line.count { self.reported.store(lost, ordering: .relaxed) }
   }
 
   /// Writes the waiting lines of all lanes, in the order of their numbers, and keeps the empty batches.
@@ -200,6 +230,8 @@ public final class LogSink: Sendable {
   }
 
   private func output(_ bytes: [UInt8], lines: Int) {
-    if !write(bytes) { dropped.wrappingAdd(lines, ordering: .relaxed) }
+    let taken = write(bytes)
+    if taken < bytes.count { drop(bytes[taken...].count { $0 == UInt8(ascii: "\n") }) }
+    settled.wrappingAdd(UInt64(lines), ordering: .sequentiallyConsistent)
   }
 }

@@ -163,7 +163,7 @@ public final class Service: Sendable {
       }
       await runtime.callbacks.brakes.restore(configuration.policy, runtime.ledger)
       // Stops survive a restart.
-      try await runtime.stops.refresh()
+      try await runtime.stops.refresh(onLapse: { log.write(lapsed: $0) })
     } catch {
       throw .store(kind: runtime.storeKind, StoreFailure(error, of: runtime.storeKind))
     }

@@ -21,10 +21,10 @@ struct Surroundings: Sendable {
 
   init(
     _ configuration: Configuration, loops: Int, clock: any TimeSource, isColoured: Bool,
-    storeKeys: StoreKeys?, write: @escaping @Sendable ([UInt8]) -> Bool
+    storeKeys: StoreKeys?, write: @escaping @Sendable ([UInt8]) -> Int
   ) throws(StartError) {
     // One lane for each loop's audit, one for everything else.
-    sink = LogSink(lanes: loops + 1, write: write)
+    sink = LogSink(lanes: loops + 1, taking: write)
     log = Log(
       sink: sink, lane: loops, level: configuration.log.level, format: configuration.log.format,
       clock: clock, isColoured: isColoured)
@@ -43,6 +43,20 @@ struct Surroundings: Sendable {
     } catch {
       throw .audit(path: audit.file ?? "", error)
     }
+  }
+
+  /// How many log and audit lines were lost.
+  var lostLines: @Sendable () -> Int {
+    { [sink, trail] in sink.droppedLines + (trail?.lostLines ?? 0) }
+  }
+
+  /// Ends the log, after the audit.
+  ///
+  /// - Returns: How many lines are lost that no line has reported.
+  func closeLog(within timeout: Duration) -> Int {
+    let isClosed = sink.close(within: timeout)
+    // A log that was written completely has reported the audit's.
+    return sink.unreportedLines + (isClosed ? 0 : trail?.unreportedLines ?? 0)
   }
 
   /// A name that no other start has.

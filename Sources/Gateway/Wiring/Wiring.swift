@@ -94,7 +94,7 @@ struct Wiring: Sendable {
     activity = RecentActivity(metrics: metrics, clock: clock)
     attention = AttentionList(
       runtime, generations, unknown: UnknownRecords(store: store, clock: clock), tls: tls,
-      lastReload: { [reloader] in reloader.last }, lostLines: { sink.droppedLines },
+      lastReload: { [reloader] in reloader.last }, lostLines: surroundings.lostLines,
       overdue: { [keeper] in keeper?.counts?.overdue ?? 0 }, audit: surroundings.trail, clock: clock,
       log: log)
     health = Health(

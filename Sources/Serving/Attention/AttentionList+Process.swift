@@ -32,12 +32,14 @@ extension AttentionList {
   /// Audit lines that their file does not take. In strict mode it refuses requests.
   func auditFile(_ now: UnixTime) -> [Attention] {
     guard let audit, let trouble = troubles.note(.audit, isThere: audit.isFailing, at: now) else { return [] }
+    let lost = audit.linesLostInFailure
     return [
       Attention(
-        .audit, since: trouble.since, count: audit.hitRequests,
-        audit.isRequired
+        .audit, since: trouble.since, count: audit.isRequired ? audit.hitRequests : lost,
+        (audit.isRequired
           ? "Audit lines cannot be written, so the server gives no token and requests no call."
-          : "Audit lines cannot be written. They wait in memory, up to 16 MiB.",
+          : "Audit lines cannot be written. They wait in memory, up to 16 MiB.")
+          + (lost > 0 ? " \(lost) lines are lost." : ""),
         action: "Make room on the disk of log.audit.file, or repair it. The server recovers by itself.")
     ]
   }
@@ -128,7 +130,9 @@ extension AttentionList {
 
   /// The certificate that clients see.
   func certificate(_ now: UnixTime) -> [Attention] {
-    guard let end = tls?.identity.end, end - now.seconds < Self.certificateNotice else { return [] }
+    guard let end = tls?.identity.end, end.subtractingClamped(now.seconds) < Self.certificateNotice else {
+      return []
+    }
     return [
       Attention(
         .certificate, since: UnixTime(seconds: end - Self.certificateNotice), until: UnixTime(seconds: end),
@@ -138,20 +142,20 @@ extension AttentionList {
     ]
   }
 
-  /// Log lines that were lost within the last minute.
+  /// Log and audit lines that were lost within the last minute.
   func log(_ now: UnixTime) -> [Attention] {
     let lost = lostLines()
     let at = losses.withLock { losses in
       if lost > losses.count { losses = (lost, now) }
       return losses.at
     }
-    let isRecent = at.map { (0..<60).contains(now.seconds - $0.seconds) } ?? false
+    let isRecent = at.map { (0..<60).contains(now.seconds.subtractingClamped($0.seconds)) } ?? false
     guard let trouble = troubles.note(.log, isThere: isRecent, at: now) else { return [] }
     return [
       Attention(
         .log, since: trouble.since, count: lost,
-        "The server has dropped \(lost) log and audit lines, because their reader is too slow.",
-        action: "Check the log collector and its disk.")
+        "The server has lost \(lost) log and audit lines, because their reader or disk is too slow.",
+        action: "Check the log collector, and the disk of log.audit.file.")
     ]
   }
 

@@ -34,7 +34,7 @@ package final class AttentionList: Sendable {
   let tls: TLSListener?
   /// The last reload; nil before the first.
   let lastReload: @Sendable () -> Reloader.Outcome?
-  /// How many log lines were lost.
+  /// How many log and audit lines were lost.
   let lostLines: @Sendable () -> Int
   /// How many appointments are overdue.
   let overdue: @Sendable () -> Int
@@ -107,6 +107,6 @@ package final class AttentionList: Sendable {
 
   /// The point in time after a duration; nil for no duration.
   func after(_ duration: Duration?, _ now: UnixTime) -> UnixTime? {
-    duration.map { UnixTime(seconds: now.seconds + Int64($0.wholeSecondsRoundedUp)) }
+    duration.map { UnixTime(seconds: now.seconds.addingClamped(Int64($0.wholeSecondsRoundedUp))) }
   }
 }

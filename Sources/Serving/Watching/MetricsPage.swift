@@ -22,15 +22,16 @@ package struct MetricsPage: Sendable {
   let brakes: BrakeWatch
   let generations: Generations
   let health: Health
-  let sink: LogSink
+  /// How many log and audit lines were lost.
+  let lostLines: @Sendable () -> Int
   /// The most connections at once.
   let connectionLimit: Int
 
   /// Shows the state of these parts.
   package init(
     metrics: ServiceMetrics, tokens: TokenSource, stops: StopBoard, store: StoreHealth,
-    throttle: LoginThrottle, brakes: BrakeWatch, generations: Generations, health: Health, sink: LogSink,
-    connectionLimit: Int
+    throttle: LoginThrottle, brakes: BrakeWatch, generations: Generations, health: Health,
+    lostLines: @escaping @Sendable () -> Int, connectionLimit: Int
   ) {
     self.metrics = metrics
     self.tokens = tokens
@@ -40,7 +41,7 @@ package struct MetricsPage: Sendable {
     self.brakes = brakes
     self.generations = generations
     self.health = health
-    self.sink = sink
+    self.lostLines = lostLines
     self.connectionLimit = connectionLimit
   }
 
@@ -98,8 +99,8 @@ package struct MetricsPage: Sendable {
     text.sample(throttle.refusals)
     text.family(
       "callgate_log_lines_lost_total", .counter,
-      "Log and audit lines dropped because the reader was too slow.")
-    text.sample(sink.droppedLines)
+      "Log and audit lines lost because their reader or disk was too slow.")
+    text.sample(lostLines())
   }
 
   private func appendBrakes(to text: inout MetricsText) {

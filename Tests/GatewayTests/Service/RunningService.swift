@@ -90,7 +90,7 @@ final class RunningService: Sendable {
       loops = try EventLoopGroup(count: 2)
       service = try Service(
         configuration: try load().configuration, loops: loops, descriptorLimit: 1024, reload: load,
-        write: output.write)
+        write: { [output] in output.write($0) ? $0.count : 0 })
     }
   }
 

@@ -200,7 +200,7 @@ package struct AuditAnchor: Hashable, Sendable {
   }
 
   /// More epochs than a boot has: one a minute, for nineteen years. Each costs a hash before the line can be checked.
-  package static let mostEpochs: Int64 = 10_000_000
+  private static let mostEpochs: Int64 = 10_000_000
 
   /// Reads an anchor from a whole line; nil for every other line.
   package init?(reading line: [UInt8]) {

@@ -8,15 +8,14 @@ import Synchronization
 
 /// The audit's own way out: a sink whose thread ends each line with its code and writes it.
 package final class AuditTrail: Sendable {
-  /// How many bytes may wait for a file that takes none, before lines are lost and counted.
-  static let capacity = 16 << 20
   /// How long a response waits for its line in strict mode.
   package static let patience = Duration.milliseconds(800)
 
   /// Where the lines go.
   package enum Destination: Sendable {
     case file(String)
-    case output(@Sendable ([UInt8]) -> Bool)
+    /// - Parameter take: Writes lines, and returns how many bytes it took, up to the end of a line.
+    case output(_ take: @Sendable ([UInt8]) -> Int)
   }
 
   /// What the writing thread works with.
@@ -28,9 +27,18 @@ package final class AuditTrail: Sendable {
     var written = 0
     /// Lost lines that no anchor has counted yet.
     var lost = 0
+    /// Whether lines found no room since all lines were out.
+    var isLosing = false
     var isSynced = true
     /// The last anchor in `bytes` or the file; nil once it is known to be on the disk.
     var anchor: RecordedAnchor?
+
+    /// How many lines wait. Anchors do not count.
+    var waitingLines: Int {
+      bytes[written...].split(separator: UInt8(ascii: "\n")).count {
+        !$0.starts(with: AuditLineForm.anchorStart)
+      }
+    }
   }
 
   /// An anchor that is on the disk.
@@ -60,9 +68,10 @@ package final class AuditTrail: Sendable {
   private let path: String?
   /// The code of the last whole line that the file held at the start; empty if it held none, nil where there is no file.
   package let follows: [UInt8]?
-  private let output: (@Sendable ([UInt8]) -> Bool)?
+  private let output: (@Sendable ([UInt8]) -> Int)?
   /// Whether responses wait until their lines are on the disk.
   package let isRequired: Bool
+  private let capacity: Int
   let clock: any TimeSource
   private let log: Log
   private let writer: Mutex<Writer>
@@ -72,6 +81,8 @@ package final class AuditTrail: Sendable {
   private let failing = Atomic<Bool>(false)
   private let unavailable = Atomic<Int>(0)
   private let hits = Atomic<Int>(0)
+  /// The lost lines when lines last began to fail.
+  private let lostBefore = Atomic<Int>(0)
   private let anchored = Mutex<RecordedAnchor?>(nil)
   private let box = Mutex<LogSink?>(nil)
 
@@ -81,9 +92,10 @@ package final class AuditTrail: Sendable {
   ///   - key: For the chain; nil for lines without one.
   ///   - isRequired: Whether responses wait until their lines are on the disk.
   ///   - lanes: As `LogSink` has them.
+  ///   - capacity: How many bytes may wait for a file that takes none, before lines are lost and counted.
   package init(
     to destination: Destination, key: StoreKey?, boot: String, isRequired: Bool, lanes: Int,
-    clock: any TimeSource, log: Log
+    clock: any TimeSource, log: Log, capacity: Int = 16 << 20
   ) throws(SystemError) {
     var writer = Writer()
     writer.chain = key.map { AuditChain($0, boot: boot) }
@@ -105,12 +117,13 @@ package final class AuditTrail: Sendable {
       Self.append(anchor, to: &writer, at: clock.unixTime)
     }
     self.isRequired = isRequired
+    self.capacity = capacity
     self.clock = clock
     self.log = log
     self.writer = Mutex(writer)
     let sink = LogSink(
       lanes: lanes, delay: isRequired ? .zero : LogSink.delay,
-      write: { [weak self] in self?.take($0) ?? false },
+      taking: { [weak self] in self?.take($0) == true ? $0.count : 0 },
       batchEnd: { [weak self] in self?.ended($0) })
     box.withLock { $0 = sink }
   }
@@ -132,6 +145,12 @@ package final class AuditTrail: Sendable {
 
   /// How many lines found no room. A request reads it at its beginning; if it grows, the request's own line may be lost.
   package var lostLines: Int { sink.droppedLines }
+
+  /// How many lines found no room since lines could not be written.
+  package var linesLostInFailure: Int { lostLines - lostBefore.load(ordering: .relaxed) }
+
+  /// How many lines are lost that no anchor has reported. Read it after `close`.
+  package var unreportedLines: Int { sink.unreportedLines }
 
   /// The last anchor that is on the disk.
   package var lastAnchor: RecordedAnchor? { anchored.withLock(\.self) }
@@ -155,10 +174,19 @@ package final class AuditTrail: Sendable {
     sink.start { AuditMark.loss($0) }
   }
 
-  /// Ends the chain and the thread.
+  /// Ends the chain and the thread. The log says how many lines are lost now.
   package func close(within timeout: Duration) -> Bool {
     anchor(.end)
-    return sink.close(within: timeout)
+    let isClosed = sink.close(within: timeout)
+    // A thread that still writes holds the lock.
+    if isClosed { sink.drop(writer.withLock { $0.waitingLines }) }
+    let lost = sink.unreportedLines
+    if lost > 0 {
+      log.write(
+        .error, "audit lines were lost: they could not be written before the end",
+        ["lost": lost, "file": path ?? "stdout"])
+    }
+    return isClosed
   }
 
   /// Calls a function once: with true as soon as all lines so far are on the disk, with false if they are not in time or one of them
@@ -173,9 +201,7 @@ package final class AuditTrail: Sendable {
       return (waiting.lastID, false)
     }
     guard let id else { return body(!isDoubtful && lostLines == lost || refused()) }
-    let (seconds, attoseconds) = Self.patience.components
-    let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
-    timer.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { [self] in
+    timer.asyncAfter(deadline: .now() + .nanoseconds(Int(Self.patience.nanosecondsClamped))) { [self] in
       guard let late = waiting.withLock({ $0.entries.removeValue(forKey: id) }) else { return }
       fails("not within \(Self.patience)")
       late.body(refused())
@@ -203,9 +229,16 @@ package final class AuditTrail: Sendable {
     writer.withLock { writer in
       // Another file may have the room that this one lacks.
       guard
-        writer.bytes.count - writer.written < Self.capacity || flush(&writer)
+        writer.bytes.count - writer.written < capacity || flush(&writer)
           || isAsked(toReopen: lines) && reopen(&writer)
-      else { return false }
+      else {
+        if !writer.isLosing {
+          log.write(
+            .error, "audit lines are lost: too many of them wait already", ["file": path ?? "stdout"])
+        }
+        writer.isLosing = true
+        return false
+      }
       let span = lines.span
       var start = 0
       while start < span.count {
@@ -214,7 +247,7 @@ package final class AuditTrail: Sendable {
         take(span.extracting(start..<end), &writer)
         start = end + 1
       }
-      _ = flush(&writer)
+      if flush(&writer) { writer.isLosing = false }
       return true
     }
   }
@@ -230,6 +263,9 @@ package final class AuditTrail: Sendable {
     case .loss(let count):
       writer.lost += count
       anchor(.lost, &writer)
+      log.write(
+        .warning, "audit lines were lost: they could not be written in time",
+        ["lost": count, "file": path ?? "stdout"])
     case nil:
       guard writer.chain != nil else {
         writer.bytes.append(contentsOf: line)
@@ -268,7 +304,8 @@ package final class AuditTrail: Sendable {
     guard writer.written < writer.bytes.count else { return true }
     writer.isSynced = false
     if let output {
-      guard output(writer.bytes) else {
+      writer.written += output(writer.written == 0 ? writer.bytes : Array(writer.bytes[writer.written...]))
+      guard writer.written == writer.bytes.count else {
         fails("standard output takes nothing")
         return false
       }
@@ -327,6 +364,7 @@ package final class AuditTrail: Sendable {
   private func fails(_ cause: String) {
     guard !failing.exchange(true, ordering: .relaxed) else { return }
     hits.store(0, ordering: .relaxed)
+    lostBefore.store(lostLines, ordering: .relaxed)
     log.write(
       .error,
       isRequired

@@ -155,9 +155,11 @@ package final class AuditVerifier {
   private var expecting: Run?
 
   /// Checks with these keys.
-  /// - Parameter known: Each boot's last anchor in the store, read before the files, which may grow meanwhile.
+  /// - Parameters:
+  ///   - known: Each boot's last anchor in the store, read before the files, which may grow meanwhile.
+  ///   - mostHashes: How many hashes lead to the keys of anchors once something is wrong.
   package init(
-    keys: [StoreKey], known: [String: Known] = [:], mostHashes: Int64 = AuditAnchor.mostEpochs
+    keys: [StoreKey], known: [String: Known] = [:], mostHashes: Int64 = 1_000_000
   ) {
     self.keys = keys
     self.known = known

@@ -1,4 +1,4 @@
-// The line before a call, a ticket or a session token is requested, in strict mode.
+// The line before something that can be done only once, in strict mode.
 
 package import API
 import HTTP
@@ -7,13 +7,16 @@ import JSON
 import Platform
 import Texts
 
-/// What is about to be requested from Talkdesk or Sendbird. The audit line with the outcome comes after it.
+/// What is about to be done: a request to Talkdesk or Sendbird, or a step in the store that gives a secret, spends a claim or
+/// approves an installation. The audit line with the outcome comes after it.
 package struct AuditIntent: Sendable {
   package let action: AuditedAction
   package let requestID: RequestID
-  /// The id of the record; nil for a token.
+  /// The id of the record; nil where there is none.
   package let callback: String?
   package let callerID: String?
+  /// The `client_id` of the installation that it is about, or that asks.
+  package var installation: String?
   package let app: String?
 
   package init(
@@ -24,6 +27,12 @@ package struct AuditIntent: Sendable {
     self.callback = callback
     self.callerID = callerID
     self.app = app
+  }
+
+  /// What a request is about to do, as far as its audit line says already.
+  package init(_ record: AuditRecord) {
+    self.init(record.action, record.requestID, callerID: record.caller?.id, app: record.app)
+    installation = record.installation ?? record.caller?.installation
   }
 
   /// A call that a request has ordered.
@@ -37,7 +46,10 @@ package struct AuditIntent: Sendable {
     line.append(contentsOf: #"","request_id":""#.utf8)
     line.append(upTo: RequestID.mostOctets) { requestID.append(to: &$0) }
     line.append(contentsOf: #"","action":"\#(action.rawValue)""#.utf8)
-    let texts = [("caller", callerID), ("app", app), (action == .ticket ? "ticket" : "callback", callback)]
+    let texts = [
+      ("caller", callerID), ("installation", installation), ("app", app),
+      (action == .ticket ? "ticket" : "callback", callback),
+    ]
     for (name, text) in texts {
       guard let text else { continue }
       line.append(contentsOf: #","\#(name)":"#.utf8)
@@ -50,7 +62,7 @@ package struct AuditIntent: Sendable {
 
 extension AuditTrail {
   /// Writes an intent, and waits until it is on the disk. Without strict mode there is none, and no wait.
-  /// - Returns: Whether the request may be sent.
+  /// - Returns: Whether it may be done.
   package func intends(_ intent: AuditIntent) async -> Bool {
     guard isRequired else { return true }
     let lost = lostLines

@@ -11,6 +11,8 @@ package struct AuditLog: Sendable {
   let log: Log
   /// The audit's own way out; nil where its lines go with the log's.
   package let trail: AuditTrail?
+  /// The same in strict mode, where no secret leaves before its line is on the disk; otherwise nil.
+  package var strict: AuditTrail? { trail.flatMap { $0.isRequired ? $0 : nil } }
   /// The last decisions.
   package let recent: RecentDecisions
 
@@ -34,7 +36,7 @@ package struct AuditLog: Sendable {
     _ record: AuditRecord, since start: MonotonicTime, at time: UnixTime? = nil, lane: Int
   ) {
     let time = time ?? clock.unixTime
-    let nanoseconds = clock.now.nanoseconds - start.nanoseconds
+    let nanoseconds = (clock.now - start).nanosecondsClamped
     metrics.decided(record, lane: lane)
     if record.code != nil { metrics.troubles.met(by: record, at: time) }
     if trail == nil, log.isText {

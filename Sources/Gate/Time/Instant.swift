@@ -24,7 +24,8 @@ public struct Instant: Hashable, Comparable, Sendable {
 
   /// Nanoseconds since the epoch, clamped to what 64 bits hold (the years 1677 to 2262).
   public var nanosecondsSinceEpoch: Int64 {
-    seconds.multipliedClamped(by: 1_000_000_000).addingClamped(Int64(nanoseconds))
+    // Any number: 128 bits have room for the product. Clamped alone, a time before 1970 would lose its part of a second.
+    Int64(clamping: Int128(seconds) * 1_000_000_000 + Int128(nanoseconds))
   }
 }
 

@@ -152,10 +152,12 @@ struct TokenExamination {
         case .outOfRange(let claim),
           .malformed(let claim) where ["exp", "nbf", "iat"].contains(claim):
           "set the provider to write \(claim) as a number of seconds since 1970, not of milliseconds and not as a text"
-        default: "ask the provider for another token"
+        case .malformed, .notJSON, .notObject, .missing, .expired, .notYetValid, .issuedInFuture,
+          .livesTooLong, .wrongIssuer, .wrongAudience, .wrongType:
+          "ask the provider for another token"
         }
       fail("claims", "\(error)", fix: fix)
-    default:
+    case .unreadable, .unknownKey, .unusableKey, .wrongAlgorithm, .wrongSignature:
       let form = Self.form(of: token)
       fail(
         "form", form?.found ?? "this is not a signed JWT: \(fault.cause)",
@@ -239,7 +241,7 @@ struct TokenExamination {
         fail(
           "algorithm", "the token has \(quoted(jws.algorithmName)), for which the issuer's key is not",
           fix: "set the provider to sign with ES256, RS256 or EdDSA, and to publish that key")
-      default:
+      case .wrongSignature, .unreadable, .unknownIssuer, .claims:
         report.ok("key", name ?? "the issuer's only key for this algorithm")
         report.ok("algorithm", jws.algorithmName)
         fail(
@@ -283,7 +285,9 @@ struct TokenExamination {
         fail("times", "the token expired \(ago) s ago, by this machine's clock", fix: clock)
       case .wrongType:
         fail("type", "the header's typ is not JWT or at+jwt", fix: "send an access token or an ID token")
-      default: fail("times", "\(error), by this machine's clock", fix: clock)
+      case .notYetValid, .issuedInFuture, .livesTooLong, .notJSON, .notObject, .malformed, .outOfRange,
+        .wrongIssuer, .wrongAudience:
+        fail("times", "\(error), by this machine's clock", fix: clock)
       }
     }
   }

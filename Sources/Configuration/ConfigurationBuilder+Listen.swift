@@ -23,6 +23,9 @@ extension ConfigurationBuilder {
       forwardedHops: hops ?? (proxies.isEmpty ? 0 : 1), sharePort: value(Settings.sharePort))
   }
 
+  /// `cors.origins`.
+  mutating func allowedOrigins() -> [String] { list(Settings.origins) }
+
   private mutating func host() -> String {
     guard let address = stated(Settings.host) else {
       return purpose == .sandbox ? "127.0.0.1" : value(Settings.host).host

@@ -273,9 +273,4 @@ extension ConfigurationBuilder {
       retention: value(Settings.retention), timeout: value(Settings.callbackTimeout),
       concurrency: value(Settings.concurrency))
   }
-
-  /// `cors.origins`.
-  mutating func allowedOrigins() -> [String] {
-    list(Settings.origins)
-  }
 }

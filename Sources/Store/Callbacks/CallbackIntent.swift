@@ -63,7 +63,7 @@ public struct CallbackIntent: Sendable {
   public let terms: Terms
   /// When it is settled at the latest, as long as all is well. One that is still pending a grace after this becomes
   /// `unknown`.
-  public let deadline: Instant
+  public var deadline: Instant
   /// Its verification code, sealed with a store key, with the bytes of `id` associated; nil where it carries none.
   public var sealedCode: [UInt8]?
   /// What the record takes from allowances, in the transaction that saves it; nil for nothing.
@@ -76,7 +76,7 @@ public struct CallbackIntent: Sendable {
   public private(set) var device: GivenDevice?
   /// Its name in another interface; nil where it was made by this server's own.
   public var alias: CallbackAlias?
-  /// The account's number that calls; nil where the outcome of the call is not awaited.
+  /// The account's number that calls; nil for a ticket.
   public var talkdeskNumber: E164?
 
   /// An intent.

@@ -80,6 +80,7 @@ import Testing
       Installation(
         client: client, appID: "shop", user: Self.user, address: "203.0.113.9", secret: Self.digest,
         generation: 2, createdAt: Self.time(1), usedAt: Self.time(2), revokedAt: Self.time(3),
+        unconfirmedUntil: Self.time(5),
         codes: Installation.CodeState(lastStep: 4, counter: 5, failures: 6, lockedUntil: Self.time(4)),
         operatorDeliveries: 7, attestedKey: SHA256Digest(of: [3]), key: SHA256Digest(of: [4])))
     try check(

@@ -25,7 +25,7 @@ import Testing
     apps:
       \(app): { installations: { authorize: [user] } }
     rules:
-      - { name: few, kind: quota, key: global, limit: 5, per: month, on: [access] }
+      - { name: few, kind: quota, key: global, limit: 5, per: month }
     \(more)
     """
   }

@@ -43,6 +43,8 @@ int callgate_ignore_sigpipe(void) { return signal(SIGPIPE, SIG_IGN) == SIG_ERR ?
 
 int callgate_set_mmap_threshold(int bytes) { return mallopt(M_MMAP_THRESHOLD, bytes) == 1 ? 0 : -1; }
 
+int callgate_trim_memory(void) { return malloc_trim(0); }
+
 int callgate_forgo_fast_bins(void) { return mallopt(M_MXFAST, 0) == 1 ? 0 : -1; }
 
 void callgate_open_standard_descriptors(int writable) {

@@ -28,6 +28,17 @@ final class OctetBudget: Sendable {
     var progress: [(name: Name, turn: UInt64)] = []
     var oldest = 0
 
+    /// Whether much was held since the last relief.
+    var hasPeaked = false
+
+    /// Whether much was held, and nearly nothing is left.
+    mutating func isRelieved(_ limit: Int) -> Bool {
+      if sum > limit / 2 { hasPeaked = true }
+      guard hasPeaked, sum <= limit / 16 else { return false }
+      hasPeaked = false
+      return true
+    }
+
     mutating func remove(_ name: Name) { sum -= holdings.removeValue(forKey: name)?.octets ?? 0 }
 
     mutating func hold(_ octets: Int, _ name: Name, of worker: Worker, isProgress: Bool) {
@@ -86,12 +97,13 @@ final class OctetBudget: Sendable {
   ///   - isProgress: Whether its client sent or read something just now.
   func hold(_ octets: Int, _ token: EventToken, of worker: Worker, isProgress: Bool) {
     let name = Name(worker: ObjectIdentifier(worker), token: token)
-    let closing = state.withLock { state -> [(worker: Worker, token: EventToken)] in
+    let (closing, isRelieved) = state.withLock { state in
       state.hold(octets, name, of: worker, isProgress: isProgress)
       var closing: [(worker: Worker, token: EventToken)] = []
       while state.sum > limit, let oldest = state.removeOldest() { closing.append(oldest) }
-      return closing
+      return (closing, state.isRelieved(limit))
     }
+    if isRelieved { Self.returnMemory() }
     for (other, token) in closing {
       if other === worker {
         other.connection(token).map(close)
@@ -103,6 +115,13 @@ final class OctetBudget: Sendable {
 
   /// The connection has closed.
   func forget(_ token: EventToken, of worker: Worker) {
-    state.withLock { $0.remove(Name(worker: ObjectIdentifier(worker), token: token)) }
+    let isRelieved = state.withLock { state in
+      state.remove(Name(worker: ObjectIdentifier(worker), token: token))
+      return state.isRelieved(limit)
+    }
+    if isRelieved { Self.returnMemory() }
   }
+
+  /// After a flood the allocator has megabytes of free blocks, which count for the limit of a container.
+  private static func returnMemory() { Task.detached { ProcessSetup.returnFreeBlocks() } }
 }

@@ -56,6 +56,9 @@ public enum ProcessSetup {
   /// a process whose log was not read for a moment stayed 8 MiB larger for good.
   public static func returnLargeBlocks() { _ = callgate_set_mmap_threshold(256 * 1024) }
 
+  /// Gives the memory of freed blocks back to the system, which the allocator otherwise keeps for later. Takes some milliseconds.
+  public static func returnFreeBlocks() { _ = callgate_trim_memory() }
+
   /// Makes the allocator join small free blocks when they are freed, and not all of them whenever a large one is wanted.
   ///
   /// A request to Talkdesk takes several blocks of a kilobyte and more from libcurl, each of which had glibc walk through its

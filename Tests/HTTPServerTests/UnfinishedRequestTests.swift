@@ -7,16 +7,18 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite(.timeLimit(.minutes(2))) struct UnfinishedRequestTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct UnfinishedRequestTests {
   /// A request but for its last octets.
   private func part(_ octets: Int) -> String {
     "POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n" + String(repeating: "x", count: octets)
   }
 
-  /// Waits until so many octets are held, and a moment later still are.
+  /// Waits until as many octets are held, and the loops have turned.
   private func settle(_ server: TestServer, until isDone: (Int) -> Bool) async {
-    while !isDone(server.server.unfinishedOctets) { await Task.yield() }
-    server.settle()
+    repeat {
+      server.settle()
+      await Task.yield()
+    } while !isDone(server.server.unfinishedOctets)
   }
 
   @Test(arguments: [

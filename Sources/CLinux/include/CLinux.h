@@ -38,6 +38,9 @@ int callgate_ignore_sigpipe(void);
 /// Fixes the size from which blocks of memory are mapped, and unmapped when freed (mallopt(3)). 0, or -1 when refused.
 int callgate_set_mmap_threshold(int bytes);
 
+/// Gives free memory back to the kernel (malloc_trim(3)). 1 if there was some, else 0.
+int callgate_trim_memory(void);
+
 /// Makes every freed block join its free neighbours at once (mallopt(3), M_MXFAST 0). 0, or -1 when refused.
 int callgate_forgo_fast_bins(void);
 

@@ -139,7 +139,7 @@ import Testing
   private static let forms = """
     cors: { origins: ["https://shop.example"] }
     apps:
-      shop: { callers: [app], installations: { authorize: [operator] } }
+      shop: { callers: [default], installations: { authorize: [operator] } }
     gms: { services: { support: { app: shop } } }
     """
   /// The methods and paths of the endpoints that accept forms, and dialogs that change something.

@@ -172,16 +172,59 @@ import Testing
     let intent = try Self.intent()
     #expect(try await store.begin(intent, at: .noon()) == .begun)
     try await store.settle(intent.id, .accepted())
-    // One that does not await its outcome.
-    let silent = CallbackIntent.made("+14155550166", window: .zero)
-    #expect(try await store.begin(silent, at: .noon()) == .begun)
-    try await store.settle(silent.id, .accepted())
     #expect(try await Self.conclude(store, Self.call("c2", "+14155550166")) == .none)
     #expect(try await Self.conclude(store, Self.call("c3", from: "+18005550100")) == .none)
     #expect(try await Self.conclude(store, Self.call("c4", at: 7201)) == .none)
     #expect(try await Self.conclude(store, Self.call("c5", at: -10.5)) == .none)
     guard case .set = try await Self.conclude(store, Self.call("c6", at: -10)) else {
       Issue.record("the edge of the window is out of it")
+      return
+    }
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a call that may be of a callback without saved numbers explains no other one`(_ kind: StoreKind)
+    async throws
+  {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    // As a release before, without outcomes, saves it.
+    let silent = CallbackIntent.made("+14155550165", window: .zero)
+    #expect(try await store.begin(silent, at: .noon()) == .begun)
+    let intent = try Self.intent(at: 100)
+    #expect(try await store.begin(intent, at: .noon(100)) == .begun)
+    try await store.settle(intent.id, .accepted(at: .noon(101)))
+    #expect(try await Self.conclude(store, Self.call("c1", at: 105)) == .none, "the other one is pending")
+    try await store.settle(silent.id, .accepted(at: .noon(1)))
+    #expect(try await Self.conclude(store, Self.call("c2", at: 105)) == .none)
+    #expect(try await Self.conclude(store, Self.call("c3", at: 7299.5)) == .none)
+    guard case .set(let record) = try await Self.conclude(store, Self.call("c4", at: 7300)) else {
+      Issue.record("no callback without numbers can have this call")
+      return
+    }
+    #expect(record.id == intent.id)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `callbacks that have no call need no numbers`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let failed = CallbackIntent.made("+14155550166", window: .zero)
+    #expect(try await store.begin(failed, at: .noon()) == .begun)
+    try await store.settle(failed.id, .failed())
+    #expect(try await store.book(Booking.made("+14155550167", for: 3600), at: .noon()) == .booked)
+    let ticket = CallbackIntent(
+      id: CallbackID(at: .noon()), callerID: "ios-app", subject: nil, appID: nil,
+      matter: .ticket([1]), key: nil, terms: failed.terms, deadline: .noon(20))
+    #expect(try await store.begin(ticket, at: .noon()) == .begun)
+    try await store.settle(ticket.id, .accepted())
+    let intent = try Self.intent()
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    try await store.settle(intent.id, .accepted())
+    guard case .set = try await Self.conclude(store, Self.call()) else {
+      Issue.record("it was not set")
       return
     }
     await store.close()

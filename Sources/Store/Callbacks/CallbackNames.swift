@@ -12,7 +12,7 @@ package struct CallbackNames: Hashable, Sendable {
   package let place: StoreID?
   /// The place that the first release gave a user's call; nil where it is the same one.
   package let former: FormerPlace?
-  /// Of both numbers; nil where the outcome of the call is not awaited.
+  /// Of both numbers of a call; nil for a ticket, and for an appointment before its call.
   package let numbers: StoreID?
 
   package init(

@@ -42,6 +42,13 @@ public struct CallHandover: Hashable, Sendable {
   }
 }
 
+extension CallbackIntent {
+  /// Its call, handed over now; nil where its content names no number of the account.
+  package func handover(at now: Instant) -> CallHandover? {
+    talkdeskNumber.map { CallHandover(contact: contact, talkdesk: $0, time: now) }
+  }
+}
+
 extension StoreIDMaker {
   /// What a record saves of it.
   func handover(_ handover: CallHandover) -> CallbackBook.Handover {

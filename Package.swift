@@ -117,7 +117,8 @@ let package = Package(
     .target(
       name: "Outcomes",
       dependencies: [
-        "API", "Gate", "HTTPServer", "JOSE", "JSON", "Metrics", "Platform", "Records", "Store",
+        "API", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Platform", "Records",
+        "Store",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -373,7 +374,7 @@ let package = Package(
     .testTarget(
       name: "OutcomesTests",
       dependencies: [
-        "Outcomes", "Gate", "HTTPServer", "JOSE", "JSON", "Metrics", "Platform", "Records", "Store",
+        "Outcomes", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Metrics", "Platform", "Records", "Store",
         "StoreSupport", "TestSupport",
       ],
       swiftSettings: strict),

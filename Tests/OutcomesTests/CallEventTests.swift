@@ -77,10 +77,25 @@ import Testing
     #expect(Self.ended(["event": .string(event), "trigger": "outboundCallEnds"]) != nil)
   }
 
-  @Test func `a template's own token is checked`() {
-    #expect(Self.ended(["token": .string(Self.hook.exposedEventToken())]) != nil)
-    #expect(Self.ended(["token": "another"]) == nil)
-    #expect(Self.ended(["token": .null]) == nil)
+  @Test func `an event has the token of the secret whose path it came by`() {
+    let other = HookSecret(Secret(Array(repeating: 8, count: 32)))
+    func hasToken(_ token: JSONValue?) -> Bool? {
+      var members: JSONObject = [:]
+      members["token"] = token
+      return CallEvent(parsing: members.serialized())?.hasToken(of: Self.hook)
+    }
+    #expect(hasToken(.string(Self.hook.exposedEventToken())) == true)
+    for token: JSONValue? in [
+      .string(other.exposedEventToken()), "another", "", .null, 7, nil,
+      .string(String(Self.hook.exposedPath().split(separator: "/").last ?? "")),
+    ] {
+      #expect(hasToken(token) == false)
+    }
+  }
+
+  @Test(arguments: [(64, true), (65, false), (128, false)])
+  func `an id that is longer than those of Talkdesk is none`(count: Int, isTaken: Bool) {
+    #expect((Self.ended(["call_id": .string(String(repeating: "7", count: count))]) != nil) == isTaken)
   }
 
   @Test(arguments: [
@@ -173,9 +188,12 @@ import Testing
     let settings = OutcomeSettings(hooks: [Self.hook, former])
     let token = { (hook: HookSecret) in String(hook.exposedPath().split(separator: "/").last ?? "") }
     #expect(token(Self.hook).utf8.count == 43 && token(Self.hook) != token(former))
-    #expect(settings.opens(token(Self.hook)) && settings.opens(token(former)))
-    #expect(!Self.settings.opens(token(former)) && !settings.opens("") && !settings.opens("x"))
-    #expect(!settings.opens(Self.hook.exposedEventToken()))
+    func opened(_ token: String, _ settings: OutcomeSettings) -> String? {
+      settings.hook(opening: token)?.exposedPath()
+    }
+    for hook in [Self.hook, former] { #expect(opened(token(hook), settings) == hook.exposedPath()) }
+    #expect(opened(token(former), Self.settings) == nil)
+    for token in ["", "x", Self.hook.exposedEventToken()] { #expect(opened(token, settings) == nil) }
     #expect(
       HookTemplate.mark(of: .outboundCallEnds, Self.hook, externalURL: "https://a.example")
         != HookTemplate.mark(of: .outboundCallEnds, former, externalURL: "https://a.example"))

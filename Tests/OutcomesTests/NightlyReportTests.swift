@@ -1,6 +1,7 @@
-// Tests of the nightly report: who asks for it, how often, and for what a failure is taken.
+// Tests of the nightly report: who asks for it, how often, for which span, and for what a failure is taken.
 
 import Gate
+import HTTP
 import Platform
 import Records
 import Store
@@ -14,135 +15,288 @@ import Testing
 /// A store of which only the calls are asked: each is some callback's.
 private final class Callbacks: OutcomeStore {
   let calls = Mutex<[String]>([])
+  /// The callbacks of calls.
+  let told = Mutex<[String: StoredCallback]>([:])
+  /// Calls that fit several callbacks, until another one is told.
+  let ambiguous = Mutex<[String: String]>([:])
 
   func conclude(_ call: EndedCall, within window: CallWindow, at now: Instant) async throws(StoreError)
     -> CallMatch
   {
+    if let other = ambiguous.withLock({ $0[call.id] }), !calls.withLock({ $0.contains(other) }) {
+      calls.withLock { $0.append(call.id) }
+      return .several
+    }
     calls.withLock { $0.append(call.id) }
-    return .none
+    return told.withLock { $0[call.id] }.map { .set($0) } ?? .none
   }
 }
 
 @Suite struct NightlyReportTests {
+  fileprivate typealias Answer = Result<[String], NightlyReport.Failure>
   /// 2026-11-23T03:29:00Z.
   private static let start = UnixTime(seconds: 1_795_404_540)
-  private static let entry =
-    #"{"call_id":"c1","type":"outbound","start_at":"2026-11-23T01:00:00Z","end_at":"2026-11-23T01:01:00Z","#
-    + #""talk_time":40,"contact_phone_number":"+14155550123","talkdesk_phone_number":"+18005550199"}"#
+  private static let day = ["{\"entries\":[\(entry("c1"))]}"]
 
-  /// Instances that share a store, and Talkdesk's answers in order.
+  private static func entry(_ id: String) -> String {
+    #"{"call_id":"\#(id)","type":"outbound","start_at":"2026-11-23T01:00:00Z","end_at":"2026-11-23T01:01:00Z","#
+      + #""talk_time":40,"contact_phone_number":"+14155550123","talkdesk_phone_number":"+18005550199"}"#
+  }
+
+  private static func at(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text)) }
+
+  /// Instances that share a store, and Talkdesk's answers in order. Without one it works on the report until it is given up.
   private final class Fixture: Sendable {
+    struct Instance {
+      let report: NightlyReport
+      let job: Task<Void, Never>
+    }
+
     let time = ManualTime(NightlyReportTests.start)
     let callbacks = Callbacks()
+    let store = memoryStore()
+    let isClockRight = Mutex(true)
     let asked = Mutex<[(from: Instant, to: Instant)]>([])
-    private let answers: Mutex<[Result<[String], NightlyReport.Failure>]>
-    private let jobs = Mutex<[Task<Void, Never>]>([])
+    private let answers: Mutex<[Answer]>
+    private let instances = Mutex<[Int: Instance]>([:])
+    private let settings: OutcomeSettings
 
-    /// - Parameter minute: When the report is asked for, after midnight.
+    /// - Parameters:
+    ///   - minute: When the report is asked for, after midnight.
+    ///   - read: Up to when calls were read before.
     init(
-      instances: Int = 1, at minute: Int64 = 210, _ answers: [Result<[String], NightlyReport.Failure>]
-    ) {
+      instances count: Int = 1, at minute: Int64 = 210, read: String? = "2026-11-22T03:30:00Z",
+      _ answers: [Answer]
+    ) async throws {
       self.answers = Mutex(answers)
-      let ledger = AllowanceLedger(store: memoryStore())
       var settings = OutcomeSettings(hooks: [])
       settings.report = ReportSettings(second: minute * 60, zone: .utc)
-      let (callbacks, time) = (callbacks, time)
+      self.settings = settings
+      if let read = try read.map(at) {
+        try await store.updateReport { _ in (ReportState(readUntil: read), ()) }
+      }
+      for number in 0..<count { start(number) }
+    }
+
+    func start(_ number: Int) {
       let sink = LogSink(lanes: 2) { _ in true }
       let log = Log(sink: sink, lane: 1, level: .error, format: .json, clock: time)
-      for _ in 0..<instances {
-        let desk = OutcomeDesk(
-          store: callbacks, clock: time,
-          audit: AuditLog(
-            sink: sink, clock: time, metrics: ServiceMetrics(loops: 1, routes: ["a"], audited: []), log: log),
-          log: log, settings: { [settings] in settings }, onOutcome: { _ in })
-        let fetch: NightlyReport.Fetch = { [self] from, to, take throws(NightlyReport.Failure) in
+      let desk = OutcomeDesk(
+        store: callbacks, clock: time,
+        audit: AuditLog(
+          sink: sink, clock: time, metrics: ServiceMetrics(loops: 1, routes: ["a"], audited: []), log: log),
+        log: log, settings: { [settings] in settings }, onOutcome: { _ in })
+      let report = NightlyReport(
+        desk, store, clock: time, log: log, isClockRight: { [self] in isClockRight.withLock { $0 } },
+        settings: { [settings] in settings }, mostBytes: 1 << 20,
+        fetch: { [self] from, to, hold, take throws(NightlyReport.Failure) in
           asked.withLock { $0.append((from, to)) }
-          let answer = self.answers.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-          for text in try answer?.get() ?? [] where !take(Array(text.utf8)) {
+          guard let answer = answers.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else {
+            _ = await time.hasSlept(until: time.now + .seconds(86_400))
+            throw NightlyReport.Failure("cancelled")
+          }
+          for text in try answer.get() where !take(Array(text.utf8)) {
             throw NightlyReport.Failure("it was not wanted")
           }
-        }
-        let report = NightlyReport(
-          desk, ledger, clock: time, log: log, settings: { [settings] in settings }, fetch: fetch)
-        jobs.withLock { $0.append(Task { await report.run() }) }
-      }
+        })
+      instances.withLock { $0[number] = Instance(report: report, job: Task { await report.run() }) }
     }
 
     var count: Int { asked.withLock { $0.count } }
+    var spans: [String] { asked.withLock { $0.map { "\($0.from.rfc3339) \($0.to.rfc3339)" } } }
+    func state() async throws -> ReportState? { try await store.updateReport { (nil, $0) } }
 
     /// Lets time pass in steps in which every instance looks at it.
-    func pass(_ duration: Duration) async {
-      for _ in 0..<Int(duration.components.seconds / 5) {
-        await time.untilSleepers(jobs.withLock { $0.count })
-        time.advance(by: .seconds(5))
+    func pass(_ duration: Duration, by step: Duration = .seconds(5)) async {
+      for _ in 0..<Int(duration / step) {
+        await time.untilSleepers(instances.withLock { $0.count })
+        time.advance(by: step)
         await settle()
       }
     }
 
+    /// Lets nobody look meanwhile.
+    func jump(_ span: Duration) async {
+      await time.untilSleepers(instances.withLock { $0.count })
+      time.advance(by: span)
+      await settle()
+    }
+
+    /// Ends an instance: by SIGKILL, or with what it does at its end.
+    func end(_ number: Int, killed: Bool = false) async {
+      guard let instance = instances.withLock({ $0.removeValue(forKey: number) }) else { return }
+      instance.job.cancel()
+      await instance.job.value
+      if !killed { await instance.report.end() }
+    }
+
     func end() async {
-      let jobs = jobs.withLock { $0 }
-      for job in jobs { job.cancel() }
-      for job in jobs { await job.value }
+      for number in instances.withLock({ Array($0.keys) }) { await end(number) }
     }
   }
 
-  @Test func `one of two instances asks once a night, for the day before`() async throws {
-    let fixture = Fixture(instances: 2, [.success(["{\"entries\":[\(Self.entry)]}"])])
-    await fixture.pass(.seconds(50))
+  @Test func `one of two instances asks once a night, for what came since the last report`() async throws {
+    let fixture = try await Fixture(instances: 2, [.success(Self.day), .success([#"{"entries":[]}"#])])
+    await fixture.pass(.seconds(55))
     #expect(fixture.count == 0)
-    await fixture.pass(.seconds(7200))
-    #expect(fixture.count == 1)
+    await fixture.pass(.seconds(7200), by: .seconds(60))
+    #expect(fixture.spans == ["2026-11-22T03:30:00Z 2026-11-23T03:30:00Z"])
+    #expect(fixture.callbacks.calls.withLock { $0 } == ["c1"])
+    #expect(try await fixture.state() == ReportState(readUntil: Self.at("2026-11-23T03:30:00Z")))
+    await fixture.jump(.seconds(86_400 - 7200))
+    await fixture.pass(.seconds(60))
+    #expect(fixture.spans.dropFirst() == ["2026-11-23T03:30:00Z 2026-11-24T03:30:00Z"])
+    await fixture.end()
+  }
+
+  @Test func `the very first start asks for nothing, and notes its time`() async throws {
+    let fixture = try await Fixture(read: nil, [.success(Self.day)])
+    await fixture.pass(.seconds(30))
+    #expect(fixture.count == 0)
+    #expect(try await fixture.state() == ReportState(readUntil: Self.at("2026-11-23T03:29:00Z")))
+    await fixture.pass(.seconds(60))
+    #expect(fixture.spans == ["2026-11-23T03:29:00Z 2026-11-23T03:30:00Z"])
+    await fixture.end()
+  }
+
+  @Test(arguments: [63, 5 * 3600, 86_340])
+  func `a server that was away at that time asks within 30 seconds of its start`(seconds: Int) async throws {
+    let fixture = try await Fixture(instances: 0, [.success(Self.day)])
+    fixture.time.advance(by: .seconds(seconds))
+    fixture.start(0)
+    await fixture.pass(.seconds(30))
+    #expect(fixture.spans == ["2026-11-22T03:30:00Z 2026-11-23T03:30:00Z"])
+    await fixture.end()
+  }
+
+  @Test func `what was missed is asked for, seven days back at most`() async throws {
+    let fixture = try await Fixture(read: "2026-10-01T03:30:00Z", [.success(Self.day)])
+    await fixture.pass(.seconds(10))
+    // It is due at once: nobody asked the night before.
     let asked = fixture.asked.withLock { $0 }
     let (from, to) = try #require(asked.first)
-    #expect(to == Instant(rfc3339: "2026-11-23T03:30:00Z"))
-    #expect(from == Instant(rfc3339: "2026-11-22T03:30:00Z"))
-    #expect(fixture.callbacks.calls.withLock { $0 } == ["c1"])
+    #expect(to.rfc3339 == "2026-11-22T03:30:00Z")
+    #expect(Instant(fixture.time.unixTime) - from <= .seconds(7 * 86_400 + 10))
+    #expect(Instant(fixture.time.unixTime) - from >= .seconds(7 * 86_400))
+    await fixture.end()
+  }
+
+  @Test func `an instance that ends while Talkdesk works on the report lets another one ask`() async throws {
+    let fixture = try await Fixture([])
+    await fixture.pass(.seconds(70))
+    #expect(fixture.count == 1)
+    fixture.start(1)
+    await fixture.pass(.seconds(600), by: .seconds(60))
+    #expect(fixture.count == 1, "one asks at a time")
+    await fixture.end(0)
+    await fixture.pass(.seconds(60))
+    #expect(fixture.spans == Array(repeating: "2026-11-22T03:30:00Z 2026-11-23T03:30:00Z", count: 2))
+    await fixture.end()
+  }
+
+  @Test func `an instance that is killed meanwhile lets another one ask after two hours`() async throws {
+    let fixture = try await Fixture([])
+    await fixture.pass(.seconds(70))
+    #expect(fixture.count == 1)
+    await fixture.end(0, killed: true)
+    fixture.start(1)
+    await fixture.pass(.seconds(7100), by: .seconds(50))
+    #expect(fixture.count == 1)
+    await fixture.pass(.seconds(150))
+    #expect(fixture.count == 2)
+    await fixture.end()
+  }
+
+  @Test func `an instance whose clock is wrong leaves the report to others`() async throws {
+    let fixture = try await Fixture([.success(Self.day)])
+    fixture.isClockRight.withLock { $0 = false }
+    await fixture.pass(.seconds(600), by: .seconds(60))
+    #expect(fixture.count == 0)
+    fixture.isClockRight.withLock { $0 = true }
+    await fixture.pass(.seconds(30))
+    #expect(fixture.count == 1)
     await fixture.end()
   }
 
   @Test(arguments: [
-    [Result<[String], NightlyReport.Failure>.failure(.init("down"))], [.success(["[}"])],
-    [.success(["{\"entries\":[\(entry)"])], [.success(["{\"entries\":[\(entry)", ",{"])],
+    [Answer.failure(.init("down"))], [.success(["[}"])], [.success(["{\"entries\":[\(entry("c1"))"])],
+    [.success(["{\"entries\":[\(entry("c1"))", ",{"])],
   ])
-  func `a report that fails or breaks off is asked for again`(
-    first: [Result<[String], NightlyReport.Failure>]
-  ) async {
-    let fixture = Fixture(first + [.success(["{\"entries\":[\(Self.entry)]}"])])
+  private func `a report that fails or breaks off is asked for again`(first: [Answer]) async throws {
+    let fixture = try await Fixture(first + [.success(Self.day)])
     await fixture.pass(.seconds(300))
     #expect(fixture.count == 1)
     await fixture.pass(.seconds(400))
-    #expect(fixture.count == 2)
+    #expect(fixture.spans == Array(repeating: "2026-11-22T03:30:00Z 2026-11-23T03:30:00Z", count: 2))
     #expect(fixture.callbacks.calls.withLock { $0.last } == "c1")
-    await fixture.pass(.seconds(7200))
+    await fixture.pass(.seconds(7200), by: .seconds(60))
     #expect(fixture.count == 2)
     await fixture.end()
   }
 
-  @Test func `a try after midnight takes nothing from the next night`() async {
-    let day = ["{\"entries\":[\(Self.entry)]}"]
-    let fixture = Fixture(at: 1435, [.failure(.init("down")), .success(day), .success(day)])
-    func jump(_ span: Duration) async {
-      await fixture.time.untilSleepers(1)
-      fixture.time.advance(by: span)
-      await settle()
-    }
-    await fixture.pass(.seconds(10))
-    // From 03:29:10 to 23:54:50.
-    await jump(.seconds(73_540))
-    await fixture.pass(.seconds(60))
-    #expect(fixture.count == 1)
-    await fixture.pass(.seconds(900))
-    #expect(fixture.count == 2)
-    await jump(.seconds(85_400))
-    await fixture.pass(.seconds(300))
-    #expect(fixture.count == 3)
-    await fixture.end()
-  }
-
-  @Test func `four tries are all of a night`() async {
-    let fixture = Fixture(Array(repeating: .failure(.init("down")), count: 9))
-    await fixture.pass(.seconds(3 * 3600))
+  @Test func `after four tries the calls come with the next report`() async throws {
+    let failed = Array(repeating: Answer.failure(.init("down")), count: 4)
+    let fixture = try await Fixture(instances: 2, failed + [.success(Self.day)])
+    await fixture.pass(.seconds(3 * 3600), by: .seconds(60))
     #expect(fixture.count == 4)
+    await fixture.jump(.seconds(21 * 3600))
+    await fixture.pass(.seconds(70))
+    #expect(fixture.spans.last == "2026-11-22T03:30:00Z 2026-11-24T03:30:00Z" && fixture.count == 5)
     await fixture.end()
+  }
+
+  @Test func `a report beyond what is read is not asked for again`() async throws {
+    let rest = String(repeating: " ", count: 1 << 20)
+    let fixture = try await Fixture([.success(["[\(Self.entry("c1")),", rest])])
+    await fixture.pass(.seconds(900), by: .seconds(30))
+    #expect(fixture.callbacks.calls.withLock { $0 } == ["c1"])
+    #expect(fixture.count == 1)
+    #expect(try await fixture.state() == ReportState(readUntil: Self.at("2026-11-23T03:30:00Z")))
+    await fixture.end()
+  }
+
+  @Test func `a call that fits several callbacks is tried again at the end of the report`() async throws {
+    let fixture = try await Fixture([.success(["[\(Self.entry("c1")),", "\(Self.entry("c2"))]"])])
+    fixture.callbacks.ambiguous.withLock { $0 = ["c1": "c2"] }
+    fixture.callbacks.told.withLock {
+      $0["c2"] = StoredCallback(
+        id: CallbackID(at: Instant(seconds: 1)), callerID: "app", subject: nil, appID: nil,
+        contact: "+*********23", createdAt: Instant(seconds: 1), at: nil, settledAt: nil, status: .accepted,
+        code: nil, upstreamStatus: nil, platformTID: nil, verificationCode: nil, notices: nil, ticket: nil,
+        origin: .other, alias: nil, outcome: nil)
+    }
+    await fixture.pass(.seconds(70))
+    #expect(fixture.callbacks.calls.withLock { $0 } == ["c1", "c2", "c1"])
+    await fixture.end()
+  }
+
+  @Test func `however long a report is, only some of its calls wait to be matched`() async throws {
+    let count = 20_000
+    var settings = OutcomeSettings(hooks: [])
+    settings.report = ReportSettings(second: 0, zone: .utc)
+    let feed = ReportFeed(settings, at: Instant(Self.start), most: 1 << 30)
+    let sent = Mutex(0)
+    let most = Mutex(0)
+    let sender = Task {
+      _ = feed.take(Array("[".utf8))
+      for number in 0..<count {
+        while feed.hold.isHeld { await Task.yield() }
+        _ = feed.take(Array((Self.entry("c\(number)") + (number + 1 < count ? "," : "]")).utf8))
+        sent.withLock { $0 += 1 }
+        most.withLock { $0 = max($0, feed.waiting) }
+      }
+      feed.end()
+    }
+    try await until { feed.hold.isHeld }
+    await settle()
+    #expect(sent.withLock { $0 } == ReportFeed.most, "the sender waits")
+    var matched = 0
+    for await calls in feed.calls {
+      matched += calls.count
+      feed.matched(calls.count)
+    }
+    await sender.value
+    #expect(matched == count && feed.count == count && feed.isWhole)
+    #expect(most.withLock { $0 } <= ReportFeed.most)
   }
 }

@@ -39,7 +39,8 @@ private final class Matches: OutcomeStore {
 }
 
 @Suite struct OutcomeDeskTests {
-  private static let settings = OutcomeSettings(hooks: [HookSecret(Secret(Array(repeating: 7, count: 32)))])
+  private static let hook = HookSecret(Secret(Array(repeating: 7, count: 32)))
+  private static let settings = OutcomeSettings(hooks: [hook])
 
   private final class Fixture: Sendable {
     let store = Matches()
@@ -47,9 +48,8 @@ private final class Matches: OutcomeStore {
     let desk: OutcomeDesk
     private let job: Task<Void, Never>
 
-    init() {
+    init(_ sink: LogSink = LogSink(lanes: 2) { _ in true }) {
       let (store, time) = (store, time)
-      let sink = LogSink(lanes: 2) { _ in true }
       let log = Log(sink: sink, lane: 1, level: .error, format: .json, clock: time)
       desk = OutcomeDesk(
         store: store, clock: time,
@@ -64,14 +64,14 @@ private final class Matches: OutcomeStore {
       await job.value
     }
 
-    func take(_ id: String) throws -> Bool {
+    func take(_ id: String, token: String = OutcomeDeskTests.hook.exposedEventToken()) throws -> Bool {
       let body: JSONObject = [
-        "call_id": .string(id), "contact_phone_number": "+14155550123",
+        "token": .string(token), "call_id": .string(id), "contact_phone_number": "+14155550123",
         "talkdesk_phone_number": "+18005550199", "start_time": "1795428000",
         "timestamp": "1795428013", "duration": "1",
       ]
       return desk.take(
-        body.serialized(),
+        body.serialized(), by: OutcomeDeskTests.hook,
         HookedEvent(
           requestID: try #require(RequestID("r-1")), address: IPAddress(v4: 0x7F00_0001), received: time.now))
     }
@@ -101,6 +101,40 @@ private final class Matches: OutcomeStore {
     }
     #expect(fixture.asked == 7)
     #expect(fixture.metric(#"callgate_outcome_events_total{result="unmatched"} 1"#))
+    await fixture.end()
+  }
+
+  @Test func `the audit line of an outcome names the user whose callback it is`() async throws {
+    let written = Mutex<[UInt8]>([])
+    let sink = LogSink(lanes: 2) { bytes in
+      written.withLock { $0 += bytes }
+      return true
+    }
+    let fixture = Fixture(sink)
+    let record = StoredCallback(
+      id: CallbackID(at: Instant(seconds: 1)), callerID: "app-users", subject: "user-614f", appID: "shop",
+      contact: "+*********23", createdAt: Instant(seconds: 1), at: nil, settledAt: nil, status: .accepted,
+      code: nil, upstreamStatus: nil, platformTID: nil, verificationCode: nil, notices: nil, ticket: nil,
+      origin: .other, alias: nil, outcome: nil)
+    fixture.store.state.withLock { $0.otherwise = .set(record) }
+    #expect(try fixture.take("a"))
+    try await until { fixture.metric(#"callgate_outcome_events_total{result="matched"} 1"#) }
+    // The call ended 47 s ago.
+    #expect(fixture.metric(#"callgate_outcome_delay_seconds_bucket{le="30"} 0"#))
+    #expect(fixture.metric(#"callgate_outcome_delay_seconds_bucket{le="60"} 1"#))
+    await fixture.end()
+    sink.start { _ in [] }
+    #expect(sink.close(within: .seconds(5)))
+    let line = try JSONValue(parsing: written.withLock { Array($0.dropLast()) })
+    #expect(line["action"] == "outcome" && line["caller"] == "app-users" && line["subject"] == "user-614f")
+    #expect(line["app"] == "shop" && line["reason"] == "reached")
+  }
+
+  @Test func `an event without the token is counted and explains nothing`() async throws {
+    let fixture = Fixture()
+    #expect(try fixture.take("a", token: "another"))
+    try await until { fixture.metric(#"callgate_outcome_events_total{result="ignored"} 1"#) }
+    #expect(fixture.asked == 0)
     await fixture.end()
   }
 

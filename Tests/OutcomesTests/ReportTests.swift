@@ -139,6 +139,13 @@ import Testing
     #expect(call(["contact_phone_number": "anonymous"]) == nil)
   }
 
+  @Test func `a call of more than a week ago, and an id longer than those of Talkdesk, are ignored`() {
+    #expect(call(["start_at": "2026-11-17T03:30:00Z"]) != nil)
+    #expect(call(["start_at": "2026-11-17T03:29:59Z"]) == nil)
+    #expect(call(["call_id": .string(String(repeating: "0", count: 64))]) != nil)
+    #expect(call(["call_id": .string(String(repeating: "0", count: 65))]) == nil)
+  }
+
   @Test func `an entry that is none says nothing`() {
     for text in ["", "[]", "{", #"{"type":"outbound"}"#, #"{"type"=>"outbound"}"#] {
       #expect(CallEvent.reported(Array(text.utf8), by: Self.settings, at: Self.now) == nil)
@@ -157,6 +164,17 @@ import Testing
   func `the next night's time is found`(now: String, zone: String, next: String) throws {
     let report = ReportSettings(second: 3 * 3600 + 1800, zone: try Zone(named: zone))
     #expect(report.next(after: try #require(Instant(rfc3339: now))) == Instant(rfc3339: next))
+  }
+
+  @Test(arguments: [
+    ("2026-11-23T03:29:59Z", "UTC", "2026-11-22T03:30:00Z"),
+    ("2026-11-23T03:30:00Z", "UTC", "2026-11-23T03:30:00Z"),
+    ("2026-11-23T07:00:00Z", "America/New_York", "2026-11-22T08:30:00Z"),
+    ("2026-11-23T12:00:00Z", "Pacific/Auckland", "2026-11-22T14:30:00Z"),
+  ])
+  func `the last night's time is found`(now: String, zone: String, last: String) throws {
+    let report = ReportSettings(second: 3 * 3600 + 1800, zone: try Zone(named: zone))
+    #expect(report.last(by: try #require(Instant(rfc3339: now))) == Instant(rfc3339: last))
   }
 
   @Test func `a time that the clocks leave out is the first one after it`() throws {

@@ -10,6 +10,7 @@ import Metrics
 import Outcomes
 import Platform
 import Serving
+import Store
 import Synchronization
 import Talkdesk
 import Tokens
@@ -24,13 +25,20 @@ extension Feature {
           handlers.takeEvent(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
         })
     ]) { wiring in
-      [
+      let report = NightlyReport(wiring)
+      return [
         Part(
           name: "outcomes", work: { [outcomes = wiring.outcomes] in await outcomes.run() },
           metrics: { [generations = wiring.generations, metrics = wiring.outcomes.metrics] in
             if generations.current.configuration.outcomes != nil { metrics.append(to: &$0) }
           }),
-        Part(name: "report of calls", work: NightlyReport(wiring).run),
+        Part(
+          name: "report of calls", work: report.run,
+          end: { work, _ in
+            work?.cancel()
+            await work?.value
+            await report.end()
+          }),
       ]
     }
 }
@@ -41,9 +49,10 @@ extension NightlyReport {
     let (runtime, generations) = (wiring.runtime, wiring.generations)
     let (clock, transport) = (wiring.clock, wiring.upstreams.transport)
     self.init(
-      wiring.outcomes, runtime.ledger, clock: clock, log: wiring.log,
+      wiring.outcomes, wiring.store, clock: wiring.storeClock, log: wiring.log,
+      isClockRight: { runtime.storeHealth.isClockRight },
       settings: { generations.current.configuration.outcomes },
-      fetch: { (from, to, take) throws(NightlyReport.Failure) in
+      fetch: { (from, to, hold, take) throws(NightlyReport.Failure) in
         let configuration = generations.current.configuration
         guard let base = configuration.outcomes?.url ?? configuration.talkdesk.upstream?.apiURL else {
           throw NightlyReport.Failure("no Talkdesk credential is configured")
@@ -66,7 +75,7 @@ extension NightlyReport {
           }
         }
         do throws(ReportAPI.Failure) {
-          try await api.report(from: from.rfc3339, to: to.rfc3339, take: take)
+          try await api.report(from: from.rfc3339, to: to.rfc3339, hold: hold, take: take)
         } catch {
           throw NightlyReport.Failure(error.words)
         }

@@ -8,6 +8,8 @@ package import Store
 package struct CallEvent: Sendable {
   /// How many bytes a hook takes.
   package static let mostBytes = 16 * 1024
+  /// How long an id of a call may be. Those of Talkdesk and its carriers have at most 36 octets.
+  package static let longestID = 64
   /// How far in the future a call may have ended: the longest difference of clocks that `outcomes.match.before` allows.
   static let furthestEnd = Duration.seconds(600)
   /// How long before now a call may have begun, and how long it may have taken: reports go back to the day before.
@@ -29,6 +31,11 @@ package struct CallEvent: Sendable {
     }
   }
 
+  /// Whether it has the token of a hook: the template of its trigger was made with the same secret as the path.
+  package func hasToken(of hook: HookSecret) -> Bool {
+    members["token"]?.string.map(hook.hasEventToken) ?? false
+  }
+
   /// The call that has ended; nil where the event says nothing certain about one.
   ///
   /// - Parameters:
@@ -37,18 +44,13 @@ package struct CallEvent: Sendable {
   package func ended(
     by settings: OutcomeSettings, at now: Instant, source: CallOutcome.Source = .trigger
   ) -> EndedCall? {
-    if let token = members["token"] {
-      guard let text = token.string, settings.hooks.contains(where: { $0.hasEventToken(text) }) else {
-        return nil
-      }
-    }
     // The template names its trigger itself. What Talkdesk writes for the event is not documented.
     if let event = text("trigger") ?? text("event") {
       guard let trigger = CallTrigger(event: event), settings.triggers.contains(trigger),
         settings.reachedEvents?.contains(trigger) ?? true
       else { return nil }
     }
-    guard let id = text("call_id") ?? text("interaction_id"), id.utf8.count <= 128,
+    guard let id = text("call_id") ?? text("interaction_id"), id.utf8.count <= Self.longestID,
       let contact = number("contact_phone_number"), let talkdesk = number("talkdesk_phone_number"),
       let state = state(over: settings.reachedOver), let (start, end) = times,
       end - now <= Self.furthestEnd, now - start <= Self.furthestStart
@@ -91,6 +93,7 @@ package struct CallEvent: Sendable {
   /// knows the end, would take the same call for another one.
   private var times: (start: Instant, end: Instant)? {
     let (start, end) = (time("start_time"), time("timestamp"))
+    // Any number: a week at most.
     let total = seconds("total_duration").map { Duration.milliseconds(Int64($0 * 1000)) }
     guard let begun = start ?? total.flatMap({ end?.advanced(by: .zero - $0) }),
       let ended = end ?? total.flatMap({ start?.advanced(by: $0) })

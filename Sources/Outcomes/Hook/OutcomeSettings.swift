@@ -33,10 +33,10 @@ package struct OutcomeSettings: Sendable {
     self.reachedEvents = reachedEvents
   }
 
-  /// Whether a token of a path is right.
-  package func opens(_ token: String) -> Bool {
+  /// The hook that a token of a path opens; nil for none.
+  package func hook(opening token: String) -> HookSecret? {
     // All are compared, so that the time does not tell which one it is.
-    hooks.reduce(false) { $1.hasPathToken(token) || $0 }
+    hooks.reduce(nil) { $1.hasPathToken(token) ? $1 : $0 }
   }
 }
 

@@ -18,16 +18,19 @@ package struct ReportSettings: Sendable, Equatable {
   }
 
   /// The first time after an instant; nil beyond the zone's table.
-  package func next(after now: Instant) -> Instant? {
-    guard let local = zone.localSeconds(at: now.seconds) else { return nil }
+  package func next(after now: Instant) -> Instant? { times(around: now).first { $0 > now } }
+
+  /// The last time at or before an instant; nil beyond the zone's table.
+  package func last(by now: Instant) -> Instant? { times(around: now).last { $0 <= now } }
+
+  /// The times of five nights, in their order.
+  private func times(around now: Instant) -> [Instant] {
+    guard let local = zone.localSeconds(at: now.seconds) else { return [] }
     let today = local.quotientOfFloor(86_400)
-    for day in today...today + 2 {
+    return (-2...2).compactMap { day in
       // A time that a change of clocks leaves out is the first one after it.
-      if let seconds = zone.firstInstant(showing: day * 86_400 + second), seconds > now.seconds {
-        return Instant(seconds: seconds)
-      }
+      zone.firstInstant(showing: (today + day) * 86_400 + second).map { Instant(seconds: $0) }
     }
-    return nil
   }
 }
 

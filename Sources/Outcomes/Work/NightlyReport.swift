@@ -1,14 +1,14 @@
 // Asks for the report of calls once a night, and finds the callbacks of its calls.
 
 package import Gate
+package import HTTP
 package import Platform
 package import Records
 package import Store
-import Synchronization
 
 /// The report of calls as the second source of outcomes: it has what events did not tell, and what died with a process.
 ///
-/// One instance asks for it each night. Where it fails, it is tried again in the same night.
+/// One instance asks for it each night (`ReportTurn`). It is matched while it is read, so its size needs no memory.
 package final class NightlyReport: Sendable {
   /// Why there is no report, in words for operators.
   package struct Failure: Error, Sendable {
@@ -17,38 +17,45 @@ package final class NightlyReport: Sendable {
     package init(_ words: String) { self.words = words }
   }
 
-  /// Gets the report of a span, and hands its octets on; false ends it.
+  /// Gets the report of a span, and hands its octets on; false ends it. `hold` stops them for a while.
   package typealias Fetch =
-    @Sendable (_ from: Instant, _ to: Instant, _ take: @escaping @Sendable ([UInt8]) -> Bool)
-    async throws(Failure)
-    -> Void
+    @Sendable (
+      _ from: Instant, _ to: Instant, _ hold: ContentHold, _ take: @escaping @Sendable ([UInt8]) -> Bool
+    ) async throws(Failure) -> Void
 
-  /// How often the time is looked at.
+  /// How often the time is looked at, more or less: so one that has no access to Talkdesk is not always the first.
   private static let interval = Duration.seconds(5)
-  /// Instances begin within this time, so that one that has no access to Talkdesk is not always the first.
-  private static let spread = Duration.seconds(10)
-  /// The pauses between tries.
-  private static let pauses: [Duration] = [.seconds(600), .seconds(1800), .seconds(3600)]
-  /// How many calls of a report are matched. Further ones are left out.
-  static let mostCalls = 500_000
+  /// How many calls that fit several callbacks are kept for another try. Further ones are left out.
+  static let mostOpen = 10_000
 
   private let desk: OutcomeDesk
-  private let ledger: AllowanceLedger
+  private let store: any ReportStore
+  private let isClockRight: @Sendable () -> Bool
   private let clock: any TimeSource
   private let log: Log
   private let settings: @Sendable () -> OutcomeSettings?
   private let fetch: Fetch
+  private let mostBytes: Int
+  /// The name of this instance in the state.
+  private let holder = String(UInt64.random(in: .min ... .max), radix: 16)
 
   /// A job that has not begun.
+  ///
+  /// - Parameters:
+  ///   - isClockRight: Whether this process may judge times (`StoreHealth.isClockRight`). If not, it leaves the report to others.
+  ///   - mostBytes: How many octets of a report are read.
   package init(
-    _ desk: OutcomeDesk, _ ledger: AllowanceLedger, clock: any TimeSource, log: Log,
-    settings: @escaping @Sendable () -> OutcomeSettings?, fetch: @escaping Fetch
+    _ desk: OutcomeDesk, _ store: any ReportStore, clock: any TimeSource, log: Log,
+    isClockRight: @escaping @Sendable () -> Bool, settings: @escaping @Sendable () -> OutcomeSettings?,
+    mostBytes: Int = ReportEntries.mostReportBytes, fetch: @escaping Fetch
   ) {
     self.desk = desk
-    self.ledger = ledger
+    self.store = store
+    self.isClockRight = isClockRight
     self.clock = clock
     self.log = log
     self.settings = settings
+    self.mostBytes = mostBytes
     self.fetch = fetch
   }
 
@@ -56,89 +63,137 @@ package final class NightlyReport: Sendable {
 
   /// Works until the task is cancelled.
   package func run() async {
-    var due: (time: Instant, settings: ReportSettings)?
-    while await clock.hasSlept(until: clock.now + Self.interval) {
-      guard let wanted = settings()?.report else {
-        due = nil
+    var announced: Instant?
+    /// The last time at which a report was due, if nothing is left to do about it.
+    var over: Instant?
+    repeat {
+      guard let report = settings()?.report else {
+        (announced, over) = (nil, nil)
         continue
       }
-      guard let current = due, current.settings == wanted else {
-        due = wanted.next(after: now).map { ($0, wanted) }
-        if let due { log.write(.info, "the next report of calls is due", ["at": due.time.rfc3339]) }
-        continue
+      let next = report.next(after: now)
+      if let next, next != announced {
+        log.write(.info, "the next report of calls is due", ["at": next.rfc3339])
       }
-      guard now >= current.time else { continue }
-      due = nil
-      guard await clock.hasSlept(until: clock.now + Self.spread * .random(in: 0..<1)) else { return }
-      await report(until: current.time, wanted)
+      announced = next
+      guard let due = report.last(by: now), due != over, isClockRight() else { continue }
+      if await look(due) { over = due }
+    } while await clock.hasSlept(until: clock.now + Self.interval * .random(in: 0.5..<1.5))
+  }
+
+  /// Lets another instance ask, if this one does. Call it after `run`.
+  package func end() async {
+    do throws(StoreError) {
+      try await store.updateReport { [holder] in (ReportTurn.released($0, as: holder), ()) }
+    } catch {
+      // The lease ends by itself.
     }
   }
 
-  /// The report of the 24 hours before a time, unless another instance has it.
-  private func report(until end: Instant, _ report: ReportSettings) async {
-    for attempt in 0...Self.pauses.count {
-      // It counts for its own day: a try after midnight must not take the next night's.
-      let taking = await ledger.take([ReportLimit.charge(in: report.zone)], at: end)
-      guard case .taken(let receipts) = taking.outcome else {
-        if case .refused = taking.outcome { return }
-        guard await pauses(attempt) else { return }
-        continue
-      }
-      do throws(Failure) {
-        return try await work(from: end.advanced(by: .seconds(-86_400)), to: end)
-      } catch {
-        await ledger.giveBack(receipts, at: end)
-        log.write(
-          .warning, "the report of calls failed", ["detail": error.words, "try": attempt + 1])
-        guard await pauses(attempt) else { return }
-      }
-    }
-  }
-
-  private func pauses(_ attempt: Int) async -> Bool {
-    guard attempt < Self.pauses.count else { return false }
-    return await clock.hasSlept(until: clock.now + Self.pauses[attempt])
-  }
-
-  /// What is saved of a report while it arrives.
-  private struct Arrival: Sendable {
-    var entries = ReportEntries()
-    var fault: ReportEntries.Fault?
-    var calls: [EndedCall] = []
-    var count = 0
-  }
-
-  private func work(from start: Instant, to end: Instant) async throws(Failure) {
-    guard let settings = settings() else { return }
-    let arrival = Mutex(Arrival())
-    let now = now
-    do throws(Failure) {
-      try await fetch(start, end) { bytes in
-        arrival.withLock { arrival in
-          do throws(ReportEntries.Fault) {
-            for entry in try arrival.entries.take(bytes) {
-              arrival.count += 1
-              guard arrival.calls.count < Self.mostCalls else { continue }
-              if let call = CallEvent.reported(entry, by: settings, at: now) { arrival.calls.append(call) }
-            }
-            return true
-          } catch {
-            arrival.fault = error
-            return false
-          }
-        }
+  /// Asks for the report that was due last, if it is this instance's turn.
+  ///
+  /// - Returns: Whether nothing is left to do.
+  private func look(_ due: Instant) async -> Bool {
+    let turn: ReportTurn
+    do throws(StoreError) {
+      turn = try await store.updateReport { [now, holder] in
+        ReportTurn.next($0, due: due, at: now, as: holder)
       }
     } catch {
-      switch arrival.withLock({ $0.fault }) {
-      case .tooLarge: throw Failure("it is larger than \(ReportEntries.mostReportBytes >> 20) MiB")
-      case .malformed: throw Failure("it is not as documented")
-      case nil: throw error
-      }
+      // The store's health shows it. If the lease was saved nevertheless, the next look finds it.
+      return false
     }
-    let found = arrival.withLock { $0 }
-    let matched = await desk.take(reported: found.calls)
-    log.write(
-      .info, "the report of calls was read", ["calls": found.count, "outcomes": matched])
-    guard found.entries.isWhole else { throw Failure("it broke off") }
+    switch turn {
+    case .rests: return true
+    case .waits: return false
+    case .asks(let start, let end, let failed): return await report(from: start, to: end, failed: failed)
+    }
+  }
+
+  private func report(from start: Instant, to end: Instant, failed: Int) async -> Bool {
+    do throws(Failure) {
+      try await work(from: start, to: end)
+    } catch {
+      guard !Task.isCancelled else { return false }
+      log.write(
+        .warning, "the report of calls failed", ["detail": error.words, "try": failed.addingClamped(1)])
+      // The pause would begin at a wrong time.
+      guard isClockRight() else {
+        await self.end()
+        return false
+      }
+      await save { [now, holder] in ReportTurn.failed($0, to: end, at: now, as: holder) }
+      return false
+    }
+    await save { [holder] in ReportTurn.read($0, to: end, as: holder) }
+    return true
+  }
+
+  /// Saves what came of a try. Without it the report would be asked for again when the lease ends, which costs much and changes nothing.
+  private func save(_ change: @escaping @Sendable (ReportState?) -> ReportState?) async {
+    let last = clock.now + ReportTurn.lease
+    repeat {
+      do throws(StoreError) { return try await store.updateReport { (change($0), ()) } } catch {}
+    } while await clock.hasSlept(until: clock.now + Self.interval) && clock.now < last
+  }
+
+  // MARK: One report
+
+  private func work(from start: Instant, to end: Instant) async throws(Failure) {
+    guard let settings = settings() else { throw Failure("it is not configured any more") }
+    let feed = ReportFeed(settings, at: now, most: mostBytes)
+    async let fetched = fetched(feed, from: start, to: end)
+    var known = 0
+    var open: [EndedCall] = []
+    for await calls in feed.calls {
+      let matched = await desk.match(reported: calls)
+      known = known.addingClamped(matched.known)
+      let room = matched.several.prefix(Self.mostOpen - open.count)
+      open += room
+      desk.leaveAmbiguous(matched.several.count - room.count)
+      feed.matched(calls.count)
+    }
+    let failure = await fetched
+    known = known.addingClamped(await settle(open, known: known))
+    guard !Task.isCancelled else { throw Failure("cancelled") }
+    log.write(.info, "the report of calls was read", ["calls": feed.count, "outcomes": known])
+    switch feed.fault {
+    case .malformed: throw Failure("it is not as documented")
+    case .tooLarge:
+      // Another try would end at the same place.
+      log.write(
+        .error, "the report of calls is too large: the rest of it was not read",
+        ["detail": "it is larger than \(mostBytes >> 20) MiB"])
+    case nil:
+      if let failure { throw failure }
+      guard feed.isWhole else { throw Failure("it broke off") }
+    }
+  }
+
+  private func fetched(_ feed: ReportFeed, from start: Instant, to end: Instant) async -> Failure? {
+    defer { feed.end() }
+    do throws(Failure) {
+      try await fetch(start, end, feed.hold) { feed.take($0) }
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// Tries the calls again that fit several callbacks: what one call explains may leave a single callback for another.
+  ///
+  /// - Parameter known: How many outcomes are known by the others.
+  /// - Returns: How many more are known then.
+  private func settle(_ open: [EndedCall], known: Int) async -> Int {
+    var open = open
+    var (more, last) = (0, known)
+    while last > 0, !open.isEmpty, !Task.isCancelled {
+      let matched = await desk.match(reported: open)
+      last = matched.known
+      more = more.addingClamped(last)
+      open = matched.several
+    }
+    desk.leaveAmbiguous(open.count)
+    return more
   }
 }

@@ -3,6 +3,7 @@
 import API
 import Gate
 package import HTTPServer
+import Installations
 package import Platform
 package import Records
 package import Store
@@ -35,6 +36,7 @@ package final class OutcomeDesk: Sendable {
 
   private struct Waiting: Sendable {
     let content: [UInt8]
+    let hook: HookSecret
     let event: HookedEvent
   }
 
@@ -67,11 +69,11 @@ package final class OutcomeDesk: Sendable {
     (stream, queue) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.mostWaiting))
   }
 
-  /// Takes the body of a request to the hook.
+  /// Takes the body of a request to a hook.
   ///
   /// - Returns: False if too many wait.
-  package func take(_ content: [UInt8], _ event: HookedEvent) -> Bool {
-    if case .dropped = queue.yield(Waiting(content: content, event: event)) { return false }
+  package func take(_ content: [UInt8], by hook: HookSecret, _ event: HookedEvent) -> Bool {
+    if case .dropped = queue.yield(Waiting(content: content, hook: hook, event: event)) { return false }
     return true
   }
 
@@ -99,7 +101,8 @@ package final class OutcomeDesk: Sendable {
 
   private func work(_ waiting: Waiting) async {
     guard let settings = settings() else { return }
-    guard let call = CallEvent(parsing: waiting.content)?.ended(by: settings, at: Instant(clock.unixTime))
+    guard let event = CallEvent(parsing: waiting.content), event.hasToken(of: waiting.hook),
+      let call = event.ended(by: settings, at: Instant(clock.unixTime))
     else {
       return metrics.count(.ignored)
     }
@@ -127,46 +130,41 @@ package final class OutcomeDesk: Sendable {
     }
   }
 
-  /// Finds the callbacks of the calls of a report. What one call explains may leave a single callback for another, so those that fit
-  /// several are tried again.
+  /// Finds the callbacks of some calls of a report.
   ///
-  /// - Returns: How many outcomes are known by it.
-  func take(reported calls: [EndedCall]) async -> Int {
-    guard let window = settings()?.window else { return 0 }
+  /// - Returns: How many outcomes are known by it, and the calls that fit several callbacks.
+  func match(reported calls: [EndedCall]) async -> (known: Int, several: [EndedCall]) {
+    guard let window = settings()?.window else { return (0, []) }
     let event = HookedEvent(requestID: RequestID(), address: nil, received: clock.now)
     var open = calls[...]
     var known = 0
+    var several: [EndedCall] = []
     while !open.isEmpty, !Task.isCancelled {
-      let before = known
-      var several: [EndedCall] = []
-      while !open.isEmpty {
-        let some = open.prefix(Self.together)
-        open = open.dropFirst(some.count)
-        await withTaskGroup(of: (EndedCall, CallMatch, Bool)?.self) { group in
-          for call in some {
-            group.addTask {
-              await self.conclude(KeptCalls.Entry(call: call, event: event), within: window)
-                .map { (call, $0.match, $0.isInDoubt) }
-            }
+      let some = open.prefix(Self.together)
+      open = open.dropFirst(some.count)
+      await withTaskGroup(of: (EndedCall, CallMatch, Bool)?.self) { group in
+        for call in some {
+          group.addTask {
+            await self.conclude(KeptCalls.Entry(call: call, event: event), within: window)
+              .map { (call, $0.match, $0.isInDoubt) }
           }
-          for await result in group {
-            switch result {
-            case (let call, .set(let record), _)?:
-              told(record, by: KeptCalls.Entry(call: call, event: event))
-              known += 1
-            case (let call, .known(let record), true)?:
-              told(record, by: KeptCalls.Entry(call: call, event: event))
-              known += 1
-            case (let call, .several, _)?: several.append(call)
-            case (_, .known, _)?, (_, .none, _)?, (_, .pending, _)?, nil: break
-            }
+        }
+        for await result in group {
+          switch result {
+          case (let call, .set(let record), _)?, (let call, .known(let record), true)?:
+            told(record, by: KeptCalls.Entry(call: call, event: event))
+            known = known.addingClamped(1)
+          case (let call, .several, _)?: several.append(call)
+          case (_, .known, false)?, (_, .none, _)?, (_, .pending, _)?, nil: break
           }
         }
       }
-      if known > before { open = several[...] } else { for _ in several { metrics.count(.ambiguous) } }
     }
-    return known
+    return (known, several)
   }
+
+  /// Counts calls of a report that fit several callbacks, and are given up.
+  func leaveAmbiguous(_ count: Int) { metrics.count(.ambiguous, by: count) }
 
   /// Asks the store, until it answers. The events behind wait meanwhile.
   ///
@@ -221,7 +219,7 @@ package final class OutcomeDesk: Sendable {
     var line = AuditRecord(
       action: .outcome, requestID: entry.event.requestID, address: entry.event.address)
     line.outcome = nil
-    line.caller = AuditedCaller(id: record.callerID, subject: record.callerID)
+    line.caller = AuditedCaller(of: record)
     line.app = record.appID
     line.contact = record.contact
     line.callback = record.id.description

@@ -1,6 +1,7 @@
 // Counts what Talkdesk tells of calls.
 
 package import Metrics
+import Platform
 import Store
 
 /// The counters of outcomes.
@@ -24,19 +25,19 @@ package final class OutcomeMetrics: Sendable {
       CallOutcome.Source.allCases.map { [state.rawValue, $0.rawValue, "matched"] }
     })
   private let delay = EventHistogram(
-    "callgate_outcome_delay_seconds", "Time from the end of a call to its outcome in the record.")
+    "callgate_outcome_delay_seconds", "Time from the end of a call to its outcome in the record.",
+    bounds: DurationBuckets.longBounds)
   private let events = EventCounter(
     "callgate_outcome_events_total", "Events of calls from Talkdesk, by result.", labels: ["result"],
     series: Result.allCases.map { [$0.rawValue] })
 
   package init() {}
 
-  func count(_ result: Result) { events.count(result.rawValue) }
+  func count(_ result: Result, by amount: Int = 1) { events.count(result.rawValue, by: amount) }
 
   func told(_ outcome: CallOutcome, after delay: Duration) {
     outcomes.count(outcome.state.rawValue, outcome.source.rawValue, "matched")
-    self.delay.observe(
-      nanoseconds: max(0, delay.components.seconds) * 1_000_000_000)
+    self.delay.observe(nanoseconds: delay.nanosecondsClamped)
   }
 
   /// Writes the families.

@@ -5,8 +5,8 @@ public import Gate
 /// Where state is kept. Every function may be called from anywhere, fails within seconds where it fails, and works
 /// again by itself when what it needs is back.
 public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStore, InstallationStore,
-  NoticeStore, CallbackNoticeStore, OutcomeStore, TriggerStore, AuditAnchorStore, KeyStore, SharedSecretStore,
-  LoginStore
+  NoticeStore, CallbackNoticeStore, OutcomeStore, ReportStore, TriggerStore, AuditAnchorStore, KeyStore,
+  SharedSecretStore, LoginStore
 {
   /// Who else may write to it.
   var sharing: StoreSharing { get }

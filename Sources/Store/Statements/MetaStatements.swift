@@ -12,5 +12,15 @@ enum MetaStatements {
     """
     INSERT INTO callgate_meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
     """)
+  /// The text of a name.
+  static let read = Query<String>("read_meta", "SELECT value FROM callgate_meta WHERE name = $1", [.text]) {
+    row throws(UnreadableValue) in try row.text(0)
+  }
+  /// Adds a name that is not there.
+  static let add = Change(
+    "add_meta", "INSERT INTO callgate_meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING")
+  /// Changes a text that nobody else has changed.
+  static let replace = Change(
+    "replace_meta", "UPDATE callgate_meta SET value = $1 WHERE name = $2 AND value = $3")
   static let forget = Change("forget_meta", "DELETE FROM callgate_meta WHERE name = $1")
 }

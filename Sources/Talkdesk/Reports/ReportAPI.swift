@@ -15,7 +15,8 @@ public struct ReportAPI: Sendable {
   public static let scope = "data-reports:write data-reports:read"
   private static let base = "/data/reports/calls/"
   private static let timeout = Duration.seconds(20)
-  private static let fileTimeout = Duration.seconds(900)
+  /// Its reader may hold a file up.
+  private static let fileTimeout = Duration.seconds(1800)
   /// How often a job is looked at, and for how long.
   private static let interval = Duration.seconds(10)
   private static let patience = Duration.seconds(1800)
@@ -57,9 +58,10 @@ public struct ReportAPI: Sendable {
   /// - Parameters:
   ///   - from: The beginning, RFC 3339.
   ///   - to: The end, RFC 3339.
+  ///   - hold: Holds the octets up for a reader that is slower.
   ///   - take: Takes the next octets; false ends it.
   public func report(
-    from: String, to: String, take: @escaping @Sendable ([UInt8]) -> Bool
+    from: String, to: String, hold: ContentHold? = nil, take: @escaping @Sendable ([UInt8]) -> Bool
   ) async throws(Failure) {
     let body: JSONObject = [
       "name": "callgate outcomes", "timezone": "UTC", "format": "json",
@@ -71,7 +73,7 @@ public struct ReportAPI: Sendable {
     guard let id = (answer?["id"] ?? answer?["job"]?["id"])?.string, Self.isID(id) else {
       throw .unavailable("the job has no id")
     }
-    try await file(try await end(of: id), take)
+    try await file(try await end(of: id), Content(take: take, hold: hold))
   }
 
   /// Waits for the end of a job.
@@ -97,12 +99,18 @@ public struct ReportAPI: Sendable {
     }
   }
 
-  private func file(_ url: String, _ take: @escaping @Sendable ([UInt8]) -> Bool) async throws(Failure) {
-    let reply = try await send(.get, url, take: take)
+  /// Where the octets of a file go.
+  private struct Content {
+    let take: @Sendable ([UInt8]) -> Bool
+    let hold: ContentHold?
+  }
+
+  private func file(_ url: String, _ content: Content) async throws(Failure) {
+    let reply = try await send(.get, url, into: content)
     if reply.status == 200 { return }
     guard reply.status == 303 else { throw Self.failure(reply) }
     guard let place = place(reply), isOfAPI(place) || Self.isOfStore(place) else { throw .foreignHost }
-    let stored = try await send(.get, place, isOpen: true, take: take)
+    let stored = try await send(.get, place, isOpen: true, into: content)
     guard stored.status == 200 else { throw Self.failure(stored) }
   }
 
@@ -111,15 +119,16 @@ public struct ReportAPI: Sendable {
   /// - Parameter isOpen: Whether it goes without the token.
   private func send(
     _ method: Method, _ url: String, _ content: [UInt8] = [], isOpen: Bool = false,
-    take: (@Sendable ([UInt8]) -> Bool)? = nil
+    into file: Content? = nil
   ) async throws(Failure) -> InboundResponse {
     var fields: Fields = ["Accept": "application/json"]
     if !isOpen { fields.append("Authorization", "Bearer " + (try await token()).secret.exposedString()) }
     if method == .post { fields.append("Content-Type", "application/json") }
     var request = OutboundRequest(
       method: method, url: url, fields: fields, content: content,
-      timeout: take == nil ? Self.timeout : Self.fileTimeout, maximumContentLength: 64 * 1024)
-    request.onContent = take
+      timeout: file == nil ? Self.timeout : Self.fileTimeout, maximumContentLength: 64 * 1024)
+    request.onContent = file?.take
+    request.hold = file?.hold
     do throws(TransportError) {
       return try await transport.send(request)
     } catch {

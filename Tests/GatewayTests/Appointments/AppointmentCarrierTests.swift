@@ -429,7 +429,7 @@ import Testing
 
   @Test func `an appointment whose content is broken has failed`() async throws {
     let fixture = try CarrierFixture()
-    let booking = try await fixture.book()
+    let booking = try await fixture.book(by: Caller(authenticated: "app", by: .jwt, subject: "user-1"))
     let due = try await fixture.due(booking)
     var content = due.content
     content[content.count - 1] ^= 1
@@ -447,7 +447,8 @@ import Testing
     #expect(
       line["decision"] == "error" && line["code"] == "internal" && line["trigger"] == "appointment")
     #expect(line["callback"]?.string == booking.intent.id.description && line["address"] == nil)
-    #expect(line["caller"] == "app" && line["app"] == "shop" && line["contact"] == "+*********65")
+    #expect(line["caller"] == "app" && line["subject"] == "user-1")
+    #expect(line["app"] == "shop" && line["contact"] == "+*********65")
   }
 
   @Test func `an appointment that another key has sealed is left to other instances until it is late`()

@@ -1,0 +1,104 @@
+// The protocol for the calls report: how far it was read, and which instance reads it.
+
+public import Gate
+import JSON
+
+/// How far the calls that Talkdesk reports were read, and which instance is asking for more.
+public struct ReportState: Hashable, Sendable {
+  /// An instance that asks for a report.
+  public struct Lease: Hashable, Sendable {
+    /// The name of the instance.
+    public let holder: String
+    /// No other instance asks before this time, unless the holder gives the lease back.
+    public let until: Instant
+
+    /// A lease.
+    public init(holder: String, until: Instant) {
+      self.holder = holder
+      self.until = until
+    }
+  }
+
+  /// Tries that have failed.
+  public struct Failures: Hashable, Sendable {
+    /// The end of the report that they asked for.
+    public let end: Instant
+    /// How many there were.
+    public let count: Int
+    /// When the next try may begin.
+    public let next: Instant
+
+    /// Failed tries.
+    public init(end: Instant, count: Int, next: Instant) {
+      self.end = end
+      self.count = count
+      self.next = next
+    }
+  }
+
+  /// The calls that ended before this time were read.
+  public var readUntil: Instant
+  /// Who is asking; nil for no instance.
+  public var lease: Lease?
+  /// The failed tries of the report that is due; nil without any.
+  public var failures: Failures?
+
+  /// A state.
+  public init(readUntil: Instant, lease: Lease? = nil, failures: Failures? = nil) {
+    self.readUntil = readUntil
+    self.lease = lease
+    self.failures = failures
+  }
+}
+
+/// A store that knows how far the report of calls was read.
+public protocol ReportStore: Sendable {
+  /// Changes the state in one step: of several instances that change it at once, each sees the changes of those before it. Who puts a
+  /// time of its clock into it asks `StoreHealth.isClockRight` first.
+  ///
+  /// - Parameter body: Takes the state, nil before the first change, and returns another one, or nil for no change, with its result. It
+  ///   may run more than once, also after a change of its own whose commit was in doubt.
+  func updateReport<Result: Sendable>(
+    _ body: @Sendable (ReportState?) -> (ReportState?, Result)
+  ) async throws(StoreError) -> Result
+}
+
+extension ReportState {
+  /// Its name in `callgate_meta`.
+  static let name = ColumnValue.text("report")
+  private static let mostTries: Int64 = 1000
+
+  /// Reads what is stored; nil for what no release wrote.
+  init?(stored text: String) {
+    let value: JSONValue
+    do throws(JSONError) { value = try JSONValue(parsing: Array(text.utf8)) } catch { return nil }
+    func time(_ value: JSONValue?) -> Instant? {
+      value?.int(in: .min ... .max).map { Instant(nanosecondsSinceEpoch: $0) }
+    }
+    guard let readUntil = time(value["read"]) else { return nil }
+    self.init(readUntil: readUntil)
+    if let holder = value["asks"]?["instance"]?.string, let until = time(value["asks"]?["until"]) {
+      lease = Lease(holder: holder, until: until)
+    }
+    if let failed = value["failed"], let end = time(failed["end"]), let next = time(failed["next"]),
+      let count = failed["tries"]?.int(in: 0...Self.mostTries)
+    {
+      failures = Failures(end: end, count: Int(count), next: next)
+    }
+  }
+
+  var stored: String {
+    func time(_ time: Instant) -> JSONValue { .number(JSONNumber(time.nanosecondsSinceEpoch)) }
+    var members: JSONObject = ["read": time(readUntil)]
+    if let lease {
+      members["asks"] = ["instance": .string(lease.holder), "until": time(lease.until)]
+    }
+    if let failures {
+      members["failed"] = [
+        "end": time(failures.end), "tries": .number(JSONNumber(Int64(failures.count))),
+        "next": time(failures.next),
+      ]
+    }
+    return String(decoding: members.serialized(), as: UTF8.self)
+  }
+}

@@ -284,6 +284,11 @@ struct UnsavedChange {
 }
 
 extension Log {
+  /// Logs the stops that were not saved and have ended, because the store is back.
+  package func write(lapsed stops: [Stop]) {
+    for stop in stops { write(stop, "a stop that was not saved has ended, since the store is back") }
+  }
+
   /// Logs the result of a stop or resume.
   package func write(
     _ stop: Stop, _ message: String, _ level: LogSettings.Level = .warning, address: IPAddress? = nil,

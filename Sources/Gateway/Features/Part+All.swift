@@ -76,9 +76,7 @@ extension Part {
       inHand: { runtime.callbacks.store.overdue(at: $0) },
       recovered: { runtime.recovered($0) },
       ended: { stops in for stop in stops { log.write(stop, "a stop has ended") } },
-      lapsed: { stops in
-        for stop in stops { log.write(stop, "a stop that was not saved has ended, since the store is back") }
-      },
+      lapsed: { log.write(lapsed: $0) },
       unused: { generations.current.unused(at: $0) })
     return Part(name: "upkeep", work: upkeep.run)
   }

@@ -256,8 +256,8 @@ def read_only(driver):
 
 def clock(driver):
     named(driver, "clock", "The server makes no calls: its clock is", "failing")
-    check("clock: the page says whose times it shows", "" if re.search(
-        r"times are the server's; your browser's clock is (59|60) s behind", text(driver, "identity")) else text(driver, "identity"))
+    # The database's: the server knows that its own clock is wrong.
+    check("clock: the page shows right times", "" if "your browser's clock" not in text(driver, "identity") else text(driver, "identity"))
     ages = [re.search(r"since [\d:]{8}, (\d+) s", item) for item in text(driver, "attention-list").splitlines() if "since" in item]
     check("clock: its beginning is in the past", "" if ages and all(age and int(age[1]) < 60 for age in ages) else text(driver, "attention-list"))
 

@@ -117,7 +117,8 @@ let package = Package(
     .target(
       name: "Outcomes",
       dependencies: [
-        "API", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Platform", "Records",
+        "API", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Platform",
+        "Records",
         "Store",
       ],
       swiftSettings: memorySafe),

@@ -16,7 +16,8 @@ extension ConfigurationBuilder {
           place, Settings.hstsSubdomains.setting.name,
           Refusal(
             "has no effect without a certificate",
-            "set listen.tls.certificate_file and listen.tls.key_file, or let the proxy send Strict-Transport-Security"))
+            "set listen.tls.certificate_file and listen.tls.key_file, or let the proxy send Strict-Transport-Security"
+          ))
       }
       return nil
     }

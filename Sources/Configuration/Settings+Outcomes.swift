@@ -32,7 +32,8 @@ extension Settings {
   static let reportAt = TypedSetting(
     Setting(
       "outcomes.report.at", note: "none", example: "03:30",
-      "The time of each night at which the server asks Talkdesk for the report of the calls since the last report."),
+      "The time of each night at which the server asks Talkdesk for the report of the calls since the last report."
+    ),
     TextForm { text throws(Refusal) in
       let parts = text.utf8.split(separator: 0x3A, omittingEmptySubsequences: false)
       let numbers = parts.compactMap { part in

@@ -3,13 +3,14 @@
 package import API
 import Gate
 package import Store
+import Texts
 
 extension AuditedCaller {
   /// The caller, user and installation for whom a record was made, as the line of its own request names them.
   package convenience init(of record: StoredCallback) {
     let installation = record.origin.installation?.id.description
     // A later installation with the same id has a subject of its own in records.
-    let subject = record.callerID == Facts.installationCaller ? installation : nil
+    let subject = record.callerID.hasSameBytes(as: Facts.installationCaller) ? installation : nil
     self.init(
       id: installation == nil ? record.callerID : Facts.installationCaller,
       subject: subject ?? record.subject?.hidingPhoneNumbers ?? record.callerID, installation: installation)

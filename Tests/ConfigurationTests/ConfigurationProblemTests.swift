@@ -227,6 +227,10 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "CALLGATE_FORWARDED_HOPS: has no effect without trusted proxies: the server trusts X-Forwarded-For only from them — set "
         + "CALLGATE_TRUSTED_PROXIES (listen.trusted_proxies) to the proxies' address blocks"),
     Mistake(
+      "listen: { tls: { hsts_subdomains: true } }",
+      "config.yaml:1:35: listen.tls.hsts_subdomains: has no effect without a certificate — set listen.tls.certificate_file and "
+        + "listen.tls.key_file, or let the proxy send Strict-Transport-Security"),
+    Mistake(
       "listen: { trusted_proxies: [10.0.0.0/8], forwarded_hops: 17 }",
       "config.yaml:1:58: listen.forwarded_hops: \"17\" is not a count from 0 to 16 — write a whole number in digits"
     ),
@@ -238,6 +242,10 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "listen: { tls: { certificate_file: /key, key_file: /key } }",
       "config.yaml:1:36: listen.tls.certificate_file: names a file without a certificate — give the chain as PEM, the "
         + "server's own certificate first"),
+    Mistake(
+      "listen: { tls: { certificate_file: /pfx, key_file: /key } }",
+      "config.yaml:1:36: listen.tls.certificate_file: names a PKCS#12 bundle, and not certificates as PEM — extract the "
+        + "certificates with: openssl pkcs12 -nokeys -in FILE -out NEWFILE"),
     Mistake(
       "admin: { host: 0.0.0.0 }",
       "config.yaml:1:16: admin.host: opens /metrics and /admin beyond this machine without a token — use 127.0.0.1, or "
@@ -363,6 +371,10 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     Mistake(
       nil, ["CALLGATE_CA_FILE": "/missing"],
       "CALLGATE_CA_FILE: cannot read \"/missing\": there is no such file — check the path"),
+    Mistake(
+      nil, ["CALLGATE_CA_FILE": "/der"],
+      "CALLGATE_CA_FILE: names a certificate in DER, and not certificates as PEM — convert it with: openssl x509 "
+        + "-inform DER -in FILE -out NEWFILE"),
     Mistake(
       nil, ["CALLGATE_CA_FILE": "/key"],
       "CALLGATE_CA_FILE: names a file without a certificate — give the authorities' certificates as PEM"
@@ -592,6 +604,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     "/key": Fixture.content(Fixture.key), "/empty": Fixture.content("\n"), "/short": Fixture.content("short"),
     "/emptyset": Fixture.content("{\"keys\":[]}"), "/set": Fixture.content("{\"keys\":[]}"),
     "/huge": ConfigurationFiles.Content(bytes: Array(repeating: 0x20, count: 1_048_577)),
+    "/pfx": ConfigurationFiles.Content(bytes: [0x30, 7, 2, 1, 3, 0x30, 0, 0x30, 0]),
+    "/der": ConfigurationFiles.Content(bytes: [0x30, 9, 0x30, 2, 0xA0, 0, 0x30, 0, 3, 1, 0]),
   ]
 
   @Test(arguments: sections + listening + talkdesk + callers + apps)

@@ -195,7 +195,7 @@ final class Worker: @unchecked Sendable {
   /// Reports a response to the observer: one in the output, or one whose client has gone.
   func count(_ status: Status, _ framing: AnswerFraming) {
     guard let observer else { return }
-    let nanoseconds = framing.start.map { max(0, (clock.now - $0).nanosecondsClamped) }
+    let nanoseconds = framing.start.map { max(0, clock.now.nanoseconds.subtractingClamped($0.nanoseconds)) }
     observer.answered(
       AnswerReport(
         method: framing.method, route: framing.route, status: status.code, nanoseconds: nanoseconds),

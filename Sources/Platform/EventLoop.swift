@@ -221,7 +221,7 @@ public final class EventLoop: @unchecked Sendable {
   private func timeout() -> Int32 {
     if !again.isEmpty || !inbox.isEmpty { return 0 }
     guard let earliest = deadlines.earliest else { return -1 }
-    let left = (earliest - clock.now).nanosecondsClamped
+    let left = earliest.nanoseconds.subtractingClamped(clock.now.nanoseconds)
     // Rounded up: waking early would only mean waiting again.
     return left <= 0 ? 0 : Int32(clamping: left.addingClamped(999_999) / 1_000_000)
   }

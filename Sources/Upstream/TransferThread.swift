@@ -333,7 +333,7 @@ final class TransferThread {
   /// The time to a point in whole milliseconds, rounded up so that a wait does not end short of it.
   private static func milliseconds(from now: MonotonicTime, to then: MonotonicTime) -> Int32 {
     guard then > now else { return 0 }
-    let left = (then - now).nanosecondsClamped.addingClamped(999_999) / 1_000_000
+    let left = then.nanoseconds.subtractingClamped(now.nanoseconds).addingClamped(999_999) / 1_000_000
     return Int32(min(left, 60_000))
   }
 }

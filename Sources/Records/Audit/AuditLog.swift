@@ -36,7 +36,7 @@ package struct AuditLog: Sendable {
     _ record: AuditRecord, since start: MonotonicTime, at time: UnixTime? = nil, lane: Int
   ) {
     let time = time ?? clock.unixTime
-    let nanoseconds = (clock.now - start).nanosecondsClamped
+    let nanoseconds = clock.now.nanoseconds.subtractingClamped(start.nanoseconds)
     metrics.decided(record, lane: lane)
     if record.code != nil { metrics.troubles.met(by: record, at: time) }
     if trail == nil, log.isText {

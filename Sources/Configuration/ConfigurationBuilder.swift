@@ -212,12 +212,17 @@ package struct ConfigurationBuilder {
     }
   }
 
-  /// The PEM of certificates. In a variable its line breaks may be escaped, as those of keys.
+  /// The PEM of certificates. In a variable its line breaks may be escaped, as those of keys. A binary file of certificates is a
+  /// problem with the command that converts it.
   package mutating func certificates(
     in source: ContentSource, at place: DocumentPlace, name: String, limit: Int = maximumDocumentBytes
   ) -> [UInt8]? {
-    let bytes = content(of: source, at: place, name: name, limit: limit)
-    if case .variable = source { return bytes.map(PEMText.withLineBreaks) }
+    guard let bytes = content(of: source, at: place, name: name, limit: limit) else { return nil }
+    if case .variable = source { return PEMText.withLineBreaks(bytes) }
+    if let other = PEMText.otherForm(bytes) {
+      problems.add(place, name, Refusal("names \(other.name), and not certificates as PEM", other.remedy))
+      return nil
+    }
     return bytes
   }
 
@@ -291,6 +296,10 @@ package struct ConfigurationBuilder {
   package mutating func file(
     _ path: String, at place: DocumentPlace, name: String, limit: Int
   ) -> ConfigurationFiles.Content? {
+    guard !path.hasPrefix("~") else {
+      problems.add(place, name, NameText.tilde)
+      return nil
+    }
     do {
       let content = try sources.files.read(path, limit)
       files[path] = content.stamp

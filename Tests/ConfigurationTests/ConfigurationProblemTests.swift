@@ -122,6 +122,30 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     ),
     Mistake(nil, ["CALLGATE_STATE": " memory"], "CALLGATE_STATE: begins with a space — remove it"),
     Mistake(
+      nil, ["CALLGATE_STATE": "~/callgate.sqlite3"],
+      "CALLGATE_STATE: begins with ~, which is not expanded here — write the whole path"
+    ),
+    Mistake(
+      nil, ["CALLGATE_CONFIG": "~/c.yaml"],
+      "CALLGATE_CONFIG: begins with ~, which is not expanded here — write the whole path"
+    ),
+    Mistake(
+      nil, ["DEFAULT_PASSWORD": nil, "DEFAULT_PASSWORD_FILE": "~/password"],
+      "DEFAULT_PASSWORD_FILE: begins with ~, which is not expanded here — write the whole path"
+    ),
+    Mistake(
+      "store: { url: \"sqlite:~/callgate.sqlite3\" }", ["CALLGATE_STATE": nil],
+      "config.yaml:1:15: store.url: begins with ~, which is not expanded here — write the whole path"
+    ),
+    Mistake(
+      "log: { audit: { file: ~/audit.log } }",
+      "config.yaml:1:23: log.audit.file: begins with ~, which is not expanded here — write the whole path"
+    ),
+    Mistake(
+      nil, ["CALLGATE_STATE": "\u{201C}callgate.sqlite3\u{201D}"],
+      "CALLGATE_STATE: begins with the quotation mark U+201C — remove it"
+    ),
+    Mistake(
       nil, ["CALLGATE_STATE": "/data/call\u{1}gate.sqlite3"],
       "CALLGATE_STATE: contains the control character U+0001 — remove it"
     ),
@@ -287,6 +311,11 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     Mistake(
       nil, ["CALLGATE_DRAIN_DELAY": "-5s"],
       "CALLGATE_DRAIN_DELAY: \"-5s\" is not a duration — write it as 500ms, 10s, 1m, 1h or 30d"),
+    Mistake(
+      "cors: { origins: [\"https://münchen.example\"] }",
+      "config.yaml:1:19: cors.origins: is not a URL: it has spaces, has characters that must be percent-encoded, or is too long"
+        + " — write a host in Punycode, as xn--mnchen-3ya.example, and percent-encode the rest"
+    ),
     Mistake(
       "cors: { origins: [\"*\"] }",
       "config.yaml:1:19: cors.origins: \"*\" would allow the pages of every site — list each origin: https://shop.example"

@@ -31,6 +31,9 @@ private func failure(_ text: String) -> KeyError? { failure(Array(text.utf8)) }
 @Suite struct PrivateKeyTests {
   static let pkcs8 = KeyFixtures.p256PKCS8
   static let sec1 = KeyFixtures.p256SEC1
+  /// What `openssl pkcs12` writes before a block.
+  static let bag =
+    "Bag Attributes\n    localKeyID: E0 ED \n    friendlyName: Schl\u{fc}ssel\nKey Attributes: <No Attributes>\n"
 
   /// One key in every spelling that has been seen in a variable or a file.
   static let spellings: [(String, [UInt8])] = [
@@ -71,6 +74,15 @@ private func failure(_ text: String) -> KeyError? { failure(Array(text.utf8)) }
     (
       "Base64 of a PEM with \\n escapes",
       Array(Base64.encode(Array(replacing("\n", with: "\\n", in: sec1).utf8)).utf8)
+    ),
+    ("what openssl pkcs12 writes around a key", Array((bag + pkcs8 + "\n").utf8)),
+    ("that with \\n escapes", Array(replacing("\n", with: "\\n", in: bag + pkcs8).utf8)),
+    ("that with CRLF", Array(replacing("\n", with: "\r\n", in: bag + pkcs8).utf8)),
+    ("Base64 of that", Array(Base64.encode(Array((bag + pkcs8).utf8)).utf8)),
+    ("a key and its certificate", Array((pkcs8 + "\n" + KeyFixtures.certificate).utf8)),
+    (
+      "what openssl pkcs12 writes of certificate and key",
+      Array((bag + KeyFixtures.certificate + "\n" + bag + sec1 + "\n").utf8)
     ),
     ("raw PKCS#8 DER", der(of: pkcs8)),
     ("raw SEC1 DER", der(of: sec1)),
@@ -115,9 +127,15 @@ private func failure(_ text: String) -> KeyError? { failure(Array(text.utf8)) }
       KeyFixtures.p256PKCS8 + "\n" + KeyFixtures.p384,
       "there is more than one PEM block; leave exactly one key"
     ),
-    (KeyFixtures.p256PKCS8 + "\n" + KeyFixtures.certificate, "this is a certificate"),
+    (
+      bag + KeyFixtures.p256PKCS8 + "\n" + bag + KeyFixtures.p256PKCS8, "there is more than one PEM block"
+    ),
+    (bag + KeyFixtures.certificate, "this is a certificate; give the key itself"),
+    (KeyFixtures.certificate + "\n" + KeyFixtures.p256Public, "this is a public key"),
+    (KeyFixtures.certificate + "\n" + KeyFixtures.p256Encrypted, "this private key is encrypted"),
+    ("A=" + KeyFixtures.p384 + "\n" + KeyFixtures.p256PKCS8, "there is text before -----BEGIN"),
     ("TD_PRIVATE_KEY=" + KeyFixtures.p256PKCS8, "there is text before -----BEGIN"),
-    (KeyFixtures.p256PKCS8 + "\nand more", "there is text before -----BEGIN or after"),
+    (KeyFixtures.p256PKCS8 + "\nand more", "there is text before -----BEGIN on its line or after"),
     (String(KeyFixtures.p256PKCS8.dropLast(30)), "the PEM block has no matching -----END line"),
     (
       replacing("END PRIVATE", with: "END EC PRIVATE", in: KeyFixtures.p256PKCS8),

@@ -16,7 +16,7 @@ public enum KeyError: Error, Hashable, Sendable {
   case encrypted
   /// More than one PEM block.
   case severalBlocks
-  /// Something before or after the one PEM block.
+  /// Something after the last PEM block, or before `-----BEGIN` on its line.
   case textAroundPEM
   /// A PEM block without its end line, or with that of another.
   case unterminatedPEM
@@ -66,7 +66,7 @@ extension KeyError: CustomStringConvertible {
     case .severalBlocks:
       "there is more than one PEM block; leave exactly one key"
     case .textAroundPEM:
-      "there is text before -----BEGIN or after the -----END line; leave only the PEM block"
+      "there is text before -----BEGIN on its line or after the -----END line; leave only the PEM block"
     case .unterminatedPEM:
       "the PEM block has no matching -----END line; copy the whole block, first line to last"
     case .unknownLabel:

@@ -63,10 +63,10 @@ public struct KeyForm: Hashable, Sendable, CustomStringConvertible {
   public var description: String { "\(wrapping.rawValue), \(structure.rawValue)" }
 
   private static func wrapping(of text: [UInt8]) -> Wrapping {
-    if text.contains(where: { $0 >= 0x7F || ($0 < 0x20 && !(0x09...0x0D).contains($0)) }) { return .der }
     if text.firstRange(of: Array("-----BEGIN".utf8)) != nil {
       return text.firstRange(of: Array("\\n".utf8)) == nil ? .pem : .escapedPEM
     }
+    if text.contains(where: { $0 >= 0x7F || ($0 < 0x20 && !(0x09...0x0D).contains($0)) }) { return .der }
     // The Base64 of "-----BEGIN", without the characters that depend on the next bytes.
     return text.firstRange(of: Array("LS0tLS1CRUdJTi".utf8)) == nil ? .base64 : .base64OfPEM
   }

@@ -17,7 +17,9 @@ enum KeyText {
   static func der(of text: [UInt8], _ half: Half) throws(KeyError) -> (der: [UInt8], shape: DERShape) {
     guard text.count <= maximumBytes else { throw .tooLong }
     guard !text.isUTF16 else { throw .otherThing(name: "UTF-16 text", remedy: "save the file as UTF-8") }
-    var der = isBinary(text) ? text : try decoded(text, half, mayNest: true)
+    // What `openssl pkcs12` writes around a block may have letters beyond ASCII.
+    let isDER = isBinary(text) && find("-----BEGIN", in: text, from: 0) == nil
+    var der = isDER ? text : try decoded(text, half, mayNest: true)
     do throws(KeyError) {
       let (shape, trailing) = DERShape.of(der)
       let refusal = half == .privateKey ? shape.refusalAsPrivateKey : shape.refusalAsPublicKey
@@ -87,22 +89,28 @@ enum KeyText {
 
   // MARK: - PEM (RFC 7468)
 
+  /// The content of the one key in a text. As in OpenSSL, lines between the blocks mean nothing, and certificates may stand beside
+  /// the key: `openssl pkcs12` writes both.
   private static func pemBody(_ text: [UInt8], _ half: Half) throws(KeyError) -> [UInt8] {
     var position = 0
     var body: [UInt8] = []
+    var hasCertificate = false
     var isWhole = false
     defer { if !isWhole { wipe(&body) } }
     while position < text.count {
-      guard text[position...].starts(with: "-----BEGIN".utf8) else { throw .textAroundPEM }
-      let labelStart = position + 10
+      guard let start = blockStart(in: text, from: position) else { throw .textAroundPEM }
+      let labelStart = start + 10
       guard let labelEnd = find("-----", in: text, from: labelStart) else { throw .unterminatedPEM }
       let label = compact(text[labelStart..<labelEnd])
       guard let end = find("-----END", in: text, from: labelEnd + 5),
         let close = find("-----", in: text, from: end + 8),
         compact(text[end + 8..<close]) == label
       else { throw .unterminatedPEM }
+      switch label {
       // `openssl ecparam -genkey` writes the curve in a block of its own before the key.
-      if label != "ECPARAMETERS" {
+      case "ECPARAMETERS": break
+      case "CERTIFICATE", "X509CERTIFICATE", "TRUSTEDCERTIFICATE": hasCertificate = true
+      default:
         try check(label, half)
         guard body.isEmpty else { throw .severalBlocks }
         body = try pemContent(text[labelEnd + 5..<end])
@@ -110,9 +118,15 @@ enum KeyText {
       position = close + 5
       while position < text.count, isSpace(text[position]) { position += 1 }
     }
-    guard !body.isEmpty else { throw .unknownLabel }
+    guard !body.isEmpty else { throw hasCertificate ? .certificate : .unknownLabel }
     isWhole = true
     return body
+  }
+
+  /// The next `-----BEGIN`; nil if there is none, or if other text stands before it on its line.
+  private static func blockStart(in text: [UInt8], from position: Int) -> Int? {
+    guard let start = find("-----BEGIN", in: text, from: position) else { return nil }
+    return start == position || text[start - 1] == 0x0A || text[start - 1] == 0x0D ? start : nil
   }
 
   /// The label without spaces, which a variable may have lost.
@@ -129,7 +143,6 @@ enum KeyText {
       if half == .privateKey { throw .publicKey }
     case "ENCRYPTEDPRIVATEKEY": throw half == .privateKey ? .encrypted : .privateKey
     case "OPENSSHPRIVATEKEY": throw .openSSH
-    case "CERTIFICATE", "X509CERTIFICATE", "TRUSTEDCERTIFICATE": throw .certificate
     case "CERTIFICATEREQUEST", "NEWCERTIFICATEREQUEST": throw .certificateRequest
     default: throw .unknownLabel
     }
@@ -169,4 +182,17 @@ enum KeyText {
 package enum PEMText {
   /// The text with line breaks where a variable has them escaped, and without the marks around it, as keys are read.
   package static func withLineBreaks(_ text: [UInt8]) -> [UInt8] { KeyText.unescaped(text) }
+
+  /// What a binary file given in place of certificates in PEM is, and the command that makes PEM of it; nil for anything else.
+  package static func otherForm(_ bytes: [UInt8]) -> (name: String, remedy: String)? {
+    switch DERShape.of(bytes).shape {
+    case .certificate:
+      ("a certificate in DER", "convert it with: openssl x509 -inform DER -in FILE -out NEWFILE")
+    case .pkcs12:
+      ("a PKCS#12 bundle", "extract the certificates with: openssl pkcs12 -nokeys -in FILE -out NEWFILE")
+    case .pkcs8, .sec1, .rsaPrivate, .encryptedPKCS8, .subjectPublicKeyInfo, .rsaPublic, .certificateRequest,
+      .unknown:
+      nil
+    }
+  }
 }

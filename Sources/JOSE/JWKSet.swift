@@ -18,7 +18,7 @@ public struct JWK: Sendable {
   /// The signature algorithms for it: all that fit, or the one in `alg`. Empty for a secret, which has its
   /// own algorithm.
   public let algorithms: [SignatureAlgorithm]
-  /// The `alg`, where the key has one.
+  /// The `alg`, where the key has one: of two names of an algorithm always the same.
   private let statedAlgorithm: String?
   /// Whether the set also has the private half. It is not read, but its publisher should know.
   public let hasPrivateMembers: Bool
@@ -37,11 +37,11 @@ public struct JWK: Sendable {
       }
     }
     let name = try Self.text("alg", of: object)
-    statedAlgorithm = name
     if object["kty"] == "oct" {
       guard let algorithm = name.flatMap(MACAlgorithm.init(rawValue:)) else {
         throw .invalidJWK(reason: "a secret needs alg HS256, HS384 or HS512")
       }
+      statedAlgorithm = name
       guard let text = try Self.text("k", of: object), var bytes = Base64URL.decode(text) else {
         throw .invalidJWK(reason: "k is not Base64url")
       }
@@ -51,7 +51,7 @@ public struct JWK: Sendable {
     } else {
       let key = try PublicKey(jwk: value)
       if let name {
-        guard let algorithm = SignatureAlgorithm(rawValue: name) else {
+        guard let algorithm = SignatureAlgorithm(named: name) else {
           throw .invalidJWK(reason: "alg is not supported")
         }
         guard key.fits(algorithm) else { throw .unfit(key.kind, algorithm) }
@@ -59,6 +59,7 @@ public struct JWK: Sendable {
       } else {
         algorithms = key.kind.algorithms
       }
+      statedAlgorithm = name == nil ? nil : algorithms[0].rawValue
       material = .public(key)
       hasPrivateMembers = object["d"] != nil
     }
@@ -76,7 +77,7 @@ extension JWK {
   func allows(_ algorithm: String) -> Bool {
     switch material {
     case .symmetric(let secret): secret.algorithm.rawValue == algorithm
-    case .public: algorithms.contains { $0.rawValue == algorithm }
+    case .public: SignatureAlgorithm(named: algorithm).map(algorithms.contains) ?? false
     }
   }
 
@@ -112,7 +113,7 @@ extension JWS.Compact {
     switch key.material {
     case .symmetric(let secret): return verify(with: secret)
     case .public(let publicKey):
-      guard let algorithm = SignatureAlgorithm(rawValue: algorithmName), key.algorithms.contains(algorithm)
+      guard let algorithm = SignatureAlgorithm(named: algorithmName), key.algorithms.contains(algorithm)
       else {
         return false
       }

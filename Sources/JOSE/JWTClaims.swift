@@ -9,7 +9,7 @@ public struct JWTClaims: Sendable {
   public let members: JSONObject
   /// `iss`.
   public let issuer: String?
-  /// `sub`.
+  /// `sub`; nil where it is absent or not a text. Not every token is read for it, so neither is an error here.
   public let subject: String?
   /// `aud`, a single string taken as a list of one; nil when absent.
   public let audience: [String]?
@@ -20,7 +20,7 @@ public struct JWTClaims: Sendable {
   /// `jti`.
   public let jwtID: String?
 
-  /// Reads a payload. A registered claim of the wrong type is an error, not an absent claim.
+  /// Reads a payload. A registered claim of the wrong type is an error, not an absent claim; `sub` is the exception.
   ///
   /// - Parameter maximumBytes: The longest payload.
   public init(payload: [UInt8], maximumBytes: Int = JWS.maximumBytes) throws(JWTError) {
@@ -33,7 +33,7 @@ public struct JWTClaims: Sendable {
     guard let members = value.object else { throw .notObject }
     self.members = members
     issuer = try Self.text("iss", in: members)
-    subject = try Self.text("sub", in: members)
+    subject = members["sub"]?.string
     jwtID = try Self.text("jti", in: members)
     expirationTime = try Self.time("exp", in: members)
     notBefore = try Self.time("nbf", in: members)
@@ -161,6 +161,8 @@ public enum JWTError: Error, Hashable, Sendable, CustomStringConvertible {
   case notObject
   /// A claim has a type or form it must not have.
   case malformed(claim: String)
+  /// A claim that names the user is not a text, such as a number.
+  case notText(claim: String)
   /// A time before 1970, or after the year 9999.
   case outOfRange(claim: String)
   /// A claim that is demanded is absent.
@@ -173,6 +175,7 @@ public enum JWTError: Error, Hashable, Sendable, CustomStringConvertible {
     case .notJSON(let error): "the claims are not JSON: \(error)"
     case .notObject: "the claims are not an object"
     case .malformed(let claim): "the claim \(claim) is malformed"
+    case .notText(let claim): "the claim \(claim) is not a text"
     case .outOfRange(let claim): "the claim \(claim) is out of range"
     case .missing(let claim): "the claim \(claim) is missing"
     case .expired: "the token has expired"

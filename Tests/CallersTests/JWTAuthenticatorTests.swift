@@ -68,6 +68,7 @@ import Testing
     case .wrongSignature: "wrong signature"
     case .claims(.missing(let claim)): "missing \(claim)"
     case .claims(.malformed(let claim)): "malformed \(claim)"
+    case .claims(.notText(let claim)): "not a text \(claim)"
     case .claims(.outOfRange(let claim)): "out of range \(claim)"
     case .claims(.expired): "expired"
     case .claims(.notYetValid): "not yet valid"
@@ -239,13 +240,28 @@ import Testing
     ("exp", "9999999999999", "out of range exp"), ("exp", "-1", "out of range exp"),
     ("exp", "1e400", "out of range exp"), ("exp", "\"1795000060\"", "malformed exp"),
     ("nbf", "null", "malformed nbf"), ("iat", "[]", "malformed iat"), ("iss", "1", "malformed iss"),
-    ("aud", "{}", "malformed aud"), ("sub", "1", "malformed sub"),
+    ("aud", "{}", "malformed aud"), ("sub", "1", "not a text sub"),
   ])
   func `a claim that is malformed or out of range is named`(
     _ claim: String, _ value: String, _ expected: String
   ) throws {
     let changed: JSONObject = [claim: try JSONValue(parsing: Array(value.utf8))]
     #expect(outcome(try authenticator(), try token(changed)) == expected)
+  }
+
+  @Test func `a number never names a user, and counts only in the claim that names users`() throws {
+    let keys = JWTAuthenticator.Keys.set(try JWKSet(parsing: KeyProvider.set(["k1": key.publicKey])))
+    let authenticator = JWTAuthenticator(issuers: [
+      .init(
+        id: "app-users", issuer: "https://id.example", audience: "callgate", subjectClaim: "user_id",
+        keys: keys)
+    ])
+    for number in ["4", "4.0", "12345678901234567890"] {
+      let value = try JSONValue(parsing: Array(number.utf8))
+      #expect(outcome(authenticator, try token(["user_id": value])) == "not a text user_id")
+      #expect(outcome(authenticator, try token(["user_id": "u", "sub": value])) == "caller app-users u")
+    }
+    #expect(JWTAuthenticator.Fault.claims(.notText(claim: "user_id")).sentence.contains("user_id as a text"))
   }
 
   @Test func `no sentence about a token has a value of it`() throws {

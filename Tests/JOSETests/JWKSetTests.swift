@@ -196,6 +196,33 @@ import Testing
     #expect(read.candidates(named: "a", algorithm: "RS384")?.count == 0)
   }
 
+  @Test func `Ed25519 and EdDSA are two names of one algorithm, in a key and in a token`() throws {
+    let key = try PrivateKey.generate(for: .EdDSA)
+    func entry(_ algorithm: String?) -> JSONValue {
+      var jwk = key.publicKey.jwk()
+      jwk["kid"] = "a"
+      jwk["alg"] = algorithm.map { .string($0) }
+      return .object(jwk)
+    }
+    let signer = try Signer(key: key, algorithm: .EdDSA)
+    for published in ["Ed25519", "EdDSA", nil] {
+      let read = try set([entry(published)])
+      for named in ["Ed25519", "EdDSA"] {
+        let header: JSONObject = ["alg": .string(named), "kid": "a"]
+        let input = Base64URL.encode(header.serialized()) + "." + Base64URL.encode(Array("{}".utf8))
+        let signature = Base64URL.encode(try signer.sign(Array(input.utf8)))
+        let token = try JWS.Compact(parsing: Array("\(input).\(signature)".utf8))
+        let candidates = try #require(read.candidates(named: "a", algorithm: named))
+        #expect(candidates.count == 1 && token.verify(with: candidates[0]))
+      }
+      #expect(read.candidates(named: "a", algorithm: "Ed448")?.count == 0)
+      #expect(read.candidates(named: "a", algorithm: "ed25519")?.count == 0)
+    }
+    let twice = try set([entry("Ed25519"), entry("EdDSA")])
+    #expect(twice.keys.count == 1 && twice.skipped.isEmpty)
+    #expect(failure(Self.ec(["alg": "Ed25519"])) == .unfit(.p256, .EdDSA))
+  }
+
   @Test func `of keys that share a kid each one that allows the algorithm is tried`() throws {
     let (first, second) = (try PrivateKey.generate(for: .RS256), try PrivateKey.generate(for: .RS256))
     var (open, fixed) = (first.publicKey.jwk(), second.publicKey.jwk())

@@ -223,9 +223,9 @@ extension JWTAuthenticator.Issuer {
   package func caller(_ claims: JWTClaims) throws(JWTError) -> Caller {
     let key = try claims.confirmationKey()
     guard let claim = claims[subjectClaim] else { throw .missing(claim: subjectClaim) }
-    guard let subject = claim.string, JWTClaims.isSubject(subject) else {
-      throw .malformed(claim: subjectClaim)
-    }
+    // A number is another user for each way to write it: 4, 4.0, 4e0.
+    guard let subject = claim.string else { throw .notText(claim: subjectClaim) }
+    guard JWTClaims.isSubject(subject) else { throw .malformed(claim: subjectClaim) }
     return Caller(
       authenticated: id, by: .jwt, subject: subject,
       claims: claims.members.members.map { FactMember($0.name, FactValue($0.value)) }, key: key)
@@ -257,6 +257,8 @@ extension JWTAuthenticator.Fault {
       case .notJSON, .notObject: "The token's claims are not a JSON object."
       case .missing(let claim): "The token lacks the claim \(claim)."
       case .malformed(let claim): "The token's claim \(claim) is malformed."
+      case .notText(let claim):
+        "The token's claim \(claim) is not a text. Set the provider to write \(claim) as a text."
       case .outOfRange(let claim): "The token's claim \(claim) is out of range: it counts seconds since 1970."
       }
     }

@@ -152,7 +152,7 @@ struct TokenExamination {
         case .outOfRange(let claim),
           .malformed(let claim) where ["exp", "nbf", "iat"].contains(claim):
           "set the provider to write \(claim) as a number of seconds since 1970, not of milliseconds and not as a text"
-        case .malformed, .notJSON, .notObject, .missing, .expired, .notYetValid, .issuedInFuture,
+        case .malformed, .notText, .notJSON, .notObject, .missing, .expired, .notYetValid, .issuedInFuture,
           .livesTooLong, .wrongIssuer, .wrongAudience, .wrongType:
           "ask the provider for another token"
         }
@@ -234,13 +234,15 @@ struct TokenExamination {
           fix: "get a new token: the issuer may have replaced its key")
       case .unusableKey:
         fail(
-          "key", "the issuer publishes no usable key" + (name.map { " with \($0)" } ?? ""),
-          fix: "have the issuer publish a key for signatures: ES256, RS256 or EdDSA")
+          "key",
+          "the issuer publishes no usable key" + (name.map { " with \($0)" } ?? "")
+            + (keys?.reasonForLeavingOut(jws.keyID).map { ": \($0)" } ?? ""),
+          fix: "have the issuer publish a key for signatures: ES256, PS256, RS256, EdDSA or Ed25519")
       case .wrongAlgorithm:
         report.ok("key", name ?? "the issuer's only key")
         fail(
           "algorithm", "the token has \(quoted(jws.algorithmName)), for which the issuer's key is not",
-          fix: "set the provider to sign with ES256, RS256 or EdDSA, and to publish that key")
+          fix: "set the provider to sign with ES256, PS256, RS256, EdDSA or Ed25519, and to publish that key")
       case .wrongSignature, .unreadable, .unknownIssuer, .claims:
         report.ok("key", name ?? "the issuer's only key for this algorithm")
         report.ok("algorithm", jws.algorithmName)
@@ -285,8 +287,8 @@ struct TokenExamination {
         fail("times", "the token expired \(ago) s ago, by this machine's clock", fix: clock)
       case .wrongType:
         fail("type", "the header's typ is not JWT or at+jwt", fix: "send an access token or an ID token")
-      case .notYetValid, .issuedInFuture, .livesTooLong, .notJSON, .notObject, .malformed, .outOfRange,
-        .wrongIssuer, .wrongAudience:
+      case .notYetValid, .issuedInFuture, .livesTooLong, .notJSON, .notObject, .malformed, .notText,
+        .outOfRange, .wrongIssuer, .wrongAudience:
         fail("times", "\(error), by this machine's clock", fix: clock)
       }
     }
@@ -302,9 +304,12 @@ struct TokenExamination {
       }
       return caller
     } catch {
-      if case .malformed(claim: "cnf") = error {
+      switch error {
+      case .malformed(claim: "cnf"):
         fail("proof", "\(error)", fix: "set the provider to send cnf.jkt, the SHA-256 of the key")
-      } else {
+      case .notText(let claim):
+        fail("subject", "\(error)", fix: "set the provider to write \(claim) as a text")
+      default:
         fail(
           "subject", "\(error)",
           fix:
@@ -349,6 +354,13 @@ struct TokenExamination {
 extension JWTAuthenticator.Issuer {
   /// Where its keys are fetched; nil where they are configured.
   fileprivate var source: KeySource? { if case .source(let source) = keys { source } else { nil } }
+}
+
+extension JWKSet {
+  /// Why the set lacks the key of a token; nil where no such key was left out.
+  fileprivate func reasonForLeavingOut(_ keyID: String?) -> KeyError? {
+    skipped.first { keyID == nil || $0.keyID?.hasSameBytes(as: keyID ?? "") == true }?.reason
+  }
 }
 
 extension JWTAuthenticator.Fault {

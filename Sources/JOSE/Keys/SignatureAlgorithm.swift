@@ -8,6 +8,12 @@ public enum SignatureAlgorithm: String, CaseIterable, Hashable, Sendable {
   case RS256, RS384, RS512
   case EdDSA
 
+  /// The algorithm by its name in a JWK or a JWS. `Ed25519` is RFC 9864's name for `EdDSA` with a key on that curve, the only
+  /// curve of it here.
+  ///
+  /// - Returns: Nil for an unknown name.
+  public init?(named name: String) { self.init(rawValue: name == "Ed25519" ? "EdDSA" : name) }
+
   /// How the algorithm signs.
   enum Scheme { case ecdsa, rsaPSS, rsaPKCS1, edDSA }
 

@@ -32,8 +32,8 @@ public struct DPoPProof: Sendable {
     } catch {
       switch error {
       case .notJSON, .notObject: throw .malformed
-      case .malformed, .outOfRange, .missing, .expired, .notYetValid, .issuedInFuture, .livesTooLong,
-        .wrongIssuer, .wrongAudience, .wrongType:
+      case .malformed, .notText, .outOfRange, .missing, .expired, .notYetValid, .issuedInFuture,
+        .livesTooLong, .wrongIssuer, .wrongAudience, .wrongType:
         throw .missingClaim
       }
     }

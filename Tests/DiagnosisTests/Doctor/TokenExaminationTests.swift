@@ -94,6 +94,22 @@ import Testing
     #expect(try await report(header: ["kid": "k1", "typ": "logout+jwt"]).failed == ["type", "answer"])
   }
 
+  @Test func `a sub that is a number is said to be no text, with the claim in the fix`() async throws {
+    let report = try await report(["sub": 4])
+    #expect(report.failed == ["subject", "answer"])
+    let finding = try #require(report.findings.first { $0.check == "subject" })
+    #expect(finding.found.contains("sub is not a text") && finding.fix?.contains("sub as a text") == true)
+  }
+
+  @Test func `a key that is left out for its algorithm is named with the reason`() async throws {
+    var leftOut = provider.key
+    leftOut["alg"] = "ES256K"
+    let keys = try TokenFixture(keyID: "k2").publishing([.object(leftOut)])
+    let report = try await report(from: keys)
+    let finding = try #require(report.findings.first { $0.check == "key" })
+    #expect(finding.status == .fail && finding.found.contains("k1") && finding.found.contains("alg"))
+  }
+
   @Test func `every fault that the server finds is one that doctor finds`() async throws {
     let none = try await report()
     #expect(none.findings.last?.status == .ok)

@@ -158,7 +158,7 @@ package final class GoogleService: Sendable {
     case 200:
       // What is no JSON cannot be read.
       guard let object = try? JSONValue(parsing: reply.content).object, let answer = read(object) else {
-        return .outage(.nonsense, "\(words): the answer cannot be read", rest: nil)
+        return .outage(.nonsense, "\(words): \(reply.codingFault ?? "the answer cannot be read")", rest: nil)
       }
       return .answer(answer)
     case 400: return .refused

@@ -78,6 +78,25 @@ public struct InboundResponse: Sendable {
     self.fields = fields
     self.content = content
   }
+
+  /// The coding that the content has, although each request asks for `identity` (RFC 9110 §8.4); nil without one. Printable ASCII, at
+  /// most 32 characters.
+  public var contentCoding: String? {
+    for value in fields.values(of: "Content-Encoding") {
+      for coding in Array(value.utf8)[...].elements() where !coding.equals(lowercase: "identity") {
+        let printable = coding.prefix(32).filter { (0x21...0x7E).contains($0) }
+        if !printable.isEmpty { return String(decoding: printable, as: UTF8.self) }
+      }
+    }
+    return nil
+  }
+
+  /// Why content with a coding cannot be read, for operators; nil without one.
+  public var codingFault: String? {
+    contentCoding.map {
+      "the response is compressed (Content-Encoding: \($0)), and the server requested no compression"
+    }
+  }
 }
 
 /// How long the steps of one transfer took. Each is the step's own time, not the time since the start.

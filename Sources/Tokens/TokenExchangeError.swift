@@ -115,6 +115,8 @@ public enum UnusableReply: Error, Hashable, Sendable {
   case malformed
   /// Content beyond the limit.
   case tooLarge
+  /// Success with compressed content, by the name of its coding.
+  case compressed(String)
   /// Success with content that is not a JSON object.
   case notJSON
   /// No `access_token`, or not a string, or an empty one.
@@ -147,6 +149,8 @@ extension UnusableReply: CustomStringConvertible {
     case .empty: "no content"
     case .malformed: "not HTTP"
     case .tooLarge: "too large"
+    case .compressed(let coding):
+      "compressed (Content-Encoding: \(coding)), and the server requested no compression"
     case .notJSON: "not a JSON object"
     case .noToken: "no access_token"
     case .malformedToken: "an access_token that a header cannot have"

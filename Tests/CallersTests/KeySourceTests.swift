@@ -186,7 +186,8 @@ import Testing
   }
 
   @Test(arguments: [
-    away, saying("{}"), saying(#"{"keys":{}}"#), saying("", status: 500), saying("no JSON"),
+    away, compressed("gzip"), saying("{}"), saying(#"{"keys":{}}"#), saying("", status: 500),
+    saying("no JSON"),
   ])
   func `where the issuer gives no set its last one serves for a day, and no longer`(reply: KeyProvider.Reply)
     async throws
@@ -203,6 +204,18 @@ import Testing
     clock.advance(by: .nanoseconds(1))
     #expect(lookUp("k1", in: source) == "unavailable for 19 s")
     #expect(source.generation == 2, "what was verified before is verified anew")
+  }
+
+  private static func compressed(_ coding: String) -> KeyProvider.Reply {
+    .success(InboundResponse(status: 200, fields: ["Content-Encoding": coding], content: [0x1F, 0x8B, 8]))
+  }
+
+  @Test(arguments: ["gzip", "br", "identity, deflate"])
+  func `a set that comes compressed fails with the name of its coding`(coding: String) async throws {
+    let source = source(KeyProvider([Self.compressed(coding)]))
+    await source.fetch()
+    let failure = try #require(source.status.failure).description
+    #expect(failure.contains("Content-Encoding: \(coding.split(separator: " ").last ?? "")"))
   }
 
   @Test func `an issuer that comes back is heard within 40 s, whether tokens come or not`() async throws {

@@ -66,7 +66,7 @@ import Upstream
             timeout: .seconds(20)))
         #expect(
           response.text
-            == "POST /x HTTP/1.1|[\"authorization\", \"content-length\", \"host\", \"user-agent\", \"x-empty\"]|"
+            == "POST /x HTTP/1.1|[\"accept-encoding\", \"authorization\", \"content-length\", \"host\", \"user-agent\", \"x-empty\"]|"
             + "localhost:\(upstream.port)||{\"a\":1}")
       }
     }

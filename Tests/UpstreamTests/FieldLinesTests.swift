@@ -13,14 +13,17 @@ import Testing
   @Test func `fields keep their order and libcurl's own are left out`() throws {
     #expect(
       try lines(["B": "1", "A": "x: y", "B": "2"]) == [
-        "B: 1", "A: x: y", "B: 2", "User-Agent: callgate", "Accept:", "Content-Type:", "Expect:",
+        "B: 1", "A: x: y", "B: 2", "User-Agent: callgate", "Accept-Encoding: identity", "Accept:",
+        "Content-Type:", "Expect:",
       ])
     #expect(
       try lines(["user-agent": "me", "ACCEPT": "a/b", "content-type": "c/d"]) == [
-        "user-agent: me", "ACCEPT: a/b", "content-type: c/d", "Expect:",
+        "user-agent: me", "ACCEPT: a/b", "content-type: c/d", "Accept-Encoding: identity", "Expect:",
       ])
     #expect(
-      try FieldLines.make([:], userAgent: "") == ["Accept:", "Content-Type:", "User-Agent:", "Expect:"])
+      try FieldLines.make(["accept-encoding": "gzip"], userAgent: "") == [
+        "accept-encoding: gzip", "Accept:", "Content-Type:", "User-Agent:", "Expect:",
+      ])
   }
 
   @Test func `an empty value is sent as one`() throws {

@@ -45,12 +45,15 @@ package final class KeySource: Sendable {
   package enum Failure: Error, CustomStringConvertible {
     case transport(TransportError)
     case status(Int)
+    /// Compressed content, in words.
+    case compressed(String)
     case set(JWKSetError)
 
     package var description: String {
       switch self {
       case .transport(let error): "\(error)"
       case .status(let status): "it responds with status \(status)"
+      case .compressed(let words): words
       case .set(let error): "\(error)"
       }
     }
@@ -291,6 +294,7 @@ package final class KeySource: Sendable {
       return .failure(.transport(error))
     }
     guard response.status == 200 else { return .failure(.status(response.status)) }
+    if let fault = response.codingFault { return .failure(.compressed(fault)) }
     let found = SHA256.digest(response.content)
     let life = min(Self.life(response.fields), terms.longestLife)
     guard found != digest else { return .success(Reply(set: nil, digest: digest, life: life)) }

@@ -190,7 +190,7 @@ package struct SendbirdAPI: Sendable {
       do throws(UnusableReply) {
         reply = try read(response.content)
       } catch {
-        throw SendbirdFailure(.unusableReply(error))
+        throw SendbirdFailure(.unusableReply(response.contentCoding.map { .compressed($0) } ?? error))
       }
       report(nil)
       return reply

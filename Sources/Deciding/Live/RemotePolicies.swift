@@ -56,7 +56,7 @@ package struct RemotePolicies: Sendable {
       if response.status == 200 {
         let answer = Self.answer(of: query.remote, in: response.content)
         guard case .failed(let cause) = answer else { return .answer(answer) }
-        failure = cause
+        failure = response.codingFault ?? cause
       } else {
         failure = "it responded with status \(response.status)"
       }

@@ -304,8 +304,8 @@ package final class GoogleTokens: Sendable {
         text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
         let seconds = object?["expires_in"]?.int(clampedTo: 0...86_400), seconds > 0
       else {
-        return .failure(
-          Failure(verdict: .retry(after: nil, reason: "\(words): no usable access_token and expires_in")))
+        let fault = reply.codingFault ?? "no usable access_token and expires_in"
+        return .failure(Failure(verdict: .retry(after: nil, reason: "\(words): \(fault)")))
       }
       let lifetime = Duration.seconds(seconds)
       return .success(GoogleToken(text, lifetime: lifetime, obtainedAt: start, unit: unit))

@@ -241,6 +241,7 @@ public struct TalkdeskID: TokenIssuer {
   ) throws(TokenExchangeError) -> AccessToken {
     switch reply.status {
     case 200..<300:
+      if let coding = reply.contentCoding { throw .unusableReply(.compressed(coding)) }
       do {
         let parts = try TokenReply(parsing: reply.content, requestedScope: scope)
         return AccessToken(

@@ -134,7 +134,7 @@ public struct LiveAPI: Sendable {
     }
     guard (200...299).contains(reply.status) else { throw Self.failure(reply) }
     do { return try JSONValue(parsing: reply.content) } catch {
-      throw .unavailable("the response is not JSON")
+      throw .unavailable(reply.codingFault ?? "the response is not JSON")
     }
   }
 

@@ -71,7 +71,7 @@ public struct ReportAPI: Sendable {
     guard (200...299).contains(made.status) else { throw Self.failure(made) }
     let answer = Self.value(made)
     guard let id = (answer?["id"] ?? answer?["job"]?["id"])?.string, Self.isID(id) else {
-      throw .unavailable("the job has no id")
+      throw .unavailable(made.codingFault ?? "the job has no id")
     }
     try await file(try await end(of: id), Content(take: take, hold: hold))
   }
@@ -88,6 +88,7 @@ public struct ReportAPI: Sendable {
         return place
       }
       guard reply.status == 200 else { throw Self.failure(reply) }
+      if let fault = reply.codingFault { throw .unavailable(fault) }
       let answer = Self.value(reply)
       switch (answer?["job"]?["status"] ?? answer?["status"])?.string {
       case "done": return baseURL + Self.base + "files/" + id

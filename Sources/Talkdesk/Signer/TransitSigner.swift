@@ -231,7 +231,9 @@ public actor TransitSigner {
   /// The reply if it is a success with content.
   private func judged(_ reply: InboundResponse) throws(TokenExchangeError) -> InboundResponse {
     switch reply.status {
-    case 200: return reply
+    case 200:
+      if let coding = reply.contentCoding { throw .unusableReply(.compressed(coding)) }
+      return reply
     case 204: throw .unusableReply(.empty)
     case 400, 401, 403, 404, 405:
       throw .refused(status: reply.status, code: VaultAnswer.errors(in: reply.content))

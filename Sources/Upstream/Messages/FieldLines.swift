@@ -2,8 +2,8 @@
 
 import HTTP
 
-/// Turns a request's fields into lines for libcurl, so that it sends exactly these: libcurl adds none, and no
-/// value can end a line early.
+/// Turns a request's fields into lines for libcurl, so that it sends exactly these, `User-Agent` and
+/// `Accept-Encoding`: libcurl adds none, and no value can end a line early.
 enum FieldLines {
   /// Names that the transport writes itself or that would change the framing or the connection.
   private static let reserved: Set<String> = [
@@ -19,6 +19,8 @@ enum FieldLines {
     var lines: [String] = []
     var all = fields
     if all["User-Agent"] == nil, !userAgent.isEmpty { all.append("User-Agent", userAgent) }
+    // Without it any coding is acceptable (RFC 9110 §12.5.3), and none is decoded here.
+    if all["Accept-Encoding"] == nil { all.append("Accept-Encoding", "identity") }
     for line in all.lines {
       guard isToken(line.name.utf8) else { throw Target.Refusal("a request field's name is malformed") }
       guard !reserved.contains(line.name.lowercased()) else {

@@ -130,6 +130,18 @@ import Testing
     #expect(try await self.label(.status(status, content)) == label)
   }
 
+  @Test func `a token that comes compressed is refused with the name of the coding`() async throws {
+    let response = InboundResponse(
+      status: 200, fields: ["Content-Encoding": "gzip"], content: [0x1F, 0x8B, 8])
+    let transport = ScriptedTransport { _, _ in .reply(response) }
+    guard case .failure(.unusableReply(let reason)) = await exchange(try TalkdeskID.scripted(transport, time))
+    else {
+      Issue.record("accepted")
+      return
+    }
+    #expect(reason == .compressed("gzip"))
+  }
+
   @Test func `any success with a token will do`() async throws {
     #expect(try await label(.status(201, #"{"access_token":"t"}"#)) == "success")
   }

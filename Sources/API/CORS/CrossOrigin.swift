@@ -19,7 +19,8 @@ package struct CrossOrigin: Sendable {
   static let requestFields = [
     "Authorization", "Content-Type", "DPoP", "Idempotency-Key", "X-API-Key", "X-Firebase-AppCheck",
     "X-Request-Id",
-    "traceparent", "tracestate",
+    // OpenTelemetry and Sentry in a page add these to every request. Without them the preflight fails, and so does the request.
+    "baggage", "sentry-trace", "traceparent", "tracestate",
   ]
   /// The headers of a response that a page may read.
   static let responseFields = [

@@ -86,7 +86,7 @@ import Testing
     #expect(answer["Vary"] == "Origin")
     #expect(
       answer["Access-Control-Allow-Headers"]
-        == "Authorization, Content-Type, DPoP, Idempotency-Key, X-API-Key, X-Firebase-AppCheck, X-Request-Id, traceparent, tracestate, X-App-Version"
+        == "Authorization, Content-Type, DPoP, Idempotency-Key, X-API-Key, X-Firebase-AppCheck, X-Request-Id, baggage, sentry-trace, traceparent, tracestate, X-App-Version"
     )
     #expect(answer["Access-Control-Allow-Credentials"] == nil)
   }

@@ -116,9 +116,14 @@ extension PartialConfiguration {
     let known = named.union(settings.compactMap(\.variable) + settings.compactMap(\.fileVariable))
       .union([usernameAlias]).union(ProxySettings.variables)
     for name in environment.keys.sorted() where known.contains(name) {
-      guard let value = environment[name]?.utf8, value.count >= 2, let first = value.first,
-        first == value.last, "\"'".utf8.contains(first)
+      guard let value = environment[name]?.unicodeScalars, value.count >= 2, let first = value.first,
+        let last = value.last
       else { continue }
+      if first.isCurlyQuotationMark, last.isCurlyQuotationMark {
+        problems.note(
+          .variable(name), "the value begins with \(first.unseenName) and ends with such a mark; remove both")
+      }
+      guard first == last, "\"'".unicodeScalars.contains(first) else { continue }
       problems.note(
         .variable(name),
         "the value begins and ends with a quotation mark; `docker run --env-file` keeps quotation marks, so remove them there"

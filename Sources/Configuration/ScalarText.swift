@@ -47,7 +47,7 @@ package enum NameText {
       guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
         throw Refusal(
           "is not \(noun): 1 to 255 printable ASCII characters without spaces",
-          text.firstUnseen.map { "remove \($0.unseenName)" }
+          text.firstMistakable.map { "remove \($0.unseenName)" }
             ?? "copy it again, without quotes, spaces or line breaks around it")
       }
       return text
@@ -66,7 +66,8 @@ package enum NameText {
       guard isSafe, (1...64).contains(text.utf8.count), text.utf8.first != 0x2E else {
         throw Refusal(
           "\(quoted(text)) is not \(noun)",
-          "use 1 to 64 letters, digits, \"-\", \"_\" or \".\", not starting with \".\"")
+          text.firstMistakable.map { "remove \($0.unseenName)" }
+            ?? "use 1 to 64 letters, digits, \"-\", \"_\" or \".\", not starting with \".\"")
       }
       return text
     }
@@ -83,7 +84,9 @@ package enum NameText {
     guard isLabel, (1...63).contains(text.utf8.count), text.utf8.first != 0x2D, text.utf8.last != 0x2D else {
       throw Refusal(
         "\(quoted(text)) is not an account name",
-        "write only the first part of the account's address, in lower case: acme for acme.talkdeskid.com")
+        text.firstMistakable.map { "remove \($0.unseenName)" }
+          ?? "write only the first part of the account's address, in lower case: acme for acme.talkdeskid.com"
+      )
     }
     return text
   }
@@ -97,7 +100,8 @@ package enum NameText {
     guard isScope, text.utf8.count <= 1024 else {
       throw Refusal(
         "\(quoted(text)) is not a scope",
-        "write scope tokens separated by single spaces: callback:write visual-sessions:execute")
+        text.firstMistakable.map { "remove \($0.unseenName)" }
+          ?? "write scope tokens separated by single spaces: callback:write visual-sessions:execute")
     }
     return text
   }
@@ -114,12 +118,16 @@ package enum NameText {
   /// A blank of a path, by its code point.
   static func blank(_ scalar: Unicode.Scalar) -> String { scalar == " " ? "a space" : scalar.unseenName }
 
+  /// What a path that begins with `~` needs: nothing but a shell expands that.
+  static let tilde = Refusal("begins with ~, which is not expanded here", "write the whole path")
+
   /// A path of a file. Opening it shows whether the file exists.
   static let path: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     guard !text.isEmpty, !text.utf8.contains(0) else { throw Refusal("is not a path", "name a file") }
     // The server would make a file of that name.
     if let last = text.finalBlank { throw Refusal("ends with \(blank(last))", "remove it") }
-    if let first = text.unicodeScalars.first, first == " " || first.isUnseen {
+    guard !text.hasPrefix("~") else { throw tilde }
+    if let first = text.unicodeScalars.first, first == " " || first.isUnseen || first.isCurlyQuotationMark {
       throw Refusal("begins with \(blank(first))", "remove it")
     }
     if let control = text.unicodeScalars.first(where: { $0.properties.generalCategory == .control }) {

@@ -75,12 +75,14 @@ package enum URLText {
       case .address: "write it as https://HOST/PATH"
       case .origin: "write scheme, host and port only: https://shop.example"
       }
+    let international = "write a host in Punycode, as xn--mnchen-3ya.example, and percent-encode the rest"
     guard text.utf8.count <= 2048, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
       !text.utf8.contains(where: { #""<>\^`{|}"#.utf8.contains($0) })
     else {
       throw Refusal(
         "is not a URL: it has spaces, has characters that must be percent-encoded, or is too long",
-        text.firstUnseen.map { "remove \($0.unseenName)" } ?? remedy)
+        text.firstMistakable.map { "remove \($0.unseenName)" }
+          ?? (text.utf8.contains { $0 > 0x7E } ? international : remedy))
     }
     guard let colon = text.firstRange(of: "://") else { throw Refusal("is not a complete URL", remedy) }
     let scheme = text[..<colon.lowerBound].lowercased()

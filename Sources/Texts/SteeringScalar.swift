@@ -25,9 +25,16 @@ extension Unicode.Scalar {
     return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
   }
 
-  /// An unseen character, for a message to the person who wrote it.
+  /// Whether formatted pages and word processors put it in place of `"` or `'`.
+  package var isCurlyQuotationMark: Bool { !isASCII && properties.isQuotationMark }
+
+  /// Whether formatted pages and word processors put it in place of hyphens.
+  package var isLongDash: Bool { ("\u{2010}"..."\u{2015}").contains(self) || self == "\u{2212}" }
+
+  /// An unseen character or a curly quotation mark, for a message to the person who wrote it.
   package var unseenName: String {
     switch properties.generalCategory {
+    case _ where isCurlyQuotationMark: "the quotation mark \(codePoint)"
     case .spaceSeparator: "the character \(codePoint), which looks like a space"
     case .control: "the control character \(codePoint)"
     default: "the invisible character \(codePoint)"
@@ -62,6 +69,11 @@ extension StringProtocol {
 
   /// The first character that a reader does not see or takes for a space.
   package var firstUnseen: Unicode.Scalar? { unicodeScalars.first(where: \.isUnseen) }
+
+  /// The first character that a reader does not see or takes for a usual one: an unseen one, or a curly quotation mark.
+  package var firstMistakable: Unicode.Scalar? {
+    unicodeScalars.first { $0.isUnseen || $0.isCurlyQuotationMark }
+  }
 
   /// The blank or invisible character at the end; nil where it ends otherwise.
   package var finalBlank: Unicode.Scalar? {

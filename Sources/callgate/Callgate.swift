@@ -25,6 +25,10 @@ struct Callgate: ParsableCommand {
     var arguments = Array(CommandLine.arguments.dropFirst())
     // A platform that passes its command to the image's entry point repeats the name: `heroku run -- callgate stop`.
     if arguments.first == "callgate" { arguments.removeFirst() }
+    for mistake in arguments.lazy.compactMap(ArgumentMistake.init) {
+      Output.message("callgate: \(mistake.message)")
+      exit(withError: (mistake == .tilde ? ExitStatus.configuration : .usage).exit)
+    }
     if let message = unknownCommand(arguments, of: Self.self, named: "callgate") {
       Output.message(message)
       exit(withError: ExitStatus.usage.exit)

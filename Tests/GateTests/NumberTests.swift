@@ -26,6 +26,7 @@ struct NumberTests {
     ("\u{202D}+14155550123\u{202C}", .unseen("\u{202D}")), ("\u{200E}+14155550123", .unseen("\u{200E}")),
     ("+14155550123\u{FE0D}", .unseen("\u{FE0D}")), ("+14155550123\n", .unseen("\n")),
     ("+1415\u{3000}5550123", .unseen("\u{3000}")),
+    ("\u{201C}+14155550123\u{201D}", .unseen("\u{201C}")), ("\u{2018}+14155550123", .unseen("\u{2018}")),
     ("+0123456789012345", .leadingZero),
   ])
   func `a malformed number is refused with what is wrong`(_ text: String, _ problem: E164Error) {

@@ -32,7 +32,8 @@ public struct E164: Hashable, Sendable, CustomStringConvertible {
         ")":
         hasSeparators = true
       // Address books put marks of direction around a number, which copying takes along.
-      case _ where scalar.isUnseen: throw .unseen(scalar)
+      // Formatted pages put curly quotation marks around it.
+      case _ where scalar.isUnseen || scalar.isCurlyQuotationMark: throw .unseen(scalar)
       default: throw .notDigit
       }
     }
@@ -74,7 +75,7 @@ let powersOfTen: [UInt64] = (0..<15).map { exponent in (0..<exponent).reduce(1) 
 public enum E164Error: Error, Hashable, Sendable {
   case empty, missingPlus, doubleZero, separator, leadingZero, notDigit, tooShort, tooLong
   case missingPlusAndSeparators, doubleZeroAndSeparators
-  /// A character that the sender does not see.
+  /// A character that the sender does not see, or a curly quotation mark.
   case unseen(Unicode.Scalar)
 
   /// The remedy, as a sentence for the sender of the number.

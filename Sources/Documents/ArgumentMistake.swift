@@ -1,0 +1,47 @@
+// Finds the arguments of a command line that a formatted page or a shell has left in another form than the one meant.
+
+import Texts
+
+/// What is wrong with an argument before any command reads it.
+package enum ArgumentMistake: Equatable, Sendable {
+  /// It begins with a dash that a formatted page has put in place of hyphens. The option is named without its value.
+  case dash(String, option: String)
+  /// Its value is in curly quotation marks, which no shell removes. The value is not named: it may be a secret.
+  case quotationMark(String)
+  /// Its value begins with `~`. A shell expands that at the beginning of an argument alone, and only outside quotation marks.
+  case tilde
+
+  /// What is wrong with an argument; nil where nothing is seen to be.
+  package init?(_ argument: String) {
+    let scalars = argument.unicodeScalars
+    guard let first = scalars.first else { return nil }
+    if first.isLongDash {
+      let name = scalars.drop { $0.isLongDash || $0 == "-" }.prefix { $0 != "=" }
+      guard let letter = name.first, letter.properties.isAlphabetic else { return nil }
+      self = .dash(first.codePoint, option: "--\(String(name))")
+      return
+    }
+    var value = scalars[...]
+    if first == "-", let equals = scalars.firstIndex(of: "=") {
+      value = scalars[scalars.index(after: equals)...]
+    }
+    if let mark = value.first, mark.isCurlyQuotationMark, value.last?.isCurlyQuotationMark == true {
+      self = .quotationMark(mark.codePoint)
+    } else if value.first == "~", value.dropFirst().first.map({ $0 == "/" }) ?? true {
+      self = .tilde
+    } else {
+      return nil
+    }
+  }
+
+  /// The mistake and its remedy.
+  package var message: String {
+    switch self {
+    case .dash(let codePoint, let option):
+      "an argument begins with the dash \(codePoint), not with hyphens: write \(quoted(option))"
+    case .quotationMark(let codePoint):
+      "a value begins with the quotation mark \(codePoint): remove it, or write ' or \" in its place"
+    case .tilde: "~ is not expanded here: write the whole path"
+    }
+  }
+}

@@ -99,6 +99,9 @@ final class PostgresConnection {
     isBehindProxy = try process() != Int64(PQbackendPID(handle))
   }
 
+  /// The encoding of the database, which the server reports as the connection begins; nil where a proxy keeps that back.
+  var encoding: String? { PQparameterStatus(handle, "server_encoding").map { String(cString: $0) } }
+
   /// The server's process that this connection's transaction runs in.
   func process() throws(PostgresFailure) -> Int64 {
     let found = try run([.plain("SELECT pg_backend_pid()")], within: .seconds(1))
@@ -187,7 +190,9 @@ final class PostgresConnection {
           failure = PostgresFailure(
             operation: "statement",
             state: PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) },
-            message: String(cString: PQresultErrorMessage(result)))
+            // The whole message has the statement as well, in several lines.
+            message: PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map { String(cString: $0) }
+              ?? String(cString: PQresultErrorMessage(result)))
         }
       }
     }

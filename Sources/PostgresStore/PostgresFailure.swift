@@ -10,7 +10,7 @@ struct PostgresFailure: Error {
   var state: String?
   /// The server's or libpq's own words.
   var message: String
-  /// The address itself is wrong, so that no waiting helps.
+  /// The address or the database itself is wrong, so that no waiting helps.
   var isMisconfigured = false
 
   /// The operation of a failure to get a connection at all.
@@ -43,6 +43,13 @@ struct PostgresFailure: Error {
 
   /// A pooler that gives each transaction another session of the server.
   static let pooler = PostgresFailure(operation: StoreError.pooler, state: "26000", message: "")
+
+  /// A database whose encoding lacks characters that users have in their names.
+  static func encoding(_ name: String) -> PostgresFailure {
+    PostgresFailure(
+      operation: "encoding", state: "22021",
+      message: "the database's encoding is \(name): create it with ENCODING 'UTF8'", isMisconfigured: true)
+  }
 
   /// The same transaction may succeed if it is tried again: 40001 serialisation failure, 40P01 deadlock.
   var isTransient: Bool { state == "40001" || state == "40P01" }
@@ -98,7 +105,8 @@ struct PostgresFailure: Error {
       case let state? where state.hasPrefix("XX"): .damaged
       default: .unavailable
       }
-    let words = state.map { "\(message) (\($0))" } ?? message
+    let line = message.split(whereSeparator: \.isNewline).joined(separator: "; ")
+    let words = isMisconfigured ? line : state.map { "\(line) (\($0))" } ?? line
     // A table or column that is not there: the schema is not, or not all of it.
     return StoreError(kind, operation, kind == .incompatible ? "\(words): run `callgate migrate`" : words)
   }

@@ -47,9 +47,12 @@ final class PostgresRoute: Sendable {
     }
   }
 
-  /// No connection could be made, or one broke twice.
+  /// No connection could be made, or one broke twice. Connections that fail while none is to be tried are of the same outage.
   func failed(_ error: StoreError, at now: MonotonicTime) {
-    state.withLock { $0.closed = (now + $0.backOff.failed(), error) }
+    state.withLock { state in
+      if let closed = state.closed, now < closed.until { return }
+      state.closed = (now + state.backOff.failed(), error)
+    }
   }
 
   /// The next connection is tried at once.

@@ -24,22 +24,34 @@ extension PostgresSession {
   package func migrate(_ wait: MigrationWait) throws(StoreError) -> Bool {
     instance.route.reopen()
     var found = 0
+    var advice = Self.tableRights
     do throws(StoreError) {
       try use { connection throws(PostgresFailure) in
+        try self.refuseEncoding(connection)
         try self.refusePooler(connection)
         found = try Self.version(connection)
       }
-      if found < Migration.latest { found = try upgrade(wait) }
+      if found < Migration.latest {
+        advice = Self.schemaRights
+        found = try upgrade(wait)
+      }
     } catch {
       guard error.kind == .refused, error.operation != PostgresFailure.connecting else { throw error }
       throw StoreError(
         .refused, "schema",
-        "\(error.message): run `callgate migrate` as the role that owns the database, and let this role use the tables"
+        "\(error.message): run `callgate migrate` as the role that owns the database, or let this role do it: \(advice)"
       )
     }
     guard found <= Migration.latest else { throw Migration.incompatible(found) }
     return true
   }
+
+  /// What a role needs to create the tables. The schema `public` is closed to roles since PostgreSQL 15.
+  private static let schemaRights =
+    "GRANT USAGE, CREATE ON SCHEMA public TO role, or ALTER DATABASE name OWNER TO role"
+  /// What a role needs to use the tables of another one.
+  private static let tableRights =
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO role"
 
   /// Upgrades the schema over a connection of its own, whose end frees every lock. Begins again once if the connection breaks.
   private func upgrade(_ wait: MigrationWait) throws(StoreError) -> Int {
@@ -69,18 +81,37 @@ extension PostgresSession {
   package func inspect() throws(StoreError) -> Int {
     var version = 0
     try use { connection throws(PostgresFailure) in
+      try self.refuseEncoding(connection)
       try self.refusePooler(connection)
-      version = try Self.version(connection)
-      guard version == Migration.latest else { return }
-      let trial = "\(self.instance.number)"
-      _ = try connection.run(
-        [
-          .plain("BEGIN"), .prepared(PostgresStatements.signalLife, [trial]),
-          .prepared(PostgresStatements.endInstance, [trial]), .plain("ROLLBACK"),
-        ], within: Self.span)
+      do throws(PostgresFailure) {
+        version = try Self.version(connection)
+        guard version >= Migration.latest else { return try Self.proveThatTablesCanBeMade(connection) }
+        guard version == Migration.latest else { return }
+        let trial = "\(self.instance.number)"
+        _ = try connection.run(
+          [
+            .plain("BEGIN"), .prepared(PostgresStatements.signalLife, [trial]),
+            .prepared(PostgresStatements.endInstance, [trial]), .plain("ROLLBACK"),
+          ], within: Self.span)
+      } catch {
+        guard error.state == "42501", error.operation == "statement" else { throw error }
+        var advised = error
+        advised.message += ": \(Self.tableRights)"
+        throw advised
+      }
     }
     guard version <= Migration.latest else { throw Migration.incompatible(version) }
     return version
+  }
+
+  /// Fails where this role cannot upgrade the schema: no schema of its search path takes its tables.
+  private static func proveThatTablesCanBeMade(_ connection: PostgresConnection) throws(PostgresFailure) {
+    let found = try connection.run(
+      [.plain("SELECT has_schema_privilege(current_schema(), 'CREATE')")], within: span)
+    guard found[0].rows.first?[0] != "t" else { return }
+    throw PostgresFailure(
+      operation: "schema", state: "42501",
+      message: "this role may not create tables: \(schemaRights)")
   }
 
   /// The hash key of ids, read once for each connection. It also proves that the schema is ours.

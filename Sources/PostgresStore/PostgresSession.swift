@@ -269,6 +269,12 @@ package final class PostgresSession: DatabaseSession {
     }
   }
 
+  /// Fails if the database cannot save every text. One without an encoding keeps the octets as they are.
+  func refuseEncoding(_ connection: PostgresConnection) throws(PostgresFailure) {
+    guard let name = connection.encoding, name != "UTF8", name != "SQL_ASCII" else { return }
+    throw .encoding(name)
+  }
+
   /// Runs statements on the connection. If the connection breaks, or has broken since its last use, or the server asks for that, it
   /// runs them again on a new connection.
   ///

@@ -219,6 +219,35 @@ struct PostgresHealthTests {
     }
   }
 
+  @Test(arguments: ["LATIN1", "EUC_JP"])
+  func `a database that cannot save every name is refused before its first use`(encoding: String) async throws
+  {
+    let server = try server.get()
+    let name = "of_\(encoding.lowercased())"
+    _ = try server.query(
+      "postgres", "CREATE DATABASE \(name) ENCODING '\(encoding)' LOCALE 'C' TEMPLATE template0")
+    let store = PostgresStore(try server.address(name), connections: 1)
+    let uses: [() async throws -> Void] = [
+      { _ = try await store.migrate() }, { _ = try await store.inspect() },
+    ]
+    for use in uses {
+      let refused = await #expect(throws: StoreError.self) { try await use() }
+      #expect(refused?.kind == .misconfigured)
+      #expect(refused?.message.contains("encoding is \(encoding)") == true)
+    }
+    await store.close()
+  }
+
+  @Test func `connections that fail together count as one outage`() throws {
+    let route = PostgresRoute()
+    let error = StoreError(.unavailable, "connect", "away")
+    let now = MonotonicTime(nanoseconds: 0)
+    for _ in 0..<5 { route.failed(error, at: now) }
+    #expect(throws: StoreError.self) { try route.check(at: now) }
+    // The longest wait after one failure.
+    #expect(throws: Never.self) { try route.check(at: now + .milliseconds(100)) }
+  }
+
   @Test func `a role that must not create tables serves what their owner made`() async throws {
     let (server, address, name) = try database()
     _ = try server.query("postgres", "DROP ROLE IF EXISTS app; CREATE ROLE app LOGIN PASSWORD 'secret'")
@@ -227,10 +256,26 @@ struct PostgresHealthTests {
     let failure = await #expect(throws: StoreError.self) { try await early.migrate() }
     #expect(failure?.kind == .refused)
     #expect(failure?.message.contains("run `callgate migrate` as the role that owns") == true)
+    #expect(failure?.message.contains("GRANT USAGE, CREATE ON SCHEMA public") == true)
+    #expect(failure?.message.contains("\n") == false)
+    let inspected = await #expect(throws: StoreError.self) { try await early.inspect() }
+    #expect(inspected?.kind == .refused)
+    #expect(inspected?.message.contains("GRANT USAGE, CREATE ON SCHEMA public") == true)
     await early.close()
     let owner = PostgresStore(address)
     try await owner.migrate()
+    #expect(try await owner.inspect() == Migration.latest)
     await owner.close()
+    let stranger = PostgresStore(served)
+    let looks: [() async throws -> Void] = [
+      { _ = try await stranger.inspect() }, { _ = try await stranger.migrate() },
+    ]
+    for look in looks {
+      let refused = await #expect(throws: StoreError.self) { try await look() }
+      #expect(refused?.kind == .refused)
+      #expect(refused?.message.contains("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES") == true)
+    }
+    await stranger.close()
     _ = try server.query(
       name, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app")
     let store = PostgresStore(served)

@@ -132,7 +132,8 @@ extension Doctor {
       "a newer release made this schema: use that release, or restore the backup taken before it"
     case .refused where name == "SQLite":
       "run doctor as the server's user; that user must own the file and may write to its folder"
-    case .refused: "check user, password, database and permissions in DATABASE_URL"
+    case .refused:
+      "check user, password and database in DATABASE_URL; if the role lacks a right, grant it as the database's owner"
     case .rejected, .misconfigured: "correct DATABASE_URL or CALLGATE_STATE"
     }
   }

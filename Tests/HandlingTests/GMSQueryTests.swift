@@ -7,8 +7,10 @@ import Testing
 @testable import Handling
 
 @Suite struct GMSQueryTests {
-  /// The code of the problem; nil if the query is taken.
-  private static func code(_ query: String) -> Problem.Code? {
+  private static func code(_ query: String) -> Problem.Code? { problem(query)?.code }
+
+  /// The problem; nil if the query is taken.
+  private static func problem(_ query: String) -> Problem? {
     let octets = Array("GET /?\(query) HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
     var (parser, request, offset) = (
       RequestParser(limits: MessageLimits(headerBytes: 65_536)), Request(), 0
@@ -17,7 +19,7 @@ import Testing
       Issue.record("the request is not complete")
       return nil
     }
-    do throws(Problem) { _ = try GMSQuery(request) } catch { return error.code }
+    do throws(Problem) { _ = try GMSQuery(request) } catch { return error }
     return nil
   }
 
@@ -40,6 +42,15 @@ import Testing
   ])
   func `a condition occurs once, and one names a callback or a number`(query: String) {
     #expect(Self.code(query) == .invalidRequest)
+  }
+
+  @Test(arguments: ["first_name=Andr%E9", "first_name=Andr%u00E9", "first_name=a%00"])
+  func `a value that is not UTF-8 is refused by its name, not as one given twice`(condition: String) throws {
+    let problem = try #require(Self.problem("_id=x&" + condition))
+    #expect(problem.code == .invalidRequest)
+    #expect(problem.fields.map(\.name) == ["first_name"])
+    #expect(problem.detail.contains("first_name") && problem.detail.contains("UTF-8"))
+    #expect(Self.problem("_id=x&a=1&a=1")?.detail.contains("UTF-8") == false)
   }
 
   @Test func `names are compared by their octets`() {

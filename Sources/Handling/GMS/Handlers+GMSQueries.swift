@@ -5,6 +5,7 @@ import Appointments
 import Callbacks
 import Callers
 import Configuration
+import Documents
 import Gate
 package import HTTP
 package import HTTPServer
@@ -49,8 +50,12 @@ struct GMSQuery {
     var names: Set<ExactText> = []
     for member in members {
       let name = member.name
-      guard names.insert(ExactText(name)).inserted, let text = member.value else {
-        throw .invalid(name, "Give each condition of a query once, percent-encoded.")
+      guard names.insert(ExactText(name)).inserted else {
+        throw .invalid(name, "Give each condition of a query once.")
+      }
+      guard let text = member.value else {
+        throw .invalid(
+          name, "Percent-encode the value of \(quoted(name)) as UTF-8, without control characters.")
       }
       if name.hasSameBytes(as: "operand") {
         guard text.hasSameBytes(as: "AND") || text.hasSameBytes(as: "OR") else {

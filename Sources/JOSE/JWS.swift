@@ -118,7 +118,7 @@ public enum JWS {
     /// Whether the token says it was signed with this algorithm, the key fits it and the signature is right. The
     /// algorithm comes from the key's configuration, never from the token.
     public func verify(with key: PublicKey, algorithm: SignatureAlgorithm) -> Bool {
-      algorithmName == algorithm.rawValue
+      SignatureAlgorithm(named: algorithmName) == algorithm
         && key.verify(signature: signature, of: signingInput, algorithm: algorithm)
     }
 

@@ -350,7 +350,8 @@ class Link(Listener):
                 target.sendall(octets)
 
     def answers(self, source, connection):
-        with contextlib.suppress(OSError):
+        # `select` raises ValueError for a socket that was closed meanwhile.
+        with contextlib.suppress(OSError, ValueError):
             while not self.is_broken and select.select([source], [], [])[0] and not self.is_broken:
                 octets = source.recv(1 << 20)
                 if not octets:

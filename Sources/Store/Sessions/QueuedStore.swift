@@ -83,19 +83,25 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
         reason: stop.reason
       ).saving
     }
-    try await changeStops(calls)
+    try await changeStops(stop.target, stop.action, calls)
   }
 
   package func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) {
+    try await changeStops(target, action, Self.removals(target, action))
+  }
+
+  private static func removals(_ target: Stop.Target, _ action: Stop.Action) -> [ChangeCall] {
     let (scope, id) = target.parts
-    let calls = action.single.map { action in
+    return action.single.map { action in
       ChangeCall(StopStatements.resume, .text(scope), .text(id), .text(action.rawValue))
     }
-    try await changeStops(calls)
   }
 
   /// Changes the stops. If its caller was told of a failure, as with a disk that hangs, and it is done after all, it is undone.
-  private func changeStops(_ calls: [ChangeCall]) async throws(StoreError) {
+  /// Other stops stay: another process may have changed them meanwhile.
+  private func changeStops(
+    _ target: Stop.Target, _ action: Stop.Action, _ calls: [ChangeCall]
+  ) async throws(StoreError) {
     _ = try await sessions.call(.writes) { session throws(StoreError) in
       let before = try session.rows(StopStatements.stops, [])
       try session.changeStops(calls)
@@ -103,7 +109,8 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     } undo: { session, before in
       // If the disk hangs again, the next refresh of every instance shows what the store has.
       do throws(StoreError) {
-        _ = try session.change([ChangeCall(StopStatements.clear)] + before.map(\.saving))
+        let former = before.filter { $0.isOf(target, action) }
+        _ = try session.change(Self.removals(target, action) + former.map(\.saving))
       } catch {}
     }
   }

@@ -25,7 +25,6 @@ package enum StopStatements {
     """)
   static let resume = Change(
     "resume", "DELETE FROM callgate_stop WHERE scope = $1 AND id = $2 AND action = $3")
-  static let clear = Change("clear_stops", "DELETE FROM callgate_stop")
   static let purge = Change("purge_stops", "DELETE FROM callgate_stop WHERE ends <= $1")
 
   static let purgeAllowances = Change(

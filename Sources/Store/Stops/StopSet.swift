@@ -134,5 +134,12 @@ extension StopSet {
       self.until = until
       self.reason = reason
     }
+
+    /// Whether it stops one of the actions for the target.
+    func isOf(_ target: Stop.Target, _ stopped: Stop.Action) -> Bool {
+      let parts = target.parts
+      return scope.utf8.elementsEqual(parts.scope.utf8) && id.utf8.elementsEqual(parts.id.utf8)
+        && stopped.single.contains { $0.rawValue.utf8.elementsEqual(action.utf8) }
+    }
   }
 }

@@ -24,7 +24,7 @@ extension PostgresSession {
   package func migrate(_ wait: MigrationWait) throws(StoreError) -> Bool {
     instance.route.reopen()
     var found = 0
-    var advice = Self.tableRights
+    var remedy = Self.remedy(or: Self.tableRights)
     do throws(StoreError) {
       try use { connection throws(PostgresFailure) in
         try self.refuseEncoding(connection)
@@ -32,23 +32,26 @@ extension PostgresSession {
         found = try Self.version(connection)
       }
       if found < Migration.latest {
-        advice = Self.schemaRights
+        remedy = found == 0 ? Self.remedy(or: Self.schemaRights) : Self.ownersTurn
         found = try upgrade(wait)
       }
     } catch {
       guard error.kind == .refused, error.operation != PostgresFailure.connecting else { throw error }
-      throw StoreError(
-        .refused, "schema",
-        "\(error.message): run `callgate migrate` as the role that owns the database, or let this role do it: \(advice)"
-      )
+      throw StoreError(.refused, "schema", "\(error.message): \(remedy)")
     }
     guard found <= Migration.latest else { throw Migration.incompatible(found) }
     return true
   }
 
+  private static func remedy(or rights: String) -> String {
+    "run `callgate migrate` as the role that owns the database, or let this role do it: \(rights)"
+  }
+
   /// What a role needs to create the tables. The schema `public` is closed to roles since PostgreSQL 15.
   private static let schemaRights =
     "GRANT USAGE, CREATE ON SCHEMA public TO role, or ALTER DATABASE name OWNER TO role"
+  /// A table is changed by its owner alone: no grant lets another role do it.
+  private static let ownersTurn = "run `callgate migrate` as the role that owns the tables"
   /// What a role needs to use the tables of another one.
   private static let tableRights =
     "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO role"
@@ -85,7 +88,10 @@ extension PostgresSession {
       try self.refusePooler(connection)
       do throws(PostgresFailure) {
         version = try Self.version(connection)
-        guard version >= Migration.latest else { return try Self.proveThatTablesCanBeMade(connection) }
+        guard version >= Migration.latest else {
+          return try version == 0
+            ? Self.proveThatTablesCanBeMade(connection) : Self.proveThatTablesCanBeChanged(connection)
+        }
         guard version == Migration.latest else { return }
         let trial = "\(self.instance.number)"
         _ = try connection.run(
@@ -104,7 +110,17 @@ extension PostgresSession {
     return version
   }
 
-  /// Fails where this role cannot upgrade the schema: no schema of its search path takes its tables.
+  /// Fails where this role cannot upgrade the schema that is there: its tables have another owner.
+  private static func proveThatTablesCanBeChanged(_ connection: PostgresConnection) throws(PostgresFailure) {
+    let found = try connection.run(
+      [.plain("SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'callgate_schema'::regclass")],
+      within: span)
+    guard found[0].rows.first?[0] != "t" else { return }
+    throw PostgresFailure(
+      operation: "schema", state: "42501", message: "this role may not change the tables: \(ownersTurn)")
+  }
+
+  /// Fails where this role cannot make the tables: no schema of its search path takes them.
   private static func proveThatTablesCanBeMade(_ connection: PostgresConnection) throws(PostgresFailure) {
     let found = try connection.run(
       [.plain("SELECT has_schema_privilege(current_schema(), 'CREATE')")], within: span)

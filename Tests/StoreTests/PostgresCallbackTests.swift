@@ -222,7 +222,7 @@ struct PostgresCallbackTests {
     _ = try server.query("postgres", "CREATE DATABASE \(name)")
     let store = PostgresStore(try server.address(name), connections: 1)
     try await store.migrate()
-    _ = try server.query(name, "ALTER TABLE callgate_callbacks ADD CHECK (app <> '🦊')")
+    _ = try server.query(name, "ALTER TABLE callgate_callback ADD CHECK (app <> '🦊')")
     let said = await withTaskGroup(of: (Bool, StoreError.Kind?).self) { group in
       for number in 0..<100 {
         group.addTask {

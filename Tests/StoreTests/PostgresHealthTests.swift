@@ -293,6 +293,33 @@ struct PostgresHealthTests {
     await store.close()
   }
 
+  @Test func `an upgrade is for the role that owns the tables, and no grant is advised`() async throws {
+    let (server, address, name) = try database()
+    let owner = PostgresStore(address)
+    try await owner.migrate()
+    await owner.close()
+    _ = try server.query(
+      "postgres", "DROP ROLE IF EXISTS upgrader; CREATE ROLE upgrader LOGIN PASSWORD 'secret'")
+    _ = try server.query(
+      name,
+      """
+      GRANT USAGE, CREATE ON SCHEMA public TO upgrader; GRANT ALL ON ALL TABLES IN SCHEMA public TO upgrader;
+      DELETE FROM callgate_schema WHERE version = \(Migration.latest); DROP TABLE callgate_login
+      """)
+    let store = PostgresStore(
+      try PostgresAddress("postgres://upgrader:secret@127.0.0.1:\(server.port)/\(name)"))
+    let looks: [() async throws -> Void] = [
+      { _ = try await store.inspect() }, { _ = try await store.migrate() },
+    ]
+    for look in looks {
+      let refused = await #expect(throws: StoreError.self) { try await look() }
+      #expect(refused?.kind == .refused)
+      #expect(refused?.message.contains("as the role that owns the tables") == true)
+      #expect(refused?.message.contains("GRANT") == false)
+    }
+    await store.close()
+  }
+
   @Test func `requests fail at once while the server hangs, and are served when it goes on`() async throws {
     let server = try PostgresServer()
     let store = PostgresStore(try server.database())

@@ -131,10 +131,12 @@ extension Handlers {
         throw .claimExpired
       }
       let (token, hasWaited) = try await token(for: claim, visit, &line)
-      if hasWaited, try await !isPermitted(visit.client, visit.waiting, app: .value(claim.appID)) {
-        return nil
-      }
       if let line { try await intend(line) }
+      // A rule may have waited for its policy, even where the token was there.
+      guard
+        try await isPermitted(
+          visit.client, visit.waiting, app: .value(claim.appID), isLong: hasWaited)
+      else { return nil }
       // Redeem the claim only when the token is at hand and the client is still connected.
       guard !Task.isCancelled else { throw .clientLeft }
       try await push.book.redeem(claim)

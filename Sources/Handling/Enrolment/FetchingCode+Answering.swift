@@ -41,10 +41,11 @@ extension Handlers {
   /// finds it.
   private func conclude(_ work: FetchingCode, _ problem: Problem? = nil) async {
     guard !work.isInDoubt else { return }
-    // A client that has gone spends its challenge.
+    // A client that has gone spends its challenge. After a 503 the challenge may be used by one request, whichever comes first: the pass
+    // would let another one in beside it.
     let isAgain = !Task.isCancelled && problem?.code.status == .serviceUnavailable
     await work.generation.decider.ledger.giveBack(
-      isAgain ? work.challenge : work.passes, at: Instant(clock.unixTime))
+      isAgain ? work.challenge + work.passes : work.passes, at: Instant(clock.unixTime))
   }
 
   /// Takes the one use of a proof, which the key must have made.

@@ -312,7 +312,7 @@ extension Handlers {
       let since = try await firstUse(pass, states[1], isTaken: index == 0, ledger)
     {
       work.repeats = since
-      // After a certain 503, the use was given back.
+      // If the use was given back, it is taken again.
       uses = index == 0 ? [] : [uses[0]]
       outcome = await ledger.take(uses + limits, at: Instant(now)).outcome
     }

@@ -290,7 +290,8 @@ package enum Enrolling {
     }
     let ends = InstallationChange(endsOthers: view.live > 0)
     if let installation = view.installation, isRepeated(installation, by: only, at: now) {
-      return (ends, .success(.before(installation)))
+      // The phone's revocation has ended the requests of its time. Later ones are its owner's.
+      return (only == nil ? ends : InstallationChange(), .success(.before(installation)))
     }
     return view.live == 0 ? refuse(.unknown) : (ends, .success(.requests))
   }

@@ -393,7 +393,7 @@ import Testing
   @Test func `a phone may revoke itself again for an hour, and no other generation`() {
     var revoked = installation()
     revoked.revokedAt = now
-    let view = InstallationView(installation: revoked)
+    var view = InstallationView(installation: revoked)
     for (seconds, isRepeated) in [(0, true), (3599, true), (3600, false)] {
       let (change, result) = Enrolling.revoke(
         view, only: revoked.identity, at: now.advanced(by: .seconds(seconds)))
@@ -402,6 +402,10 @@ import Testing
     }
     let other = InstallationIdentity(revoked.client.id, generation: revoked.generation - 1)
     #expect(refusal(Enrolling.revoke(view, only: other, at: now)) == .invalidClient)
+    // Its owner has asked for another one since.
+    view.live = 1
+    #expect(Enrolling.revoke(view, only: revoked.identity, at: now).0 == InstallationChange())
+    #expect(Enrolling.revoke(view, only: revoked.identity, at: now).1 == .success(.before(revoked)))
   }
 
   @Test func `the same judgement again changes nothing, and a denied request stays denied`() {

@@ -175,9 +175,12 @@ extension ConfigurationBuilder {
     let listed = (own + schema.additions.map(\.name)).map { ExactText($0) }
     let added = Configuration.App.ownLabels([])
     let all = Configuration.App.ownLabels(schema.additions)
-    let texts = schema.fields.flatMap { [$0.name, $0.displayName, $0.tooltip].compactMap(\.self) }
+    let texts = schema.fields.flatMap { field in
+      (listed.contains(ExactText(field.name)) ? [] : [field.name])
+        + [field.displayName, field.tooltip].compactMap(\.self)
+    }
     let likeness =
-      texts.first { !listed.contains(ExactText($0)) && all.contains(FoldedLabel($0)) }
+      texts.first { all.contains(FoldedLabel($0)) }
       ?? schema.additions.map(\.name).first { !own.contains(exactly: $0) && added.contains(FoldedLabel($0)) }
     guard let likeness else { return }
     members.report(

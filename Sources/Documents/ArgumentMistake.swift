@@ -17,7 +17,9 @@ package enum ArgumentMistake: Equatable, Sendable {
     guard let first = scalars.first else { return nil }
     if first.isLongDash {
       let name = scalars.drop { $0.isLongDash || $0 == "-" }.prefix { $0 != "=" }
-      guard let letter = name.first, letter.properties.isAlphabetic else { return nil }
+      guard let letter = name.first, letter.properties.isAlphabetic,
+        !name.contains(where: \.properties.isWhitespace)
+      else { return nil }
       self = .dash(first.codePoint, option: "--\(String(name))")
       return
     }
@@ -32,6 +34,18 @@ package enum ArgumentMistake: Equatable, Sendable {
     } else {
       return nil
     }
+  }
+
+  /// The first mistake of a command line. What follows `--`, and a reason, may say anything.
+  package static func first(in arguments: some Sequence<String>) -> Self? {
+    var isReason = false
+    for argument in arguments {
+      defer { isReason = argument.utf8.elementsEqual("--reason".utf8) }
+      if argument.utf8.elementsEqual("--".utf8) { return nil }
+      if isReason || argument.utf8.starts(with: "--reason=".utf8) { continue }
+      if let mistake = Self(argument) { return mistake }
+    }
+    return nil
   }
 
   /// The mistake and its remedy.

@@ -25,7 +25,7 @@ struct Callgate: ParsableCommand {
     var arguments = Array(CommandLine.arguments.dropFirst())
     // A platform that passes its command to the image's entry point repeats the name: `heroku run -- callgate stop`.
     if arguments.first == "callgate" { arguments.removeFirst() }
-    for mistake in arguments.lazy.compactMap(ArgumentMistake.init) {
+    if let mistake = ArgumentMistake.first(in: arguments) {
       Output.message("callgate: \(mistake.message)")
       exit(withError: (mistake == .tilde ? ExitStatus.configuration : .usage).exit)
     }

@@ -60,7 +60,7 @@ struct TriggersCommand: ParsableCommand {
     let isEnding = Atomic(false)
     signals?.onEnd {
       isEnding.store(true, ordering: .relaxed)
-      Output.message("callgate: ending after the trigger that Talkdesk is asked for")
+      Output.message("callgate: ending; a request that Talkdesk is working on is finished first")
     }
     try withExtendedLifetime(signals) {
       try end(

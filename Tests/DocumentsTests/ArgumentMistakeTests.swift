@@ -36,9 +36,20 @@ import Testing
     #expect(ArgumentMistake(argument) == .tilde)
   }
 
+  @Test func `a reason, and what follows two hyphens, may say anything`() {
+    let texts = ["\u{2014}vendor", "\u{201E}A\u{201C} und \u{201E}B\u{201C}", "~/srv is full"]
+    for text in texts {
+      #expect(ArgumentMistake.first(in: ["stop", "--reason", text, "--yes"]) == nil)
+      #expect(ArgumentMistake.first(in: ["stop", "--reason=" + text]) == nil)
+      #expect(ArgumentMistake.first(in: ["--", text]) == nil)
+    }
+    #expect(ArgumentMistake.first(in: ["stop", "--reason", "~", "~"]) == .tilde)
+  }
+
   @Test(arguments: [
     "", "-", "--", "--config", "--config=c.yaml", "\u{2014}", "\u{2014} the office is closed", "\u{2212}5",
-    "it\u{2019}s closed", "\u{201C}Acme\u{201D} is away", "a~", "./~/c.yaml", "~5 minutes",
+    "it\u{2019}s closed", "\u{2014}vendor is down",
+    "\u{201C}Acme\u{201D} is away", "a~", "./~/c.yaml", "~5 minutes",
     "name=~/x", "München",
   ])
   func `other arguments are left to the command`(_ argument: String) {

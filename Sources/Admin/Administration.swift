@@ -266,7 +266,7 @@ struct UnsavedChange {
       log:
         "stopped by an operator, but not saved: the stop holds only at this instance, until the store is back",
       detail:
-        "The database did not save the stop. It holds only at this instance, until the database is back. Then stop again."
+        "The database did not save the stop. It holds only at this instance, until the database is back. Repeat the stop then."
         + (error.isInDoubt ? " The database may have saved it after all: run `callgate status`." : ""))
   }
 

@@ -44,7 +44,7 @@ import Testing
     #expect(Self.code(query) == .invalidRequest)
   }
 
-  @Test(arguments: ["first_name=Andr%E9", "first_name=Andr%u00E9", "first_name=a%00"])
+  @Test(arguments: ["first_name=Andr%E9", "first_name=a%00"])
   func `a value that is not UTF-8 is refused by its name, not as one given twice`(condition: String) throws {
     let problem = try #require(Self.problem("_id=x&" + condition))
     #expect(problem.code == .invalidRequest)

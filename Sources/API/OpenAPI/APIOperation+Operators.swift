@@ -65,7 +65,7 @@ extension APIOperation {
       of the same scope and action keeps the first start and the later end.
 
       Without its database the server answers `store_unavailable`, and the stop holds only at the instance that was asked, until \
-      the database is back. Then stop again.
+      the database is back. Repeat the stop then.
       """,
     content: .json(
       "StopRequest", ("everything", ["scope": "all", "action": "all"]),

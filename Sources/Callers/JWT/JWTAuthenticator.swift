@@ -258,8 +258,9 @@ extension JWTAuthenticator.Fault {
       case .missing(let claim): "The token lacks the claim \(claim)."
       case .malformed(let claim): "The token's claim \(claim) is malformed."
       case .notText(let claim):
-        "The token's claim \(claim) is not a text. Set the provider to write \(claim) as a text."
-      case .outOfRange(let claim): "The token's claim \(claim) is out of range: it counts seconds since 1970."
+        "The token's claim \(claim) is not a string. Configure the identity provider to send it as one."
+      case .outOfRange(let claim):
+        "The token's claim \(claim) is out of range. It must be in seconds since 1970, not in milliseconds."
       }
     }
   }

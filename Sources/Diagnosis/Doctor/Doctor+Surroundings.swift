@@ -133,7 +133,7 @@ extension Doctor {
     case .refused where name == "SQLite":
       "run doctor as the server's user; that user must own the file and may write to its folder"
     case .refused:
-      "check user, password and database in DATABASE_URL; if the role lacks a right, grant it as the database's owner"
+      "check user, password and database in DATABASE_URL; if the role lacks a privilege, grant it as the database's owner"
     case .rejected, .misconfigured: "correct DATABASE_URL or CALLGATE_STATE"
     }
   }

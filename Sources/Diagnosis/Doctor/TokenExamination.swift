@@ -151,7 +151,7 @@ struct TokenExamination {
         switch error {
         case .outOfRange(let claim),
           .malformed(let claim) where ["exp", "nbf", "iat"].contains(claim):
-          "set the provider to write \(claim) as a number of seconds since 1970, not of milliseconds and not as a text"
+          "configure the provider to write \(claim) in seconds since 1970, as a number: not milliseconds, and not a string"
         case .malformed, .notText, .notJSON, .notObject, .missing, .expired, .notYetValid, .issuedInFuture,
           .livesTooLong, .wrongIssuer, .wrongAudience, .wrongType:
           "ask the provider for another token"
@@ -188,10 +188,12 @@ struct TokenExamination {
     case 0:
       return (
         "this has no dots, so it is not a JWT but an opaque token or an API key",
-        "give the ID token, or set the provider to issue JWTs as access tokens"
+        "give the ID token, or configure the provider to issue JWTs as access tokens"
       )
     case 4:
-      return ("this is an encrypted token", "set the provider to sign its tokens without encrypting them")
+      return (
+        "this is an encrypted token", "configure the provider to sign its tokens without encrypting them"
+      )
     default: return nil
     }
   }
@@ -241,8 +243,11 @@ struct TokenExamination {
       case .wrongAlgorithm:
         report.ok("key", name ?? "the issuer's only key")
         fail(
-          "algorithm", "the token has \(quoted(jws.algorithmName)), for which the issuer's key is not",
-          fix: "set the provider to sign with ES256, PS256, RS256, EdDSA or Ed25519, and to publish that key")
+          "algorithm",
+          "the token was signed with \(quoted(jws.algorithmName)), and the issuer's key is for another algorithm",
+          fix:
+            "configure the provider to sign with ES256, PS256, RS256, EdDSA or Ed25519, and to publish that key"
+        )
       case .wrongSignature, .unreadable, .unknownIssuer, .claims:
         report.ok("key", name ?? "the issuer's only key for this algorithm")
         report.ok("algorithm", jws.algorithmName)
@@ -260,7 +265,7 @@ struct TokenExamination {
       return fail(
         "audience", "the token has no claim aud",
         fix:
-          "send the provider's ID token, or set the provider to add aud (Amazon Cognito's access tokens have none)"
+          "send the provider's ID token, or configure the provider to add aud (Amazon Cognito's access tokens have none)"
       )
     }
     guard audience.contains(exactly: issuer.audience) else {
@@ -281,7 +286,9 @@ struct TokenExamination {
       let clock = "get a new token, and compare this machine's clock with the provider's"
       switch error {
       case .missing(let claim):
-        fail("times", "the token has no claim \(claim)", fix: "set the provider to let its tokens expire")
+        fail(
+          "times", "the token has no claim \(claim)",
+          fix: "configure the provider to let its tokens expire")
       case .expired:
         let ago = Int64(now - (claims.expirationTime ?? now))
         fail("times", "the token expired \(ago) s ago, by this machine's clock", fix: clock)
@@ -306,9 +313,9 @@ struct TokenExamination {
     } catch {
       switch error {
       case .malformed(claim: "cnf"):
-        fail("proof", "\(error)", fix: "set the provider to send cnf.jkt, the SHA-256 of the key")
+        fail("proof", "\(error)", fix: "configure the provider to send cnf.jkt, the SHA-256 of the key")
       case .notText(let claim):
-        fail("subject", "\(error)", fix: "set the provider to write \(claim) as a text")
+        fail("subject", "\(error)", fix: "configure the provider to write \(claim) as a text")
       default:
         fail(
           "subject", "\(error)",
@@ -342,7 +349,7 @@ struct TokenExamination {
       switch (claims.allows(caller.claims), rule.mode) {
       case (true, _): report.ok("rule", found)
       case (false, .enforce):
-        fail("rule", found, fix: "set the provider to add the claim, or change require of the rule")
+        fail("rule", found, fix: "configure the provider to add the claim, or change require of the rule")
         refusal = refusal ?? "403 denied, by the rule \(rule.name)"
       case (false, _): report.warn("rule", found, fix: "in mode enforce the rule would refuse this user")
       }

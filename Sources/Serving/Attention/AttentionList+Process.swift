@@ -33,13 +33,19 @@ extension AttentionList {
   func auditFile(_ now: UnixTime) -> [Attention] {
     guard let audit, let trouble = troubles.note(.audit, isThere: audit.isFailing, at: now) else { return [] }
     let lost = audit.linesLostInFailure
+    let loss =
+      switch lost {
+      case 0: ""
+      case 1: " One line is lost."
+      default: " \(lost) lines are lost."
+      }
     return [
       Attention(
         .audit, since: trouble.since, count: audit.isRequired ? audit.hitRequests : lost,
         (audit.isRequired
           ? "Audit lines cannot be written, so the server gives no token and requests no call."
           : "Audit lines cannot be written. They wait in memory, up to 16 MiB.")
-          + (lost > 0 ? " \(lost) lines are lost." : ""),
+          + loss,
         action: "Make room on the disk of log.audit.file, or repair it. The server recovers by itself.")
     ]
   }

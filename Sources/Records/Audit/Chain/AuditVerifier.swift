@@ -393,8 +393,8 @@ package final class AuditVerifier {
     let epoch = Int64(anchor.epoch)
     // Each epoch begins with an anchor, which has a number.
     if epoch < parts.number, finding == nil || hashes + epoch <= mostHashes {
+      hashes += epoch
       for key in keys {
-        hashes += epoch
         let run = Run(
           anchor.boot,
           AuditChain(key, boot: anchor.boot, epoch: anchor.epoch, sequence: parts.number - 1, last: code),

@@ -150,7 +150,7 @@ import Testing
     let service = try RunningService(environment: environment)
     let stopped = try await post(
       service, "/admin/stop",
-      ["scope": "all", "action": "access", "reason": "agents are ill", "for": "1500ms"])
+      ["scope": "all", "action": "access", "reason": "agents are ill", "for": "3500ms"])
     #expect(stopped.status == 200)
     let stop = try json(stopped)["stops"]?.array?.first
     #expect(stop?["reason"]?.string == "agents are ill")

@@ -1,5 +1,6 @@
 """The proxies of deploy/, each with its shipped file before a port of loopback: only addresses and paths of files are changed."""
 import glob
+import itertools
 import os
 import shutil
 
@@ -9,6 +10,7 @@ from .keys import certificate
 from .nginx import Front
 from .processes import free_port, read, scratch, spawn
 
+_numbers = itertools.count(1)
 _MODULES = "mpm_event authz_core alias headers http2 proxy proxy_http setenvif ssl"
 
 
@@ -20,7 +22,8 @@ class Proxy(Front, Client):
         if not shutil.which(program, path="/usr/sbin:/usr/bin"):
             raise Skipped(f"no {kind}: install {package}")
         port = self.port = free_port()
-        self.folder = scratch(f"{kind}-{port}")
+        # A port may be free again for the next one.
+        self.folder = scratch(f"{kind}-{next(_numbers)}")
         os.mkdir(self.folder)
         pem, key = certificate()
         self.path = f"{self.folder}/configuration"

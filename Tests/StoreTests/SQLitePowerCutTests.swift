@@ -279,7 +279,7 @@ import Testing
   @Test func `a disk that hangs is reported in time, refuses new work at once, and does not delay the end`()
     async throws
   {
-    let (place, _, disk, store) = try await TestDisk.made(patience: .milliseconds(500))
+    let (place, _, disk, store) = try await TestDisk.made(patience: .seconds(2))
     defer { place.end() }
     disk.hold()
     let intent = CallbackIntent.made("+14155550100")
@@ -314,7 +314,7 @@ import Testing
   }
 
   @Test func `who waits behind a disk that hangs is told with the first, and is in no doubt`() async throws {
-    let (place, _, disk, store) = try await TestDisk.made(patience: .milliseconds(500))
+    let (place, _, disk, store) = try await TestDisk.made(patience: .seconds(2))
     defer { place.end() }
     disk.hold()
     let before = disk.begun
@@ -330,7 +330,7 @@ import Testing
   }
 
   @Test func `one flush that takes long is no hanging disk afterwards`() async throws {
-    let (place, path, disk, store) = try await TestDisk.made(patience: .milliseconds(500))
+    let (place, path, disk, store) = try await TestDisk.made(patience: .seconds(2))
     defer { place.end() }
     disk.hold()
     #expect(await failure { try await store.stop(Stop(.all, .all, since: 7)) }?.isInDoubt == true)

@@ -74,7 +74,7 @@ static inline CURLcode callgate_easy_set_quick_exit(CURL *easy) {
 #endif
 }
 
-// Goes on with a transfer whose receiver has returned CURL_WRITEFUNC_PAUSE.
+// Resumes a transfer whose receiver has returned CURL_WRITEFUNC_PAUSE.
 static inline CURLcode callgate_easy_resume(CURL *easy) {
   return curl_easy_pause(easy, CURLPAUSE_CONT);
 }

@@ -218,7 +218,7 @@ extension PostgresAddress {
     namedRoots.flatMap { $0 == "system" && Self.knowsSystemRoots ? nil : $0 }
   }
 
-  /// The `sslmode` that needs root certificates where there are none; nil if nothing is missing. Libpq uses TLS over TCP alone. A
+  /// The `sslmode` that needs root certificates where there are none; nil if nothing is missing. Libpq uses TLS only over TCP. A
   /// service's file may name what the string does not.
   private func lacksRoots(home: String?) -> String? {
     guard let mode = options["sslmode"] ?? Self.variable("PGSSLMODE"), mode.hasPrefix("verify-"),

@@ -21,7 +21,7 @@ public final class ContentHold: Sendable {
   /// No further piece comes until `release`.
   public func hold() { state.withLock { $0.isHeld = true } }
 
-  /// The content goes on. Without effect where it does not wait.
+  /// Resumes the content. Does nothing if it is not paused.
   public func release() {
     let onRelease = state.withLock { state in
       defer { state.isHeld = false }

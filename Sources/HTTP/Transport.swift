@@ -31,7 +31,7 @@ public struct OutboundRequest: Sendable {
   /// Takes the content of a response with status 200 piece by piece, on the transport's thread, instead of the response: for streams
   /// without an end. `maximumContentLength` does not count then. It must not block; false ends the transfer.
   public var onContent: (@Sendable ([UInt8]) -> Bool)?
-  /// With `onContent`: lets its reader hold the content up. The timeout goes on meanwhile.
+  /// With `onContent`: lets its reader pause the content. The timeout keeps running.
   public var hold: ContentHold?
 
   /// Makes a request.

@@ -30,7 +30,7 @@ package struct Challenges: Sendable {
   package enum Standing: Hashable, Sendable {
     /// It is good, if it was not used.
     case good
-    /// Its time is over. A request that has used it before may still be repeated.
+    /// It has expired. A request that used it before may still be repeated.
     case over
     /// It is not this server's, is another app's, or has been over for long.
     case foreign

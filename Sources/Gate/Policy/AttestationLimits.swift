@@ -65,7 +65,7 @@ public enum AttestationLimits {
     AllowanceCharge(rule: pass, party: .caller("\(digest) \(request)"))
   }
 
-  /// When the first request took its pass; nil if there is none, or the ten minutes are over.
+  /// When the first request took its pass; nil without a pass, or after its ten minutes.
   ///
   /// - Parameter state: Of the pass.
   public static func passTaken(_ state: AllowanceState?, at now: Instant) -> Instant? {

@@ -123,7 +123,7 @@ enum KeyText {
     return body
   }
 
-  /// The next `-----BEGIN`; nil if there is none, or if other text stands before it on its line.
+  /// The next `-----BEGIN`; nil without one, or if other text precedes it on its line.
   private static func blockStart(in text: [UInt8], from position: Int) -> Int? {
     guard let start = find("-----BEGIN", in: text, from: position) else { return nil }
     return start == position || text[start - 1] == 0x0A || text[start - 1] == 0x0D ? start : nil

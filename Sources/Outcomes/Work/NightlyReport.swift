@@ -86,7 +86,7 @@ package final class NightlyReport: Sendable {
     do throws(StoreError) {
       try await store.updateReport { [holder] in (ReportTurn.released($0, as: holder), ()) }
     } catch {
-      // The lease ends by itself.
+      // The lease expires.
     }
   }
 

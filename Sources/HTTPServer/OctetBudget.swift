@@ -30,9 +30,16 @@ final class OctetBudget: Sendable {
 
     /// Whether much was held since the last relief.
     var hasPeaked = false
+    /// The octets of connections closed for the limit since free memory was last returned.
+    var closed = 0
 
-    /// Whether much was held, and nearly nothing is left.
+    /// Whether much has been given up: much was held and nearly nothing is left, or many connections were closed for the limit.
     mutating func isRelieved(_ limit: Int) -> Bool {
+      // In a flood that goes on, what closed connections leave lies between what the others hold.
+      if closed > limit / 2 {
+        closed = 0
+        return true
+      }
       if sum > limit / 2 { hasPeaked = true }
       guard hasPeaked, sum <= limit / 16 else { return false }
       hasPeaked = false
@@ -69,6 +76,7 @@ final class OctetBudget: Sendable {
         oldest += 1
         guard let holding = holdings[name], holding.turn == turn else { continue }
         remove(name)
+        closed += holding.octets
         return (holding.worker, name.token)
       }
       return nil

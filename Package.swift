@@ -50,7 +50,8 @@ let package = Package(
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON", "Texts"], swiftSettings: strict),
     .target(name: "Trust", dependencies: ["JOSE", "JSON", "Texts"], swiftSettings: memorySafe),
     .target(
-      name: "Pages", dependencies: ["CPages", "HTTP", "JOSE"], exclude: ["Files"], swiftSettings: memorySafe),
+      name: "Pages", dependencies: ["CPages", "HTTP", "JOSE"], exclude: ["Files", "README.md"],
+      swiftSettings: memorySafe),
     .target(name: "Sealing", dependencies: ["JOSE"], swiftSettings: memorySafe),
     .target(name: "Documents", dependencies: ["JSON", "Texts"], swiftSettings: memorySafe),
     .target(name: "Gate", dependencies: ["Documents", "Platform", "Texts"], swiftSettings: memorySafe),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures Callgate beside nginx and OpenSSL on this machine. Run it through script/bench; docs/benchmarks.md explains it."""
+"""Measures Callgate beside nginx and OpenSSL on this machine. Run it through script/bench; Benchmarks/README.md explains it."""
 
 import argparse
 import os
@@ -86,7 +86,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, metavar="N", help="pairs of runs under load (15)")
     parser.add_argument("--seconds", type=float, metavar="S", help="seconds per run under load (4)")
     parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help=f"of {', '.join(NAMES)}")
-    parser.add_argument("--markdown", action="store_true", help="print the table of docs/benchmarks.md")
+    parser.add_argument("--markdown", action="store_true", help="print the table of Benchmarks/README.md")
     parser.add_argument("--database", metavar="URL", help="an empty PostgreSQL database, for rates")
     parser.add_argument("--control", action="store_true", help="nginx against nginx: how far equals seem to differ")
     parser.add_argument("--server", type=program, help=argparse.SUPPRESS)

@@ -59,7 +59,7 @@ def text(rows: list[Row], ours: str) -> str:
 
 
 def markdown(rows: list[Row], ours: str) -> str:
-    """The table as docs/benchmarks.md keeps it."""
+    """The table as Benchmarks/README.md keeps it."""
     heads = headings(ours)
     lines = [heads, tuple("---" for _ in heads), *(row.cells() for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -3,7 +3,7 @@
 package import API
 package import Gate
 
-/// One number for each code with which a sound `POST /calls/callback` may be refused (docs/sandbox.md lists them). They are
+/// One number for each code with which a sound `POST /calls/callback` may be refused (docs/build/sandbox.md lists them). They are
 /// of the range that is set aside for fiction, +1 202 555 0100 to 0199, and their last two digits follow the status.
 package enum TestNumbers {
   /// The last two digits of each number, and its code.

@@ -4,7 +4,7 @@ package import Documents
 
 /// One setting: its name in every source, its meaning, and its default.
 ///
-/// The reader, `callgate check`, the tables in docs/configuration.md, and `app.json` all use
+/// The reader, `callgate check`, the tables in docs/operate/configuration.md, and `app.json` all use
 /// this one declaration.
 public struct Setting: Sendable, Hashable {
   /// How its value is written.

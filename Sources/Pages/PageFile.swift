@@ -14,7 +14,7 @@ public struct PageFile: Sendable {
     octets = unsafe Array(UnsafeBufferPointer(start: file.octets, count: file.count))
   }
 
-  /// The design of docs/design.md as CSS: colours, type, spacing and components. A page adds its own layout, but no colour and no
+  /// The design of Sources/Pages/README.md as CSS: colours, type, spacing and components. A page adds its own layout, but no colour and no
   /// component.
   public static let design = unsafe PageFile(callgate_design_css)
   /// The layout of a page with one notice in its middle.

@@ -25,7 +25,7 @@ struct AuditVerifyCommand: ParsableCommand {
       The files have lines of log.audit.chain. Give all files of one server in their order, the oldest first. The lines are \
       checked with the store key: from --key-file, or from the configuration. During and after a rotation of the store key, \
       give both keys. With a configuration, or variables that name the store, the ends of the chains are compared with the store's \
-      anchors, so that a file without its last lines is found. docs/audit.md explains what is proved.
+      anchors, so that a file without its last lines is found. docs/operate/audit.md explains what is proved.
 
       Examples:
         callgate audit verify --config callgate.yaml audit.log.1 audit.log

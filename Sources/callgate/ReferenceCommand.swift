@@ -10,7 +10,7 @@ struct ReferenceCommand: ParsableCommand {
     commandName: "reference",
     abstract: "Prints every setting as Markdown, or the JSON Schemas for editors.",
     discussion: """
-      Prints docs/configuration.md: all settings, with their meanings and defaults. With --schema it prints the JSON \
+      Prints docs/operate/configuration.md: all settings, with their meanings and defaults. With --schema it prints the JSON \
       Schema (2020-12) of callgate.yaml or of the file of tests. Name the schema in the first line of the YAML file:
         # yaml-language-server: $schema=callgate.schema.json
 

@@ -32,7 +32,7 @@ struct RulesTestCommand: ParsableCommand {
             rule: opening-hours
 
       Prints a line with the reason for each test that fails, and then the numbers of passed and failed tests. It needs no \
-      server, store or credential. docs/rules.md explains every member.
+      server, store or credential. docs/build/rules.md explains every member.
 
       Examples:
         callgate rules test tests.yaml

@@ -33,8 +33,8 @@ import Testing
     #expect(TestNumbers.codes.count == refusals.count)
   }
 
-  @Test func `docs/sandbox.md lists them`() throws {
-    let page = try String(contentsOf: Checkout.root.appending(path: "docs/sandbox.md"), encoding: .utf8)
+  @Test func `docs/build/sandbox.md lists them`() throws {
+    let page = try String(contentsOf: Checkout.root.appending(path: "docs/build/sandbox.md"), encoding: .utf8)
     for (ending, code) in TestNumbers.codes {
       let row = "| `\(TestNumbers.number(ending: ending))` | \(code.status.code) | `\(code.rawValue)` |"
       #expect(page.contains(row + "\n"), "\(row)")

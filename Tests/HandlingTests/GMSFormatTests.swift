@@ -173,8 +173,9 @@ import Testing
   }
 
   @Test func `docs name the exception of each code that clients meet`() throws {
-    let rows = try String(contentsOf: Checkout.root.appending(path: "docs/gms.md"), encoding: .utf8).split(
-      separator: "\n")
+    let rows = try String(contentsOf: Checkout.root.appending(path: "docs/build/genesys.md"), encoding: .utf8)
+      .split(
+        separator: "\n")
     for (exception, codes) in Self.places {
       guard let exception else { continue }
       let row = try #require(rows.first { $0.hasPrefix("| `\(exception)` |") })

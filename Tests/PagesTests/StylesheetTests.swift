@@ -1,4 +1,4 @@
-// Tests of the style sheet: contrast, size, and that docs/design.md describes it.
+// Tests of the style sheet: contrast, size, and that Sources/Pages/README.md describes it.
 
 import Foundation
 import Testing
@@ -9,7 +9,7 @@ import Testing
   private static let guide: String = {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
-    return (try? String(contentsOf: root.appending(path: "docs/design.md"), encoding: .utf8)) ?? ""
+    return (try? String(contentsOf: root.appending(path: "Sources/Pages/README.md"), encoding: .utf8)) ?? ""
   }()
 
   private static let light = colours(in: PageFile.design.text.prefix { $0 != "@" })

@@ -77,7 +77,7 @@ import Testing
 
   @Test func `the URLs of the documented providers are read`() throws {
     let document = try String(
-      contentsOf: Checkout.root.appending(path: "docs/operations.md"), encoding: .utf8)
+      contentsOf: Checkout.root.appending(path: "docs/operate/operate.md"), encoding: .utf8)
     let password = "a%40b%2Fc%3Fd%23e%25f%26g%3Ah"
     var providers: [String] = []
     for row in document.split(separator: "\n") {

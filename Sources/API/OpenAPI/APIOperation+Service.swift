@@ -55,7 +55,7 @@ extension APIOperation {
     method: .get, id: "getMetrics", tag: .operators, access: .operators,
     summary: "Get metrics for Prometheus",
     description:
-      "Counters, gauges and histograms in Prometheus' text format. docs/metrics.md lists their names and labels.",
+      "Counters, gauges and histograms in Prometheus' text format. docs/operate/metrics.md lists their names and labels.",
     answers: [
       APIAnswer(
         status: .ok, description: "The metrics.",

@@ -244,7 +244,7 @@ extension APISchemas {
           { "type": "object", "additionalProperties": false, "required": ["code", "since", "count", "text", "action", "runbook"],
             "description": "A present problem.",
             "properties": {
-              "code": { "type": "string", "description": "The kind of problem, as `docs/operations.md` lists them." },
+              "code": { "type": "string", "description": "The kind of problem, as `docs/operate/operate.md` lists them." },
               "since": { "type": "string", "format": "date-time", "description": "When it began, as far as this instance knows." },
               "until": { "type": "string", "format": "date-time", "description": "When it ends, or when the server tries again. Absent if that is not known." },
               "count": { "type": "integer", "minimum": 0, "description": "How many requests it hit since then, in this instance." },

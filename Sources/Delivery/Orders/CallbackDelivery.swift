@@ -8,7 +8,7 @@ import Records
 package import Store
 package import Tokens
 
-/// Carries orders out (docs/callbacks.md). It never repeats a request that the provider may have accepted, and saves each outcome.
+/// Carries orders out (docs/build/callbacks.md). It never repeats a request that the provider may have accepted, and saves each outcome.
 package final class CallbackDelivery: Sendable {
   let parts: CallbackParts
   let tokens: TokenSource

@@ -218,7 +218,7 @@ extension Doctor {
       case .current:
         report.warn(
           "credential", "\(found); the server uses the next key",
-          fix: "finish the rotation: make the next key the current one (docs/key-rotation.md)")
+          fix: "finish the rotation: make the next key the current one (docs/operate/keys.md)")
       }
       return
     }

@@ -16,7 +16,8 @@ extension DoctorReport {
   }
 
   mutating func add(_ notice: ConfigurationNotice) {
-    warn("configuration", notice.description, fix: "see docs/configuration.md, or ignore it if intended")
+    warn(
+      "configuration", notice.description, fix: "see docs/operate/configuration.md, or ignore it if intended")
   }
 }
 

@@ -125,7 +125,7 @@ extension Doctor {
     case .unavailable:
       "check that the store runs and that this machine can reach it; "
         + (name == "PostgreSQL" ? "until then serve answers 503" : "serve does not start without it")
-    case .damaged: "restore the last backup (docs/operations.md), or name another store"
+    case .damaged: "restore the last backup (docs/operate/operate.md), or name another store"
     case .readOnly: "make it writable for this user; with PostgreSQL, name the primary server"
     case .full: "free space on its disk"
     case .incompatible:

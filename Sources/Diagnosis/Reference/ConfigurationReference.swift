@@ -1,10 +1,10 @@
-// Generates the documents about settings: docs/configuration.md with its table of variables, and the JSON Schemas.
+// Generates the documents about settings: docs/operate/configuration.md with its table of variables, and the JSON Schemas.
 
 import Configuration
 import Documents
 import Gate
 
-/// The documents that follow from the declarations: docs/configuration.md with its table of variables.
+/// The documents that follow from the declarations: docs/operate/configuration.md with its table of variables.
 public enum ConfigurationReference {
   /// The table of environment variables, as Markdown; ends with a newline.
   public static var variables: String {
@@ -36,7 +36,7 @@ public enum ConfigurationReference {
     return table(["key", "meaning", "default"], rows)
   }
 
-  /// The whole of docs/configuration.md.
+  /// The whole of docs/operate/configuration.md.
   public static var document: String {
     """
     # Configuration
@@ -76,7 +76,7 @@ public enum ConfigurationReference {
     `[]` stands for each item of a list, `*` for a name that you choose. A key that names a variable has the meaning and default of [that variable](#variables).
 
     \(keys)
-    `rules` is a list of [business rules](rules.md).
+    `rules` is a list of [business rules](../build/rules.md).
 
     ## An example
 

@@ -27,11 +27,11 @@ struct SetupDocuments {
     """
     \(ConfigurationReference.Schema.callgate.modeline)
     # Callgate for the Talkdesk account \(answers.account), made by callgate init. Edit this file freely. A running server
-    # reloads it. If the new version has a problem, the server keeps the old one. docs/configuration.md explains every key.
+    # reloads it. If the new version has a problem, the server keeps the old one. docs/operate/configuration.md explains every key.
     # Check the file with: callgate check \(Self.configurationName)
 
     # The public port. Passwords are readable on the way to it, unless TLS protects them: keep it on this machine behind a proxy
-    # that speaks https, or set listen.tls (docs/operations.md).
+    # that speaks https, or set listen.tls (docs/operate/operate.md).
     listen: { host: \(Self.scalar(answers.listen.host)) }
 
     talkdesk:
@@ -50,7 +50,7 @@ struct SetupDocuments {
       # Limits that always hold, here with their defaults; 0 switches one off.
       # brakes: { number_per_day: 6, per_5m: 500, per_hour: 1000 }
 
-    # Rules: which requests are allowed, and when (docs/rules.md). \(Self.testsName) has tests for them.
+    # Rules: which requests are allowed, and when (docs/build/rules.md). \(Self.testsName) has tests for them.
     \(rules)
 
     \(admin)
@@ -177,7 +177,7 @@ struct SetupDocuments {
     ]
     return """
       \(ConfigurationReference.Schema.tests.modeline)
-      # Tests for the rules of \(Self.configurationName). Add a test for each rule: docs/rules.md explains them.
+      # Tests for the rules of \(Self.configurationName). Add a test for each rule: docs/build/rules.md explains them.
       #   callgate rules test --config \(Self.configurationName) \(Self.testsName)
       tests:
       \(tests.map { "  - \($0)\n" }.joined())

@@ -59,7 +59,7 @@ package struct Attention: Sendable {
       }
     }
 
-    /// Its section of the runbook, `docs/operations.md`.
+    /// Its section of the runbook, `docs/operate/operate.md`.
     package var section: String {
       switch self {
       case .store: "callgatestoredown"

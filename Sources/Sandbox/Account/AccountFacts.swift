@@ -3,7 +3,7 @@
 import HTTP
 import JSON
 
-/// A real account's response to `callgate drill` (docs/drill.md), so that the emulator can respond like it.
+/// A real account's response to `callgate drill` (docs/operate/drill.md), so that the emulator can respond like it.
 public struct AccountFacts: Sendable {
   /// The status of the answer to a callback.
   var status: Int

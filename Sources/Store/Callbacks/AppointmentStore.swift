@@ -2,7 +2,7 @@
 
 public import Gate
 
-/// A store of appointments. An appointment is a callback record with a time; see docs/appointments.md.
+/// A store of appointments. An appointment is a callback record with a time; see docs/build/appointments.md.
 ///
 /// Durability and doubt are as in `CallbackStore`. `settle` ends a `pending` appointment like any other callback, and wipes its
 /// content in the same commit. So does recovery.

@@ -2,7 +2,7 @@
 
 public import Gate
 
-/// A store of callbacks, so that none is sent twice: see docs/callbacks.md.
+/// A store of callbacks, so that none is sent twice: see docs/build/callbacks.md.
 ///
 /// When a function returns, its change survives the process and a power cut, except in the store in memory. When it throws, nothing
 /// was changed, unless the error is in doubt (`StoreError.isInDoubt`): then the change may have happened, or may still happen. After

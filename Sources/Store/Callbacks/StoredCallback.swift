@@ -5,7 +5,7 @@ public import Texts
 
 /// The record of a callback. It holds a masked number. The full number is in the sealed content of an appointment only.
 public struct StoredCallback: Hashable, Sendable {
-  /// Its state; docs/callbacks.md has the states and their changes.
+  /// Its state; docs/build/callbacks.md has the states and their changes.
   public enum Status: String, Sendable, CaseIterable {
     /// An appointment that waits for its time.
     case scheduled

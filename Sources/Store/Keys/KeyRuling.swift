@@ -57,7 +57,8 @@ public enum KeyRefusal: Hashable, Sendable {
   public var remedy: String {
     switch self {
     case .missing: "set CALLGATE_STORE_KEY (store.key_file) to that key"
-    case .other: "configure that key; to change it, follow \"Change the store key\" in docs/operations.md"
+    case .other:
+      "configure that key; to change it, follow \"Change the store key\" in docs/operate/operate.md"
     case .stillSealed:
       "configure that key as CALLGATE_STORE_PREVIOUS_KEY (store.previous_key_file) until then, or run callgate migrate "
         + "--reseal with both keys"

@@ -1,4 +1,4 @@
-// Tests that docs/configuration.md matches the declared settings.
+// Tests that docs/operate/configuration.md matches the declared settings.
 
 import Foundation
 import TestSupport
@@ -15,8 +15,8 @@ import Testing
     try? String(contentsOf: Checkout.root.appending(path: path), encoding: .utf8)
   }
 
-  @Test func `docs/configuration.md is what callgate reference prints`() throws {
-    let document = try #require(text("docs/configuration.md"))
+  @Test func `docs/operate/configuration.md is what callgate reference prints`() throws {
+    let document = try #require(text("docs/operate/configuration.md"))
     #expect(document == ConfigurationReference.document)
   }
 

@@ -1,4 +1,4 @@
-// Tests that the policies in docs/rules.md and Examples/rules load and pass their own tests.
+// Tests that the policies in docs/build/rules.md and Examples/rules load and pass their own tests.
 
 import Foundation
 import TestSupport
@@ -8,7 +8,7 @@ import Testing
 @testable import Diagnosis
 @testable import RoomSupport
 
-/// docs/rules.md and Examples/rules do what they say.
+/// docs/build/rules.md and Examples/rules do what they say.
 @Suite struct DocumentedRulesTests {
   /// A configuration of the page and the tests below it.
   struct Policy: Sendable, CustomTestStringConvertible {
@@ -23,7 +23,7 @@ import Testing
     var heading = ""
     var configuration: String?
     var block: [Substring]?
-    let page = Checkout.root.appending(path: "docs/rules.md")
+    let page = Checkout.root.appending(path: "docs/build/rules.md")
     guard let text = try? String(contentsOf: page, encoding: .utf8) else { return [] }
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
       if line.hasPrefix("## ") { heading = String(line.dropFirst(3)) }

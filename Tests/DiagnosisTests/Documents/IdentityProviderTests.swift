@@ -1,4 +1,4 @@
-// Tests that the callers and rules in docs/integrate.md accept the tokens of the identity providers that it names.
+// Tests that the callers and rules in docs/build/integrate.md accept the tokens of the identity providers that it names.
 
 import Callers
 import Foundation
@@ -12,7 +12,7 @@ import Testing
 @testable import Diagnosis
 @testable import RoomSupport
 
-/// The part "Your identity provider" of docs/integrate.md. The tokens have the form that each provider's documentation shows; the
+/// The part "Your identity provider" of docs/build/integrate.md. The tokens have the form that each provider's documentation shows; the
 /// keys are made here.
 @Suite struct IdentityProviderTests {
   /// A provider's token.
@@ -96,7 +96,8 @@ import Testing
 
   /// The YAML below the table.
   private static func configuration() throws -> String {
-    let page = try String(contentsOf: Checkout.root.appending(path: "docs/integrate.md"), encoding: .utf8)
+    let page = try String(
+      contentsOf: Checkout.root.appending(path: "docs/build/integrate.md"), encoding: .utf8)
     let part = try #require(page.components(separatedBy: "\n## Your identity provider\n").dropFirst().first)
     let block = try #require(part.components(separatedBy: "```yaml\n").dropFirst().first)
     return try #require(block.components(separatedBy: "\n```").first)

@@ -275,7 +275,7 @@ import Testing
   }
 
   private func sections() throws -> [String: String] {
-    let text = try Self.text("docs/operations.md")
+    let text = try Self.text("docs/operate/operate.md")
     var sections: [String: String] = [:]
     for part in text.split(separator: "\n### ").dropFirst() {
       let lines = part.split(separator: "\n", maxSplits: 1)
@@ -290,7 +290,7 @@ import Testing
   @Test func `each code has a row and a section that begins with a command`() throws {
     let sections = try sections()
     let table = try #require(
-      try Self.text("docs/operations.md").split(separator: "## What needs attention\n").last?
+      try Self.text("docs/operate/operate.md").split(separator: "## What needs attention\n").last?
         .split(separator: "\n## ").first)
     let rows = table.split(separator: "\n").filter { $0.hasPrefix("| `") }.dropFirst()
     let documented = rows.flatMap { row in

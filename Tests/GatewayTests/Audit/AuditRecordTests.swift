@@ -114,11 +114,14 @@ import Trust
   }
 
   @Test(arguments: [Action.callback, .ticket])
-  func `the description of the interface and docs/logging.md know every member`(_ action: Action) throws {
+  func `the description of the interface and docs/operate/logging.md know every member`(_ action: Action)
+    throws
+  {
     let known = try #require(
       APIDocument(endpoints: Endpoint.all, allowsAnonymous: false).json["components"]?["schemas"]?[
         "RecentDecision"]?["properties"]?.object)
-    let page = try String(contentsOf: Checkout.root.appending(path: "docs/logging.md"), encoding: .utf8)
+    let page = try String(
+      contentsOf: Checkout.root.appending(path: "docs/operate/logging.md"), encoding: .utf8)
     // The members are in the first cells of a row.
     let rows = page.split(separator: "\n").compactMap {
       $0.hasPrefix("| `") ? $0.split(separator: "|").first : nil

@@ -1,4 +1,4 @@
-// Tests that docs/architecture.md names every table of the stores, with the limits of the code.
+// Tests that Sources/README.md names every table of the stores, with the limits of the code.
 
 import Foundation
 import Gate
@@ -12,7 +12,7 @@ import Testing
 @testable import Store
 
 @Suite struct DocumentedRowsTests {
-  private static let page = Checkout.root.appending(path: "docs/architecture.md")
+  private static let page = Checkout.root.appending(path: "Sources/README.md")
 
   /// The cells of each row of the table, by the name of its first cell.
   private func rows() throws -> [String: [String]] {

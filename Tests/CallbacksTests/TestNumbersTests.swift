@@ -44,7 +44,7 @@ import Testing
 
   @Test func `a server takes the example for the sandbox`() throws {
     let yaml = try String(
-      contentsOf: Checkout.root.appending(path: "Examples/sandbox/callgate.yaml"), encoding: .utf8)
+      contentsOf: Checkout.root.appending(path: "Examples/samples/sandbox/callgate.yaml"), encoding: .utf8)
     let loaded = try Fixture.load(yaml, environment: [:], for: .sandbox)
     #expect(loaded.notices.isEmpty, "\(loaded.notices)")
     #expect(loaded.configuration.policy.rules.count == 3)

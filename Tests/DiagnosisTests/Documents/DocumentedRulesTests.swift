@@ -1,4 +1,4 @@
-// Tests that the policies in docs/build/rules.md and Examples/rules load and pass their own tests.
+// Tests that the policies in docs/build/rules.md and Examples/samples/rules load and pass their own tests.
 
 import Foundation
 import TestSupport
@@ -8,7 +8,7 @@ import Testing
 @testable import Diagnosis
 @testable import RoomSupport
 
-/// docs/build/rules.md and Examples/rules do what they say.
+/// docs/build/rules.md and Examples/samples/rules do what they say.
 @Suite struct DocumentedRulesTests {
   /// A configuration of the page and the tests below it.
   struct Policy: Sendable, CustomTestStringConvertible {
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func `the shipped example passes its own tests`() throws {
-    let folder = Checkout.root.appending(path: "Examples/rules")
+    let folder = Checkout.root.appending(path: "Examples/samples/rules")
     let sources = ConfigurationSources(
       flags: ConfigurationFlags(config: folder.appending(path: "callgate.yaml").path), files: .system)
     let configuration = try ConfigurationLoader.load(sources, for: .explain).configuration

@@ -2,7 +2,7 @@
 # Goes through everything that a client does with a Callgate server, and prints it. The sandbox approves its enrolment by itself.
 #   demo.sh [URL [STEP [PHONE_NUMBER]]]   STEP: token, callback, availability, appointment, enrolment, push, renewal or again
 set -uo pipefail
-# shellcheck source=Examples/curl/callgate.sh
+# shellcheck source=Examples/clients/curl/callgate.sh
 . "${BASH_SOURCE[0]%/*}/callgate.sh"
 
 CALLGATE_URL=${1:-http://localhost:8080}

@@ -256,8 +256,7 @@ let package = Package(
       name: "Certificates", dependencies: ["COpenSSL"], path: "Tests/Certificates", swiftSettings: strict),
     .testTarget(
       name: "TestSupport", dependencies: ["Gate", "HTTP", "JOSE", "JSON", "Platform", "Sealing"],
-      path: "Tests/Support",
-      exclude: ["http2_server.py"], swiftSettings: strict),
+      path: "Tests/Support", swiftSettings: strict),
     .testTarget(
       name: "StoreSupport",
       dependencies: ["Gate", "JOSE", "Platform", "SQLiteStore", "Sealing", "Store", "TestSupport"],

@@ -49,7 +49,7 @@ public final class HTTP2Server: Sendable {
     posix_spawn_file_actions_adddup2(&actions, input.theirs, 0)
     posix_spawn_file_actions_adddup2(&actions, output.theirs, 1)
     (self.input, self.output) = (input.ours, output.ours)
-    pid = try Self.spawn([Self.python, "-u", "-B", Self.folder + "/http2_server.py"], &actions)
+    pid = try Self.spawn([Self.python, "-u", "-B", Self.folder + "/../Fixtures/http2_server.py"], &actions)
     write([
       "certificate": .string(String(decoding: certificatePEM, as: UTF8.self)),
       "key": .string(String(decoding: keyPEM, as: UTF8.self)), "streams": .number(JSONNumber(Int64(streams))),

@@ -64,10 +64,10 @@ import Testing
     #expect(throws: Never.self) { try Fixture.load(policy.configuration, environment: environment) }
   }
 
-  @Test func `the page has ten policies, installations and brakes, and each has tests`() {
+  @Test func `the page has an example, seven policies, installations and safety limits, and each has tests`() {
     #expect(
       Set(Self.policies.map { $0.heading.prefix { $0 != "." } })
-        == Set((1...10).map { "\($0)" } + ["Installations", "Brakes"]))
+        == Set((1...7).map { "\($0)" } + ["", "Installations", "Safety limits"]))
     #expect(Self.policies.allSatisfy { !$0.configuration.isEmpty && !$0.tests.isEmpty })
   }
 

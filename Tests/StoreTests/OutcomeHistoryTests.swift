@@ -18,7 +18,7 @@ import Testing
   private struct Tally {
     var told = 0, unambiguous = 0, known = 0, set = 0, wrong = 0
 
-    /// What docs/build/outcomes.md says.
+    /// The figures in docs/build/outcomes.md.
     var words: String {
       func share(_ part: Int, of whole: Int) -> String {
         String(format: "%.2f %%", whole == 0 ? 0 : 100 * Double(part) / Double(whole))

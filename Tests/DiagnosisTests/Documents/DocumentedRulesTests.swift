@@ -64,7 +64,7 @@ import Testing
     #expect(throws: Never.self) { try Fixture.load(policy.configuration, environment: environment) }
   }
 
-  @Test func `the page has an example, seven policies, installations and safety limits, and each has tests`() {
+  @Test func `an example, seven policies, installations and safety limits have tests`() {
     #expect(
       Set(Self.policies.map { $0.heading.prefix { $0 != "." } })
         == Set((1...7).map { "\($0)" } + ["", "Installations", "Safety limits"]))

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: MIT
 # A Callgate server from a shell: tokens, also by push, callbacks, appointments, and enrolment. Source this file; it needs bash,
 # curl and flock. Version 0.2.0.
 #

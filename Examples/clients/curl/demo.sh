@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Goes through everything that a client does with a Callgate server, and prints it. The sandbox approves its enrolment by itself.
 #   demo.sh [URL [STEP [PHONE_NUMBER]]]   STEP: token, callback, availability, appointment, enrolment, push, renewal or again
 set -uo pipefail

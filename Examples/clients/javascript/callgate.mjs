@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A Callgate server as a web page or a Node program sees it: tokens for Talkdesk's SDK, also by push, callbacks,
 // appointments, and enrolment.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A Callgate server as an app sees it: tokens for Talkdesk's SDK, also by push, callbacks, appointments, and the enrolment of this phone.
 //
 // Version 0.2.0. Copy this file into your app, or add the package in its folder. It needs Foundation only, and iOS 16, macOS 13 or a Linux server.

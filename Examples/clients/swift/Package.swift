@@ -1,4 +1,5 @@
 // swift-tools-version: 6.0
+// SPDX-License-Identifier: MIT
 // The client as a package: for copying into a workspace, or as a package of its own repository.
 
 import PackageDescription

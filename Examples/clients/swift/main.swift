@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Goes through everything that an app does with a Callgate server, and prints it. The sandbox approves its enrolment by itself.
 //   swift-example [URL [STEP [PHONE_NUMBER]]]   STEP: token, callback, availability, appointment, enrolment, push, renewal or again
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 package com.example.callgate;
 
 import java.math.BigInteger;

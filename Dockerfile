@@ -4,6 +4,10 @@
 #   docker run --rm -p 8080:8080 --env-file callgate.env -v callgate:/data --read-only --cap-drop ALL \
 #     --security-opt no-new-privileges --stop-timeout 40 callgate
 #
+# Podman's default format, OCI, has no health check:
+#
+#   podman build --format docker -t callgate .
+#
 # Only what every builder understands. Heroku's and buildah: no cache mounts, no here-documents, no --link, no --chmod.
 # Railway's: no VOLUME. Podman's on Debian: images by their full names.
 # The versions of Debian's packages are the newest of the stable release, so that each build has their security updates.

@@ -31,7 +31,7 @@ struct SetupDocuments {
     # Check the file with: callgate check \(Self.configurationName)
 
     # The public port. Passwords are readable on the way to it, unless TLS protects them: keep it on this machine behind a proxy
-    # that speaks https, or set listen.tls (docs/operate/operate.md).
+    # that speaks https, or set listen.tls (docs/operate/deploy.md).
     listen: { host: \(Self.scalar(answers.listen.host)) }
 
     talkdesk:
@@ -69,7 +69,7 @@ struct SetupDocuments {
     guard answers.tokens == .sdk else { return "" }
     return """
 
-        # The scope of tokens for Talkdesk's Mobile SDK. Callbacks that this server requests have callback:write by themselves.
+        # The scope of tokens for Talkdesk's Mobile SDK. Callbacks that this server requests always have callback:write.
         scope: "\(TokenScopes.mobileSDK)"
       """
   }

@@ -1,9 +1,9 @@
-// Reads the facts that `callgate drill` recorded about a real account, so that the emulator can respond the same way.
+// Reads the facts that `callgate test-call` recorded about a real account, so that the emulator can respond the same way.
 
 import HTTP
 import JSON
 
-/// A real account's response to `callgate drill` (docs/operate/drill.md), so that the emulator can respond like it.
+/// A real account's response to `callgate test-call` (docs/operate/diagnose.md), so that the emulator can respond like it.
 public struct AccountFacts: Sendable {
   /// The status of the answer to a callback.
   var status: Int
@@ -21,7 +21,7 @@ public struct AccountFacts: Sendable {
   /// The longest life of a token that is taken, in seconds: the server believes none beyond a day either.
   static let longestLife: Int64 = 86_400
 
-  /// Reads a file of `callgate drill --facts`.
+  /// Reads a file of `callgate test-call --facts`.
   public init(parsing bytes: [UInt8]) throws(Malformed) {
     let value: JSONValue
     do throws(JSONError) {

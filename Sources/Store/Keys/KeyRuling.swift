@@ -58,7 +58,7 @@ public enum KeyRefusal: Hashable, Sendable {
     switch self {
     case .missing: "set CALLGATE_STORE_KEY (store.key_file) to that key"
     case .other:
-      "configure that key; to change it, follow \"Change the store key\" in docs/operate/operate.md"
+      "configure that key; to change it, follow \"Change the store key\" in docs/operate/keys.md"
     case .stillSealed:
       "configure that key as CALLGATE_STORE_PREVIOUS_KEY (store.previous_key_file) until then, or run callgate migrate "
         + "--reseal with both keys"

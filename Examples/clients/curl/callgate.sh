@@ -1,25 +1,25 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# A Callgate server from a shell: tokens, also by push, callbacks, appointments, and enrolment. Source this file; it needs bash,
-# curl and flock. Version 0.2.0.
+# A client for Callgate in bash: tokens, also by push, callbacks, appointments, and a credential for this machine. Source this file. It
+# needs bash, curl and flock. Version 0.2.0.
 #
 #   CALLGATE_URL         the server, http://localhost:8080 by default
 #   CALLGATE_CREDENTIAL  a file of mode 0600 with one line for curl: user = "NAME:PASSWORD", or oauth2-bearer = "JWT". Other users of
-#                        the machine see the arguments of a command, and not such a file.
-#   CALLGATE_CACHE       a folder of mode 0700 that keeps tokens, and the keys of callbacks whose outcome is not known
+#                        the machine can see a command's arguments, but not this file.
+#   CALLGATE_CACHE       a folder of mode 0700 for tokens, and for the keys of callbacks whose outcome is unknown
 #
-# Each function prints its result, or the problem: its code, what a customer should read, and what to do (see callgate_meaning).
+# Each function prints its result, or the problem: its code, a text for the customer, and what to do (see callgate_meaning).
 
-# What a code means: what to do, and what a customer should read.
-#   later       try again later: after retry_after seconds, if given
-#   authorize   sign in again, or enrol again if there is an installation
-#   enrol       begin the enrolment again; after taken, with a new UUID
-#   correct     let the customer correct the number or what `fields` names
+# callgate_meaning CODE: what to do, and a text for the customer.
+#   later       try again: after retry_after seconds, if given
+#   authorize   sign in again, or enroll again if the machine has its own credential
+#   enrol       start the enrollment again; after taken, use a new UUID
+#   correct     let the customer correct the number, or what `fields` names
 #   choose_time offer other times: `alternatives`, or from `next_open` on
-#   look        ask for the record, and show what it says
+#   look        request the record, and show its status
 #   maybe       the phone may ring: do not repeat the request with a new key
-#   show        show the text; there is nothing to repeat
-#   report      a mistake of the program or of its configuration
+#   show        show the text; repeating the request does not help
+#   report      the program or its configuration has a bug
 callgate_meaning() {
   case "$1" in
     malformed_request) echo report "Something is wrong with this app. Please update it." ;;
@@ -71,7 +71,7 @@ callgate_meaning() {
     upstream_timeout) echo later "We cannot call you at the moment. Please try again shortly." ;;
     outcome_unknown) echo maybe "We may be calling you. Please keep your phone at hand." ;;
     no_answer) echo later "We could not reach our server. Check your connection and try again." ;;
-    # A later server may have more codes. Their status says enough.
+    # A newer server may have more codes. For those, decide by the status.
     *) case "${2:-0}" in
       401) echo authorize "Please sign in again." ;;
       403 | 404 | 409 | 410) echo show "We cannot do this right now." ;;
@@ -81,10 +81,10 @@ callgate_meaning() {
   esac
 }
 
-# A member of the last response: a text without escapes, a number or a word.
+# A member of the last response: a string without escapes, a number or a word.
 callgate_member() { sed -nE "s/.*\"$1\": *(\"([^\"]*)\"|([^\",}]*)).*/\2\3/p" <<<"$callgate_answer" | head -n 1; }
 
-# The first of some texts that is a whole number of at most nine digits. bash would run commands in any other text within $((…)).
+# The first argument that is a whole number of at most nine digits. In any other string, bash would run commands within $((…)).
 callgate_whole() {
   local text
   for text in "$@"; do
@@ -92,7 +92,7 @@ callgate_whole() {
   done
 }
 
-# callgate_seconds TEXT... OTHERWISE: a pause that the server asks for, at least one second.
+# callgate_seconds TEXT... OTHERWISE: the pause that the server requests, at least one second.
 callgate_seconds() {
   local seconds
   seconds=$(callgate_whole "$@")
@@ -103,16 +103,15 @@ callgate_seconds() {
 callgate_uuid() { cat /proc/sys/kernel/random/uuid 2>/dev/null || uuidgen; }
 
 # callgate_send PATIENCE MEMBERS METHOD PATH [BODY [KEY]]: the response is in callgate_answer, callgate_status (000: none),
-# callgate_code and callgate_wait. A success without one of MEMBERS (a|b) is none of Callgate's. callgate_asked is when the last try
-# began, and callgate_lost whether a try got no response. It sends again only where that is safe: without a response, after 409
-# in_progress, 429 and 503, and after an error of a proxy. It waits as long as the server says, and starts no try that PATIENCE
-# (seconds) has no room for.
+# callgate_code and callgate_wait. A success without one of MEMBERS (a|b) is not from Callgate. callgate_asked is when the last try
+# began, and callgate_lost whether a try got no response. It retries only when that is safe: without a response, after 409 in_progress, 429
+# and 503, and after a proxy's error. It waits as long as the server says, and starts no try that would exceed PATIENCE (seconds).
 callgate_send() {
   local end=$((SECONDS + $1)) members="\"($2)\": *(\"[^\"]|[^\" ])" pause=1 left head more=()
   [ -n "$2" ] || members='.*'
   shift
   [ -z "${CALLGATE_CREDENTIAL:-}" ] || more+=(--config "$CALLGATE_CREDENTIAL")
-  # The body goes by standard input: it may hold a secret, too.
+  # The body comes from standard input, because it may contain a secret.
   [ -z "${4:-}" ] || more+=(-H 'Content-Type: application/json' --data-binary @-)
   [ -z "${5:-}" ] || more+=(-H "Idempotency-Key: $5")
   callgate_lost=false
@@ -120,7 +119,7 @@ callgate_send() {
     callgate_asked=$(date +%s)
     left=$((end - SECONDS))
     left=$((left < 5 ? 5 : left > 25 ? 25 : left))
-    # A response that broke off is none, whatever its status.
+    # An incomplete response counts as no response, whatever its status.
     callgate_answer=$(curl -gsS --max-time $left -X "$2" -H 'Accept: application/json' "${more[@]}" -w '\n%{http_code} %header{retry-after}' \
       "${CALLGATE_URL:-http://localhost:8080}$3" 2>/dev/null <<<"${4:-}") || callgate_answer=$'\n000'
     head=${callgate_answer##*$'\n'}
@@ -130,7 +129,7 @@ callgate_send() {
     case "$callgate_status" in
       2*)
         [[ $callgate_answer =~ $members ]] && return 0
-        # Such as a page of a network that wants a login.
+        # For example a network's login page.
         callgate_status=000 callgate_code=no_answer callgate_lost=true callgate_wait=$pause
         return 1
         ;;
@@ -158,7 +157,7 @@ callgate_problem() {
   echo "$callgate_code: $text ($action)"
 }
 
-# Names what is missing on this machine, such as the credential's file. Exit status: 1 where the caller must send nothing.
+# Prints what is missing on this machine, such as the credential file. Exit status 1 if the caller must not send anything.
 callgate_ready() {
   if [ -n "${CALLGATE_CREDENTIAL:-}" ] && [ ! -r "$CALLGATE_CREDENTIAL" ]; then
     echo "callgate: there is no file $CALLGATE_CREDENTIAL that can be read: set CALLGATE_CREDENTIAL" >&2
@@ -170,10 +169,10 @@ callgate_ready() {
   return 1
 }
 
-# What names the files of this server and this user.
+# The name of the cache files of this server and user.
 callgate_id() { { echo "${CALLGATE_URL:-}" && cat "${CALLGATE_CREDENTIAL:-/dev/null}"; } | sha256sum | cut -c 1-32; }
 
-# Keeps the token of the last response. Another process may read the file meanwhile.
+# Stores the token of the last response. Another process may read the file meanwhile.
 callgate_keep() {
   local id token life
   id=$(callgate_id) token=$(callgate_member access_token) life=$(callgate_whole "$(callgate_member expires_in)")
@@ -181,25 +180,25 @@ callgate_keep() {
     callgate_status=000 callgate_code=no_answer callgate_wait=1
     return 1
   fi
-  # Counted from when it was asked for: after a slow response a token is older than it looks.
+  # A token's lifetime counts from its request: after a slow response, less of it is left.
   (umask 077 && mkdir -p "$CALLGATE_CACHE" \
     && echo "$((callgate_asked + life * 80 / 100)) $((callgate_asked + life * 95 / 100)) $token" >"$CALLGATE_CACHE/new-$id.$BASHPID" \
     && mv "$CALLGATE_CACHE/new-$id.$BASHPID" "$CALLGATE_CACHE/token-$id" && rm -f "$CALLGATE_CACHE/pause-$id")
 }
 
-# Keeps for how long not to ask, and why.
+# Stores how long to wait before the next request, and why.
 callgate_pause() {
   (umask 077 && mkdir -p "$CALLGATE_CACHE" \
     && echo "$(($(date +%s) + callgate_wait)) $callgate_status $callgate_code" >"$CALLGATE_CACHE/pause-$(callgate_id)")
 }
 
-# callgate_register DEVICE PLATFORM: registers the device of an installation whose tokens come by push: fcm, apns or http.
+# callgate_register DEVICE PLATFORM: registers the device of an installation whose tokens arrive by push: fcm, apns or http.
 callgate_register() {
   callgate_ready || return 64
   callgate_send 20 '' PUT /installations/self/push "{\"platform\":\"$2\",\"token\":\"$1\"}" || { callgate_problem; return 1; }
 }
 
-# callgate_receive MESSAGE: claims the token of a notice, the text `message` of a push. A callgate_token that waits gets the token. Exit
+# callgate_receive MESSAGE: claims the token that a push announces, by its string `message`. A waiting callgate_token gets the token. Exit
 # status: 0, 1 with the problem, or 2 for a push about something else.
 callgate_receive() {
   callgate_ready cache || return 64
@@ -212,7 +211,7 @@ callgate_receive() {
   return 1
 }
 
-# A token for Talkdesk's SDK. Parallel calls share one request. A token is renewed at 80 % of its life. Exit status: 0, or 1 with the
+# A token for Talkdesk's SDK. Parallel calls share one request. A token is renewed at 80% of its lifetime. Exit status: 0, or 1 with the
 # problem.
 # shellcheck disable=SC2030,SC2031,SC2094 # The subshell holds the lock, and what it knows ends with it.
 callgate_token() {
@@ -232,12 +231,12 @@ callgate_token() {
       echo "$token"
       exit 0
     fi
-    # The server asked for a pause: asking earlier would only be refused again.
+    # The server asked for a pause: an earlier request would only be refused again.
     pause=0
     [ ! -f "$CALLGATE_CACHE/pause-$id" ] || read -r pause callgate_status callgate_code <"$CALLGATE_CACHE/pause-$id"
     [[ $pause =~ ^[0-9]{10}$ ]] || pause=0
     if [ "$now" -ge "$pause" ]; then
-      # With a token that is still good there is no need to wait.
+      # While the current token is valid, do not wait.
       rm -f "$CALLGATE_CACHE/pause-$id"
       if callgate_send "$([ "$now" -lt "$end" ] && echo 0 || echo 20)" 'access_token|delivery' GET /access; then
         if [ "$callgate_status" != 202 ] && callgate_keep; then
@@ -245,7 +244,7 @@ callgate_token() {
           exit 0
         fi
         if [ "$callgate_status" = 202 ]; then
-          # The notice may come before the response that announces it. A token that is still good will do until the next minute.
+          # The push may arrive before the response that announces it. While the current token is valid, wait a minute for the next try.
           for _ in {1..250}; do
             [ "$now" -ge "$end" ] || break
             [ ! -f "$CALLGATE_CACHE/token-$id" ] || read -r _ _ pushed <"$CALLGATE_CACHE/token-$id"
@@ -260,7 +259,7 @@ callgate_token() {
         fi
       fi
       if [ -f "$CALLGATE_CACHE/pause-$id" ]; then
-        # The claim was refused.
+        # The server refused the claim.
         read -r pause callgate_status callgate_code <"$CALLGATE_CACHE/pause-$id"
       else
         callgate_pause
@@ -275,14 +274,14 @@ callgate_token() {
   )
 }
 
-# callgate_call KEY BODY: requests a callback, with `at` in the body at that time. KEY is the name of this one tap, a UUID: keep it until
-# the exit status is another than 75, as it is what keeps the phone from ringing twice. Discard it after an hour: the server keeps a key
-# for 24 hours, and then the phone would ring again. Exit status:
-#   0   accepted: it rings
+# callgate_call KEY BODY: requests a callback; with `at` in the body, at that time. KEY is a UUID for this tap. It keeps the phone from
+# ringing twice: save it, and delete it once the exit status is not 75. Discard it after an hour: the server remembers a key for 24 hours,
+# and after that, the phone would ring again. Exit status:
+#   0   accepted: the phone rings
 #   65  refused: no call was requested
-#   73  maybe: it may ring; use a new key only when the customer asks for another call
-#   75  not known yet: send the same again later
-#   64  a mistake of this script: the line on stderr names it
+#   73  maybe: the phone may ring; use a new key only when the customer requests another call
+#   75  the outcome is unknown: send the same key and body again later
+#   64  this script has a bug: the line on stderr names it
 callgate_call() {
   callgate_ready cache || return 64
   local id lost=false file=$CALLGATE_CACHE/sent-$1
@@ -295,10 +294,10 @@ callgate_call() {
       return 73
     fi
   else
-    # Saved before it is sent: if this process ends now, the key may have been sent.
+    # Saved before the request: if this process ends now, the key may have been sent.
     (umask 077 && mkdir -p "$CALLGATE_CACHE" && touch "$file") || return 75
   fi
-  # The server itself takes up to 20 seconds for a response.
+  # The server can take up to 20 seconds to respond.
   callgate_send 60 id POST /calls/callback "$2" "$1"
   ! $callgate_lost || lost=true
   id=$(callgate_member id)
@@ -311,7 +310,7 @@ callgate_call() {
       ;;
     "504 outcome_unknown") set -- 73 maybe ;;
     "502 upstream_failed")
-      # Talkdesk responded with a failure. Only the record says whether it may have taken the call all the same.
+      # Talkdesk returned an error. Only the record says whether Talkdesk may have accepted the call anyway.
       if [ -n "$id" ]; then
         callgate_send 20 status GET "/callbacks/$id"
         if [ "$(callgate_member status)" = failed ]; then set -- 65 refused; else set -- 73 maybe; fi
@@ -323,11 +322,11 @@ callgate_call() {
       fi
       ;;
     "409 in_progress") set -- 75 unanswered ;;
-    # After a try without a response, a refusal proves nothing: the server may have accepted that try.
+    # After a try without a response, a refusal proves nothing: the server may have accepted the earlier try.
     *) if $lost; then set -- 75 unanswered; else set -- 65 refused; fi ;;
   esac
   [ "$1" = 75 ] || rm -f "$file"
-  # Only the text of a refusal may lead the customer to tap again.
+  # Only the text of a refusal may prompt the customer to tap again.
   case "$2 $callgate_code" in
     maybe*) set -- "$1" "$2" outcome_unknown ;;
     "unanswered no_answer" | refused*) ;;
@@ -337,14 +336,14 @@ callgate_call() {
   return "$1"
 }
 
-# callgate_availability [FROM TO]: whether to show the button now, and the times that can be booked (RFC 3339, at most 31 days).
+# callgate_availability [FROM TO]: whether to show the button now, and the times to book (RFC 3339, at most 31 days).
 callgate_availability() {
   callgate_ready || return 64
   callgate_send 20 open GET "/availability${1:+?from=$1&to=$2}" || { callgate_problem; return 1; }
   echo "$callgate_answer"
 }
 
-# callgate_move ID TIME: moves an appointment to another time (RFC 3339), and prints the new time.
+# callgate_move ID TIME: moves an appointment to a time (RFC 3339), and prints the new time.
 callgate_move() {
   callgate_ready || return 64
   callgate_send 20 status PATCH "/callbacks/$1" "{\"at\":\"$2\"}" || { callgate_problem; return 1; }
@@ -358,14 +357,14 @@ callgate_cancel() {
   callgate_member status
 }
 
-# callgate_enrol APP FILE SHOW [SERVER_APP]: gets a credential for this machine and writes it to FILE. The command SHOW gets the code that
-# an operator needs. With a user's JWT as the credential there is no code to show. SERVER_APP is the app in the server's configuration,
+# callgate_enrol APP FILE SHOW [SERVER_APP]: gets a credential for this machine and writes it to FILE. The command SHOW receives the code that
+# an operator needs. With a user's JWT as the credential, no code is needed. SERVER_APP is the app in the server's configuration,
 # if more than one has installations.
 callgate_enrol() {
   local id request="" shown=false body
   id=$(callgate_uuid)
   while :; do
-    # All values stay the same in each request, byte for byte: the server compares them.
+    # Send the same values in each request, byte for byte: the server compares them.
     body="{\"client_id\":\"$id\",\"client_app\":\"$1\"${request:+,\"request_id\":\"$request\"}}"
     if ! callgate_send 60 'client_secret|request_id' POST "/fetch-code${4:+?app=$4}" "$body"; then
       callgate_problem
@@ -375,7 +374,7 @@ callgate_enrol() {
       (umask 077 && printf 'user = "%s:%s"\n' "$id" "$(callgate_member client_secret)" >"$2")
       return 0
     fi
-    # It is worth a secret until the secret is delivered: keep it in memory, and out of logs.
+    # Until the secret is delivered, anyone with this value can get it: hold it in memory only, and do not log it.
     request=$(callgate_member request_id)
     $shown || "$3" "$(callgate_member user_code)"
     shown=true
@@ -383,5 +382,5 @@ callgate_enrol() {
   done
 }
 
-# Ends the installation whose credential is CALLGATE_CREDENTIAL. Delete the file afterwards.
+# Revokes the credential in CALLGATE_CREDENTIAL. Delete the file afterwards.
 callgate_unenrol() { callgate_ready || return 64; callgate_send 20 '' DELETE /installations/self || { callgate_problem; return 1; }; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Goes through everything that a client does with a Callgate server, and prints it. The sandbox approves its enrolment by itself.
+# Runs everything that a client does with Callgate, and prints the results. It approves its own enrollment in the sandbox.
 #   demo.sh [URL [STEP [PHONE_NUMBER]]]   STEP: token, callback, availability, appointment, enrolment, push, renewal or again
 set -uo pipefail
 # shellcheck source=Examples/clients/curl/callgate.sh
@@ -64,7 +64,7 @@ appointment() {
   esac
 }
 
-# Approves an enrolment, as an operator would.
+# Approves an enrollment, as an operator would.
 approve() {
   curl -sS --json "{\"user_code\":\"$1\"}" "$CALLGATE_URL/_sandbox/installations/approve"
 }
@@ -85,7 +85,7 @@ enrolment() {
   echo "enrolment: afterwards $(callgate_token)"
 }
 
-# The message of a device's first push, as the system would hand it to the program.
+# The message of a device's first push, as the system passes it to the program.
 pushed() {
   local journal
   for _ in {1..100}; do

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A Callgate server as a web page or a Node program sees it: tokens for Talkdesk's SDK, also by push, callbacks,
-// appointments, and enrolment.
+// A client for Callgate, for web pages and Node programs: tokens for Talkdesk's SDK, also by push, callbacks, appointments, and a
+// credential for this device.
 //
-// Version 0.2.0. Copy this file: it needs nothing else. Browsers since the end of 2022, Node 18 and later. Node 18 has no global `crypto`: set it first,
-// as demo.mjs does.
+// Version 0.2.0. Copy this file: it has no dependencies. It runs in browsers since the end of 2022 and in Node 18. Node 18 has no global
+// `crypto`: set it first, as demo.mjs does.
 
-/** Why there is no result, for the customer (`text`) and for the page (`action`). */
+/** Why there is no result: a `text` for the customer and an `action` for the page. */
 export class Problem extends Error {
   constructor(status, members = {}) {
     super(members.code || `HTTP ${status}`);
@@ -19,7 +19,7 @@ export class Problem extends Error {
   get action() { return this.#meaning[0]; }
   get text() { return this.#meaning[1]; }
 
-  // A later server may have more codes. Their status says enough.
+  // A newer server may have more codes. For those, decide by the status.
   get #meaning() {
     if (Object.hasOwn(MEANINGS, this.code)) return MEANINGS[this.code];
     if (this.status === 401) return ["authorize", "Please sign in again."];
@@ -30,23 +30,23 @@ export class Problem extends Error {
     return ["later", "We cannot do this at the moment. Please try again later."];
   }
 
-  /** Whether the same request may go out again, with the same key. */
+  /** Whether the same request may be sent again, with the same key. */
   get mayBeSentAgain() {
     return [0, 429, 503].includes(this.status) || this.code === "in_progress" || (this.status >= 500 && !this.code);
   }
 }
 
 /**
- * What a page does:
- *   later      lets the customer try again later: after `retry_after` seconds, if there is one
- *   authorize  signs in again; a program with an installation enrols again
- *   enrol      begins the enrolment again; after `taken`, with a new UUID
- *   correct    lets the customer correct the number or what `fields` names
- *   chooseTime offers other times: `alternatives`, or from `next_open` on
- *   look       asks for the record (`id`), and shows what it says
- *   maybe      tells that the phone may ring, and does not repeat the request with a new key
- *   show       shows the text; there is nothing to repeat
- *   report     is wrong itself, or its configuration is: sends `code` and `instance` to its own error reports
+ * What a page should do:
+ *   later      let the customer try again: after `retry_after` seconds, if given
+ *   authorize  sign in again; a program with its own credential enrolls again
+ *   enrol      start the enrollment again; after `taken`, use a new UUID
+ *   correct    let the customer correct the number, or what `fields` names
+ *   chooseTime offer other times: `alternatives`, or from `next_open` on
+ *   look       request the record (`id`), and show its status
+ *   maybe      show that the phone may ring, and do not repeat the request with a new key
+ *   show       show the text; repeating the request does not help
+ *   report     send `code` and `instance` to your error reports: the page or its configuration has a bug
  */
 export const MEANINGS = {
   malformed_request: ["report", "Something is wrong with this app. Please update it."],
@@ -105,13 +105,13 @@ const sleep = (seconds, signal) => new Promise((resolve, reject) => {
   signal?.addEventListener("abort", () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
 });
 
-/** A secret in the code of a page is no secret. `authorization` is for a user's JWT, or for a program on a machine of yours. */
+/** Values for `authorization`: a user's JWT, or the credential of a program on your own machine. Never put a secret into a page. */
 export const bearer = (token) => `Bearer ${token}`;
 export const basic = (user, password) =>
   `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${user}:${password}`)))}`;
 
-/** Makes a key for this device, with which it proves each request (DPoP, RFC 9449). No script can read its private half. Save the pair
- * in IndexedDB before you enrol. */
+/** Creates a key for this device, which signs a proof for each request (DPoP, RFC 9449). No script can read the private key. Save the pair
+ * in IndexedDB before you enroll. */
 export const makeKey = () => crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign", "verify"]);
 
 const utf8 = (text) => new TextEncoder().encode(text);
@@ -125,31 +125,31 @@ async function publicKey(pair) {
   return { crv, kty, x, y };
 }
 
-/** The key's name for the server (RFC 7638). */
+/** The key's thumbprint (RFC 7638). */
 export const thumbprint = async (pair) => sha256(JSON.stringify(await publicKey(pair)));
 
-// The taps that were not sent yet. One from localStorage is not among them: it may have been sent before the page was loaded again.
+// The taps that were not sent yet. A tap from localStorage does not count: it may have been sent before the page was reloaded.
 const unsent = new WeakSet();
 
-/** One tap on "Call me". Save it (localStorage will do) before you send it, and keep it until its outcome is another than `unanswered`:
- * its key is what keeps the phone from ringing twice. `number` is E.164; `at`, a Date, is when the phone rings. */
+/** One tap on "Call me". Save it before you send it, for example in localStorage, and delete it once its outcome is not `unanswered`. Its key
+ * keeps the phone from ringing twice. `number` is E.164. `at`, a Date, is when the phone rings. */
 export function tap(number, { context, at } = {}) {
   const made = { key: crypto.randomUUID(), created: Date.now(), body: { contact_phone_number: number, context, at: at?.toISOString() } };
   unsent.add(made);
   return made;
 }
 
-/** Whether a saved tap is older than an hour: discard it. The server keeps a key for 24 hours; after that the phone would ring again. */
+/** Whether a saved tap is older than an hour. Then discard it: the server remembers a key for 24 hours. After that, the phone would ring again. */
 export const isExpired = ({ created }) => !(Math.abs(Date.now() - created) < 3_600_000);
 
 export class Callgate {
   #base; #authorization; #appCheck; #key; #nonce; #fetch;
   #token; #renewal; #pausedUntil = 0; #lastFailure; #claim;
 
-  /** `authorization` gives the header's value, or nothing; it is asked before each request, so that a renewed JWT is used at once.
-   * Make a new Callgate when the user changes: this one keeps the user's token. `key` is the pair of `makeKey`, if this device has one.
-   * `appCheck` gives a token of Firebase App Check, and is asked before each request: the SDK keeps the token. If it gives none or fails, the
-   * request goes without. */
+  /** `authorization` returns the header's value, or nothing. It is called before each request, so a renewed JWT is used at once. Create a new
+   * Callgate when the user changes: this one holds the user's token. `key` is the pair of `makeKey`, if this device has one. `appCheck` returns
+   * a Firebase App Check token, and is called before each request, since the SDK caches the token. If it returns none or fails, the request is
+   * sent without. */
   constructor(base, { authorization = async () => undefined, appCheck = async () => undefined, key, fetch = globalThis.fetch.bind(globalThis) } = {}) {
     this.#base = base.replace(/\/$/, "");
     this.#authorization = authorization;
@@ -158,15 +158,15 @@ export class Callgate {
     this.#fetch = fetch;
   }
 
-  /** A token for Talkdesk's SDK. Parallel calls share one request. From 80 % of its life on, a token is renewed while it is used. */
+  /** A token for Talkdesk's SDK. Parallel calls share one request. After 80% of its lifetime, a token is renewed while it is still in use. */
   async token() {
-    const now = Date.now(); // Unlike performance.now() it goes on while the machine sleeps, as the token's life does.
+    const now = Date.now(); // Unlike performance.now(), this includes the time when the machine sleeps.
     if (!this.#renewal && now >= this.#pausedUntil && now >= (this.#token?.renewAt ?? 0)) {
       this.#renewal = this.#fetchToken().finally(() => { this.#renewal = undefined; });
-      this.#renewal.catch(() => {}); // Those who wait for it get the error.
+      this.#renewal.catch(() => {}); // Its callers get the error.
     }
     if (this.#token && now < this.#token.end) return this.#token.value;
-    // Without a renewal the server asked for a pause: asking earlier would only be refused again.
+    // No renewal is running, so the server asked for a pause: an earlier request would only be refused again.
     return this.#renewal ?? Promise.reject(this.#lastFailure);
   }
 
@@ -189,14 +189,14 @@ export class Callgate {
     return access_token;
   }
 
-  /** Registers this device, for an app whose tokens come by push: at each start of the program, and whenever its token changes.
+  /** Registers this device, for an app whose tokens arrive by push: at each start of the program, and whenever its token changes.
    * `platform` is "fcm", "apns" or "http". */
   async register(device, platform) {
     result(await this.#send("PUT", "/installations/self/push", { body: { platform, token: device } }));
   }
 
-  /** Claims the token of a notice. Hand in the text `message` of each push. False says that the push is about something else. A
-   * `token()` that waits gets the token. */
+  /** Claims the token that a push announces. Pass the string `message` of each push. Returns false if the push is about something else. A
+   * waiting `token()` gets the token. */
   async receive(message) {
     let notice;
     try { notice = JSON.parse(message); } catch { /* It is no notice of Callgate. */ }
@@ -208,7 +208,7 @@ export class Callgate {
     return true;
   }
 
-  // Waits until `receive` has claimed a token. The notice may come before the response that announces it.
+  // Waits until `receive` has claimed a token. The push may arrive before the response that announces it.
   async #pushedToken(asked) {
     for (; Date.now() < asked + 25_000; await sleep(0.1)) {
       if (this.#claim?.asked >= asked) return this.#claim.token;
@@ -218,54 +218,55 @@ export class Callgate {
 
   /**
    * Requests a callback for a `tap`. The outcome is one of:
-   *   { kind: "accepted", callback }   it rings; with `at`, at that time. Show its verification_code, if it has one.
-   *   { kind: "maybe", problem }       it may ring: make a new tap only when the customer asks for one
+   *   { kind: "accepted", callback }   the phone rings; with `at`, at that time. Show its verification_code, if it has one.
+   *   { kind: "maybe", problem }       the phone may ring: create a new tap only when the customer requests another call
    *   { kind: "refused", problem }     no call was requested
-   *   { kind: "unanswered", problem }  not known yet: send the same tap again later
-   * All but the first have a `text` for the customer and an `action` for the page. Use these: those of `problem` are about one response.
+   *   { kind: "unanswered", problem }  the outcome is unknown: send the same tap again later
+   * All but the first have a `text` for the customer and an `action` for the page. Do not use the text and action of `problem` instead: they
+   * describe a single response.
    */
   async call(tap) {
     if (isExpired(tap)) return outcome("maybe", Problem.noAnswer());
     const { key, body } = tap;
     const wasUnsent = unsent.delete(tap);
-    // The server itself takes up to 20 seconds for a response.
+    // The server can take up to 20 seconds to respond.
     const { content, problem = Problem.noAnswer(), wasLost } = await this.#send("POST", "/calls/callback", { key, body, patience: 60 });
     if (content?.id) return { kind: "accepted", callback: content };
     if (problem.code === "outcome_unknown") return outcome("maybe", problem);
     if (problem.code === "upstream_failed" && problem.id) {
-      // Talkdesk responded with a failure. Only the record says whether it may have taken the call all the same.
+      // Talkdesk returned an error. Only the record says whether Talkdesk may have accepted the call anyway.
       const record = await this.callback(problem.id).catch(() => undefined);
       return outcome(record?.status === "failed" ? "refused" : "maybe", problem);
     }
-    // After a try without a response, a refusal proves nothing: the server may have accepted that try.
+    // After a try without a response, a refusal proves nothing: the server may have accepted the earlier try.
     const isOpen = !wasUnsent || wasLost || ["in_progress", "no_answer"].includes(problem.code);
     return outcome(isOpen ? "unanswered" : "refused", problem);
   }
 
-  /** What became of a callback: `accepted`, `scheduled`, `pending`, `failed`, `unknown`, `cancelled` or `expired`. */
+  /** The record of a callback; `status` is `accepted`, `scheduled`, `pending`, `failed`, `unknown`, `cancelled` or `expired`. */
   async callback(id) { return result(await this.#send("GET", `/callbacks/${encodeURIComponent(id)}`)); }
 
-  /** Moves an appointment to another time, a Date. `too_late` says that the call is on its way or over; `slot_full` has `alternatives`. */
+  /** Moves an appointment to a Date. `too_late` means that the call is in progress or over; `slot_full` has `alternatives`. */
   async move(id, at) { return result(await this.#send("PATCH", `/callbacks/${encodeURIComponent(id)}`, { body: { at: at.toISOString() } })); }
 
-  /** Cancels an appointment. If it returns, the phone never rings; `too_late` says that the call is on its way or over. */
+  /** Cancels an appointment. Once this returns, the phone never rings. `too_late` means that the call is in progress or over. */
   async cancel(id) { return result(await this.#send("DELETE", `/callbacks/${encodeURIComponent(id)}`)); }
 
-  /** Whether to show the button now, and with a span (two Dates, at most 31 days) the times that can be booked. */
+  /** Whether to show the button now. With a span (two Dates, at most 31 days), also the times to book. */
   async availability(from, to) {
     const span = from ? `?from=${from.toISOString()}&to=${to.toISOString()}` : "";
     return result(await this.#send("GET", `/availability${span}`));
   }
 
   /**
-   * Gets a credential for this device: { client_id, client_secret }, which goes into `basic`. With the user's JWT as the authorization
-   * it is there at once. Otherwise `show` gets a code, which the customer tells an operator, and this waits for the approval.
-   * `app` is a name for the operator. `serverApp` is the app in the server's configuration, if more than one has installations.
-   * `attest` gives a new token of Firebase App Check, where the server asks for one to enrol: `getLimitedUseToken(appCheck)`.
-   * A page has no safe place for a secret: sign its users in, and send their JWTs. This is for kiosks and desktop programs.
+   * Gets a credential for this device: { client_id, client_secret }. Pass it to `basic`. With the user's JWT as the authorization, this
+   * returns at once. Otherwise `show` receives a code, which the customer reads to an operator, and this waits for the approval.
+   * `app` is a name that the operator sees. `serverApp` is the app in the server's configuration, if more than one has installations.
+   * `attest` returns a new Firebase App Check token, if the server requires one: `getLimitedUseToken(appCheck)`.
+   * This is for kiosks and desktop programs. A page cannot store a secret: sign users in, and send their JWTs.
    */
   async enrol({ clientID = crypto.randomUUID(), app, detail, serverApp, attest, show, signal }) {
-    // All values stay the same in each request, byte for byte: the server compares them.
+    // Send the same values in each request, byte for byte: the server compares them.
     const body = { client_id: clientID, client_app: app, client_detail: detail };
     if (this.#key) body.jkt = await thumbprint(this.#key);
     if (attest) body.attestation = { type: "app_check", token: await attest() };
@@ -275,17 +276,17 @@ export class Callgate {
       if (content.client_secret) return { client_id: clientID, client_secret: content.client_secret };
       if (!content.request_id) throw Problem.noAnswer();
       if (!body.request_id) await show(content.user_code);
-      // It is worth a secret until the secret is delivered: keep it in memory, and out of logs.
+      // Until the secret is delivered, anyone with this value can get it: hold it in memory only, and do not log it.
       body.request_id = content.request_id;
       delete body.attestation;
       await sleep(Math.min(seconds(content.interval) ?? 5, 600), signal);
     }
   }
 
-  /** Ends this device's installation. Delete its secret afterwards. */
+  /** Revokes this device's credential. Delete the secret afterwards. */
   async unenrol() { result(await this.#send("DELETE", "/installations/self")); }
 
-  // A proof by this device's key for one request: each is good once.
+  // A proof for one request, signed with this device's key. Each proof works once.
   async #proof(method, path, authorization) {
     const url = new URL(this.#base + path, globalThis.location?.href);
     const claims = { jti: crypto.randomUUID(), htm: method, htu: url.origin + url.pathname, iat: Math.floor(Date.now() / 1000), nonce: this.#nonce };
@@ -297,12 +298,12 @@ export class Callgate {
     return `${input}.${base64url(signature)}`;
   }
 
-  // Sends a request again only where that is safe: without a response, after 409 in_progress, 429 and 503, and after an error of a
-  // proxy. It waits as long as the server says, and starts no try that `patience` (seconds) has no room for.
+  // Retries a request only when that is safe: without a response, after 409 in_progress, 429 and 503, and after a proxy's error. Waits as
+  // long as the server says, and starts no try that would exceed `patience` (seconds).
   async #send(method, path, { key, body, patience = 20, signal } = {}) {
     const end = Date.now() + patience * 1000;
     const headers = { Accept: "application/json" };
-    // Read once: the server keeps a key for one user.
+    // Read once: an Idempotency-Key belongs to one user.
     const authorization = await this.#authorization();
     if (authorization) headers.Authorization = authorization;
     const attestation = await Promise.resolve().then(this.#appCheck).catch(() => undefined);
@@ -313,7 +314,7 @@ export class Callgate {
     let hasNewNonce = false;
     for (let pause = 1; ; pause = Math.min(2 * pause, 8)) {
       let problem = Problem.noAnswer();
-      const asked = Date.now(); // A token's life is counted from here: after a slow response it is older than it looks.
+      const asked = Date.now(); // A token's lifetime counts from here: after a slow response, less of it is left.
       const limit = Math.min(25_000, Math.max(5_000, end - asked));
       if (this.#key) headers.DPoP = await this.#proof(method, path, authorization);
       try {
@@ -324,7 +325,7 @@ export class Callgate {
         this.#nonce = response.headers.get("DPoP-Nonce") ?? this.#nonce;
         if (content?.code === "invalid_proof" && !hasNewNonce) {
           hasNewNonce = true;
-          continue; // Nothing was done: the same request with a proof for this nonce.
+          continue; // Nothing was done yet: send the same request with a proof for this nonce.
         }
         if (response.ok) return { content, status: response.status, asked, wasLost };
         problem = new Problem(response.status, content?.code ? content : { retry_after: response.headers.get("Retry-After") });
@@ -338,10 +339,10 @@ export class Callgate {
   }
 }
 
-// A pause that the server asks for: whole seconds, at least one.
+// The pause that the server requests: whole seconds, at least one.
 const seconds = (value) => /^[0-9]{1,9}$/.test(value) ? Math.max(1, Number(value)) : undefined;
 
-// Only the text and the action of `refused` may lead the customer to tap again.
+// Only the text and action of `refused` may prompt the customer to tap again.
 function outcome(kind, problem) {
   const code = { maybe: "outcome_unknown", unanswered: problem.code === "no_answer" ? "no_answer" : "in_progress" }[kind];
   const [action, text] = MEANINGS[code] ?? [problem.action, problem.text];

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Goes through everything that a client does with a Callgate server, and prints it. The sandbox approves its enrolment by itself.
+// Runs everything that a client does with Callgate, and prints the results. It approves its own enrollment in the sandbox.
 //   node demo.mjs [URL [STEP [PHONE_NUMBER]]]   STEP: token, callback, availability, appointment, enrolment, push, renewal or again
 
 import { Callgate, Problem, basic, tap } from "./callgate.mjs";
 
-// Node 18 has it under another name only.
+// Node 18 has no global crypto.
 globalThis.crypto ??= (await import("node:crypto")).webcrypto;
 
 const [base = "http://localhost:8080", step, number = `+1415555${Math.floor(1000 + Math.random() * 9000)}`] = process.argv.slice(2);
-// A token of Firebase App Check, as your program gets it from the SDK. `POST /_sandbox/attest` makes one.
+// A Firebase App Check token. In your program, the SDK returns it. `POST /_sandbox/attest` makes one.
 const appCheck = async () => process.env.CALLGATE_APP_CHECK;
 const callgate = new Callgate(base, { appCheck });
 const tomorrow = new Date(Date.now() + 86_400_000);
@@ -19,10 +19,10 @@ const describe = (outcome) => {
   return callback ? `${callback.status} ${callback.id}` : `${kind}, ${told(problem, outcome)}`;
 };
 
-// Approves an enrolment, as an operator would.
+// Approves an enrollment, as an operator would.
 const approve = (code) => fetch(`${base}/_sandbox/installations/approve`, { method: "POST", body: JSON.stringify({ user_code: code }) });
 
-// The message of a device's first push, as the system would hand it to the program.
+// The message of a device's first push, as the system passes it to the program.
 async function pushed(device) {
   for (let time = 0; time < 100; time += 1) {
     const { notices } = await (await fetch(`${base}/_sandbox/notices`)).json();
@@ -35,12 +35,12 @@ async function pushed(device) {
 
 const steps = {
   async token() {
-    // Fifty parts of a page ask at once, and the server is asked once.
+    // Fifty parts of a page need a token at once, and the server gets one request.
     const tokens = new Set(await Promise.all(Array.from({ length: 50 }, () => callgate.token())));
     console.log(`token: 50 requests, ${tokens.size} token of ${[...tokens][0].length} characters`);
   },
   async renewal() {
-    // A page that stays open, until its token is another one.
+    // A page that stays open until its token is renewed.
     const first = await callgate.token();
     while (await callgate.token() === first) await new Promise((resolve) => setTimeout(resolve, 100));
     console.log("renewal: another token");
@@ -49,7 +49,7 @@ const steps = {
     console.log(`callback: ${describe(await callgate.call(tap(number, { context: { issue: "My flight was cancelled" } })))}`);
   },
   async again() {
-    // A page that sends its tap, the same once more, and after it is loaded again the saved one until its outcome is known.
+    // A page that sends its tap twice, and after a reload the saved tap, until its outcome is known.
     const call = tap(number);
     const saved = JSON.stringify(call);
     for (const one of [call, call, JSON.parse(saved), JSON.parse(saved)]) {
@@ -100,5 +100,5 @@ try {
 } catch (error) {
   if (!(error instanceof Problem)) throw error;
   console.log(`refused, ${told(error, error)}`);
-  process.exit(1); // A push may still be waited for.
+  process.exit(1); // Something may still wait for a push.
 }

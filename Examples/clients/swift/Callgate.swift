@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A Callgate server as an app sees it: tokens for Talkdesk's SDK, also by push, callbacks, appointments, and the enrolment of this phone.
+// A client for Callgate: tokens for Talkdesk's SDK, also by push, callbacks, appointments, and a credential for this phone.
 //
-// Version 0.2.0. Copy this file into your app, or add the package in its folder. It needs Foundation only, and iOS 16, macOS 13 or a Linux server.
+// Version 0.2.0. Copy this file into your app, or add its folder as a package. It needs Foundation only, and iOS 16, macOS 13 or Linux.
 
 import Foundation
 
@@ -16,8 +16,8 @@ import Foundation
 #endif
 
 public actor Callgate {
-  /// What goes into `Authorization`. Read it from the Keychain or the user's session. A secret in the code is no secret: anyone can
-  /// unpack an app.
+  /// The value of `Authorization`. Read it from the Keychain or the user's session. Never put a secret into the code: anyone can unpack
+  /// an app.
   public enum Credential: Sendable {
     case basic(user: String, password: String)
     case bearer(String)
@@ -37,9 +37,9 @@ public actor Callgate {
   private let phoneKey: PhoneKey?
   private var nonce: String?
 
-  /// Asks for the credential before each request, so that a renewed JWT or a new installation is used at once. Make a new `Callgate`
-  /// when the user changes: this one keeps the user's token. `phoneKey` is this phone's, if it has one. `appCheck` gives a token of Firebase
-  /// App Check, or nil, and is asked before each request, since the SDK keeps the token:
+  /// Calls `credential` before each request, so a renewed JWT or a new installation is used at once. Create a new `Callgate` when the user
+  /// changes: this one holds the user's token. `phoneKey` is the phone's key, if it has one. `appCheck` returns a Firebase App Check token or
+  /// nil, and is called before each request, since the SDK caches the token:
   /// `{ try? await AppCheck.appCheck().token(forcingRefresh: false).token }`.
   public init(
     _ base: URL, session: URLSession = Callgate.session, phoneKey: PhoneKey? = nil,
@@ -64,7 +64,7 @@ public actor Callgate {
   private var pausedUntil = ContinuousClock.now
   private var lastFailure: (any Error)?
 
-  /// A token for Talkdesk's SDK. Parallel calls share one request. From 80 % of its life on, a token is renewed while it is still used.
+  /// A token for Talkdesk's SDK. Parallel calls share one request. After 80% of its lifetime, a token is renewed while it is still in use.
   public func token() async throws -> String {
     let now = ContinuousClock.now
     if renewal == nil, now >= pausedUntil, now >= token?.renewAt ?? now {
@@ -72,7 +72,7 @@ public actor Callgate {
     }
     if let token, now < token.end { return token.value }
     if let renewal { return try await renewal.value }
-    // The server asked for a pause: asking earlier would only be refused again.
+    // The server asked for a pause: an earlier request would only be refused again.
     throw lastFailure ?? Problem.noAnswer
   }
 
@@ -89,7 +89,7 @@ public actor Callgate {
     }
   }
 
-  /// Keeps the token of a response.
+  /// Stores the token of a response.
   private func keep(_ answer: Answer) throws(Problem) -> String {
     struct Content: Decodable {
       var accessToken: String
@@ -108,15 +108,15 @@ public actor Callgate {
 
   private var claim: (asked: ContinuousClock.Instant, result: Result<String, any Error>)?
 
-  /// Registers this phone's device, for an app whose tokens come by push. Call it at each start of the app, and whenever Apple or
-  /// Google gives another device token. `platform` is `apns`, `fcm` or `http`.
+  /// Registers this device, for an app whose tokens arrive by push. Call it at each start of the app, and whenever Apple or Google issues a
+  /// new device token. `platform` is `apns`, `fcm` or `http`.
   public func register(device: String, platform: String) async throws {
     let body = ["platform": platform, "token": device]
     if let problem = try await send("PUT", "/installations/self/push", body: body).problem { throw problem }
   }
 
-  /// Claims the token of a notice. Hand in the text `message` of each push: it is in FCM's `data`, or beside `aps`. False says that the
-  /// push is about something else. A `token()` that waits gets the token.
+  /// Claims the token that a push announces. Pass the string `message` of each push: it is in FCM's `data`, or next to `aps`. Returns false if
+  /// the push is about something else. A waiting `token()` gets the token.
   @discardableResult public func receive(_ message: String) async throws -> Bool {
     struct Notice: Decodable {
       var _id, _action: String
@@ -136,7 +136,7 @@ public actor Callgate {
     return true
   }
 
-  /// Waits until `receive` has claimed a token. The notice may come before the response that announces it.
+  /// Waits until `receive` has claimed a token. The push may arrive before the response that announces it.
   private func pushedToken(since asked: ContinuousClock.Instant) async throws -> String {
     while ContinuousClock.now < asked + .seconds(25) {
       if let claim, claim.asked >= asked { return try claim.result.get() }
@@ -147,17 +147,17 @@ public actor Callgate {
 
   // MARK: Callbacks
 
-  /// One tap on "Call me". Save it before you send it, and keep it until its outcome is another than `unanswered`, also when the app
-  /// restarts: its key is what keeps the phone from ringing twice.
+  /// One tap on "Call me". Save it before you send it, so that it survives a restart of the app. Delete it once its outcome is not
+  /// `unanswered`. Its key keeps the phone from ringing twice.
   public struct Tap: Codable, Sendable {
     private(set) var key = UUID().uuidString
     private(set) var created = Date()
-    /// E.164: `+` and digits. The server repairs nothing.
+    /// E.164: `+` and digits. The server does not correct other formats.
     public let number: String
     public let context: [String: String]
-    /// When the phone rings: nil for now.
+    /// When the phone rings; nil for now.
     public let at: Date?
-    /// A saved tap never is: it may have been sent before the app restarted.
+    /// False for a saved tap: it may have been sent before the app restarted.
     fileprivate var isNew = false
     private enum CodingKeys: CodingKey { case key, created, number, context, at }
 
@@ -168,7 +168,7 @@ public actor Callgate {
       isNew = true
     }
 
-    /// Discard a saved tap that is older than an hour. The server keeps a key for 24 hours; after that the phone would ring again.
+    /// Discard a saved tap that is older than an hour. The server remembers a key for 24 hours. After that, the phone would ring again.
     public var isExpired: Bool { abs(created.timeIntervalSinceNow) >= 3600 }
   }
   private var sent: Set<String> = []
@@ -183,17 +183,17 @@ public actor Callgate {
   }
 
   public enum Outcome: Sendable {
-    /// It rings; with `at`, at that time.
+    /// The phone rings; with `at`, at that time.
     case accepted(Callback)
-    /// It may ring. Make a new `Tap` only when the customer asks for one.
+    /// The phone may ring. Create a new `Tap` only when the customer requests another call.
     case maybe(Problem)
     /// No call was requested.
     case refused(Problem)
-    /// Not known yet: send the same `Tap` again later.
+    /// The outcome is unknown. Send the same `Tap` again later.
     case unanswered(Problem)
 
-    /// What the customer reads, and what the app does. Use these: those of the problem are about one response, and only those of
-    /// `refused` may lead the customer to tap again.
+    /// The text for the customer, and what the app should do. Do not use those of the problem: they describe a single response. Only
+    /// those of `refused` may prompt the customer to tap again.
     public var text: String { meaning.text }
     public var action: Problem.Action { meaning.action }
 
@@ -208,7 +208,7 @@ public actor Callgate {
     }
   }
 
-  /// Requests a callback. Throws only when the task is cancelled: then the outcome is not known either.
+  /// Requests a callback. Throws only if the task is cancelled: then the outcome is unknown, too.
   public func call(_ tap: Tap) async throws -> Outcome {
     if tap.isExpired { return .maybe(.noAnswer) }
     let wasSent = !sent.insert(tap.key).inserted || !tap.isNew
@@ -220,7 +220,7 @@ public actor Callgate {
     let body = Body(
       contactPhoneNumber: tap.number, context: tap.context.isEmpty ? nil : tap.context,
       at: tap.at?.ISO8601Format())
-    // The server itself takes up to 20 seconds for a response.
+    // The server can take up to 20 seconds to respond.
     let answer = try await send("POST", "/calls/callback", body: body, key: tap.key, patience: .seconds(60))
     do {
       return .accepted(try answer.decoded())
@@ -228,27 +228,27 @@ public actor Callgate {
       switch error.code {
       case "outcome_unknown": return .maybe(error)
       case "upstream_failed" where error.id != nil:
-        // Talkdesk responded with a failure. Only the record says whether it may have taken the call all the same.
+        // Talkdesk returned an error. Only the record says whether Talkdesk may have accepted the call anyway.
         let record = try? await callback(error.id!)
         return record?.status == "failed" ? .refused(error) : .maybe(error)
       case "in_progress", "no_answer": return .unanswered(error)
-      // After a try without a response, a refusal proves nothing: the server may have accepted that try.
+      // After a try without a response, a refusal proves nothing: the server may have accepted the earlier try.
       default: return wasSent || answer.wasLost ? .unanswered(error) : .refused(error)
       }
     }
   }
 
-  /// What became of a callback. Without a record for this caller the code is `not_found`.
+  /// The record of a callback. If this caller has no such record, the code is `not_found`.
   public func callback(_ id: String) async throws -> Callback {
     try await send("GET", "/callbacks/\(id)").decoded()
   }
 
-  /// Moves an appointment to another time. `too_late` says that the call is on its way or over; `slot_full` has `alternatives`.
+  /// Moves an appointment. `too_late` means that the call is in progress or over; `slot_full` has `alternatives`.
   public func move(_ id: String, to time: Date) async throws -> Callback {
     try await send("PATCH", "/callbacks/\(id)", body: ["at": time.ISO8601Format()]).decoded()
   }
 
-  /// Cancels an appointment. If it returns, the phone never rings; `too_late` says that the call is on its way or over.
+  /// Cancels an appointment. Once this returns, the phone never rings. `too_late` means that the call is in progress or over.
   public func cancel(_ id: String) async throws -> Callback {
     try await send("DELETE", "/callbacks/\(id)").decoded()
   }
@@ -263,7 +263,7 @@ public actor Callgate {
     public var slots: [Slot]?
   }
 
-  /// Whether to show the button now, and with a span of at most 31 days the times that can be booked.
+  /// Whether to show the button now. With a span of at most 31 days, also the times to book.
   public func availability(_ span: Range<Date>? = nil) async throws -> Availability {
     let query =
       span.map { "?from=\($0.lowerBound.ISO8601Format())&to=\($0.upperBound.ISO8601Format())" } ?? ""
@@ -272,17 +272,16 @@ public actor Callgate {
 
   // MARK: Installations
 
-  /// This phone's own credential. Keep it in the Keychain with `kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`, so that it leaves the
-  /// phone in no backup.
+  /// This phone's credential. Save it in the Keychain with `kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`, which excludes it from
+  /// backups.
   public struct Installation: Codable, Sendable {
     public var clientID, clientSecret: String
     public var credential: Credential { .basic(user: clientID, password: clientSecret) }
   }
 
-  /// Gets a credential for this phone. With the user's JWT as the credential it is there at once. Otherwise `show` gets a code, which
-  /// the customer tells an operator, and this waits for the approval. `app` is a name for the operator. `serverApp` is the app in the
-  /// server's configuration, if more than one has installations. `attest` proves that this is the genuine app, where the server asks for
-  /// that.
+  /// Gets a credential for this phone. With the user's JWT as the credential, this returns at once. Otherwise `show` receives a code, which
+  /// the customer reads to an operator, and this waits for the approval. `app` is a name that the operator sees. `serverApp` is the app in the
+  /// server's configuration, if more than one has installations. `attest` proves that this is the genuine app, if the server requires that.
   public func enrol(
     clientID: UUID = UUID(), app: String, detail: String? = nil, serverApp: String? = nil,
     attest: Attester? = nil, show: @Sendable (_ userCode: String) async -> Void
@@ -296,7 +295,7 @@ public actor Callgate {
       var clientSecret, requestId, userCode: String?
       var interval: Double?
     }
-    // All values stay the same in each request, byte for byte: the server compares them.
+    // Send the same values in each request, byte for byte: the server compares them.
     var body = Body(
       clientId: clientID.uuidString.lowercased(), clientApp: app, clientDetail: detail,
       jkt: phoneKey?.thumbprint)
@@ -321,14 +320,14 @@ public actor Callgate {
       }
       guard let request = content.requestId else { throw Problem.noAnswer }
       if body.requestId == nil, let code = content.userCode { await show(code) }
-      // It is worth a secret until the secret is delivered: keep it in memory, and out of logs.
+      // Until the secret is delivered, anyone with this value can get it: hold it in memory only, and do not log it.
       body.requestId = request
       body.attestation = nil
       try await Task.sleep(for: .seconds(min(Problem.pause(content.interval) ?? 5, 600)))
     }
   }
 
-  /// Ends this phone's installation. Delete its secret afterwards.
+  /// Revokes this phone's credential. Delete the secret afterwards.
   public func unenrol() async throws {
     if let problem = try await send("DELETE", "/installations/self").problem { throw problem }
   }
@@ -346,7 +345,7 @@ public actor Callgate {
     public static let session = URLSession(
       configuration: .ephemeral, delegate: Challenges(), delegateQueue: nil)
   #else
-    /// Keeps no token, cookie or credential on the disk.
+    /// Stores no token, cookie or credential on disk.
     public static let session = URLSession(configuration: .ephemeral)
   #endif
 
@@ -354,9 +353,9 @@ public actor Callgate {
     var status = 0
     var content: Data
     var problem: Problem?
-    /// When the last try began. A token's life is counted from here: after a slow response it is older than it looks.
+    /// When the last try began. A token's lifetime counts from here: after a slow response, less of it is left.
     var asked: ContinuousClock.Instant
-    /// Whether a try got no response, or one that is not Callgate's own.
+    /// Whether a try got no response, or a response that is not from Callgate.
     var wasLost: Bool
 
     func decoded<Content: Decodable>() throws(Problem) -> Content {
@@ -372,15 +371,15 @@ public actor Callgate {
     return decoder
   }()
 
-  /// The names in `context` stay as they are.
+  /// Does not change the names in `context`.
   private static let encoder: JSONEncoder = {
     let encoder = JSONEncoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
     return encoder
   }()
 
-  /// Sends a request again only where that is safe: without a response, after 409 `in_progress`, 429 and 503, and after an error of a
-  /// proxy. It waits as long as the server says, and starts no try that `patience` has no room for.
+  /// Retries a request only when that is safe: without a response, after 409 `in_progress`, 429 and 503, and after a proxy's error. Waits as
+  /// long as the server says, and starts no try that would exceed `patience`.
   private func send(
     _ method: String, _ path: String, body: (any Encodable & Sendable)? = nil, key: String? = nil,
     patience: Duration = .seconds(20)
@@ -397,7 +396,7 @@ public actor Callgate {
       request.setValue("application/json", forHTTPHeaderField: "Content-Type")
     }
     let end = ContinuousClock.now + patience
-    // Read once: the server keeps a key for one user.
+    // Read once: an Idempotency-Key belongs to one user.
     let credential = await credential()
     request.setValue(credential?.header, forHTTPHeaderField: "Authorization")
     request.setValue(await appCheck(), forHTTPHeaderField: "X-Firebase-AppCheck")
@@ -422,7 +421,7 @@ public actor Callgate {
         nonce = answer.value(forHTTPHeaderField: "DPoP-Nonce") ?? nonce
         if problem.code == "invalid_proof", !hasNewNonce {
           hasNewNonce = true
-          continue  // Nothing was done: the same request with a proof for this nonce.
+          continue  // Nothing was done yet: send the same request with a proof for this nonce.
         }
         if problem.code.isEmpty { wasLost = true }
         guard problem.mayBeSentAgain else {
@@ -447,17 +446,17 @@ public actor Callgate {
     }
   }
 
-  /// Proves when this phone enrols that it has the genuine app.
+  /// Proves, when the phone enrolls, that it runs the genuine app.
   public struct Attester: Sendable {
     let needsChallenge: Bool
     let attest: @Sendable (_ clientData: Data, _ challenge: String) async throws -> [String: String]
 
-    /// A token of Firebase App Check, not one from the SDK's cache: `AppCheck.appCheck().token(forcingRefresh: true).token`.
+    /// A new Firebase App Check token, not one from the SDK's cache: `AppCheck.appCheck().token(forcingRefresh: true).token`.
     public static func appCheck(_ token: @escaping @Sendable () async throws -> String) -> Attester {
       Attester(needsChallenge: false) { _, _ in ["type": "app_check", "token": try await token()] }
     }
 
-    /// A new key of App Attest and Apple's attestation of it, whose client data hash is SHA-256 of what `make` gets.
+    /// A new App Attest key and Apple's attestation of it. Its client data hash is the SHA-256 of what `make` receives.
     public static func appAttest(
       _ make: @escaping @Sendable (_ clientData: Data) async throws -> (key: String, object: Data)
     ) -> Attester {
@@ -470,7 +469,7 @@ public actor Callgate {
     }
 
     #if canImport(DeviceCheck) && canImport(CryptoKit)
-      /// The same by this iPhone. Where `DCAppAttestService.shared.isSupported` is false, there is no attestation.
+      /// App Attest on this iPhone. If `DCAppAttestService.shared.isSupported` is false, there is no attestation.
       public static var appAttest: Attester {
         appAttest { clientData in
           let service = DCAppAttestService.shared
@@ -482,13 +481,13 @@ public actor Callgate {
     #endif
   }
 
-  /// This phone's key, with which it proves each request (DPoP, RFC 9449).
+  /// This phone's key, which signs a proof for each request (DPoP, RFC 9449).
   public struct PhoneKey: Sendable {
     private let x, y: Data
     private let sign: @Sendable (Data) throws -> Data
     private let sha256: @Sendable (Data) -> Data
 
-    /// A key of P-256: `point` is its public half, x and y of 32 bytes each. `sign` gives the two numbers of ECDSA with SHA-256, 64 bytes.
+    /// A P-256 key: `point` is its public key, x and y of 32 bytes each. `sign` returns the two numbers of ECDSA with SHA-256, 64 bytes.
     public init(
       point: Data, sign: @escaping @Sendable (Data) throws -> Data, sha256: @escaping @Sendable (Data) -> Data
     ) {
@@ -499,8 +498,8 @@ public actor Callgate {
     }
 
     #if canImport(CryptoKit)
-      /// A key in the Secure Enclave, which never gives it away: `try SecureEnclave.P256.Signing.PrivateKey()`. Keep its
-      /// `dataRepresentation` in the Keychain. It is of use on this phone only.
+      /// A key that never leaves the Secure Enclave: `try SecureEnclave.P256.Signing.PrivateKey()`. Save its `dataRepresentation` in the
+      /// Keychain. It works on this phone only.
       public init(_ key: SecureEnclave.P256.Signing.PrivateKey) {
         self.init(
           point: key.publicKey.rawRepresentation, sign: { try key.signature(for: $0).rawRepresentation },
@@ -508,15 +507,15 @@ public actor Callgate {
       }
     #endif
 
-    /// In the order of RFC 7638.
+    /// Members in the order of RFC 7638.
     private var jwk: String {
       #"{"crv":"P-256","kty":"EC","x":"\#(Self.base64URL(x))","y":"\#(Self.base64URL(y))"}"#
     }
 
-    /// The key's name for the server (RFC 7638).
+    /// The key's thumbprint (RFC 7638).
     public var thumbprint: String { Self.base64URL(sha256(Data(jwk.utf8))) }
 
-    /// A proof for one request: each is good once.
+    /// A proof for one request. Each proof works once.
     func proof(_ method: String, _ url: URL, nonce: String?, for credential: Credential?) throws -> String {
       var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
       parts?.query = nil
@@ -538,7 +537,7 @@ public actor Callgate {
     }
   }
 
-  /// `timeoutInterval` limits only how long nothing arrives. This limits the whole try.
+  /// Limits the whole try. `timeoutInterval` only limits the time between two packets.
   private func data(for request: URLRequest, within limit: Duration) async throws -> (Data, URLResponse) {
     try await withThrowingTaskGroup(of: (Data, URLResponse).self) { [session] group in
       defer { group.cancelAll() }
@@ -560,27 +559,27 @@ extension String {
 
 // MARK: Problems
 
-/// Why there is no result, for the customer (`text`) and for the app (`action`).
+/// Why there is no result: a `text` for the customer and an `action` for the app.
 public struct Problem: Error, Decodable, Sendable {
-  /// What the app does. `send` has already asked again where that was safe.
+  /// What the app should do. `send` has already retried where that was safe.
   public enum Action: Sendable {
-    /// Let the customer try again later: after `retryAfter`, if the server says so.
+    /// Let the customer try again: after `retryAfter`, if the server sent it.
     case later
-    /// Sign in again, or enrol again if the phone has an installation: its secret no longer counts.
+    /// Sign in again. If the phone has its own credential, delete the secret and enroll again.
     case authorize
-    /// Begin the enrolment again. After `taken`, with a new UUID.
+    /// Start the enrollment again. After `taken`, use a new UUID.
     case enrol
-    /// Let the customer correct the number or what `fields` names.
+    /// Let the customer correct the number, or what `fields` names.
     case correct
     /// Offer other times: `alternatives`, or from `nextOpen` on.
     case chooseTime
-    /// Ask for the record, and show what it says.
+    /// Request the record, and show its status.
     case look
     /// The phone may ring. Do not repeat the request with a new key.
     case maybe
-    /// Show the text; there is nothing to repeat.
+    /// Show the text. Repeating the request does not help.
     case show
-    /// A mistake of the app or of its configuration: send `code` and `instance` to your own error reports.
+    /// The app or its configuration has a bug: send `code` and `instance` to your error reports.
     case report
   }
   public struct Field: Decodable, Sendable {
@@ -589,27 +588,27 @@ public struct Problem: Error, Decodable, Sendable {
 
   public var status: Int
   public var code: String
-  /// The id of the request, as the server's log has it.
+  /// The id of the request in the server's log.
   public var instance: String?
   public var fields: [Field]?
   public var retryAfter: Double?
   public var nextOpen: Date?
   public var alternatives: [Date]?
-  /// The callback's own id; with `duplicate`, that of the first one.
+  /// The id of the callback; for `duplicate`, of the first callback.
   public var id: String?
   public var verificationCode: String?
 
   static let noAnswer = Problem(status: 0, code: "no_answer")
-  /// A 401 whose content did not come.
+  /// A 401 whose body did not arrive.
   fileprivate static let challenged = Problem(status: 401, code: "unauthenticated")
 
-  /// A response that is not Callgate's own: a proxy's, for example.
+  /// A response that is not from Callgate, such as a proxy's.
   fileprivate static func unnamed(_ answer: HTTPURLResponse) -> Problem {
     let wait = answer.value(forHTTPHeaderField: "Retry-After")?.wholeMatch(of: /[0-9]{1,9}/)
     return Problem(status: answer.statusCode, code: "", retryAfter: wait.flatMap { Double($0.output) })
   }
 
-  /// A pause that the server asks for: at least one second, and nothing that is no such number.
+  /// The pause that the server requests, at least one second; nil for anything that is not a number.
   fileprivate static func pause(_ seconds: Double?) -> Double? {
     seconds.flatMap { $0 >= 0 && $0 < 1e9 ? max(1, $0) : nil }
   }
@@ -621,7 +620,7 @@ public struct Problem: Error, Decodable, Sendable {
   public var text: String { meaning.text }
   public var action: Action { meaning.action }
 
-  /// A later server may have more codes. Their status says enough.
+  /// A newer server may have more codes. For those, decide by the status.
   private var meaning: (action: Action, text: String) {
     if let known = Self.meanings[code] { return known }
     return switch status {
@@ -697,7 +696,7 @@ public struct Problem: Error, Decodable, Sendable {
 ///       case .failure(let problem): TalkdeskSDK.authorize(with: .notAuthorized(reason: problem.text))
 ///       }
 ///     }
-///     TalkdeskSDK.authorizationDelegate = controller    // and keep it in a property of your app
+///     TalkdeskSDK.authorizationDelegate = controller    // and store it in a property of your app
 public final class AuthorizationController: Sendable {
   private let callgate: Callgate
   private let authorize: @MainActor @Sendable (Result<String, Problem>) -> Void

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Goes through everything that an app does with a Callgate server, and prints it. The sandbox approves its enrolment by itself.
+// Runs everything that an app does with Callgate, and prints the results. It approves its own enrollment in the sandbox.
 //   swift-example [URL [STEP [PHONE_NUMBER]]]   STEP: token, callback, availability, appointment, enrolment, push, renewal or again
 
 import Foundation
@@ -14,7 +14,7 @@ let steps =
   arguments.count > 1
   ? [arguments[1]] : ["token", "callback", "availability", "appointment", "enrolment", "push"]
 let number = arguments.count > 2 ? arguments[2] : "+1415555\(Int.random(in: 1000...9999))"
-/// A token of Firebase App Check, as your app gets it from the SDK. `POST /_sandbox/attest` makes one.
+/// A Firebase App Check token. In your app, the SDK returns it. `POST /_sandbox/attest` makes one.
 let appCheckToken = ProcessInfo.processInfo.environment["CALLGATE_APP_CHECK"]
 let callgate = client()
 
@@ -33,7 +33,7 @@ func describe(_ outcome: Callgate.Outcome) -> String {
   }
 }
 
-/// Approves an enrolment, as an operator would.
+/// Approves an enrollment, as an operator would.
 @Sendable func approve(_ code: String) async {
   var approval = URLRequest(url: base.appending(path: "_sandbox/installations/approve"))
   approval.httpMethod = "POST"
@@ -42,7 +42,7 @@ func describe(_ outcome: Callgate.Outcome) -> String {
   _ = try? await URLSession.shared.data(for: approval)
 }
 
-/// The message of a device's first push, as the system would hand it to the app.
+/// The message of a device's first push, as the system passes it to the app.
 func pushed(to device: String) async throws -> String {
   struct Journal: Decodable {
     struct Notice: Decodable {
@@ -63,7 +63,7 @@ func pushed(to device: String) async throws -> String {
 func step(_ name: String) async throws {
   switch name {
   case "token":
-    // Fifty screens ask at once, and the server is asked once.
+    // Fifty screens need a token at once, and the server gets one request.
     let tokens = try await withThrowingTaskGroup(of: String.self) { group in
       for _ in 1...50 { group.addTask { try await callgate.token() } }
       return try await group.reduce(into: Set()) { $0.insert($1) }
@@ -76,7 +76,7 @@ func step(_ name: String) async throws {
       }.shouldAuthorize()
     }
   case "renewal":
-    // An app that stays open, until its token is another one.
+    // An app that stays open until its token is renewed.
     let first = try await callgate.token()
     while try await callgate.token() == first { try await Task.sleep(for: .milliseconds(100)) }
     print("renewal: another token")
@@ -84,7 +84,7 @@ func step(_ name: String) async throws {
     let tap = Callgate.Tap(number: number, context: ["issue": "My flight was cancelled"])
     print("callback: \(describe(try await callgate.call(tap)))")
   case "again":
-    // An app that sends its tap, the same once more, and after a restart the saved one until its outcome is known.
+    // An app that sends its tap twice, and after a restart the saved tap, until its outcome is known.
     let tap = Callgate.Tap(number: number)
     let saved = try JSONEncoder().encode(tap)
     for _ in 1...2 { print("again: \(describe(try await callgate.call(tap)))") }

@@ -8,7 +8,7 @@ import java.util.function.Supplier;
 import okio.ByteString;
 
 /**
- * Proves when this phone enrols that it has the genuine app. In Kotlin, with the provider of Play Integrity's standard requests:
+ * Proves, when the phone enrolls, that it runs the genuine app. In Kotlin, with the provider of Play Integrity's standard requests:
  *
  * <pre>
  * val genuine = Attester.playIntegrity { hash ->

@@ -22,11 +22,10 @@ import okhttp3.RequestBody;
 import okhttp3.Response;
 
 /**
- * A Callgate server as an app sees it: tokens for Talkdesk's SDK, also by push, callbacks, appointments, and the
- * enrolment of this phone.
+ * A client for Callgate: tokens for Talkdesk's SDK, also by push, callbacks, appointments, and a credential for this phone.
  *
- * <p>Version 0.2.0. Copy this package into your app, or build its artifact. It needs OkHttp 3.13 or newer and Java 8. All methods wait for the
- * network: call them on a thread of your own, or in Kotlin within withContext(Dispatchers.IO). Interrupting the thread ends them.
+ * <p>Version 0.2.0. Copy this package into your app, or build its artifact. It needs OkHttp 3.13 or newer and Java 8. All methods block on the
+ * network: call them on a background thread. In Kotlin, use CallgateClient. Interrupting the thread ends the call.
  */
 public final class Callgate {
   private static final MediaType JSON = MediaType.parse("application/json");
@@ -40,13 +39,13 @@ public final class Callgate {
   private volatile String nonce;
 
   /**
-   * Make a new Callgate when the user changes: this one keeps the user's token.
+   * Create a new Callgate when the user changes: this one holds the user's token.
    *
-   * @param authorization gives the header's value, or null: Credentials.basic(id, secret) of OkHttp, or "Bearer " + a JWT. Asked before
-   *     each request, so that a renewed JWT is used at once. Read secrets from a file that a key of the Android Keystore encrypts. A
-   *     secret in the code is no secret: anyone can unpack an app.
-   * @param clock milliseconds that go on while the phone sleeps. Android: SystemClock::elapsedRealtime. System.nanoTime stops there,
-   *     and an old token would look young.
+   * @param authorization returns the header's value, or null: OkHttp's Credentials.basic(id, secret), or "Bearer " + a JWT. Called before
+   *     each request, so a renewed JWT is used at once. Read secrets from a file that an Android Keystore key encrypts. Never put a secret
+   *     into the code: anyone can unpack an app.
+   * @param clock milliseconds that include the time when the phone sleeps: SystemClock::elapsedRealtime on Android. System.nanoTime stops
+   *     while the phone sleeps, so an expired token would look valid.
    */
   public Callgate(String base, Supplier<String> authorization, LongSupplier clock) {
     this(base, authorization, clock, null);
@@ -59,8 +58,8 @@ public final class Callgate {
 
   /**
    * @param phoneKey this phone's key; null for none
-   * @param appCheck gives a token of Firebase App Check, or null, where the request goes without. Asked before each request, since the
-   *     SDK keeps the token: Tasks.await(FirebaseAppCheck.getInstance().getAppCheckToken(false)).getToken()
+   * @param appCheck returns a Firebase App Check token, or null for none. Called before each request, since the SDK caches the
+   *     token: Tasks.await(FirebaseAppCheck.getInstance().getAppCheckToken(false)).getToken()
    */
   public Callgate(String base, Supplier<String> authorization, LongSupplier clock, PhoneKey phoneKey, Supplier<String> appCheck) {
     this.phoneKey = phoneKey;
@@ -68,7 +67,7 @@ public final class Callgate {
     this.base = base.replaceAll("/$", "") + "/";
     this.authorization = authorization;
     this.clock = clock;
-    // This class sends again itself, and must know of each try. OkHttp also sends again after 503 with "Retry-After: 0".
+    // This class retries itself, and must know of each try. OkHttp would also retry after 503 with "Retry-After: 0".
     OkHttpClient.Builder builder = new OkHttpClient.Builder().retryOnConnectionFailure(false).readTimeout(25, TimeUnit.SECONDS);
     builder.addNetworkInterceptor(chain -> {
       Response response = chain.proceed(chain.request());
@@ -95,18 +94,18 @@ public final class Callgate {
   private long pausedUntil = Long.MIN_VALUE;
   private Problem lastFailure;
 
-  /** A token for Talkdesk's SDK. Parallel calls share one request. From 80 % of its life on, a token is renewed while it is used. */
+  /** A token for Talkdesk's SDK. Parallel calls share one request. After 80% of its lifetime, a token is renewed while it is still in use. */
   public String token() throws Problem, InterruptedException {
     Token held = token;
     if (held != null && clock.getAsLong() < held.renewAt) return held.value;
     boolean isValid = held != null && clock.getAsLong() < held.end;
-    // One thread renews. Without a token the others wait for it.
+    // One thread renews the token. The others wait for it if they have none.
     if (isValid && !renewing.tryLock()) return held.value;
     if (!isValid) renewing.lockInterruptibly();
     try {
       if (token != held) return token.value;
       if (clock.getAsLong() < pausedUntil) {
-        // The server asked for a pause: asking earlier would only be refused again.
+        // The server asked for a pause: an earlier request would only be refused again.
         if (isValid) return held.value;
         throw lastFailure;
       }
@@ -116,7 +115,7 @@ public final class Callgate {
         if (answer.status != 202) {
           keep(answer);
         } else if (isValid) {
-          // The token that is held will do until the notice comes.
+          // The current token is valid until the notification arrives.
           pausedUntil = clock.getAsLong() + 60_000;
         } else {
           awaitNotice(answer.asked);
@@ -146,8 +145,8 @@ public final class Callgate {
   private Problem claimFailure;
 
   /**
-   * Registers this phone's device, for an app whose tokens come by push. Call it at each start of the app, and whenever Firebase gives
-   * another token (onNewToken).
+   * Registers this device, for an app whose tokens arrive by push. Call it at each start of the app, and whenever Firebase issues a new
+   * token (onNewToken).
    *
    * @param platform "fcm", "apns" or "http"
    */
@@ -159,8 +158,8 @@ public final class Callgate {
   }
 
   /**
-   * Claims the token of a notice. Hand in the text "message" of each push: getData().get("message") of Firebase's RemoteMessage. False
-   * says that the push is about something else. A token() that waits gets the token.
+   * Claims the token that a push announces. Pass the string "message" of each push: getData().get("message") of Firebase's RemoteMessage.
+   * Returns false if the push is about something else. A waiting token() gets the token.
    */
   public boolean receive(String message) throws Problem, InterruptedException {
     Map<String, Object> notice = Json.object(message);
@@ -181,7 +180,7 @@ public final class Callgate {
     return true;
   }
 
-  /** Waits until receive has claimed a token. The notice may come before the response that announces it. */
+  /** Waits until receive has claimed a token. The push may arrive before the response that announces it. */
   private void awaitNotice(long asked) throws Problem, InterruptedException {
     synchronized (claims) {
       while (claimedAt < asked) {
@@ -196,8 +195,8 @@ public final class Callgate {
   // Callbacks
 
   /**
-   * One tap on "Call me". Save its fields before you send it, and keep them until the outcome is another than UNANSWERED, also when the
-   * app restarts: the key is what keeps the phone from ringing twice.
+   * One tap on "Call me". Save its fields before you send it, so that they survive a restart of the app. Delete them once the outcome is
+   * not UNANSWERED. The key keeps the phone from ringing twice.
    */
   public static final class Tap {
     public final String key, number;
@@ -206,7 +205,7 @@ public final class Callgate {
     private final AtomicBoolean isNew;
 
     /** A new tap.
-     * @param number E.164: + and digits; the server repairs nothing
+     * @param number E.164: + and digits. The server does not correct other formats.
      * @param at when the phone rings: null for now */
     public Tap(String number, Map<String, String> context, Date at) {
       this(UUID.randomUUID().toString(), number, context, at, new Date(), true);
@@ -226,19 +225,19 @@ public final class Callgate {
       this.isNew = new AtomicBoolean(isNew);
     }
 
-    /** Discard a saved tap that is older than an hour. The server keeps a key for 24 hours; after that the phone would ring again. */
+    /** Discard a saved tap that is older than an hour. The server remembers a key for 24 hours. After that, the phone would ring again. */
     public boolean isExpired() { return Math.abs(System.currentTimeMillis() - created.getTime()) >= 3_600_000; }
   }
 
   public static final class Outcome {
     public enum Kind {
-      /** It rings; with at, at that time. The member verification_code of the callback is what the agent asks for. */
+      /** The phone rings; with at, at that time. The agent asks for the callback's verification_code. */
       ACCEPTED,
-      /** It may ring. Make a new Tap only when the customer asks for one. */
+      /** The phone may ring. Create a new Tap only when the customer requests another call. */
       MAYBE,
       /** No call was requested. */
       REFUSED,
-      /** Not known yet: send the same Tap again later. */
+      /** The outcome is unknown. Send the same Tap again later. */
       UNANSWERED
     }
 
@@ -254,10 +253,10 @@ public final class Callgate {
       this.problem = problem;
     }
 
-    /** What the customer reads unless ACCEPTED. Use this: the problem's text is about one response, and may lead to a second tap. */
+    /** The text for the customer unless ACCEPTED. Do not show the problem's text: it describes a single response, and may cause a second tap. */
     public String text() { return meaning().text(); }
 
-    /** What the app does unless ACCEPTED. */
+    /** What the app should do unless ACCEPTED. */
     public Problem.Action action() { return meaning().action(); }
 
     private Problem meaning() {
@@ -266,7 +265,7 @@ public final class Callgate {
     }
   }
 
-  /** Requests a callback. After an InterruptedException the outcome is not known: send the same Tap again. */
+  /** Requests a callback. After an InterruptedException, the outcome is unknown: send the same Tap again. */
   public Outcome call(Tap tap) throws InterruptedException {
     if (tap.isExpired()) return new Outcome(Outcome.Kind.MAYBE, null, Problem.noAnswer());
     boolean wasNew = tap.isNew.getAndSet(false);
@@ -274,7 +273,7 @@ public final class Callgate {
     body.put("contact_phone_number", tap.number);
     body.put("context", tap.context);
     body.put("at", tap.at == null ? null : time(tap.at));
-    // The server itself takes up to 20 seconds for a response.
+    // The server can take up to 20 seconds to respond.
     Answer answer = send("POST", "calls/callback", body, tap.key, 60);
     Problem problem = answer.problem;
     if (problem == null && answer.content.containsKey("id")) return new Outcome(Outcome.Kind.ACCEPTED, answer.content, null);
@@ -285,7 +284,7 @@ public final class Callgate {
   private Outcome.Kind kind(Problem problem, boolean wasLost) throws InterruptedException {
     if (problem.code.equals("outcome_unknown")) return Outcome.Kind.MAYBE;
     if (problem.code.equals("upstream_failed") && problem.members.containsKey("id")) {
-      // Talkdesk responded with a failure. Only the record says whether it may have taken the call all the same.
+      // Talkdesk returned an error. Only the record says whether Talkdesk may have accepted the call anyway.
       try {
         Object status = callback(problem.members.get("id").toString()).get("status");
         return "failed".equals(status) ? Outcome.Kind.REFUSED : Outcome.Kind.MAYBE;
@@ -293,27 +292,27 @@ public final class Callgate {
         return Outcome.Kind.MAYBE;
       }
     }
-    // After a try without a response, a refusal proves nothing: the server may have accepted that try.
+    // After a try without a response, a refusal proves nothing: the server may have accepted the earlier try.
     boolean isOpen = wasLost || problem.status == 0 || problem.code.equals("in_progress");
     return isOpen ? Outcome.Kind.UNANSWERED : Outcome.Kind.REFUSED;
   }
 
-  /** What became of a callback: status is accepted, scheduled, pending, failed, unknown, cancelled or expired. */
+  /** The record of a callback: status is accepted, scheduled, pending, failed, unknown, cancelled or expired. */
   public Map<String, Object> callback(String id) throws Problem, InterruptedException {
     return send("GET", "callbacks/" + id, null, null, 20).content();
   }
 
-  /** Moves an appointment to another time. too_late says that the call is on its way or over; slot_full has the member alternatives. */
+  /** Moves an appointment. too_late means that the call is in progress or over; slot_full has the member alternatives. */
   public Map<String, Object> move(String id, Date at) throws Problem, InterruptedException {
     return send("PATCH", "callbacks/" + id, Collections.singletonMap("at", time(at)), null, 20).content();
   }
 
-  /** Cancels an appointment. If it returns, the phone never rings; too_late says that the call is on its way or over. */
+  /** Cancels an appointment. Once this returns, the phone never rings. too_late means that the call is in progress or over. */
   public Map<String, Object> cancel(String id) throws Problem, InterruptedException {
     return send("DELETE", "callbacks/" + id, null, null, 20).content();
   }
 
-  /** Whether to show the button now (open), and with a span of at most 31 days the times that can be booked (slots). */
+  /** Whether to show the button now (open). With a span of at most 31 days, also the times to book (slots). */
   public Map<String, Object> availability(Date from, Date to) throws Problem, InterruptedException {
     String span = from == null ? "" : "?from=" + time(from) + "&to=" + time(to);
     return send("GET", "availability" + span, null, null, 20).content();
@@ -321,7 +320,7 @@ public final class Callgate {
 
   // Installations
 
-  /** This phone's own credential: Credentials.basic(clientId, clientSecret). Keep it out of backups. */
+  /** This phone's credential: Credentials.basic(clientId, clientSecret). Exclude it from backups. */
   public static final class Installation {
     public final String clientId, clientSecret;
 
@@ -332,11 +331,11 @@ public final class Callgate {
   }
 
   /**
-   * Gets a credential for this phone. With the user's JWT as the authorization it is there at once. Otherwise show gets a code, which the
-   * customer tells an operator, and this waits for the approval.
+   * Gets a credential for this phone. With the user's JWT as the authorization, this returns at once. Otherwise show receives a code, which
+   * the customer reads to an operator, and this waits for the approval.
    *
    * @param clientId a UUID
-   * @param app a name for the operator, as is detail, which may be null
+   * @param app a name that the operator sees, like detail, which may be null
    * @param serverApp the app in the server's configuration, if more than one has installations; otherwise null
    */
   public Installation enrol(String clientId, String app, String detail, String serverApp, Consumer<String> show)
@@ -344,12 +343,12 @@ public final class Callgate {
     return enrol(clientId, app, detail, serverApp, null, show);
   }
 
-  /** @param attester proves that this is the genuine app, where the server asks for that; otherwise null */
+  /** @param attester proves that this is the genuine app, if the server requires that; otherwise null */
   public Installation enrol(String clientId, String app, String detail, String serverApp, Attester attester, Consumer<String> show)
       throws Problem, InterruptedException {
     String query = serverApp == null ? "" : "?app=" + serverApp;
     String path = "fetch-code" + query;
-    // All values stay the same in each request, byte for byte: the server compares them.
+    // Send the same values in each request, byte for byte: the server compares them.
     Map<String, Object> body = new LinkedHashMap<>();
     body.put("client_id", clientId);
     body.put("client_app", app);
@@ -370,7 +369,7 @@ public final class Callgate {
       if (content.containsKey("client_secret")) return new Installation(clientId, content.get("client_secret").toString());
       if (!content.containsKey("request_id")) throw Problem.noAnswer();
       if (!body.containsKey("request_id")) show.accept(content.get("user_code").toString());
-      // It is worth a secret until the secret is delivered: keep it in memory, and out of logs.
+      // Until the secret is delivered, anyone with this value can get it: hold it in memory only, and do not log it.
       body.put("request_id", content.get("request_id"));
       body.remove("attestation");
       Double interval = Problem.seconds(content.get("interval"));
@@ -378,7 +377,7 @@ public final class Callgate {
     }
   }
 
-  /** Ends this phone's installation. Delete its secret afterwards. */
+  /** Revokes this phone's credential. Delete the secret afterwards. */
   public void unenrol() throws Problem, InterruptedException {
     send("DELETE", "installations/self", null, null, 20).content();
   }
@@ -390,9 +389,9 @@ public final class Callgate {
     final int status;
     final Map<String, Object> content;
     final Problem problem;
-    /** When the last try began. A token's life is counted from here: after a slow response it is older than it looks. */
+    /** When the last try began. A token's lifetime counts from here: after a slow response, less of it is left. */
     final long asked;
-    /** Whether a try got no response, or one that is not Callgate's own. */
+    /** Whether a try got no response, or a response that is not from Callgate. */
     final boolean wasLost;
 
     Answer(int status, Map<String, Object> content, Problem problem, long asked, boolean wasLost) {
@@ -410,15 +409,15 @@ public final class Callgate {
   }
 
   /**
-   * Sends a request again only where that is safe: without a response, after 409 in_progress, 429 and 503, and after an error of a proxy.
-   * It waits as long as the server says, and starts no try that the patience (seconds) has no room for.
+   * Retries a request only when that is safe: without a response, after 409 in_progress, 429 and 503, and after a proxy's error. Waits as
+   * long as the server says, and starts no try that would exceed the patience (seconds).
    */
   private Answer send(String method, String path, Map<String, Object> body, String key, double patience) throws InterruptedException {
     Request.Builder builder = new Request.Builder().url(base + path).header("Accept", "application/json");
     builder.method(method, body == null ? null : RequestBody.create(JSON, Json.write(body)));
     if (key != null) builder.header("Idempotency-Key", key);
     double end = clock.getAsLong() + patience * 1000;
-    // Read once: the server keeps a key for one user.
+    // Read once: an Idempotency-Key belongs to one user.
     String credential = authorization.get();
     if (credential != null) builder.header("Authorization", credential);
     String attestation = appCheck.get();
@@ -439,7 +438,7 @@ public final class Callgate {
         nonce = response.header("DPoP-Nonce", nonce);
         if (problem.code.equals("invalid_proof") && !hasNewNonce) {
           hasNewNonce = true;
-          continue; // Nothing was done: the same request with a proof for this nonce.
+          continue; // Nothing was done yet: send the same request with a proof for this nonce.
         }
       } catch (IOException noResponse) {
         if (Thread.interrupted()) throw new InterruptedException();

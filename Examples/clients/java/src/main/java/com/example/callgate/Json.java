@@ -6,14 +6,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** JSON as maps, lists, texts, numbers (Double), booleans and null. On Android, org.json does the same. */
+/** JSON as maps, lists, strings, numbers (Double), booleans and null. */
 final class Json {
   private final String text;
   private int at;
 
   private Json(String text) { this.text = text; }
 
-  /** The object that a text is; an empty map for anything else, such as a page of a proxy. */
+  /** Parses a JSON object; an empty map for anything else, such as a proxy's page. */
   @SuppressWarnings("unchecked")
   static Map<String, Object> object(String text) {
     try {
@@ -22,12 +22,12 @@ final class Json {
       json.space();
       if (value instanceof Map && json.at == text.length()) return (Map<String, Object>) value;
     } catch (RuntimeException notJson) {
-      // The caller decides by what is missing.
+      // The caller notices the missing members.
     }
     return new LinkedHashMap<>();
   }
 
-  /** A value as JSON; members that are null are left out. */
+  /** A value as JSON, without members that are null. */
   static String write(Object value) {
     if (value instanceof Map) {
       StringBuilder members = new StringBuilder();
@@ -93,7 +93,7 @@ final class Json {
     return out.toString();
   }
 
-  /** Whether the list or object ends here; goes over the comma before its next element. */
+  /** Whether the list or object ends here. Skips the comma before the next element. */
   private boolean ends(char bracket) {
     space();
     char next = text.charAt(at);

@@ -12,8 +12,8 @@ import java.util.UUID;
 import okio.ByteString;
 
 /**
- * This phone's key, with which it proves each request (DPoP, RFC 9449). On Android make it in the Keystore, which never gives its private
- * half away, and get it from there at each start:
+ * This phone's key, which signs a proof for each request (DPoP, RFC 9449). On Android, create it in the Keystore, which its private key never
+ * leaves, and load it from there at each start:
  *
  * <pre>
  * KeyPairGenerator generator = KeyPairGenerator.getInstance(KeyProperties.KEY_ALGORITHM_EC, "AndroidKeyStore");
@@ -26,25 +26,25 @@ public final class PhoneKey {
   private final KeyPair pair;
   private final Map<String, Object> jwk = new LinkedHashMap<>();
 
-  /** @param pair a key of P-256 */
+  /** @param pair a P-256 key */
   public PhoneKey(KeyPair pair) {
     this.pair = pair;
-    // In the order of RFC 7638.
+    // Members in the order of RFC 7638.
     jwk.put("crv", "P-256");
     jwk.put("kty", "EC");
     jwk.put("x", coordinate(((ECPublicKey) pair.getPublic()).getW().getAffineX()));
     jwk.put("y", coordinate(((ECPublicKey) pair.getPublic()).getW().getAffineY()));
   }
 
-  /** The key's name for the server (RFC 7638). */
+  /** The key's thumbprint (RFC 7638). */
   public String thumbprint() {
     return base64url(ByteString.encodeUtf8(Json.write(jwk)).sha256());
   }
 
   /**
-   * A proof for one request: each is good once.
+   * A proof for one request. Each proof works once.
    *
-   * @param nonce the last one of the server, or null
+   * @param nonce the server's last nonce, or null
    * @param token the user's JWT, or null
    */
   String proof(String method, String url, String nonce, String token) {

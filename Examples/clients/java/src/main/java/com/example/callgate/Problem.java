@@ -5,28 +5,28 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Why there is no result, for the customer (text) and for the app (action). */
-@SuppressWarnings("serial") // It is shown, and not saved.
+/** Why there is no result: a text for the customer and an action for the app. */
+@SuppressWarnings("serial") // Not meant to be serialized.
 public final class Problem extends Exception {
-  /** What the app does. Callgate has already asked again where that was safe. */
+  /** What the app should do. Callgate has already retried where that was safe. */
   public enum Action {
-    /** Let the customer try again later: after retryAfter() seconds, if the server says so. */
+    /** Let the customer try again: after retryAfter() seconds, if the server sent it. */
     LATER,
-    /** Sign in again, or enrol again if the phone has an installation: its secret no longer counts. */
+    /** Sign in again. If the phone has its own credential, delete the secret and enroll again. */
     AUTHORIZE,
-    /** Begin the enrolment again. After taken, with a new UUID. */
+    /** Start the enrollment again. After taken, use a new UUID. */
     ENROL,
     /** Let the customer correct the number, or what the member "fields" names. */
     CORRECT,
     /** Offer other times: the member "alternatives", or from "next_open" on. */
     CHOOSE_TIME,
-    /** Ask for the record, and show what it says. */
+    /** Request the record, and show its status. */
     LOOK,
     /** The phone may ring. Do not repeat the request with a new key. */
     MAYBE,
-    /** Show the text; there is nothing to repeat. */
+    /** Show the text. Repeating the request does not help. */
     SHOW,
-    /** A mistake of the app or of its configuration: send code and the member "instance" to your own error reports. */
+    /** The app or its configuration has a bug: send code and the member "instance" to your error reports. */
     REPORT
   }
 
@@ -49,7 +49,7 @@ public final class Problem extends Exception {
 
   static Problem of(int status, String code) { return new Problem(status, Collections.<String, Object>singletonMap("code", code), null); }
 
-  /** A pause that the server asks for: at least one second, and nothing that is no such number. */
+  /** The pause that the server requests, at least one second; null for anything that is not a number. */
   static Double seconds(Object value) {
     return value instanceof Double && (Double) value >= 0 && (Double) value < 1e9 ? Math.max(1, (Double) value) : null;
   }
@@ -60,7 +60,7 @@ public final class Problem extends Exception {
 
   public Action action() { return meaning().action; }
 
-  /** Whether the same request may go out again, with the same key. */
+  /** Whether the same request may be sent again, with the same key. */
   boolean mayBeSentAgain() {
     return status == 0 || status == 429 || status == 503 || code.equals("in_progress") || (status >= 500 && code.isEmpty());
   }
@@ -75,7 +75,7 @@ public final class Problem extends Exception {
     }
   }
 
-  /** A later server may have more codes. Their status says enough. */
+  /** A newer server may have more codes. For those, decide by the status. */
   private Meaning meaning() {
     Meaning known = MEANINGS.get(code);
     if (known != null) return known;

@@ -21,7 +21,7 @@ import okhttp3.RequestBody;
 import okhttp3.Response;
 
 /**
- * Goes through everything that an app does with a Callgate server, and prints it. The sandbox approves its enrolment by itself.
+ * Runs everything that an app does with Callgate, and prints the results. It approves its own enrollment in the sandbox.
  *
  * <p>java com.example.callgate.Demo [URL [STEP [PHONE_NUMBER]]], STEP: token, callback, availability, appointment, enrolment, push, renewal or
  * again
@@ -54,7 +54,7 @@ final class Demo {
     switch (name) {
       case "token": token(); break;
       case "renewal":
-        // An app that stays open, until its token is another one.
+        // An app that stays open until its token is renewed.
         String first = callgate.token();
         while (callgate.token().equals(first)) Thread.sleep(100);
         System.out.println("renewal: another token");
@@ -64,7 +64,7 @@ final class Demo {
             new Callgate.Tap(number, Collections.singletonMap("issue", "My flight was cancelled"), null))));
         break;
       case "again":
-        // An app that sends its tap, the same once more, and after a restart the saved one until its outcome is known.
+        // An app that sends its tap twice, and after a restart the saved tap, until its outcome is known.
         Callgate.Tap tap = new Callgate.Tap(number, null, null);
         for (int one = 1; one <= 2; one++) System.out.println("again: " + told(callgate.call(tap)));
         for (int one = 1; one <= 2; one++) {
@@ -92,7 +92,7 @@ final class Demo {
     }
   }
 
-  /** Fifty parts of an app ask at once, and the server is asked once. */
+  /** Fifty parts of an app need a token at once, and the server gets one request. */
   private static void token() throws Exception {
     ExecutorService pool = Executors.newFixedThreadPool(50);
     List<Future<String>> asked = pool.invokeAll(Collections.nCopies(50, () -> callgate.token()));
@@ -144,7 +144,7 @@ final class Demo {
     }
   }
 
-  /** The message of a device's first push, as the system would hand it to the app. */
+  /** The message of a device's first push, as the system passes it to the app. */
   private static String pushed(String device) throws Exception {
     Request journal = new Request.Builder().url(base + "/_sandbox/notices").build();
     for (int time = 0; time < 100; time++) {
@@ -165,14 +165,14 @@ final class Demo {
     return new Callgate(base, () -> credential, Demo::milliseconds, null, () -> appCheck);
   }
 
-  /** Approves an enrolment, as an operator would. */
+  /** Approves an enrollment, as an operator would. */
   private static void approve(String code) {
     RequestBody body = RequestBody.create(MediaType.parse("application/json"), "{\"user_code\":\"" + code + "\"}");
     Request approval = new Request.Builder().url(base + "/_sandbox/installations/approve").post(body).build();
     try {
       new OkHttpClient().newCall(approval).execute().close();
     } catch (java.io.IOException noSandbox) {
-      // An operator approves it, then.
+      // Then an operator approves it.
     }
   }
 

@@ -64,10 +64,10 @@ import Testing
     #expect(throws: Never.self) { try Fixture.load(policy.configuration, environment: environment) }
   }
 
-  @Test func `an example, seven policies, installations and safety limits have tests`() {
+  @Test func `the example, seven policies and safety limits have tests`() {
     #expect(
       Set(Self.policies.map { $0.heading.prefix { $0 != "." } })
-        == Set((1...7).map { "\($0)" } + ["", "Installations", "Safety limits"]))
+        == Set((1...7).map { "\($0)" } + ["", "Safety limits"]))
     #expect(Self.policies.allSatisfy { !$0.configuration.isEmpty && !$0.tests.isEmpty })
   }
 

@@ -112,10 +112,12 @@ final class SQLiteConnection {
       }
     }
     guard let status = try SQLiteFile.status(path) else { return }
-    // Leave a file of another owner unchanged. Its first use shows whether it can be used.
+    // Leave a file of another owner unchanged.
     if status.st_mode & 0o077 != 0, status.st_uid == geteuid() {
       _ = chmod(path, status.st_mode & 0o700)
     }
+    // SQLite opens a file that it may only read, and its later errors name no file.
+    try SQLiteFile.requireWritable(path)
   }
 
   /// Runs a statement once.
@@ -139,7 +141,7 @@ final class SQLiteConnection {
   func error(_ operation: String, _ code: Int32) -> StoreError {
     // `sqlite3_system_errno` knows nothing of a COMMIT.
     let systemError = errno
-    let words = "\(String(cString: sqlite3_errmsg(handle))) (\(code))"
+    var words = "\(String(cString: sqlite3_errmsg(handle))) (\(code))"
     let kind: StoreError.Kind =
       switch code & 0xFF {
       case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
@@ -156,6 +158,13 @@ final class SQLiteConnection {
     // The statement failed, or its transaction, and nothing else: another process has the lock, or there is no room.
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_CONSTRAINT, SQLITE_TOOBIG, SQLITE_ERROR: break
     default: isBroken = true
+    }
+    // An operator has to repair the file, and SQLite does not name it.
+    switch kind {
+    case .damaged, .readOnly, .refused:
+      let file = sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? ""
+      if !file.isEmpty { words += " in \(file)" }
+    case .unavailable, .full, .incompatible, .rejected, .misconfigured: break
     }
     return StoreError(kind, operation, words)
   }

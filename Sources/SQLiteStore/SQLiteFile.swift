@@ -51,13 +51,16 @@ enum SQLiteFile {
   }
 
   private static func failure(_ call: String, _ path: String, _ code: Int32) -> StoreError {
-    let kind: StoreError.Kind =
-      switch code {
-      case EROFS: .readOnly
-      case EACCES, EPERM: .refused
-      default: .unavailable
-      }
-    return StoreError(kind, call, "\(SystemError(operation: "\(call) \(path)", code: code))")
+    let error = SystemError(operation: "\(call) \(path)", code: code)
+    return switch code {
+    case EROFS:
+      StoreError(.readOnly, call, "\(error): mount it so that the server can write to it")
+    case EACCES, EPERM:
+      StoreError(
+        .refused, call,
+        "\(error): let this user write to the database, to the files beside it, and to their folder")
+    default: StoreError(.unavailable, call, "\(error)")
+    }
   }
 
   /// Whether a log is beside a database, with changes that the database may not have yet.

@@ -4,6 +4,7 @@ import Foundation
 import Gate
 import Glibc
 import Platform
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
@@ -85,7 +86,9 @@ import Testing
     let text = Data(String(repeating: "not a database. ", count: 512).utf8)
     try text.write(to: URL(fileURLWithPath: path))
     let store = SQLiteStore(path: path)
-    #expect(await kind { try await store.migrate() } == .damaged)
+    let damage = await #expect(throws: StoreError.self) { try await store.migrate() }
+    #expect(damage?.kind == .damaged)
+    #expect(damage?.message.contains(path) == true, "\(damage?.message ?? "")")
     #expect(await kind { try await store.ping() } == .damaged)
     await store.close()
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == text)
@@ -235,8 +238,31 @@ import Testing
     await folder.close()
   }
 
+  @Test(.enabled(if: geteuid() == 0, "only root can act as a stranger"))
+  func `a database of root, or in a folder of root, is refused by its name`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    await store.close()
+    let cases: [(mode_t, mode_t, String)] = [(0o644, 0o777, path), (0o666, 0o755, place.path)]
+    for (file, folder, named) in cases {
+      chmod(path, file)
+      chmod(place.path, folder)
+      let error = Self.errorOfStranger { _ = try SQLiteConnection(path: path) }
+      #expect(error?.kind == .refused)
+      #expect("\(error, default: "no error")".contains(" \(named)"), "\(error, default: "no error")")
+    }
+    chmod(place.path, 0o777)
+    #expect(Self.asStranger { _ = try SQLiteConnection(path: path) } == nil)
+  }
+
   /// Runs something with the rights of a user who owns nothing, on this thread alone (setfsuid(2)).
   private static func asStranger(_ body: () throws -> Void) -> StoreError.Kind? {
+    errorOfStranger(body)?.kind
+  }
+
+  private static func errorOfStranger(_ body: () throws -> Void) -> StoreError? {
     let setfsuid = unsafeBitCast(dlsym(nil, "setfsuid"), to: (@convention(c) (uid_t) -> Int32).self)
     _ = setfsuid(65534)
     defer { _ = setfsuid(0) }
@@ -244,7 +270,7 @@ import Testing
       try body()
       return nil
     } catch {
-      return (error as? StoreError)?.kind
+      return error as? StoreError
     }
   }
 
@@ -369,7 +395,7 @@ import Testing
     // What can be read and not written is not well, and a write of one row says so.
     _ = try await store.stops()
     #expect(store.health.failure?.kind == .full)
-    try await eventually {
+    try await retry {
       // A write may still find room in the log.
       let found = await kind { try await store.ping() }
       guard found == .full else { throw StoreError(.rejected, "test", "\(String(describing: found))") }
@@ -378,7 +404,7 @@ import Testing
     #expect(store.health.errors[.full, default: 0] > 1)
     close(descriptor)
     unlink(filler)
-    try await eventually { try await store.ping() }
+    try await retry { try await store.ping() }
     #expect(store.health.failure == nil)
     #expect(try await store.take(allowances.charges("x", at: .noon()), at: .noon()).isTaken)
     await store.close()
@@ -432,17 +458,5 @@ func kind(_ body: () async throws -> Void) async -> StoreError.Kind? {
     return nil
   } catch {
     return (error as? StoreError)?.kind
-  }
-}
-
-/// Repeats something until it does not throw, and gives up with the first try that begins after a minute.
-///
-/// The limit ends no try that began before: on a busy machine a task may resume more than a minute after its first try.
-func eventually(clock: any TimeSource = SystemClock(), _ body: () async throws -> Void) async throws {
-  let limit = clock.now + .seconds(60)
-  while true {
-    let isLast = clock.now > limit
-    do { return try await body() } catch { if isLast { throw error } }
-    try await Task.sleep(for: .milliseconds(20))
   }
 }

@@ -50,6 +50,7 @@ int sqlite3_libversion_number(void);
 int sqlite3_open_v2(const char *path, sqlite3 **connection, int flags, const char *vfs);
 int sqlite3_close_v2(sqlite3 *connection);
 const char *sqlite3_errmsg(sqlite3 *connection);
+const char *sqlite3_db_filename(sqlite3 *connection, const char *database);
 const char *sqlite3_errstr(int code);
 int sqlite3_busy_timeout(sqlite3 *connection, int milliseconds);
 int sqlite3_changes(sqlite3 *connection);

@@ -2,7 +2,7 @@
 // A client for Callgate, for web pages and Node programs: tokens for Talkdesk's SDK, also by push, callbacks, appointments, and a
 // credential for this device.
 //
-// Version 0.2.0. Copy this file: it has no dependencies. It runs in browsers since the end of 2022 and in Node 18. Node 18 has no global
+// Version 0.2.0. Copy this file: it has no dependencies. It runs in browsers released since the end of 2022 and in Node 18. Node 18 has no global
 // `crypto`: set it first, as demo.mjs does.
 
 /** Why there is no result: a `text` for the customer and an `action` for the page. */

@@ -6,6 +6,7 @@ import Configuration
 import Deciding
 import Documents
 import Gate
+import Glibc
 import HTTP
 import JSON
 import Notices
@@ -73,6 +74,11 @@ extension Doctor {
             fix: "create the folder, writable for the server's user, or set CALLGATE_STATE",
             .configuration)
         }
+        guard Self.mayAdd(to: path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".") else {
+          return report.fail(
+            "store", "SQLite: this user may not create the file \(quoted(path: path))",
+            fix: Self.remedy(.refused, "SQLite"), .configuration)
+        }
         report.ok("store", "SQLite: the file \(quoted(path: path)) does not exist yet; serve creates it")
         return report(keysInUse: [])
       }
@@ -110,6 +116,11 @@ extension Doctor {
     }
   }
 
+  /// Whether the permissions, and the way its file system is mounted, let this user add a file to a folder.
+  private static func mayAdd(to folder: String) -> Bool {
+    unsafe faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0
+  }
+
   private func exists(_ path: String) -> Bool {
     do {
       _ = try ConfigurationFiles.system.read(path, 0)
@@ -123,9 +134,9 @@ extension Doctor {
   private static func remedy(_ kind: StoreError.Kind, _ name: String) -> String {
     switch kind {
     case .unavailable:
-      "check that the store runs and that this machine can reach it; "
+      "check that the database is running and that this machine can reach it; "
         + (name == "PostgreSQL" ? "until then serve answers 503" : "serve does not start without it")
-    case .damaged: "restore the last backup (docs/operate/operate.md), or name another store"
+    case .damaged: "restore the last backup (docs/operate/operate.md), or name another database"
     case .readOnly: "make it writable for this user; with PostgreSQL, name the primary server"
     case .full: "free space on its disk"
     case .incompatible:
@@ -158,25 +169,28 @@ extension Doctor {
       let consumer = AppCheckConsumer(settings, transport: transport, time: clock) { _ in }
       if let failure = await consumer.service.check() {
         report.fail(
-          "app check", failure.verdict.reason ?? "Google gives no access token",
+          "app check", failure.verdict.reason ?? "Google issued no access token",
           fix: Self.clockFirst(failure)
-            + "check attestation.app_check, and that this machine can reach Google; until then no phone enrols by a token",
+            + "check attestation.app_check, and that this machine can reach Google; until then no phone can enroll with a token",
           .unreachable)
       } else {
-        report.ok("app check", "Google gives an access token; only the first phone shows whether it consumes")
+        report.ok(
+          "app check",
+          "Google issued an access token; the first enrollment confirms that App Check tokens can be consumed"
+        )
       }
     }
     if let settings = configuration.play?.settings {
       let decoder = PlayIntegrityDecoder(settings, transport: transport, time: clock) { _ in }
       if let failure = await decoder.service.check() {
         report.fail(
-          "play integrity", failure.verdict.reason ?? "Google gives no access token",
+          "play integrity", failure.verdict.reason ?? "Google issued no access token",
           fix: Self.clockFirst(failure)
             + "check attestation.play_integrity, and that this machine can reach Google; until then apps with mode enforce get 503",
           .unreachable)
       } else {
         report.ok(
-          "play integrity", "Google gives an access token; only the first phone shows whether it decodes")
+          "play integrity", "Google issued an access token; the first enrollment confirms Play Integrity")
       }
     }
   }
@@ -202,10 +216,10 @@ extension Doctor {
         if response.status != 200 {
           reportPolicy(rule, remote, "\(name) responds with status \(response.status)")
         } else if Self.decides(remote, response.content) {
-          report.ok("remote policy", "\(rule.name): \(name) decides a trial request")
+          report.ok("remote policy", "\(rule.name): \(name) decided a trial request")
         } else {
           report.warn(
-            "remote policy", "\(rule.name): \(name) gives no decision on a trial request",
+            "remote policy", "\(rule.name): \(name) returned no decision on a trial request",
             fix:
               "make it respond with \(remote.dialect.answers) to every query; until then on_failure applies"
           )

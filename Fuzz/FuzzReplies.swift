@@ -1,4 +1,4 @@
-// sources: Texts JSON JOSE HTTP Platform Documents Gate Tokens Talkdesk ChatDesk Notices Callers/Credentials/ClientAddress.swift Outcomes/Report/ReportEntries.swift
+// sources: Texts JSON JOSE HTTP Platform Documents Gate Tokens Talkdesk ChatDesk Notices Callers/Credentials/ClientAddress.swift Callers/Credentials/UntrustedProxy.swift Outcomes/Report/ReportEntries.swift
 // about: Talkdesk/Exchange/TokenReply.swift Talkdesk/Exchange/UpstreamText.swift Talkdesk/Callbacks/CallbackRejection.swift Talkdesk/Callbacks/CallbackOutcome.swift Talkdesk/Signer/VaultAnswer.swift ChatDesk/Sendbird/DeskAPI.swift Notices/FCM/FCMAnswer.swift Notices/APNs/APNsAnswer.swift Notices/FCM/ServiceAccount.swift Gate/Kinds/RemoteAnswer.swift Callers/Credentials/ClientAddress.swift Platform/IPAddress.swift HTTP/EventStream.swift Talkdesk/Live/LiveMessage.swift Outcomes/Report/ReportEntries.swift
 // without: create in6
 // The replies of Talkdesk, Vault, Sendbird, FCM, APNs and policies, a service account's file, streams of events, reports of calls, and X-Forwarded-For, against any octets.

@@ -44,7 +44,7 @@ let package = Package(
 
     // Each target imports only targets above it.
     .target(name: "Texts", swiftSettings: memorySafe),
-    .target(name: "HTTP", dependencies: ["Texts"], swiftSettings: memorySafe),
+    .target(name: "HTTP", dependencies: ["Texts"], exclude: ["README.md"], swiftSettings: memorySafe),
     .target(name: "Platform", dependencies: ["CLinux", "Texts"], swiftSettings: strict),
     .target(name: "JSON", dependencies: ["Texts"], swiftSettings: memorySafe),
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON", "Texts"], swiftSettings: strict),
@@ -278,8 +278,10 @@ let package = Package(
         "StoreSupport", "TestSupport", "CDisk",
       ],
       swiftSettings: strict),
-    .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON", "TestSupport"], swiftSettings: strict),
-    .testTarget(name: "TrustTests", dependencies: ["Trust", "JOSE", "JSON"], swiftSettings: strict),
+    .testTarget(
+      name: "JOSETests", dependencies: ["JOSE", "JSON", "COpenSSL", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "TrustTests", dependencies: ["Trust", "JOSE", "JSON", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "SealingTests", dependencies: ["Sealing", "JOSE"], swiftSettings: strict),
     .testTarget(
       name: "InstallationsTests",
@@ -297,7 +299,8 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "MetricsTests", dependencies: ["Metrics", "HTTP"], swiftSettings: strict),
     .testTarget(
-      name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),
+      name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "TLSTests",
       dependencies: ["TLS", "HTTPServer", "HTTP", "Platform", "COpenSSL", "Certificates", "TestSupport"],

@@ -87,14 +87,14 @@ enum StatusDocument {
   }
 
   /// A present problem.
-  /// - Parameter runbooks: The base of the link to the runbook.
+  /// - Parameter runbooks: The runbook's address.
   static func entry(_ entry: Attention, _ runbooks: String) -> JSONValue {
     var document: JSONObject = ["code": .string(entry.code.rawValue), "since": .string(entry.since.rfc3339)]
     if let until = entry.until { document["until"] = .string(until.rfc3339) }
     document["count"] = number(entry.count)
     document["text"] = .string(entry.text)
     document["action"] = .string(entry.action)
-    document["runbook"] = .string("\(runbooks)/operations.md#\(entry.code.section)")
+    document["runbook"] = .string("\(runbooks)#\(entry.code.section)")
     return .object(document)
   }
 

@@ -78,6 +78,21 @@ static const unsigned char docs_css[] = {
 };
 const struct callgate_page_file callgate_docs_css = {docs_css, sizeof docs_css};
 
+static const unsigned char runbook_html[] = {
+#embed "../Pages/Files/runbook/runbook.html"
+};
+const struct callgate_page_file callgate_runbook_html = {runbook_html, sizeof runbook_html};
+
+static const unsigned char runbook_css[] = {
+#embed "../Pages/Files/runbook/runbook.css"
+};
+const struct callgate_page_file callgate_runbook_css = {runbook_css, sizeof runbook_css};
+
+static const unsigned char runbook_content_html[] = {
+#embed "../Pages/Files/runbook/content.html"
+};
+const struct callgate_page_file callgate_runbook_content_html = {runbook_content_html, sizeof runbook_content_html};
+
 static const unsigned char operator_html[] = {
 #embed "../Pages/Files/operator/operator.html"
 };

@@ -36,7 +36,7 @@ extension Configuration {
     /// The Bearer token: demanded on the public port (without one nothing is served there), and on the operators'
     /// own listener unless that is on loopback.
     public package(set) var token: Secret?
-    /// The base of links to the runbook, without a slash at the end.
+    /// The runbook's address, to which links add `#section`: a URL, or a path on this server.
     public package(set) var runbooks: String
 
     /// An address to listen on.

@@ -41,9 +41,10 @@ extension ConfigurationBuilder {
   }
 
   /// `admin`: the operators' listener and token.
-  mutating func admin(beside listen: Configuration.Listen) -> Configuration.Admin {
+  /// - Parameter externalURL: The first URL under which clients reach this server.
+  mutating func admin(beside listen: Configuration.Listen, at externalURL: String?) -> Configuration.Admin {
     let token = adminToken()
-    let runbooks = value(Settings.runbooks)
+    let runbooks = stated(Settings.runbooks) ?? "\(externalURL ?? "")/docs/runbook"
     let statedPlace = place(of: Settings.adminHost) ?? place(of: Settings.adminPort)
     let address = value(Settings.adminHost)
     let port = value(Settings.adminPort)
@@ -77,7 +78,8 @@ extension ConfigurationBuilder {
       problems.add(
         place, name,
         Refusal(
-          "holds spaces or characters a Bearer token cannot have", "make one with: openssl rand -hex 32"))
+          "contains spaces or characters that a Bearer token cannot have",
+          "make one with: openssl rand -hex 32"))
       return nil
     }
     if bytes.count < 16 {

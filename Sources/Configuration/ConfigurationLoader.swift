@@ -106,7 +106,7 @@ extension ConfigurationBuilder {
     judgeProxy()
     let listen = listen()
     let externalURLs = list(Settings.externalURLs)
-    let admin = admin(beside: listen)
+    let admin = admin(beside: listen, at: externalURLs.first)
     let before = problems.problems.count
     let callers = callers()
     let allowAnonymous = allowAnonymous(beside: callers)

@@ -29,6 +29,11 @@ public struct PageFile: Sendable {
   public static let docsStyle = unsafe PageFile(callgate_docs_css)
   public static let docsScript = unsafe PageFile(callgate_docs_js)
 
+  public static let runbook = unsafe PageFile(callgate_runbook_html)
+  public static let runbookStyle = unsafe PageFile(callgate_runbook_css)
+  /// The markup of docs/operate/runbook.md, which `script/runbook` makes.
+  public static let runbookContent = unsafe PageFile(callgate_runbook_content_html)
+
   public static let operators = unsafe PageFile(callgate_operator_html)
   public static let operatorsStyle = unsafe PageFile(callgate_operator_css)
   public static let operatorsScript = unsafe PageFile(callgate_operator_js)

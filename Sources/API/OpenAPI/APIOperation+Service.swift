@@ -111,6 +111,19 @@ extension APIOperation {
       unchanged,
     ])
 
+  package static let runbook = APIOperation(
+    method: .get, id: "getRunbook", tag: .about, access: .everybody, summary: "Get the runbook",
+    description:
+      "A page for operators: for each alert and each entry of `attention`, what it means and how to fix it. The admin listener serves it, too.",
+    parameters: [ifNoneMatch],
+    answers: [
+      APIAnswer(
+        status: .ok, description: "The page.",
+        contents: [APIContent(type: "text/html", schema: ["type": "string"])],
+        fields: [.cacheControl, .entityTag]),
+      unchanged,
+    ])
+
   package static let docsPage = APIOperation(
     method: .get, id: "getDocsPage", tag: .about, access: .everybody,
     summary: "Get a page of this API description",

@@ -110,7 +110,7 @@ extension APISchemas {
             "properties": {
               "id": { "type": "string", "format": "uuid", "description": "The id of the callback." },
               "status": { "type": "string", "enum": ["scheduled", "pending", "accepted", "failed", "unknown", "cancelled", "expired"],
-                "description": "pending: not decided yet. accepted: Talkdesk accepted it. failed: no call was requested. unknown: the phone may ring. scheduled: its time has not come. cancelled: its owner cancelled it. expired: its time passed, and no call was requested." },
+                "description": "pending: not decided yet. accepted: Talkdesk accepted it. failed: no call was requested. unknown: the phone may ring. scheduled: its time has not come. cancelled: its owner canceled it. expired: its time passed, and no call was requested." },
               "at": { "type": "string", "format": "date-time", "description": "The time of an appointment." },
               "created_at": { "type": "string", "format": "date-time", "description": "When the callback was requested." },
               "settled_at": { "type": "string", "format": "date-time", "description": "When the callback ended." },
@@ -202,7 +202,7 @@ extension APISchemas {
                 "items": { "type": "object", "additionalProperties": false, "required": ["desk", "status", "users"],
                   "properties": {
                     "desk": { "type": "string" }, "status": { "type": "string", "enum": ["pass", "warn"] },
-                    "users": { "type": "integer", "minimum": 0, "description": "Users whose session tokens the server keeps." },
+                    "users": { "type": "integer", "minimum": 0, "description": "Users whose session tokens the server has cached." },
                     "tickets": { "type": "string", "enum": ["pass", "warn"], "description": "The latest request about tickets. Absent if the desk takes none." },
                     "last_request": { "type": "string", "description": "The outcome of the last request." },
                     "last_request_age_seconds": { "type": "integer", "minimum": 0 },
@@ -244,13 +244,13 @@ extension APISchemas {
           { "type": "object", "additionalProperties": false, "required": ["code", "since", "count", "text", "action", "runbook"],
             "description": "A present problem.",
             "properties": {
-              "code": { "type": "string", "description": "The kind of problem, as `docs/operate/operate.md` lists them." },
+              "code": { "type": "string", "description": "The kind of problem, as the runbook lists them." },
               "since": { "type": "string", "format": "date-time", "description": "When it began, as far as this instance knows." },
               "until": { "type": "string", "format": "date-time", "description": "When it ends, or when the server tries again. Absent if that is not known." },
               "count": { "type": "integer", "minimum": 0, "description": "How many requests it hit since then, in this instance." },
               "text": { "type": "string", "description": "The cause." },
               "action": { "type": "string", "description": "What to do." },
-              "runbook": { "type": "string", "format": "uri", "description": "The section of the runbook." } } }
+              "runbook": { "type": "string", "format": "uri-reference", "description": "The section of the runbook: a URL, or a path on this server." } } }
           """#)
     ),
     (

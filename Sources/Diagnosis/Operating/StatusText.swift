@@ -12,11 +12,11 @@ struct StatusText {
   /// - Parameter url: The server's address.
   static func lines(_ document: JSONObject, at url: String) -> [String] {
     let text = StatusText(document: document)
-    return text.attention + [""] + text.rows(url).flatMap { TerminalText.row($0.name, $0.value) }
+    return text.attention(url) + [""] + text.rows(url).flatMap { TerminalText.row($0.name, $0.value) }
   }
 
   /// What needs attention, the most urgent first; one calm line without a problem.
-  private var attention: [String] {
+  private func attention(_ url: String) -> [String] {
     let entries = document["attention"]?.array ?? []
     guard !entries.isEmpty else {
       return ["Nothing needs attention. \(callbacks)"]
@@ -24,19 +24,20 @@ struct StatusText {
     return entries.flatMap { entry in
       let until = entry["until"].map { ", until \(word($0))" } ?? ""
       let count = entry["count"]?.number?.text ?? "0"
+      let runbook = word(entry["runbook"])
       let hit = count == "0" ? "" : " \(count) \(count == "1" ? "request" : "requests")."
       return TerminalText.wrapped(
         "! \(word(entry["code"])): \(word(entry["text"])) Since \(word(entry["since"]))\(until).\(hit)",
         indent: 2)
         + TerminalText.packed([word(entry["action"])], indent: 2)
-        + TerminalText.packed(["Runbook: \(word(entry["runbook"]))"], indent: 2)
+        + TerminalText.packed(["Runbook: \(runbook.hasPrefix("/") ? url : "")\(runbook)"], indent: 2)
     } + [callbacks]
   }
 
   /// Whether callbacks are made.
   private var callbacks: String {
     switch document["callbacks"]?.string {
-    case "held": "Callbacks: held, some or all are refused."
+    case "held": "Callbacks: restricted (some or all requests are refused)."
     default: "Callbacks: \(word(document["callbacks"]))."
     }
   }
@@ -45,7 +46,7 @@ struct StatusText {
     var rows: [(name: String, value: String)] = [
       ("Server", url), ("Status", word(document["status"])), ("Started", word(document["started"])),
     ]
-    rows += StopText.values(document).enumerated().map { ($0 == 0 ? "Stopped" : "", $1) }
+    rows += StopText.values(document).enumerated().map { ($0 == 0 ? "Paused" : "", $1) }
     rows += configuration + [("Store", store)]
     rows.append(("Callers", list(document["callers"])))
     rows.append(("Apps", list(document["apps"])))
@@ -73,7 +74,7 @@ struct StatusText {
     rows.append(("Last reload", "\(word(reload["status"])) at \(word(reload["time"]))"))
     rows += (reload["problems"]?.array ?? []).map { ("", word($0)) }
     let restart = reload["restart_needed"]?.array ?? []
-    if !restart.isEmpty { rows.append(("", "restart the server for: \(list(.array(restart)))")) }
+    if !restart.isEmpty { rows.append(("", "restart the server to apply: \(list(.array(restart)))")) }
     return rows
   }
 
@@ -118,8 +119,8 @@ enum StopText {
   /// A sentence for each stop of a document, or that there is none.
   static func lines(_ document: JSONObject) -> [String] {
     let stops = document["stops"]?.array ?? []
-    guard !stops.isEmpty else { return ["Nothing is stopped."] }
-    return stops.flatMap { TerminalText.wrapped("Stopped: \(describe($0))", indent: 2) }
+    guard !stops.isEmpty else { return ["Nothing is paused."] }
+    return stops.flatMap { TerminalText.wrapped("Paused: \(describe($0))", indent: 2) }
   }
 
   /// The stops of a document as values of a row.

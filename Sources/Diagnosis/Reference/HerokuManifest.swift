@@ -75,7 +75,7 @@ public enum HerokuManifest {
     "CALLGATE_CA_FILE": "nothing inspects a dyno's TLS",
     "CALLGATE_LOG_LEVEL": "its default is right",
     "CALLGATE_LOG_FORMAT": "its default is right",
-    "CALLGATE_RUNBOOKS": "links to the documents, which a new app has nowhere else",
+    "CALLGATE_RUNBOOKS": "the server has a runbook of its own",
   ]
 
   /// The whole of app.json; ends with a newline.

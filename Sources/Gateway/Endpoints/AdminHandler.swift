@@ -4,10 +4,11 @@ import API
 import Admin
 import HTTP
 import HTTPServer
+import Pages
 import Responses
 import Serving
 
-/// Serves the operators' paths, and health checks of this listener.
+/// Serves the operators' paths, the runbook, and health checks of this listener.
 final class AdminHandler: RequestHandler {
   private let administration: Administration
   private let health: Health
@@ -28,10 +29,10 @@ final class AdminHandler: RequestHandler {
     // Close the connection of every client that has not given the right token.
     exchange.closeAfterAnswer()
     if let redirect = AdminAccess.redirect(request) { return exchange.respond(redirect) }
-    if case .health(let answer) = route.served?.handler(for: request.method) {
-      exchange.respond(answer(health))
-    } else {
-      exchange.respond(Problem.noEndpoint.response(requestID: exchange.requestID))
+    switch route.served?.handler(for: request.method) {
+    case .health(let answer): exchange.respond(answer(health))
+    case .document(let document): exchange.respond(document.answer(to: request))
+    default: exchange.respond(Problem.noEndpoint.response(requestID: exchange.requestID))
     }
   }
 

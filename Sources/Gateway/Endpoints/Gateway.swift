@@ -8,6 +8,7 @@ public import HTTP
 public import HTTPServer
 import Handling
 import JSON
+import Pages
 import Platform
 import Records
 import Responses
@@ -45,6 +46,7 @@ public final class Gateway: RequestHandler {
         refuse(.foreignPage, &exchange)
       case .clients(let answer): answer(handlers, request, route.parameters, &exchange)
       case .health(let answer): exchange.respond(answer(health))
+      case .document(let document): exchange.respond(document.answer(to: request))
       case .operators, .page: administration.handle(served, .token, request, &exchange)
       case nil where served.endpoint.audience == .operators:
         administration.handle(served, .token, request, &exchange)

@@ -5,6 +5,7 @@ import Admin
 import HTTP
 import HTTPServer
 import Handling
+import Pages
 import Serving
 
 /// An endpoint and its handlers by method.
@@ -14,6 +15,8 @@ final class ServedEndpoint: Sendable {
     case clients(@Sendable (Handlers, borrowing Request, PathParameters, inout Exchange) -> Void)
     /// Served on the admin listener too, for health checks of that listener.
     case health(@Sendable (Health) -> PreparedResponse)
+    /// Served on the admin listener too, for operators who cannot reach the public one.
+    case document(FixedDocument)
     /// The operator's page, which is for everybody where operators are served at all.
     case page
     case operators(
@@ -36,6 +39,10 @@ final class ServedEndpoint: Sendable {
       _ description: APIOperation, _ body: @escaping @Sendable (Health) -> PreparedResponse
     ) -> Operation {
       Operation(description: description, handler: .health(body))
+    }
+
+    static func document(_ description: APIOperation, _ document: FixedDocument) -> Operation {
+      Operation(description: description, handler: .document(document))
     }
 
     static func page(_ description: APIOperation) -> Operation {

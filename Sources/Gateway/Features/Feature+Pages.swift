@@ -25,6 +25,7 @@ extension Feature {
         .clients(.docs) { handlers, request, _, exchange in
           exchange.respond(handlers.description.page.answer(to: request))
         }),
+      ServedEndpoint(RunbookPage.path, for: .everybody, .document(.runbook, RunbookPage.document)),
       // A name that does not decode is none.
       ServedEndpoint(
         "/docs/{tag}", for: .everybody,

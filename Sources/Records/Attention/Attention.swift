@@ -59,7 +59,7 @@ package struct Attention: Sendable {
       }
     }
 
-    /// Its section of the runbook, `docs/operate/operate.md`.
+    /// Its section of the runbook, docs/operate/runbook.md.
     package var section: String {
       switch self {
       case .store: "callgatestoredown"

@@ -12,7 +12,7 @@ import Tokens
 
 /// The one source of what needs attention. Reading it sends nothing and asks no store.
 ///
-/// To add a kind of problem: a case of `Attention.Code` with its section of docs/operate/operate.md, and a function in a file beside this
+/// To add a kind of problem: a case of `Attention.Code` with its section of docs/operate/runbook.md, and a function in a file beside this
 /// one, named in `entries()`.
 package final class AttentionList: Sendable {
   /// Whether callbacks go out.

@@ -3,6 +3,7 @@
 import Foundation
 import HTTP
 import JSON
+import Pages
 import TestSupport
 import Testing
 
@@ -50,9 +51,7 @@ import Testing
     #expect(entry["code"] == "callback_api")
     #expect(entry["count"] == 2)
     #expect(entry["text"]?.string == "Talkdesk's Callback API is unavailable (503).")
-    #expect(
-      entry["runbook"]?.string
-        == "https://docs.example.com/callgate/operations.md#callgatetalkdeskunavailable")
+    #expect(entry["runbook"]?.string == "/docs/runbook#callgatetalkdeskunavailable")
     #expect(try await summary(fixture) == "failing callback_api")
     let ready = try await ready(fixture)
     #expect(ready["status"] == "warn")
@@ -275,7 +274,7 @@ import Testing
   }
 
   private func sections() throws -> [String: String] {
-    let text = try Self.text("docs/operate/operate.md")
+    let text = try Self.text("docs/operate/runbook.md")
     var sections: [String: String] = [:]
     for part in text.split(separator: "\n### ").dropFirst() {
       let lines = part.split(separator: "\n", maxSplits: 1)
@@ -290,7 +289,7 @@ import Testing
   @Test func `each code has a row and a section that begins with a command`() throws {
     let sections = try sections()
     let table = try #require(
-      try Self.text("docs/operate/operate.md").split(separator: "## What needs attention\n").last?
+      try Self.text("docs/operate/runbook.md").split(separator: "## What needs attention\n").last?
         .split(separator: "\n## ").first)
     let rows = table.split(separator: "\n").filter { $0.hasPrefix("| `") }.dropFirst()
     let documented = rows.flatMap { row in
@@ -304,8 +303,15 @@ import Testing
     }
   }
 
-  @Test func `the alerts and the server begin their links alike`() throws {
-    let prometheus = try Self.text("deploy/prometheus/prometheus.yml")
-    #expect(prometheus.contains("callgate_runbooks: \(Settings.runbooks.setting.standard ?? "-")"))
+  @Test func `each link of an alert and of the server leads to a section of the page`() throws {
+    let alerts = try Self.text("deploy/prometheus/alerts.yml")
+    let links = alerts.matches(
+      of: #/runbook_url: "\{\{ \$externalLabels\.callgate_runbooks \}\}/docs/runbook#([a-z-]+)"/#
+    )
+    .map { String($0.output.1) }
+    #expect(links.count == alerts.matches(of: #/- alert: /#).count && !links.isEmpty)
+    for section in links + Attention.Code.allCases.map(\.section) {
+      #expect(PageFile.runbookContent.text.contains(#" id="\#(section)">"#), "\(section)")
+    }
   }
 }

@@ -44,14 +44,16 @@ import Upstream
       scope: "caller", id: "default", action: "callback", reason: "agents are ill", duration: "30m")
     let stopped = try await run(.stop(order), service.baseURL).get()
     #expect(stopped.lines.joined(separator: "\n").contains("callbacks for caller default since 20"))
-    #expect(stopped.lines.joined(separator: " ").hasSuffix("because: agents are ill"))
+    #expect(stopped.lines.dropLast().joined(separator: " ").hasSuffix("because: agents are ill"))
+    #expect(stopped.lines.last == "To resume: callgate resume --scope caller --id default --action callback")
     let status = try await run(.status, service.baseURL).get()
-    #expect(status.lines.allSatisfy { $0.count <= 80 }, "\(status.lines)")
+    #expect(status.lines.someAndAll { $0.count <= 80 }, "\(status.lines)")
     let text = status.lines.joined(separator: "\n")
     for part in [
       "Server         \(service.baseURL)", "Status         pass",
-      "Stopped        callbacks for caller default",
-      "agents are ill", "Rules          daily (quota, audit)", "Callers        default",
+      "Paused         callbacks for caller default",
+      "agents are ill", "Runbook: \(service.baseURL)/docs/runbook#callgatestopped",
+      "Rules          daily (quota, audit)", "Callers        default",
       "Apps           example-app-ios", "Store          memory", "Keys           ",
     ] {
       #expect(text.contains(part), "\(part) in\n\(text)")
@@ -60,9 +62,9 @@ import Upstream
     #expect(document["stops"]?.array?.first?["reason"]?.string == "agents are ill")
     // Reason and end are a stop's alone.
     let resumed = try await run(.resume(order), service.baseURL).get()
-    #expect(resumed.lines == ["Nothing is stopped."])
+    #expect(resumed.lines == ["Nothing is paused."])
     #expect(
-      try await run(.status, service.baseURL).get().lines.contains("Stopped        nothing"))
+      try await run(.status, service.baseURL).get().lines.contains("Paused         nothing"))
     _ = try await service.end()
   }
 
@@ -170,7 +172,7 @@ import Upstream
     ]
     let text = StopText.lines(stops).joined(separator: "\n")
     #expect(!text.unicodeScalars.contains("\u{1B}"))
-    #expect(text == #"Stopped: everything for everyone since x, because: a<U+001B>[2Jb\nc "d""#)
+    #expect(text == #"Paused: everything for everyone since x, because: a<U+001B>[2Jb\nc "d""#)
   }
 
   // MARK: Where the server is

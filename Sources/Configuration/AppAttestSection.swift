@@ -53,7 +53,7 @@ extension ConfigurationBuilder {
       root = certificate(placed)
       problems.note(
         placed.place,
-        "phones are genuine that this root vouches for, and not Apple's — remove it where customers' phones enrol"
+        "attestations are verified against this root instead of Apple's — remove it in production"
       )
     }
     guard isKnown, let root else { return nil }
@@ -90,16 +90,17 @@ extension Settings {
   static let appAttestEnvironments = TypedSetting(
     Setting(
       "attestation.app_attest.environments[]", note: "`production`", example: "production",
-      "Where apps come from: `production`, the App Store and TestFlight, or `development`, Xcode."),
+      "Builds to accept: `production` (App Store, TestFlight) or `development` (Xcode)."),
     TextForm<AppAttestPolicy.Environment>.choice)
   static let appAttestCategories = TypedSetting(
     Setting(
       "attestation.app_attest.categories[]", note: "`app_store`, `testflight`", example: "app_store",
-      "How Apple validated the app, as iOS 27 and later tell: `app_store`, `testflight`, `development`, `enterprise`. Phones that do "
-        + "not tell pass."), TextForm<AppAttestPolicy.Category>.choice)
+      "How Apple validated the app: `app_store`, `testflight`, `development`, `enterprise`. Phones before iOS 27 do not "
+        + "report it and pass."), TextForm<AppAttestPolicy.Category>.choice)
   static let appAttestRoot = TypedSetting(
     Setting(
-      "attestation.app_attest.root_file", .file, note: "Apple's", example: "/etc/callgate/root.pem",
+      "attestation.app_attest.root_file", .file, note: "Apple's", forTests: true,
+      example: "/etc/callgate/root.pem",
       "Another root certificate than Apple's, as PEM, for tests."), NameText.path)
   static let attestedAppID = TypedSetting(
     Setting(
@@ -108,8 +109,7 @@ extension Settings {
   static let attestedAtLeast = TypedSetting(
     Setting(
       "apps.*.attested.app_attest.at_least", note: "every build", example: "\"2.3.0\"",
-      "The least build (CFBundleVersion) of the app. Phones that do not tell theirs (iOS 26 and earlier) pass."
-    ),
+      "Minimum build (CFBundleVersion). Phones that do not report it (iOS 26 and earlier) pass."),
     buildNumber)
 
   private static let appID: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in

@@ -114,7 +114,7 @@ extension ConfigurationBuilder {
     let name = path.split(separator: ".").last ?? ""
     problems.add(
       place, path,
-      Refusal("needs a provider of notices", "add \(PushPlatform.names) to notices, or remove \(name)"))
+      Refusal("needs a push provider", "add \(PushPlatform.names) to notices, or remove \(name)"))
   }
 
   /// Appointments need a store key and a store that outlives the process. The sandbox makes a key, and may forget.

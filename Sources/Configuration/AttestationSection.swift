@@ -78,7 +78,7 @@ extension ConfigurationBuilder {
     if !apps.contains(where: \.takesAppCheck) {
       problems.note(
         node.place,
-        "no app demands tokens of App Check — give an app app_check: audit and attested: { app_check: [its Firebase app ids] }"
+        "no app requires App Check tokens — give an app app_check: audit and attested: { app_check: [its Firebase app ids] }"
       )
     }
     return Configuration.AppCheck(
@@ -173,7 +173,7 @@ extension ConfigurationBuilder {
       members.report(
         mode == .off
           ? Refusal(
-            at: "attested", "takes no attestation",
+            at: "attested", "does not accept attestations",
             "add app_check: [its Firebase app ids], app_attest: { app_id: … } or play: { package: … } to attested"
           )
           : Refusal(
@@ -206,7 +206,7 @@ extension Settings {
       "attestation.app_check.project_number",
       required: "give the project's number, as the Firebase console shows it",
       example: "\"123456789012\"",
-      "The number of the Firebase project whose tokens of App Check the server accepts."),
+      "Number of the Firebase project whose App Check tokens the server accepts."),
     projectNumber)
   static let appCheckProject = TypedSetting(
     Setting(
@@ -219,39 +219,39 @@ extension Settings {
   static let appCheckConsume = TypedSetting(
     Setting(
       "attestation.app_check.consume", default: "false", example: "true",
-      "Whether Google consumes each token that enrols an installation, so that it is good once for all servers of the project. Apps "
-        + "then need limited-use tokens."), .boolean)
+      "Whether Google consumes each token that enrolls an installation, so that it works once. Apps then need "
+        + "limited-use tokens."), .boolean)
   static let appCheckAccount = TypedSetting(
     Setting(
       "attestation.app_check.service_account_file", .secret, example: "/run/secrets/firebase.json",
-      "The JSON file of a service account that may verify tokens of App Check, for `consume`."), NameText.path
+      "JSON service account that may verify App Check tokens, for `consume`."), NameText.path
   )
   static let appCheckURL = TypedSetting(
     Setting(
       "attestation.app_check.url", note: "`\(AppCheckConsumption.usualURL)`",
-      example: "http://localhost:9000",
+      forTests: true, example: "http://localhost:9000",
       "Another base URL of App Check's API, for tests."), URLText.base)
   static let appCheckMode = TypedSetting(
     Setting(
       "apps.*.app_check", default: "off", example: "audit",
-      "Whether each request of the app needs a token of App Check in the header `X-Firebase-AppCheck`: `off`, `audit` counts what "
-        + "`enforce` would refuse."), TextForm<AttestationMode>.choice)
+      "Whether each request needs an App Check token in `X-Firebase-AppCheck`: `off`, `audit` (counts what `enforce` "
+        + "would refuse) or `enforce`."), TextForm<AttestationMode>.choice)
   static let usualAttestedPerDay = 1000
 
   static let attestedMode = TypedSetting(
     Setting(
       "apps.*.attested.mode", default: "off", example: "audit",
-      "Whether the first request for each installation of the app needs an attestation: `off`, `audit` counts what `enforce` would "
-        + "refuse."), TextForm<AttestationMode>.choice)
+      "Whether a new installation needs an attestation: `off`, `audit` (counts what `enforce` would refuse) or "
+        + "`enforce`."), TextForm<AttestationMode>.choice)
   static let attestedPerDay = TypedSetting(
     Setting(
       "apps.*.attested.per_day", default: "\(usualAttestedPerDay)", example: "1000",
-      "How many installations of the app an attestation alone may authorize in a day (UTC): 1 to 1,000,000."),
+      "How many installations attestation alone may approve in a day (UTC): 1 to 1,000,000."),
     .number(1...1_000_000, of: "a number of installations"))
   static let attestedAppCheck = TypedSetting(
     Setting(
       "apps.*.attested.app_check[]", note: "none", example: "\"1:123456789012:ios:0123456789abcdef\"",
-      "The Firebase app ids that are this app. Any app of the project gets tokens, so list each that may pass."
+      "Firebase app ids of this app. Other apps of the project get App Check tokens too, so list each that may pass."
     ),
     NameText.visible("a Firebase app id"))
 

@@ -63,8 +63,8 @@ extension Configuration {
   ///   - externalURL: The URL of this server.
   ///   - serviceAccount: Who the server is for FCM.
   ///   - fcmURL: The base URL of FCM's API.
-  ///   - hookURL: The receiver of web hooks.
-  ///   - hookSecret: The file of secrets that sign web hooks.
+  ///   - hookURL: The receiver of webhooks.
+  ///   - hookSecret: The file of secrets that sign webhooks.
   package mutating func addProviders(
     externalURL: String, serviceAccount: ServiceAccount, fcmURL: String, hookURL: String, hookSecret: Secret
   ) {

@@ -209,7 +209,7 @@ extension ConfigurationBuilder {
       for skipped in set.skipped { problems.note(place, "\(source.shown): \(skipped.words)") }
       if set.keys.contains(where: \.hasPrivateMembers) {
         problems.note(
-          place, "\(source.shown) holds a private key; only public keys belong in a JWK set")
+          place, "\(source.shown) contains a private key; a JWK set may have public keys only")
       }
       return .set(set)
     } catch {

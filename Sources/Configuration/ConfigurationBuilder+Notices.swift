@@ -20,7 +20,7 @@ extension Configuration {
     /// No provider.
     package init() {}
 
-    /// The receiver of web hooks.
+    /// The receiver of webhooks.
     package struct Hook: Sendable {
       /// The whole URL.
       package let url: String
@@ -43,13 +43,13 @@ extension Configuration {
       /// An appointment's time has passed.
       public package(set) var expired = "We could not call you in time."
       /// A call is handed over. `{number}` stands for the number that it comes from.
-      public package(set) var calling = "Your call from {number} comes now."
+      public package(set) var calling = "We're calling you now from {number}."
       /// The heading of the dialog before a call.
       public package(set) var ready = "We are ready to call you"
 
       /// `calling` with a number: with "us" where it is not known.
       package func calling(from number: String?) -> String {
-        calling.replacing("{number}", with: number ?? "us")
+        calling.replacing("{number}", with: number ?? "our number")
       }
     }
 
@@ -100,7 +100,7 @@ extension ConfigurationBuilder {
   private mutating func unused<Provider>(_ provider: Provider?, _ setting: Setting) -> Provider? {
     if provider != nil, let place = partial.entries[setting]?.place {
       problems.note(
-        place, "not used, because of --sandbox: without a url its notices would leave this machine")
+        place, "not used, because of --sandbox: without a url its notifications would leave this machine")
     }
     return nil
   }
@@ -150,7 +150,7 @@ extension ConfigurationBuilder {
     guard
       needs(
         [Settings.hookURL, Settings.hookSecret], because: [],
-        "a web hook needs url and secret_file: set both, or remove http"),
+        "a webhook needs url and secret_file: set both, or remove http"),
       let (content, place) = secret(Settings.hookSecret, isDocument: true)
     else { return nil }
     do throws(NoticeSettingError) {
@@ -195,12 +195,13 @@ extension ConfigurationBuilder {
       if partial.sections["apps"]?[app.id]?["installations"] == nil {
         problems.add(
           place, name,
-          Refusal("push needs installations, whose devices get the notices", "add installations to this app"))
+          Refusal(
+            "push needs installations, whose devices get the notifications", "add installations to this app"))
       }
       guard purpose.opensListenerSecrets, purpose != .sandbox, !hasProvider(notices) else { continue }
       problems.add(
         place, name,
-        Refusal("push needs a provider of notices", "add \(PushPlatform.names) to notices"))
+        Refusal("push needs a push provider", "add \(PushPlatform.names) to notices"))
     }
   }
 

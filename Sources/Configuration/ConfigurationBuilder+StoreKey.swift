@@ -71,7 +71,7 @@ extension ConfigurationBuilder {
       let refusal =
         Self.looksLikePath(bytes)
         ? Refusal(
-          "holds a path, not a key", "set \(setting.setting.fileVariable ?? "") to the path instead")
+          "contains a path, not a key", "set \(setting.setting.fileVariable ?? "") to the path instead")
         : Refusal(
           "is not a store key",
           "give 32 bytes as Base64 or hex; `callgate key generate --store` prints one")

@@ -156,13 +156,13 @@ extension ConfigurationBuilder {
     guard (try? PrivateKey(bytes)) == nil else {
       problems.add(
         place, Settings.clientSecret.setting.name,
-        Refusal("holds a private key, not a client secret", "give it as the private key, with its key id"))
+        Refusal("contains a private key, not a client secret", "give it as the private key, with its key id"))
       return nil
     }
     guard bytes.allSatisfy({ (0x20...0x7E).contains($0) }) else {
       problems.add(
         place, Settings.clientSecret.setting.name,
-        Refusal("holds characters a client secret cannot have", "copy it again, without line breaks"))
+        Refusal("contains characters that a client secret cannot have", "copy it again, without line breaks"))
       return nil
     }
     return Secret(bytes)
@@ -240,7 +240,7 @@ extension ConfigurationBuilder {
   /// A key's own error, with the remedy for a path written where the key belongs.
   private func refusal(of error: KeyError, for bytes: [UInt8]) -> Refusal {
     Self.looksLikePath(bytes)
-      ? Refusal("holds a path, not a key", "set TD_PRIVATE_KEY_FILE to the path instead")
+      ? Refusal("contains a path, not a key", "set TD_PRIVATE_KEY_FILE to the path instead")
       : Refusal("\(error)", "")
   }
 

@@ -275,7 +275,8 @@ package struct ConfigurationBuilder {
     guard !path.utf8.contains(0x0A), !path.contains("-----BEGIN") else {
       problems.add(
         place, name,
-        Refusal("holds a key, not the path of a file", "name a file here, or set the variable without _FILE"))
+        Refusal(
+          "contains a key, not the path of a file", "name a file here, or set the variable without _FILE"))
       return nil
     }
     guard var content = file(path, at: place, name: name, limit: Self.maximumSecretBytes) else { return nil }

@@ -96,7 +96,7 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
       brakes[brake] == 0 ? nil : "\(brakes[brake]) \(brake.measure)"
     }
     let off = Brake.allCases.filter { brakes[$0] == 0 }.map(\.ruleName)
-    return "brakes on callbacks: " + (figures.isEmpty ? "none" : list(figures))
+    return "safety limits on callbacks: " + (figures.isEmpty ? "none" : list(figures))
       + (off.isEmpty ? "" : "; off: \(list(off))")
   }
 

@@ -102,7 +102,7 @@ extension ConfigurationBuilder {
     guard bytes.count <= 512, bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       problems.add(
         placed.place, placed.name,
-        Refusal("holds no API token of Sendbird", "copy it again, without spaces and line breaks"))
+        Refusal("does not contain a Sendbird API token", "copy it again, without spaces and line breaks"))
       return nil
     }
     return Secret(bytes)

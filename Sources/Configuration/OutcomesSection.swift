@@ -21,7 +21,7 @@ extension ConfigurationBuilder {
       problems.add(
         self.place(of: Settings.matchAfter) ?? place, Settings.matchAfter.setting.name,
         Refusal(
-          "is longer than callbacks.retention: a deleted callback could not be told from another one",
+          "is longer than callbacks.retention: the server could not tell a deleted callback from another one",
           "make it shorter, or the retention longer"))
     }
     var settings = OutcomeSettings(

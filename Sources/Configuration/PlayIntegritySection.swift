@@ -122,22 +122,23 @@ extension Settings {
   static let playAccount = TypedSetting(
     Setting(
       "attestation.play_integrity.service_account_file", .secret, example: "/run/secrets/play.json",
-      "The JSON file of a service account, whose project is linked in the Play Console. With it the server has Google decode tokens of "
-        + "Play Integrity."), NameText.path)
+      "JSON service account whose project is linked in the Play Console. Turns on Play Integrity."),
+    NameText.path)
   static let playMaximumAge = TypedSetting(
     Setting(
       "attestation.play_integrity.max_age", default: "5m", example: "5m",
-      "How old a verdict of Play Integrity may be: 10 seconds to 1 hour."),
+      "Maximum age of a Play Integrity verdict: 10 seconds to 1 hour."),
     TextForm.duration(.seconds(10) ... .seconds(3600)))
   static let playURL = TypedSetting(
     Setting(
       "attestation.play_integrity.url", note: "`\(PlayIntegritySettings.usualURL)`",
-      example: "http://localhost:9000", "Another base URL of Play Integrity's API, for tests."),
+      forTests: true, example: "http://localhost:9000", "Another base URL of Play Integrity's API, for tests."
+    ),
     URLText.base)
   static let playTokenURL = TypedSetting(
     Setting(
       "attestation.play_integrity.token_url", note: "`token_uri` of the service account",
-      example: "http://localhost:9000/token",
+      forTests: true, example: "http://localhost:9000/token",
       "Another token endpoint of Google, for tests. It is the `aud` of assertions too."), URLText.endpoint)
   static let attestedPackage = TypedSetting(
     Setting(
@@ -151,13 +152,13 @@ extension Settings {
   static let attestedDevice = TypedSetting(
     Setting(
       "apps.*.attested.play.device", default: "MEETS_DEVICE_INTEGRITY", example: "MEETS_DEVICE_INTEGRITY",
-      "What the device has to meet at least: `MEETS_BASIC_INTEGRITY`, `MEETS_DEVICE_INTEGRITY` or `MEETS_STRONG_INTEGRITY`."
+      "Minimum device verdict: `MEETS_BASIC_INTEGRITY`, `MEETS_DEVICE_INTEGRITY` or `MEETS_STRONG_INTEGRITY`."
     ),
     TextForm<PlayIntegrityTerms.Device>.choice)
   static let attestedLicence = TypedSetting(
     Setting(
       "apps.*.attested.play.licence", default: "any", example: "any",
-      "Whether the user has to have the app from Google Play: `any` or `licensed`."),
+      "Whether the user must have the app from Google Play: `any` or `licensed`."),
     TextForm<PlayIntegrityTerms.Licence>.choice)
 
   /// Letters, digits and underscores between full stops: fit for a path.

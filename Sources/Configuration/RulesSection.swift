@@ -100,7 +100,7 @@ private struct PossibleRequests: Sendable {
     }
     if actions == [.ticket], those(actions, nil, nil).isEmpty {
       return Refusal(
-        at: "on", "no app has a chat desk that takes tickets, \(end)",
+        at: "on", "no app has a chat desk that accepts tickets, \(end)",
         "give the desk of an app a desk_api_token_file, or remove the rule")
     }
     let asked = Action.allCases.filter(actions.contains).map(\.rawValue).joined(separator: ", ")
@@ -136,8 +136,8 @@ private struct PossibleRequests: Sendable {
       if !apps.isEmpty {
         notices.append(
           "rule \"\(rule.name)\" does not apply to the installations of its users (app "
-            + "\(apps.sorted().joined(separator: ", "))), which are the caller installation — add enrol to \"on\" "
-            + "to require these claims of the user who enrols a phone")
+            + "\(apps.sorted().joined(separator: ", "))), which are the caller installation — add \"enrol\" to \"on\" "
+            + "to require these claims of the user who enrolls a phone")
       }
     }
     return notices

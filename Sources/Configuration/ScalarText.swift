@@ -110,7 +110,7 @@ package enum NameText {
   static let claim: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
       throw Refusal(
-        "\(quoted(text)) is not the name of a claim", "write the claim's name as it stands in the token")
+        "\(quoted(text)) is not the name of a claim", "write the claim's name exactly as in the token")
     }
     return text
   }

@@ -39,6 +39,8 @@ public struct Setting: Sendable, Hashable {
   public let standardNote: String?
   /// What to write if it is missing; nil for a key that may be left out.
   public let remedy: String?
+  /// Whether only tests need it, so that the reference leaves it out.
+  public let isForTests: Bool
   /// The form of its text, for the schema.
   package fileprivate(set) var schema = TextSchema.text
   /// A value, for the documents. Never a real secret.
@@ -51,7 +53,7 @@ public struct Setting: Sendable, Hashable {
     _ path: String?, variable: String? = nil, flag: String? = nil, _ form: Form = .text,
     holdsSecret: Bool = false,
     holdsPhoneNumber: Bool = false, default standard: String? = nil, note: String? = nil,
-    required remedy: String? = nil, example: String,
+    required remedy: String? = nil, forTests isForTests: Bool = false, example: String,
     _ meaning: String
   ) {
     self.path = path
@@ -63,6 +65,7 @@ public struct Setting: Sendable, Hashable {
     self.standard = standard
     self.standardNote = note
     self.remedy = remedy
+    self.isForTests = isForTests
     self.example = example
     self.meaning = meaning
   }

@@ -7,13 +7,12 @@ extension Settings {
   static let liveQuery = TypedSetting(
     Setting(
       "availability.live.query", example: "agents-available",
-      "The name or id of the query of Talkdesk's Live API that tells how many agents are available: `callgate talkdesk queries` lists "
-        + "them."), liveText)
+      "Name or id of the Live API query with the number of available agents. `callgate talkdesk queries` lists them."
+    ), liveText)
   static let livePath = TypedSetting(
     Setting(
       "availability.live.path", default: "result.value", example: "result.value",
-      "Where the number is in an event of the query: names of members and positions in lists, with dots between them."
-    ),
+      "Where the event has the number: member names and list indexes, joined by dots."),
     TextForm { text throws(Refusal) in
       let steps = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
       guard (1...8).contains(steps.count), steps.allSatisfy({ (1...64).contains($0.utf8.count) }) else {
@@ -25,16 +24,16 @@ extension Settings {
   static let liveRingGroup = TypedSetting(
     Setting(
       "availability.live.ring_group", note: "all agents", example: "agents",
-      "The ring group, or queue, whose agents count."), liveText)
+      "The ring group or queue whose agents count."), liveText)
   static let liveAtLeast = TypedSetting(
     Setting(
       "availability.live.at_least", default: "1", example: "2",
-      "With how many available agents the dialog before a call says that one is available."),
+      "How many agents must be available before the dialog says that an agent is ready."),
     .number(1...1_000_000, of: "a number of agents"))
   static let liveStale = TypedSetting(
     Setting(
       "availability.live.stale", default: "2m", example: "2m",
-      "After which time without a result the number is not known any more. Talkdesk sends one every minute."),
+      "How long a number stays valid. Talkdesk sends one every minute."),
     .duration(.seconds(60) ... .seconds(3600)))
 
   /// The settings below `availability`, in the order of the documents.

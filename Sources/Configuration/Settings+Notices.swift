@@ -7,26 +7,27 @@ extension Settings {
   static let externalURL = TypedSetting(
     Setting(
       "notices.external_url", note: "the first of `external_urls`", example: "https://calls.example.com",
-      "The URL under which apps reach this server. Links in dialogs begin with it."), URLText.base)
+      "The URL under which apps reach this server, for links in dialogs."), URLText.base)
   static let fcmAccount = TypedSetting(
     Setting(
       "notices.fcm.service_account_file", .secret, example: "/run/secrets/firebase.json",
-      "The JSON file of a service account, from the Firebase console. With it notices go to Android and iOS by Firebase Cloud "
-        + "Messaging."), secretText)
+      "The JSON service account from the Firebase console. Turns on Firebase Cloud Messaging (Android and iOS)."
+    ), secretText)
   static let fcmURL = TypedSetting(
     Setting(
-      "notices.fcm.url", note: "`https://fcm.googleapis.com`", example: "http://localhost:9000",
+      "notices.fcm.url", note: "`https://fcm.googleapis.com`", forTests: true,
+      example: "http://localhost:9000",
       "Another base URL of FCM's API, for tests."), URLText.base)
   static let fcmTokenURL = TypedSetting(
     Setting(
       "notices.fcm.token_url", note: "`token_uri` of the service account",
-      example: "http://localhost:9000/token",
+      forTests: true, example: "http://localhost:9000/token",
       "Another token endpoint of Google, for tests. It is the `aud` of assertions too."), URLText.endpoint)
   static let apnsKey = TypedSetting(
     Setting(
       "notices.apns.key_file", .secret, example: "/run/secrets/AuthKey_ABC123DEFG.p8",
-      "The signing key from Apple's developer account. With it notices go to iOS by the Apple Push Notification service."
-    ), secretText)
+      "The signing key from Apple's developer account. Turns on the Apple Push Notification service."),
+    secretText)
   static let apnsKeyID = TypedSetting(
     Setting(
       "notices.apns.key_id", example: "ABC123DEFG", "The ten characters of the key's id."), secretText)
@@ -38,54 +39,56 @@ extension Settings {
   static let apnsEnvironment = TypedSetting(
     Setting(
       "notices.apns.environment", default: "production", example: "sandbox",
-      "Where the app's devices are registered: `production`, or `sandbox` for builds from Xcode."),
+      "Where the app's devices are registered: `production`, or `sandbox` for Xcode builds."),
     TextForm<APNsSettings.Environment>.choice)
   static let apnsURL = TypedSetting(
     Setting(
-      "notices.apns.url", note: "follows from the environment", example: "https://localhost:9443",
+      "notices.apns.url", note: "follows from the environment", forTests: true,
+      example: "https://localhost:9443",
       "Another base URL of APNs, for tests."), URLText.base)
   static let hookURL = TypedSetting(
     Setting(
       "notices.http.url", example: "https://push.example.com/notices",
-      "Your own receiver: notices go there as signed web hooks (Standard Webhooks)."), URLText.complete)
+      "Your own receiver: push notifications go there as signed webhooks (Standard Webhooks)."),
+    URLText.complete)
   static let hookSecret = TypedSetting(
     Setting(
       "notices.http.secret_file", .secret, example: "/run/secrets/hook",
-      "The secrets that sign web hooks, one a line: `whsec_` and the Base64 of 24 to 64 bytes. Each signs, so that the receiver "
-        + "can change from one to the next."), secretText)
+      "Secrets that sign webhooks, one a line: `whsec_` and the Base64 of 24 to 64 bytes. Each secret signs, so you can "
+        + "rotate them."), secretText)
   static let accessText = TypedSetting(
     Setting(
       "notices.texts.access", default: "Your secure connection is ready.",
       example: "Your connection is ready.",
-      "What the phone shows when a token waits: 1 to 200 characters."), shownText)
+      "Notification when a token is ready: 1 to 200 characters."), shownText)
   static let confirmText = TypedSetting(
     Setting(
       "notices.texts.confirm", default: "We are about to call you. Are you ready?",
       example: "Your call is next. Are you ready?",
-      "What the phone shows before an appointment's call: 1 to 200 characters."), shownText)
+      "Notification before an appointment's call: 1 to 200 characters."), shownText)
   static let changedText = TypedSetting(
     Setting(
       "notices.texts.changed", default: "Your callback has changed.",
       example: "Your callback has changed.",
-      "What the phone shows when a callback has ended and the app does not know it yet: 1 to 200 characters."),
+      "Notification when a callback has ended and the app does not know yet: 1 to 200 characters."),
     shownText)
   static let expiredText = TypedSetting(
     Setting(
       "notices.texts.expired", default: "We could not call you in time.",
       example: "We are sorry that we did not call you.",
-      "What the phone shows when an appointment has expired: 1 to 200 characters."), shownText)
+      "Notification when an appointment has expired: 1 to 200 characters."), shownText)
 
   static let callingText = TypedSetting(
     Setting(
-      "notices.texts.calling", default: "Your call from {number} comes now.",
+      "notices.texts.calling", default: "We're calling you now from {number}.",
       example: "Please pick up: {number} is calling.",
-      "What the phone shows with `appointments.calling`: 1 to 200 characters. `{number}` is the number that the call comes from."
+      "Notification sent by `appointments.calling`: 1 to 200 characters. `{number}` is the number that calls."
     ), shownText)
   static let readyText = TypedSetting(
     Setting(
       "notices.texts.ready", default: "We are ready to call you", example: "It is your turn",
-      "The heading of the dialog before a call, where the server does not know that an agent is available: 1 to 200 characters."
-    ), shownText)
+      "Heading of the dialog before a call if agent availability is unknown: 1 to 200 characters."), shownText
+  )
 
   /// The settings below `notices`, in the order of the documents.
   static let notices: [Setting] = [

@@ -8,32 +8,31 @@ extension Settings {
   static let outcomesURL = TypedSetting(
     Setting(
       "outcomes.external_url", note: "the first of `external_urls`", example: "https://calls.example.com",
-      "The URL under which Talkdesk reaches this server: `callgate talkdesk triggers add` registers the hook below it."
-    ),
+      "The URL under which Talkdesk reaches this server. `callgate talkdesk triggers add` registers the webhook below "
+        + "it."),
     URLText.base)
   static let outcomesAPI = TypedSetting(
     Setting(
       "outcomes.url", note: "that of callbacks", example: "https://api.talkdeskapp.com",
-      "The base URL of Talkdesk's API for triggers and reports, where it is not that of callbacks."),
+      "Base URL of Talkdesk's API for triggers and reports."),
     URLText.base)
   static let outcomeSecret = TypedSetting(
     Setting(
       "outcomes.hook.secret_file", .secret, example: "/run/secrets/outcomes",
-      "The secret of the hook that takes Talkdesk's events of calls: at least 32 random bytes. Its path is derived from it."
-    ), secretText)
+      "Secret of the webhook for Talkdesk's call events: at least 32 random bytes. The webhook's path is derived from "
+        + "it."), secretText)
   static let previousOutcomeSecret = TypedSetting(
     Setting(
       "outcomes.hook.previous_secret_file", .secret, example: "/run/secrets/outcomes-previous",
-      "The secret before this one, which the hook takes too until its triggers are replaced."), secretText)
+      "The previous secret, accepted until you replace its triggers."), secretText)
   static let outcomeTriggers = TypedSetting(
     Setting(
       "outcomes.triggers", .list, note: "`outboundCallEnds`, `inboundCallEnds`", example: "outboundCallEnds",
-      "The triggers of Talkdesk's whose events count."), TextForm<CallTrigger>.choice)
+      "Talkdesk triggers to register and accept events from."), TextForm<CallTrigger>.choice)
   static let reportAt = TypedSetting(
     Setting(
       "outcomes.report.at", note: "none", example: "03:30",
-      "The time of each night at which the server asks Talkdesk for the report of the calls since the last report."
-    ),
+      "Time of day at which the server requests Talkdesk's report of new calls."),
     TextForm { text throws(Refusal) in
       let parts = text.utf8.split(separator: 0x3A, omittingEmptySubsequences: false)
       let numbers = parts.compactMap { part in
@@ -52,23 +51,22 @@ extension Settings {
   static let matchBefore = TypedSetting(
     Setting(
       "outcomes.match.before", default: "10s", example: "10s",
-      "How long before a callback was handed over to Talkdesk its call may begin: the difference of the clocks."
-    ),
+      "How long before the handover to Talkdesk a callback's call may begin, because clocks differ."),
     .duration(.zero ... .seconds(600)))
   static let matchAfter = TypedSetting(
     Setting(
       "outcomes.match.after", default: "2h", example: "2h",
-      "How long after a callback was handed over to Talkdesk its call may begin: the wait for an agent."),
+      "How long after the handover to Talkdesk a callback's call may begin, while it waits for an agent."),
     .duration(.seconds(60) ... .seconds(86_400)))
   static let reachedOver = TypedSetting(
     Setting(
       "outcomes.reached.over", default: "0s", example: "5s",
-      "The customer was reached if they spoke for longer than this: 0 s to 10 min."),
+      "Talk time above which the customer counts as reached: 0 s to 10 min."),
     .duration(.zero ... .seconds(600)))
   static let reachedEvents = TypedSetting(
     Setting(
       "outcomes.reached.events", .list, note: "all of `outcomes.triggers`", example: "outboundCallEnds",
-      "The triggers whose calls are outcomes, where another leg of the call has a trigger too."),
+      "Triggers whose calls count as outcomes, if another leg of the call has a trigger too."),
     TextForm<CallTrigger>.choice)
 
   /// The settings below `outcomes`, in the order of the documents.

@@ -11,43 +11,40 @@ extension Settings {
   static let brakePerDay = TypedSetting(
     Setting(
       "callbacks.brakes.number_per_day", default: "\(Brakes().numberPerDay)", example: "6",
-      "Built-in limit: callbacks to one number in a day (UTC), under the name `brake-number`. `0` switches the brake off, "
-        + "`brakes: off` all of them."), brake)
+      "Safety limit `brake-number`: callbacks to one number in a day (UTC). `0` turns it off; `brakes: off` turns off "
+        + "all three."), brake)
   static let brakePer5m = TypedSetting(
     Setting(
       "callbacks.brakes.per_5m", default: "\(Brakes().perFiveMinutes)", example: "500",
-      "Built-in limit: callbacks of all callers in five minutes, under the name `brake-burst`. `0` switches it off."
-    ), brake)
+      "Safety limit `brake-burst`: callbacks by all callers in five minutes. `0` turns it off."), brake)
   static let brakePerHour = TypedSetting(
     Setting(
       "callbacks.brakes.per_hour", default: "\(Brakes().perHour)", example: "1000",
-      "Built-in limit: callbacks of all callers in an hour, under the name `brake-hour`. `0` switches it off."
-    ), brake)
+      "Safety limit `brake-hour`: callbacks by all callers in an hour. `0` turns it off."), brake)
   static let slot = TypedSetting(
     Setting(
       "appointments.slot", default: "15m", example: "15m",
-      "The length of a slot, whose appointments are counted together: 1 minute to 1 day, in whole seconds. Slots begin at "
-        + "midnight in the time zone of the opening hours."), wholeSeconds(.seconds(60) ... .seconds(86_400)))
+      "Length of a slot: 1 minute to 1 day, in whole seconds. Slots start at midnight in the time zone of the opening "
+        + "hours."), wholeSeconds(.seconds(60) ... .seconds(86_400)))
   static let perSlot = TypedSetting(
     Setting(
       "appointments.per_slot", default: "20", example: "20",
-      "How many appointments a slot has, for all callers together: 1 to 10,000."),
+      "How many appointments fit into a slot, for all callers together: 1 to 10,000."),
     .number(1...10_000, of: "a number of appointments"))
   static let horizon = TypedSetting(
     Setting(
       "appointments.horizon", default: "30d", example: "30d",
-      "How far ahead a callback can be booked: more than `earliest`, at most 400 days."),
+      "How far ahead a callback may be booked: more than `earliest`, at most 400 days."),
     .duration(.seconds(60) ... .seconds(400 * 86_400)))
   static let earliest = TypedSetting(
     Setting(
       "appointments.earliest", default: "5m", example: "5m",
-      "How far ahead a callback must be booked at least."),
+      "Minimum notice for a booking."),
     .duration(.zero ... .seconds(400 * 86_400)))
   static let late = TypedSetting(
     Setting(
       "appointments.late", default: "3m", example: "3m",
-      "How long after its time an appointment may still be called: 1 second to 1 hour. Later the phone does not ring."
-    ),
+      "How late an appointment's call may still be made: 1 second to 1 hour."),
     .duration(.seconds(1) ... .seconds(3600)))
   static let perNumber = TypedSetting(
     Setting(
@@ -57,39 +54,38 @@ extension Settings {
   static let confirmBefore = TypedSetting(
     Setting(
       "appointments.confirm.before", default: "2m", example: "2m",
-      "How long before its time an installation's device gets the notice that asks whether the customer is ready: 10 seconds to "
-        + "1 hour. An appointment that is booked later than that is called without a question."),
+      "How long before the call the phone shows \"Are you ready?\": 10 seconds to 1 hour. Later bookings are called "
+        + "without asking."),
     .duration(.seconds(10) ... .seconds(3600)))
   static let confirmSilence = TypedSetting(
     Setting(
       "appointments.confirm.silence", default: "call", example: "cancel",
-      "What happens without an answer: `call` makes the call, `cancel` cancels it. Where no provider took the notice, the call is made."
-    ), TextForm<Configuration.Appointments.Silence>.choice)
+      "If the customer does not answer: `call` or `cancel`. If no push provider accepted the notification, the call is "
+        + "made."), TextForm<Configuration.Appointments.Silence>.choice)
   static let confirmSnooze = TypedSetting(
     Setting(
       "appointments.confirm.snooze", default: "5m", example: "5m",
-      "For how long the customer can put the call off: 1 minute to 1 hour, in whole minutes."),
+      "How long the customer can postpone the call: 1 minute to 1 hour, in whole minutes."),
     wholeMinutes(.seconds(60) ... .seconds(3600)))
   static let confirmSnoozes = TypedSetting(
     Setting(
       "appointments.confirm.snoozes", default: "3", example: "3",
-      "How often the customer can put a call off: 0 to 10."), .number(0...10, of: "a number of times"))
+      "How often the customer can postpone the call: 0 to 10."), .number(0...10, of: "a number of times"))
   static let calling = TypedSetting(
     Setting(
       "appointments.calling", default: "false", example: "true",
-      "Whether the phone gets a notice when Talkdesk has accepted its appointment's call."),
+      "Whether the phone gets a notification once Talkdesk has accepted its appointment's call."),
     TextForm.boolean)
   static let gmsApp = TypedSetting(
     Setting(
       "gms.services.*.app", required: "write app: and the name of an app", example: "shop",
-      "The app that a service of Genesys Mobile Services stands for. The name of the service is the one that the clients use."
-    ),
+      "The app behind a Genesys Mobile Services service. The service has the name that clients use."),
     TextForm.text)
   static let gmsQueries = TypedSetting(
     Setting(
       "gms.services.*.query_by_number", default: "false", example: "true",
-      "Whether callers without a subject of their own (Basic, API key, anonymous) find the callbacks that they made by the number. "
-        + "Who has the app's password can then read and cancel callbacks by a stranger's number."),
+      "Whether Basic, API key and anonymous callers find their callbacks by number. Anyone with the app's password can "
+        + "then read and cancel a stranger's callback."),
     TextForm.boolean)
   static let deskKind = TypedSetting(
     Setting(
@@ -106,13 +102,13 @@ extension Settings {
   static let deskTokenLife = TypedSetting(
     Setting(
       "desks.*.token_life", default: "1h", example: "1h",
-      "How long a session token lives: 1 minute to 30 days."),
+      "Lifetime of a session token: 1 minute to 30 days."),
     .duration(.seconds(60) ... .seconds(30 * 86_400)))
   static let deskUserID = TypedSetting(
     Setting(
       "desks.*.user_id", default: "{subject}", example: "\"{caller}:{subject}\"",
-      "The Sendbird user id of a user: `{subject}` stands for the authenticated subject, `{caller}` for its caller. Ids longer "
-        + "than 80 characters become their SHA-256 in hex."), userIDForm)
+      "The user's Sendbird id: `{subject}` is the authenticated subject, `{caller}` its caller. Above 80 characters it "
+        + "becomes a SHA-256 in hex."), userIDForm)
   static let deskURL = TypedSetting(
     Setting(
       "desks.*.url", note: "`https://api-APPLICATION_ID.sendbird.com`",
@@ -121,7 +117,7 @@ extension Settings {
   static let deskAPIToken = TypedSetting(
     Setting(
       "desks.*.desk_api_token_file", .secret, example: "/run/secrets/sendbird-desk-api-token",
-      "A file with the API token of Sendbird Desk. With it, users may open tickets."), NameText.path)
+      "A file with the API token of Sendbird Desk, which lets users open tickets."), NameText.path)
   static let deskAPIURL = TypedSetting(
     Setting(
       "desks.*.desk_url", note: "`https://desk-api-APPLICATION_ID.sendbird.com`",
@@ -130,7 +126,7 @@ extension Settings {
   static let callerID = TypedSetting(
     Setting(
       "callers[].id", required: "give it a name: id: ios-app", example: "ios-app",
-      "The caller's unique name in logs, rules and `apps`. You cannot use `anonymous` and `installation`."),
+      "The caller's unique name in logs, rules and `apps`, except `anonymous` and `installation`."),
     callerName)
   static let basicUsername = TypedSetting(
     Setting(
@@ -140,14 +136,13 @@ extension Settings {
     Setting(
       "callers[].basic.password_sha256", holdsSecret: true,
       example: String(repeating: "0", count: 60) + "cafe",
-      "SHA-256 of its password in lower-case hex (`printf %s PASSWORD | sha256sum`). Use a long random password: an "
-        + "attacker can find a short one from its digest."), DigestText.form)
+      "SHA-256 of its password in lower-case hex (`printf %s PASSWORD | sha256sum`). Use a long random password: a "
+        + "short one can be guessed from its digest."), DigestText.form)
   static let basicStrong = TypedSetting(
     Setting(
       "callers[].basic.strong", default: "false", example: "true",
-      "Only beside `password_sha256`: whether that password has at least 20 characters. The server then accepts it however many wrong "
-        + "passwords come from the same address. For a password in a file or variable the server checks the length itself."
-    ),
+      "With `password_sha256`: whether the password has at least 20 characters. The server then accepts it even while "
+        + "its address is slowed down for wrong passwords."),
     .boolean)
   static let basicFile = TypedSetting(
     Setting(
@@ -158,7 +153,7 @@ extension Settings {
       "callers[].api_key.sha256", holdsSecret: true,
       required: "give the key's digest: printf %s 'THE KEY' | sha256sum",
       example: String(repeating: "0", count: 60) + "beef",
-      "SHA-256 of an API key in lower-case hex; the caller sends the key as `Authorization: Bearer` or `X-API-Key`."
+      "SHA-256 of an API key in lower-case hex. The caller sends the key as `Authorization: Bearer` or `X-API-Key`."
     ), DigestText.form)
   static let jwtIssuer = TypedSetting(
     Setting(
@@ -172,8 +167,8 @@ extension Settings {
   static let jwtURL = TypedSetting(
     Setting(
       "callers[].jwt.jwks_url", example: "https://id.example/jwks.json",
-      "The URL of the provider's keys. Set exactly one of `jwks_url`, `jwks_file` and `hs256_secret_file`."
-    ), URLText.complete)
+      "URL of the provider's keys. Set exactly one of `jwks_url`, `jwks_file` and `hs256_secret_file`."),
+    URLText.complete)
   static let jwtFile = TypedSetting(
     Setting(
       "callers[].jwt.jwks_file", .file, example: "/etc/callgate/jwks.json", "A file with the provider's keys."
@@ -197,8 +192,8 @@ extension Settings {
   static let appDelivery = TypedSetting(
     Setting(
       "apps.*.delivery", default: "response", example: "push",
-      "How its tokens reach the app: in the `response`, or by `push` to an installation's device, which then claims the token. "
-        + "`push` needs `installations` and a provider in `notices`."),
+      "How tokens reach the app: in the `response`, or by `push` to an installation's device. `push` needs "
+        + "`installations` and a provider in `notices`."),
     TextForm<Configuration.App.Delivery>.choice)
   static let appNumbers = TypedSetting(
     Setting(
@@ -209,25 +204,24 @@ extension Settings {
   static let appDesk = TypedSetting(
     Setting(
       "apps.*.desk", example: "chat",
-      "The chat desk whose session tokens the app gets in place of Talkdesk's. Only callers with users of their own may use the app."
+      "The chat desk whose session tokens the app gets instead of Talkdesk's. The app's callers need their own users."
     ),
     TextForm.text)
   static let installationAuthorizers = TypedSetting(
     Setting(
       "apps.*.installations.authorize[]", note: "`user`, `operator`", example: "operator",
-      "Who may authorize an installation of the app: `user`, by the user's JWT, `operator`, by the user code, or `attestation`, alone "
-        + "by the app's own proof. Beside another `attestation` is a further condition, by `attested.mode`."
-    ),
+      "Who may approve an installation: `user` (the user's JWT), `operator` (a user code) or `attestation` (the app's "
+        + "proof). With another one, `attestation` is an extra condition."),
     TextForm<InstallationTerms.Authorizer>.choice)
   static let installationPending = TypedSetting(
     Setting(
       "apps.*.installations.pending", default: "10m", example: "10m",
-      "How long a request for an installation waits for an operator: 1 minute to 1 day."),
+      "How long an enrollment waits for an operator: 1 minute to 1 day."),
     TextForm.duration(.seconds(60) ... .seconds(86_400)))
   static let installationIdle = TypedSetting(
     Setting(
       "apps.*.installations.idle", default: "180d", example: "180d",
-      "How long an installation lives without being used: 1 minute to 10 years."),
+      "How long an unused installation lives: 1 minute to 10 years."),
     TextForm.duration(.seconds(60) ... .seconds(3650 * 86_400)))
   static let installationsPerSubject = TypedSetting(
     Setting(
@@ -237,18 +231,18 @@ extension Settings {
   static let installationKey = TypedSetting(
     Setting(
       "apps.*.installations.key", default: "off", example: "optional",
-      "Whether each phone has a key of its own and proves it with each request (DPoP): `off`, `optional` for phones that bring a key, "
-        + "`required` for all. With `required` a phone needs no other credential."),
+      "Whether phones sign each request with their own key (DPoP): `off`, `optional` or `required`. With `required` no "
+        + "other credential is needed."),
     TextForm<InstallationTerms.KeyDemand>.choice)
   static let installationVerifiers = TypedSetting(
     Setting(
       "apps.*.installations.verifiers[]", note: "no caller", example: "studio",
-      "The callers that may verify codes of the app's installations (`POST /codes/verify`)."), TextForm.text)
+      "Callers that may verify codes of the app's installations (`POST /codes/verify`)."), TextForm.text)
   static let appVerificationCode = TypedSetting(
     Setting(
       "apps.*.callbacks.verification_code", default: "false", example: "true",
-      "Whether a callback of an installation carries a code, which the agent can ask for and the app shows. The app needs "
-        + "`installations`. Clients can then send no field that looks like one of the server's own."),
+      "Whether a callback carries a code that the agent sees and the app shows. Needs `installations`; clients cannot "
+        + "send fields that look like it."),
     TextForm.boolean)
   static let fieldDisplayName = TypedSetting(
     Setting(
@@ -267,7 +261,7 @@ extension Settings {
   static let fieldLength = TypedSetting(
     Setting(
       "apps.*.context_schema.fields.*.max_length", note: "the general limit", example: "200",
-      "The most characters in the value."),
+      "Maximum characters in the value."),
     TextForm.number(1...CallbackLimits.contentBytes, of: "a number of characters"))
   static let fieldIsRequired = TypedSetting(
     Setting(
@@ -281,7 +275,7 @@ extension Settings {
   static let otherFields = TypedSetting(
     Setting(
       "apps.*.context_schema.other", default: "refuse", example: "allow",
-      "Whether the server refuses (`refuse`) or allows (`allow`) fields that the schema does not name."),
+      "Whether fields outside the schema are refused (`refuse`) or allowed (`allow`)."),
     TextForm<ConfigurationBuilder.OtherFields>.choice)
 
   /// The keys of the sections that are lists or name things of the operator's own.
@@ -386,7 +380,7 @@ extension Settings {
     return TextForm(duration.schema) { text throws(Refusal) in
       let span = try duration.read(text)
       guard span.milliseconds.isMultiple(of: 1000) else {
-        throw Refusal("\(quoted(text)) is no whole number of seconds", "leave the milliseconds out")
+        throw Refusal("\(quoted(text)) is not a whole number of seconds", "leave the milliseconds out")
       }
       return span
     }
@@ -397,7 +391,7 @@ extension Settings {
     return TextForm(duration.schema) { text throws(Refusal) in
       let span = try duration.read(text)
       guard span.milliseconds.isMultiple(of: 60_000) else {
-        throw Refusal("\(quoted(text)) is no whole number of minutes", "write whole minutes, such as 5m")
+        throw Refusal("\(quoted(text)) is not a whole number of minutes", "write whole minutes, such as 5m")
       }
       return span
     }
@@ -449,7 +443,7 @@ extension Settings {
   ) -> @Sendable (String) throws(Refusal) -> String {
     { text throws(Refusal) in
       guard !text.unicodeScalars.contains(where: CallbackLimits.isControl) else {
-        throw Refusal("holds control characters", "leave out line breaks, tabs and the like")
+        throw Refusal("contains control characters", "leave out line breaks, tabs and the like")
       }
       guard text.unicodeScalars.count <= longest else {
         throw Refusal("is longer than \(longest) characters", "shorten it")

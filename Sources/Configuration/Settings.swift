@@ -42,7 +42,7 @@ package enum Settings {
   static let hstsSubdomains = TypedSetting(
     Setting(
       "listen.tls.hsts_subdomains", default: "false", example: "true",
-      "Whether browsers use `https` for all subdomains of the host name, too (`includeSubDomains` in `Strict-Transport-Security`)."
+      "Whether browsers use `https` for all subdomains too (`includeSubDomains` in `Strict-Transport-Security`)."
     ),
     .boolean)
   package static let trustedProxies = TypedSetting(
@@ -66,16 +66,17 @@ package enum Settings {
   static let externalURLs = TypedSetting(
     Setting(
       "external_urls", .list, example: "https://calls.example.com",
-      "The URLs under which clients reach this server, each with the path that a proxy removes. Proofs of phones' keys name one of "
-        + "them. Links in notices and the hook of outcomes begin with the first."), URLText.base)
+      "The URLs under which clients reach this server, each with any path that a proxy removes. DPoP proofs name one of "
+        + "them. Links in push notifications, the webhook for call events and the runbook begin with the first."
+    ), URLText.base)
 
   // admin
 
   package static let adminHost = TypedSetting(
     Setting(
       "admin.host", default: "127.0.0.1", example: "127.0.0.1",
-      "Address of the separate admin listener for `/metrics` and `/admin`, which starts if this or `admin.port` is "
-        + "set. Beyond loopback it needs a token."), ListenAddress.read)
+      "Address of the separate admin listener for `/metrics` and `/admin`. It starts if you set this or `admin.port`, "
+        + "and needs a token beyond loopback."), ListenAddress.read)
   package static let adminPort = TypedSetting(
     Setting(
       "admin.port", default: "9091", example: "9091", "Port of the admin listener, 0–65535."),
@@ -87,9 +88,10 @@ package enum Settings {
 
   package static let runbooks = TypedSetting(
     Setting(
-      "admin.runbooks", variable: "CALLGATE_RUNBOOKS", default: "https://docs.example.com/callgate",
-      example: "https://docs.example.com/callgate",
-      "The base URL of your copy of `docs/`. The links of present problems to `operations.md` begin with it."
+      "admin.runbooks", variable: "CALLGATE_RUNBOOKS",
+      note: "`/docs/runbook` below the first of `external_urls`, else on this server",
+      example: "https://calls.example.com/docs/runbook",
+      "URL of the runbook, if you serve your own. Links to it end in `#` and the section."
     ),
     URLText.base)
 
@@ -98,7 +100,7 @@ package enum Settings {
   static let logLevel = TypedSetting(
     Setting(
       "log.level", variable: "CALLGATE_LOG_LEVEL", flag: "--log-level", default: "info", example: "debug",
-      "The least severe level in the log: `debug`, `info`, `warning` or `error`."),
+      "Minimum level in the log: `debug`, `info`, `warning` or `error`."),
     TextForm<LogSettings.Level>.choice)
   static let logFormat = TypedSetting(
     Setting(
@@ -109,8 +111,7 @@ package enum Settings {
   static let auditChain = TypedSetting(
     Setting(
       "log.audit.chain", default: "false", example: "true",
-      "Whether each audit line ends with a code over itself and the line before, which shows changes. Needs the store key."
-    ),
+      "Whether each audit line ends with a code that reveals later changes. Needs the store key."),
     .boolean)
   static let auditFile = TypedSetting(
     Setting(
@@ -119,8 +120,8 @@ package enum Settings {
   static let auditRequired = TypedSetting(
     Setting(
       "log.audit.required", default: "false", example: "true",
-      "Whether the server refuses requests (503 `audit_unavailable`) whose audit line is not on the disk within a second. Needs `log.audit.file`."
-    ),
+      "Whether a request gets 503 `audit_unavailable` unless its audit line is on disk within a second. Needs "
+        + "`log.audit.file`."),
     .boolean)
 
   // talkdesk
@@ -181,7 +182,7 @@ package enum Settings {
   static let nextKeyID = TypedSetting(
     Setting(
       "talkdesk.next_key.key_id", example: "5be0cd19",
-      "The id of the next key. The server tries the next key first, and uses the current key after `invalid_client`."
+      "The next key's id. The server tries the next key first, and uses the current key after `invalid_client`."
     ),
     NameText.visible("a key id"))
   static let nextClientID = TypedSetting(
@@ -202,8 +203,8 @@ package enum Settings {
   package static let caFile = TypedSetting(
     Setting(
       "outbound.ca_file", variable: "CALLGATE_CA_FILE", .file, example: "/etc/ssl/certs/company.pem",
-      "PEM file of the certificate authorities to trust at Talkdesk, issuers and remote policies, instead of the system's. "
-        + "Set it if a proxy in your network inspects TLS."), NameText.path)
+      "PEM file of the certificate authorities to trust at Talkdesk, issuers and remote policies, instead of the "
+        + "system's. Set it if a proxy in your network inspects TLS."), NameText.path)
 
   // tokens
 
@@ -214,8 +215,7 @@ package enum Settings {
   static let minimumRemaining = TypedSetting(
     Setting(
       "tokens.min_remaining", default: "120s", example: "120s",
-      "The least remaining life of a shared token that the server issues, or half of its life if that is shorter."
-    ),
+      "Minimum time left on a shared token when it is issued, at most half its lifetime."),
     .duration(.zero ... .seconds(3600)))
   static let tokenDeadline = TypedSetting(
     Setting(
@@ -238,16 +238,15 @@ package enum Settings {
     Setting(
       "allow_anonymous", variable: "CALLGATE_ALLOW_ANONYMOUS", default: "false",
       note: "`false`; `true` with `--sandbox`", example: "true",
-      "Whether the server serves requests without credentials, as the caller `anonymous`. Without a configured caller "
-        + "the server starts only if you set this to `true`."), .boolean)
+      "Whether requests without credentials are served, as the caller `anonymous`. Without a configured caller the "
+        + "server starts only with `true`."), .boolean)
 
   // callbacks
 
   package static let phoneNumber = TypedSetting(
     Setting(
       nil, variable: "TD_PHONE_NUMBER", holdsPhoneNumber: true, example: "+18500000000",
-      "The default `talkdesk_phone_number` of callbacks. It comes first in `callbacks.talkdesk_phone_numbers`."
-    ),
+      "The default `talkdesk_phone_number` of callbacks, listed first in `callbacks.talkdesk_phone_numbers`."),
     PhoneNumberText.read)
   static let phoneNumbers = TypedSetting(
     Setting(
@@ -257,8 +256,7 @@ package enum Settings {
   static let dedupeWindow = TypedSetting(
     Setting(
       "callbacks.dedupe_window", default: "60s", example: "60s",
-      "The time in which a second callback of one caller to one number is a duplicate. `0s` allows duplicates."
-    ),
+      "How long a second callback by one caller to one number counts as a duplicate. `0s` allows duplicates."),
     .duration(.zero ... .seconds(30 * 86_400)))
   static let keyRetention = TypedSetting(
     Setting(
@@ -267,17 +265,19 @@ package enum Settings {
     .duration(.milliseconds(100) ... .seconds(365 * 86_400)))
   static let retention = TypedSetting(
     Setting(
-      "callbacks.retention", default: "30d", example: "30d", "How long the server keeps a callback's record."),
+      "callbacks.retention", default: "30d", example: "30d",
+      "How long the server stores a callback's record."),
     .duration(.milliseconds(100) ... .seconds(3650 * 86_400)))
   static let callbackTimeout = TypedSetting(
     Setting(
       "callbacks.timeout", default: "20s", example: "20s",
-      "The time limit of a callback from the request's last byte, including remote policies, queue, token and both requests to Talkdesk."
+      "Time limit of a callback after its body arrives: policies, queue, token and both requests to Talkdesk."
     ),
     .duration(.milliseconds(100) ... .seconds(120)))
   static let concurrency = TypedSetting(
     Setting(
-      "callbacks.concurrency", default: "32", example: "32", "The most callbacks in progress at once."),
+      "callbacks.concurrency", default: "32", example: "32",
+      "Maximum number of callbacks in progress at once."),
     .number(1...10_000, of: "a count"))
 
   // cors
@@ -285,7 +285,7 @@ package enum Settings {
   static let origins = TypedSetting(
     Setting(
       "cors.origins", .list, example: "\"https://shop.example\"",
-      "The origins whose web pages may send requests from a browser. The web view of an app has one such as `capacitor://localhost`."
+      "Origins whose web pages may call this server from a browser, such as `capacitor://localhost` for a web view."
     ),
     URLText.origin)
 
@@ -294,61 +294,64 @@ package enum Settings {
   static let databaseURL = TypedSetting(
     Setting(
       nil, variable: "DATABASE_URL", holdsSecret: true, example: "postgres://user:password@host/name",
-      "A PostgreSQL database as the store, for several instances; use `sslmode=verify-full`. It overrides "
-        + "`CALLGATE_STATE`."),
+      "PostgreSQL as the database, for several instances. Use `sslmode=verify-full`. Overrides `CALLGATE_STATE`."
+    ),
     StoreText.postgres)
   static let state = TypedSetting(
     Setting(
       nil, variable: "CALLGATE_STATE", default: "callgate.sqlite3",
       note: "`callgate.sqlite3`; `memory` with `--sandbox`", example: "/data/callgate.sqlite3",
-      "The SQLite file for the state, or `memory`."), StoreText.state)
+      "The SQLite file of the database, or `memory`."), StoreText.state)
   static let storeURL = TypedSetting(
     Setting(
       "store.url", holdsSecret: true, note: "`sqlite:callgate.sqlite3`; `memory` with `--sandbox`",
       example: "sqlite:callgate.sqlite3",
-      "Where state is kept: `sqlite:PATH`, `memory` or `postgres://…`. `DATABASE_URL` and `CALLGATE_STATE` go before "
-        + "it."), StoreText.read)
+      "The database: `sqlite:PATH`, `memory` or `postgres://…`. `DATABASE_URL` and `CALLGATE_STATE` override it."
+    ), StoreText.read)
 
   package static let storeKey = TypedSetting(
     Setting(
       "store.key_file", variable: "CALLGATE_STORE_KEY", .secret, example: "/run/secrets/store-key",
-      "The store key: 32 random bytes as Base64 or hex, which `callgate key generate --store` prints. The server seals values "
-        + "in the store with it. Keep a copy apart from the store's backups."), any)
+      "The store key, 32 random bytes as Base64 or hex, encrypts values in the database. `callgate key generate "
+        + "--store` prints one. Store a copy apart from database backups."), any)
   package static let previousStoreKey = TypedSetting(
     Setting(
       "store.previous_key_file", variable: "CALLGATE_STORE_PREVIOUS_KEY", .secret,
       example: "/run/secrets/store-key-previous",
-      "During a rotation: the other store key. It opens values and seals none."), any)
+      "During a rotation: the other store key. It decrypts values and encrypts none."), any)
 
   // limits
 
   package static let connections = TypedSetting(
-    Setting("limits.connections", default: "20000", example: "20000", "The most connections at once."),
+    Setting(
+      "limits.connections", default: "20000", example: "20000",
+      "Maximum number of open connections."),
     .number(1...1_000_000, of: "a count"))
   static let headerBytes = TypedSetting(
     Setting(
       "limits.header_bytes", default: "16384", example: "16384",
-      "The most bytes of a request's line and headers."),
+      "Maximum bytes of a request's line and headers."),
     .number(1_024...1_048_576, of: "a number of bytes"))
   static let contentBytes = TypedSetting(
     Setting(
-      "limits.content_bytes", default: "65536", example: "65536", "The most bytes of a request's body."),
+      "limits.content_bytes", default: "65536", example: "65536",
+      "Maximum bytes of a request's body."),
     .number(1_024...16_777_216, of: "a number of bytes"))
   static let headerTimeout = TypedSetting(
     Setting(
       "limits.header_timeout", default: "10s", example: "10s",
-      "The time limit to receive a request's line and headers."),
+      "Time limit to receive a request's line and headers."),
     .duration(.milliseconds(10) ... .seconds(300)))
   static let requestTimeout = TypedSetting(
     Setting(
-      "limits.request_timeout", default: "30s", example: "30s", "The time limit to receive the whole request."
-    ),
+      "limits.request_timeout", default: "30s", example: "30s",
+      "Time limit to receive the whole request."),
     .duration(.milliseconds(10) ... .seconds(600)))
   static let idleTimeout = TypedSetting(
     Setting(
       "limits.idle_timeout", default: "95s", example: "95s",
-      "How long a connection may wait for its next request. The default exceeds the 90 s of Heroku's router, so the "
-        + "router closes first."), .duration(.milliseconds(10) ... .seconds(3600)))
+      "How long a connection may wait for its next request. The default exceeds the 90 s of Heroku's router."),
+    .duration(.milliseconds(10) ... .seconds(3600)))
   package static let drainDelay = TypedSetting(
     Setting(
       "limits.drain_delay", variable: "CALLGATE_DRAIN_DELAY", default: "0s", example: "5s",
@@ -453,7 +456,7 @@ package enum CallerText {
   static let username: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     guard !text.utf8.contains(0x3A) else {
       throw Refusal(
-        "\(quoted(text)) holds a colon, which ends the user name in HTTP Basic", "leave the colon out")
+        "\(quoted(text)) contains a colon, which ends the user name in HTTP Basic", "leave the colon out")
     }
     guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
       throw Refusal("\(quoted(text)) is not a user name", "use 1 to 255 bytes without control characters")

@@ -96,7 +96,7 @@ package enum URLText {
     let authority = afterScheme[..<end]
     let rest = String(afterScheme[end...])
     guard !authority.contains("@") else {
-      throw Refusal("holds a user name or password", "leave out everything up to the @")
+      throw Refusal("contains a user name or password", "leave out everything up to the @")
     }
     guard !rest.contains("#") else { throw Refusal("has a fragment", "leave out everything from the # on") }
     guard let (host, port) = hostAndPort(authority) else {

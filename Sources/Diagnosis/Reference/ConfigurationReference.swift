@@ -1,10 +1,10 @@
-// Generates the documents about settings: docs/operate/configuration.md with its table of variables, and the JSON Schemas.
+// Generates the documents about settings: docs/operate/configuration.md, its table of variables, and the JSON Schemas.
 
 import Configuration
 import Documents
 import Gate
 
-/// The documents that follow from the declarations: docs/operate/configuration.md with its table of variables.
+/// The documents that follow from the declarations.
 public enum ConfigurationReference {
   /// The table of environment variables, as Markdown; ends with a newline.
   public static var variables: String {
@@ -13,27 +13,32 @@ public enum ConfigurationReference {
       let secret = setting.fileVariable.map { " Or `\($0)`, the path of a file." } ?? ""
       return ["`\(variable)`", setting.meaning + secret, standard(setting)]
     }
-    return table(["variable", "meaning", "default"], rows)
+    return
+      (["| variable | meaning | default |", "|---|---|---|"]
+      + rows.map { cells in
+        "| " + cells.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ") + " |"
+      }).joined(separator: "\n") + "\n"
   }
 
   /// The section whose keys are those of `talkdesk.signer`.
   static let nextSigner = "talkdesk.next_key.signer"
 
-  /// The table of YAML keys, as Markdown; ends with a newline. What the table of variables says is not said twice.
-  public static var keys: String {
-    var rows: [[String]] = []
-    for setting in sorted {
-      guard let path = setting.path else { continue }
-      guard !path.hasPrefix(nextSigner + ".") else {
-        let row = ["`\(nextSigner).*`", "The keys of `talkdesk.signer`, for the next key.", ""]
-        if rows.last != row { rows.append(row) }
-        continue
-      }
-      let other = setting.variablePath.map { " or `\($0)`" } ?? ""
-      let meaning = setting.variable.map { ["as `\($0)`", ""] } ?? [setting.meaning, standard(setting)]
-      rows.append(["`\(path)`\(other)"] + meaning)
+  /// The settings by section, each with a heading and a list, as Markdown; ends with a newline.
+  static var sections: String {
+    var sections: [(name: String, items: [String])] = []
+    for setting in sorted where !setting.isForTests && setting.path?.hasPrefix(nextSigner + ".") != true {
+      let name = section(of: setting) ?? "Variables without a key"
+      if sections.last?.name != name { sections.append((name, [])) }
+      let standard = standard(setting)
+      sections[sections.count - 1].items.append(
+        "- \(names(of: setting)): \(setting.meaning)\(standard.isEmpty ? "" : " Default: \(standard).")\n")
     }
-    return table(["key", "meaning", "default"], rows)
+    return sections.map { "### \($0.name)\n\n\($0.items.joined())" }.joined(separator: "\n")
+  }
+
+  /// The key and the variable of a setting.
+  private static func names(of setting: Setting) -> String {
+    [setting.path, setting.variable].compactMap { $0.map { "`\($0)`" } }.joined(separator: ", ")
   }
 
   /// The whole of docs/operate/configuration.md.
@@ -43,42 +48,7 @@ public enum ConfigurationReference {
 
     <!-- Made from the declarations in Sources/Configuration by `callgate reference`; a test compares. -->
 
-    Callgate takes each setting from the first of these sources that has it: a flag, an environment variable, the YAML
-    file (`--config`, `CALLGATE_CONFIG` or `CALLGATE_CONFIG_TEXT`), the default. `callgate check` reads all of them
-    offline. It prints every mistake at once, with its place and a fix.
-
-    - An empty variable counts as unset. The server reports unknown variables that begin with `TD_` or `CALLGATE_`, and
-      refuses unknown keys in the file.
-    - Every secret variable `X` also exists as `X_FILE`, the path of a file with the secret. The server reports a file
-      that other users can read. The group of a file of root may read it.
-    - The YAML file itself never holds a secret, except a password inside `store.url`. Wherever a key ends in `_file`, the
-      same key ending in `_variable` names an environment variable with the content:
-      `client_secret_variable: SHOP_TALKDESK_SECRET`.
-    - A byte order mark at the start of a file is dropped, and so is one line feed or CR LF at the end of a secret. If a
-      secret ends with another blank, the server refuses a variable and prints a notice about a file. A password must not
-      contain control characters.
-    - Files are UTF-8. The server refuses one in UTF-16, which Windows PowerShell 5.1 writes: save it with
-      `Set-Content -Encoding utf8`.
-    - Paths are relative to the working directory. They contain no control characters, and no blanks before or behind them.
-    - Durations have a unit: `500ms`, `10s`, `1m`, `1h`, `30d`. Sizes are bytes. Digests are SHA-256 in lower-case hex.
-      Telephone numbers are E.164: `"+18500000000"`. Address blocks are CIDR: `10.0.0.0/8`. URLs are `https`; plain `http`
-      is for a loopback address only.
-    - Editors check the file while you write it: its first line names the [JSON Schema](schema/callgate.schema.json), which
-      `callgate reference --schema callgate` prints. `--schema tests` prints the schema of the tests.
-    - Every value in the YAML file is text, quoted or not, and its key decides its type. The server refuses empty values,
-      duplicate keys, several documents, anchors, aliases and merge keys.
-
-    ## Variables
-
-    \(variables)
-    ## Keys of the YAML file
-
-    `[]` stands for each item of a list, `*` for a name that you choose. A key that names a variable has the meaning and default of [that variable](#variables).
-
-    \(keys)
-    `rules` is a list of [business rules](../build/rules.md).
-
-    ## An example
+    For operators: every setting, its default and how to set it. Start from the file that `callgate init` writes, or from this one:
 
     ```yaml
     listen:
@@ -101,6 +71,34 @@ public enum ConfigurationReference {
     callbacks: { dedupe_window: 60s }
     ```
 
+    `callgate check callgate.yaml` reads everything offline, and prints each mistake with its place and a fix.
+
+    ## Where settings come from
+
+    The first source that has a setting wins: a flag, an environment variable, the YAML file (`--config`, `CALLGATE_CONFIG` or
+    `CALLGATE_CONFIG_TEXT`), the default.
+
+    - **Secrets** never go into the YAML file, except a password inside `store.url`. A key that ends in `_file` names a file.
+      The same key with `_variable` names an environment variable: `client_secret_variable: SHOP_TALKDESK_SECRET`. Every
+      secret variable `X` also exists as `X_FILE`. The server warns if other users can read the file.
+    - **Unknown names.** The server refuses unknown keys, and warns about unknown variables that begin with `TD_` or
+      `CALLGATE_`. An empty variable counts as unset.
+    - **YAML.** Every value is text, quoted or not. The server refuses empty values, duplicate keys, several documents,
+      anchors, aliases and merge keys.
+    - **Formats.** Durations: `500ms`, `10s`, `1m`, `1h`, `30d`. Sizes: bytes. Digests: SHA-256 in lower-case hex. Phone
+      numbers: E.164, quoted (`"+18500000000"`). Address blocks: CIDR (`10.0.0.0/8`). URLs: `https`, or `http` for loopback.
+    - **Paths** are relative to the working directory, without control characters or surrounding blanks.
+    - **Files** are UTF-8. Windows PowerShell 5.1 writes UTF-16, which the server refuses: save with
+      `Set-Content -Encoding utf8`. The server drops a byte order mark, and one line ending after a secret. Passwords cannot
+      contain control characters.
+    - **Editors** check the file as you type: its first line names the [JSON Schema](../schema/callgate.schema.json), which
+      `callgate reference --schema callgate` prints. `--schema tests` prints the schema of `tests.yaml`.
+
+    ## Settings
+
+    `[]` stands for each item of a list, `*` for a name that you choose. [Rules](../build/rules.md) explains `rules`. `\(nextSigner)` has the keys of `talkdesk.signer`.
+
+    \(sections)
     """
   }
 
@@ -146,12 +144,5 @@ public enum ConfigurationReference {
 
   private static func standard(_ setting: Setting) -> String {
     setting.standardNote ?? setting.standard.map { "`\($0)`" } ?? ""
-  }
-
-  private static func table(_ header: [String], _ rows: [[String]]) -> String {
-    let lines = [header, header.map { _ in "---" }] + rows
-    return lines.map { cells in
-      "| " + cells.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ") + " |\n"
-    }.joined()
   }
 }

@@ -124,7 +124,7 @@ package enum AdminAccess: Sendable {
   /// Refuses requests of web pages of other origins; nil for the operator's page and for clients that are no browsers.
   private static func judgeOrigin(_ request: borrowing Request) -> Problem? {
     request.isOfForeignPage
-      ? Problem(.denied, "Pages of other origins may not use this interface.") : nil
+      ? Problem(.denied, "Web pages on other origins may not use this interface.") : nil
   }
 
   /// Refuses requests that a page of another site could make a browser on this machine send to loopback. After DNS rebinding
@@ -132,7 +132,7 @@ package enum AdminAccess: Sendable {
   /// accepts only the one that curl sends by default, and not from a browser.
   private static func judgeBrowser(_ request: borrowing Request) -> Problem? {
     if let host = request.text(of: .host), !LocalName.isMeant(by: host) {
-      return Problem(.denied, "Use this interface by its IP address, or as localhost.")
+      return Problem(.denied, "Open the admin interface as localhost or by IP address.")
     }
     guard request.method == .post else { return nil }
     guard let contentType = request.value(of: .contentType) else { return isBrowser(request) ? noForm : nil }

@@ -51,7 +51,7 @@ struct AdminBody {
   /// Ends reading: throws all mistakes, unknown members included.
   mutating func finish() throws(Problem) {
     for (name, _) in object.members where !taken.contains(name) {
-      note(name, "This member is unknown. Known members: \(taken.sorted().joined(separator: ", ")).")
+      note(name, "Unknown member. Known members: \(taken.sorted().joined(separator: ", ")).")
     }
     guard mistakes.isEmpty else { throw .invalid(mistakes) }
   }

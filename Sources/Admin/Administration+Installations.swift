@@ -156,7 +156,7 @@ extension Administration {
 
   private func service(_ operators: OperatorRequest) throws(Problem) -> InstallationService {
     guard let service = operators.generation.installationService else {
-      throw Problem(.notFound, "No app of this server has installations.")
+      throw Problem(.notFound, "No app on this server has installations.")
     }
     return service
   }
@@ -166,7 +166,7 @@ extension Administration {
     let text = body.text("user_code")
     let code = text.flatMap { UserCode.normalized($0) }
     if text == nil {
-      body.note("user_code", "Give the code that the customer tells you.")
+      body.note("user_code", "Give the code that the customer reads to you.")
     } else if code == nil {
       body.note("user_code", "Give eight letters, such as BCDF-GHJK.")
     }
@@ -216,7 +216,7 @@ private struct InstallationList: Sendable {
     let state = query.value(
       "state", request.queryItem("state"), "Give one of \(all.map(\.rawValue).joined(separator: ", ")).",
       InstallationQuery.State.init)
-    let cursor = query.value("after", request.queryItem("after"), "Give next of the page before.") {
+    let cursor = query.value("after", request.queryItem("after"), "Send next from the previous page.") {
       text -> (InstallationQuery.State, String)? in
       guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
         let state = InstallationQuery.State(rawValue: String(text[..<colon]))

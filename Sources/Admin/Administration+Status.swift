@@ -24,7 +24,7 @@ extension Administration {
   ) throws(Problem) {
     var query = QueryReader()
     let after = query.value(
-      "after", request.queryItem("after"), "Give the sequence of the response before.",
+      "after", request.queryItem("after"), "Send the sequence of the previous response.",
       { Digits.read($0, in: 0...999_999_999_999) })
     try query.finish()
     let responder = exchange.deferred()
@@ -40,7 +40,7 @@ extension Administration {
     _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
   ) throws(Problem) {
     var query = QueryReader()
-    let need = "Give the request id of a response, X-Request-ID."
+    let need = "Give a request id, such as a response has in X-Request-ID."
     var wanted = request.queryItem("request_id")
     if case .absent = wanted { wanted = .malformed }
     let id = query.value("request_id", wanted, need) { $0.isEmpty ? nil : $0 }

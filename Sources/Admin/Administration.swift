@@ -143,7 +143,7 @@ package final class Administration: Sendable {
         responder.respond(Self.answer(CallbackDocument.list(records, limit: query.limit)))
       } catch {
         let problem = Problem(
-          .storeUnavailable, "The store cannot be read right now. Try again.", retryAfter: 1)
+          .storeUnavailable, "The server cannot read its database right now.", tryAgainAfter: 1)
         responder.respond(problem.response(requestID: responder.requestID))
       }
     }
@@ -239,7 +239,7 @@ package final class Administration: Sendable {
 
   private static func answer(_ outcome: Reloader.Outcome, _ requestID: RequestID) -> Response {
     guard outcome.isSuccess else {
-      var problem = Problem(.invalidRequest, "The new configuration is wrong. The old one stays in use.")
+      var problem = Problem(.invalidRequest, "The new configuration has a mistake. The old one stays in use.")
       problem.fields = outcome.problems.map { found in
         let subject = found.subject.map { "\($0): " } ?? ""
         return Problem.FieldProblem(
@@ -264,9 +264,9 @@ struct UnsavedChange {
   static func stop(_ error: StoreError) -> UnsavedChange {
     UnsavedChange(
       log:
-        "stopped by an operator, but not saved: the stop holds only at this instance, until the store is back",
+        "stopped by an operator, but not saved: the stop applies only to this instance until the database is back",
       detail:
-        "The database did not save the stop. It holds only at this instance, until the database is back. Repeat the stop then."
+        "The database did not save the stop. It applies only to this instance until the database is back. Repeat it then."
         + (error.isInDoubt ? " The database may have saved it after all: run `callgate status`." : ""))
   }
 
@@ -274,19 +274,19 @@ struct UnsavedChange {
   static func resume(_ error: StoreError) -> UnsavedChange {
     error.isInDoubt
       ? UnsavedChange(
-        log: "the resume may not be saved: the store did not respond",
-        detail: "The store did not respond, so the resume may not be saved. "
-          + "Run `callgate status`. Resume again if it is still stopped.")
+        log: "the resume may not be saved: the database did not respond",
+        detail: "The database did not respond, so the resume may not be saved. "
+          + "Run `callgate status`. If it is still paused, resume again.")
       : UnsavedChange(
-        log: "not resumed: the store could not save it",
-        detail: "The store could not save this, so nothing has changed.")
+        log: "not resumed: the database could not save it",
+        detail: "The database could not save this, so nothing has changed.")
   }
 }
 
 extension Log {
   /// Logs the stops that were not saved and have ended, because the store is back.
   package func write(lapsed stops: [Stop]) {
-    for stop in stops { write(stop, "a stop that was not saved has ended, since the store is back") }
+    for stop in stops { write(stop, "a stop that was not saved has ended because the database is back") }
   }
 
   /// Logs the result of a stop or resume.

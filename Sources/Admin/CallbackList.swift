@@ -22,7 +22,7 @@ extension CallbackQuery {
     status = query.value(
       "status", request.queryItem("status"), "Give one of \(statuses).", StoredCallback.Status.init)
     after = query.value(
-      "after", request.queryItem("after"), "Give the id of a callback, such as next of the page before.",
+      "after", request.queryItem("after"), "Give the id of a callback, such as next from the previous page.",
       CallbackID.init)
     let range = "\(Self.limits.lowerBound) to \(Self.limits.upperBound)"
     limit =

@@ -239,7 +239,7 @@ package final class AppointmentCarrier: Sendable {
       return await end(visit, .expired(due: visit.due.due))
     }
     visit.record.code = Problem.Code(rawValue: code) ?? .internal
-    visit.record.reason = "its time passed, and each try was in vain"
+    visit.record.reason = "its time passed, and every attempt failed"
     return await end(visit, .failed(code, due: visit.due.due))
   }
 

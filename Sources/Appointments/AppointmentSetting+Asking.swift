@@ -21,7 +21,7 @@ extension AppointmentSetting {
     do throws(StoreError) { objection = try await self.objection(to: record, content) } catch {
       throw Problem(error)
     }
-    if let objection { throw Problem(.denied, "Not any more: \(objection).") }
+    if let objection { throw Problem(.denied, "No longer allowed: \(objection).") }
     do throws(Decider.Refusal) {
       _ = try decider.admit(
         content.applicant, to: .callback, app: content.appID.map { .value($0) } ?? .absent)

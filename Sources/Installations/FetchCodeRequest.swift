@@ -101,7 +101,7 @@ package struct FetchCodeRequest: Sendable, Equatable {
     }
     if demand == .off { reader.problems.add(name, "Leave this out: phones of this app have no keys.") }
     guard let key = Base64URL.decode(text).flatMap({ SHA256Digest($0) }) else {
-      reader.problems.add(name, "This is no thumbprint. Give 43 characters of base64url.")
+      reader.problems.add(name, "This is not a thumbprint. Give 43 characters of base64url.")
       return nil
     }
     return key

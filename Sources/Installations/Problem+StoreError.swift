@@ -9,7 +9,7 @@ extension Problem {
     self.init(
       .storeUnavailable,
       error.isInDoubt
-        ? "The store did not confirm this, so it may have been done. Try again."
-        : "The server cannot reach its store, so this was not done. Try again.", retryAfter: 1)
+        ? "The database did not confirm the change, so it may have been made."
+        : "The server cannot reach its database, so nothing was changed.", tryAgainAfter: 1)
   }
 }

@@ -73,7 +73,8 @@ package struct ClaimBook: Sendable {
     }
     switch registration {
     case .taken:
-      throw Problem(.taken, "Another installation uses this device id. Make a new one that nobody can guess.")
+      throw Problem(
+        .taken, "Another installation uses this device id. Generate a new one that is hard to guess.")
     case .ended: throw .ended
     case .registered(let replaced):
       log.write(
@@ -218,7 +219,7 @@ package struct ClaimBook: Sendable {
       let denial = AddressLimit.unknownNotices.denial(states, at: now)
       throw Problem(
         .rateLimited,
-        "This address has sent too many unknown ids.",
+        "Too many unknown ids came from this address.",
         tryAgainAfter: denial.retryAfter.map { Int(clamping: $0) })
     case .unavailable: throw Problem(StoreError(.unavailable, "notices", "no store"))
     }
@@ -283,6 +284,6 @@ extension Problem {
 
   /// A claim that is over, or that never was.
   package static var claimExpired: Problem {
-    Problem(.claimExpired, "This claim was used, is over or is unknown. Ask for the token again.")
+    Problem(.claimExpired, "This claim is unknown, expired or already used. Request a new token.")
   }
 }

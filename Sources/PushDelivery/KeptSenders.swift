@@ -20,7 +20,7 @@ package final class KeptSenders: Sendable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - transport: carries notices to FCM and to web hooks.
+  ///   - transport: carries notices to FCM and to webhooks.
   ///   - connect: makes a transport for APNs alone, over one HTTP/2 connection; nil if that fails.
   package init(
     transport: any HTTPTransport, connect: @escaping @Sendable () -> (any HTTPTransport)?,

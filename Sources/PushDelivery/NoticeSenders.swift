@@ -116,7 +116,7 @@ package final class NoticeSenders: Sendable {
         guard tries < Self.mostTries, posts.hasMore, isWanted(), clock.now + pause < deadline,
           await clock.hasSlept(until: clock.now + pause), isWanted()
         else {
-          note(.warning, "a provider did not take a notice", device.platform, reason, "not_taken")
+          note(.warning, "push provider did not accept a notification", device.platform, reason, "not_taken")
           return .notTaken(retryAfter: rest(device.platform) ?? wait)
         }
         tries += 1
@@ -149,7 +149,7 @@ package final class NoticeSenders: Sendable {
   func attempt(_ notice: Notice, to device: DeviceAddress, _ posts: inout NoticePosts) async -> Attempt {
     let attempt = await attempt(notice, to: device, clock.now + Self.patience, &posts)
     if case .again(_, let reason, _) = attempt {
-      note(.warning, "a provider did not take a notice", device.platform, reason, "not_taken")
+      note(.warning, "push provider did not accept a notification", device.platform, reason, "not_taken")
     }
     return attempt
   }
@@ -182,13 +182,13 @@ package final class NoticeSenders: Sendable {
       return .taken
     case .deviceGone(let since, let reason):
       resume(line, platform, startedAt: start)
-      note(.info, "the provider does not know a device any more", platform, reason, "device_gone")
+      note(.info, "push provider no longer knows a device", platform, reason, "device_gone")
       return .deviceGone(since: since)
     case .stopSender(let reason):
       stop(line, platform, reason)
       return .closed(for: SenderStanding.interval)
     case .giveUp(let reason):
-      note(.error, "a provider refused a notice", platform, reason, "refused")
+      note(.error, "push provider rejected a notification", platform, reason, "refused")
       return .refused
     case .retry(let wait, let reason):
       begin(platform, cause: reason)
@@ -218,7 +218,7 @@ package final class NoticeSenders: Sendable {
     begin(platform)
     log.write(
       isFirst ? .error : .warning,
-      "a provider refuses this server's settings, so notices by it stop: correct them and reload; one is tried every 10 minutes",
+      "push provider rejected this server's credentials: fix them and reload; the server retries every 10 minutes",
       ["provider": platform.rawValue, "reason": reason])
   }
 
@@ -227,7 +227,7 @@ package final class NoticeSenders: Sendable {
     begin(platform)
     guard line.standing.withLock({ $0.rest(for: wait, at: now) }) else { return }
     log.write(
-      .warning, "a provider wants no notices for a time, so notices by it wait",
+      .warning, "push provider asked for a pause (Retry-After); notifications are queued",
       ["provider": platform.rawValue, "reason": reason, "seconds": wait.wholeSecondsRoundedUp])
   }
 
@@ -241,7 +241,7 @@ package final class NoticeSenders: Sendable {
   private func resume(_ line: Line, _ platform: PushPlatform, startedAt start: MonotonicTime) {
     metrics.troubles.ended(.push, platform.rawValue)
     if line.standing.withLock({ $0.succeed(startedAt: start) }) {
-      log.write(.info, "notices by a provider go on", ["provider": platform.rawValue])
+      log.write(.info, "push provider accepts notifications again", ["provider": platform.rawValue])
     }
   }
 

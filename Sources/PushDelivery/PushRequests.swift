@@ -18,15 +18,15 @@ package struct DeviceRequest: Sendable {
     var reader = try MemberReader(
       parsing: content, of: "platform and token", atMost: Self.contentBytes)
     let name = reader.value("platform", required: "Give \(PushPlatform.names).")
-    let text = reader.value("token", required: "Give the token that the provider gave to the app.")
+    let text = reader.value("token", required: "Give the token that the app got from the push provider.")
     let platform = name.flatMap { PushPlatform(rawValue: $0) }
     if name != nil, platform.map(platforms.contains) != true {
       let known = platforms.map(\.rawValue).joined(separator: ", ")
-      let remedy = platforms.isEmpty ? "This server sends no notices." : "Give one of: \(known)."
+      let remedy = platforms.isEmpty ? "No push provider is configured." : "Give one of: \(known)."
       reader.problems.add(
         "platform",
         platform == nil || platforms.isEmpty
-          ? remedy : "This server sends nothing by this provider. \(remedy)")
+          ? remedy : "This push provider is not configured. \(remedy)")
     }
     let token = platform.flatMap { platform in text.flatMap { DeviceAddress($0, platform: platform) } }
     if text != nil, let platform, token == nil {
@@ -53,7 +53,7 @@ package struct ClaimRequest: Sendable {
   /// - Throws: As `DeviceRequest` does.
   package init(parsing content: [UInt8]) throws(Problem) {
     var reader = try MemberReader(parsing: content, of: "claim")
-    let id = reader.value("claim", required: "Give the _id of the notice.")
+    let id = reader.value("claim", required: "Give the _id of the notification.")
     reader.refuseOthers()
     try reader.problems.throwIfAny()
     guard let id else { throw Problem(.invalidRequest, "claim is missing.") }

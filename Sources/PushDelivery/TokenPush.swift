@@ -90,7 +90,7 @@ package struct TokenPush: Sendable {
       id = try NoticeID.make(book.keys)
     } catch {
       await book.giveBack(receipts)
-      throw Problem(.internal, "The server has no randomness for an id.")
+      throw Problem(.internal, "The server could not generate an id. Try again.")
     }
     let claim = try await book.open(id, for: device.installation, appID: appID, receipts)
     var device = device
@@ -119,8 +119,8 @@ package struct TokenPush: Sendable {
     case .deviceGone: throw .noDevice
     case .notTaken(let wait):
       throw Problem(
-        .upstreamUnavailable, "The provider of notices did not take the notice. Try again later.",
-        retryAfter: (wait ?? .seconds(5)).wholeSecondsRoundedUp)
+        .upstreamUnavailable, "The push provider did not accept the notification.",
+        tryAgainAfter: (wait ?? .seconds(5)).wholeSecondsRoundedUp)
     }
   }
 }

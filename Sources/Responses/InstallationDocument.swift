@@ -127,7 +127,7 @@ extension Problem {
   package init(_ failure: InstallationService.Failure) {
     switch failure {
     case .store(let error): self.init(error)
-    case .random: self.init(.internal, "The server has no randomness for a secret.")
+    case .random: self.init(.internal, "The server could not generate a secret. Try again.")
     case .unrecorded: self = .noAudit
     case .refused(let refusal): self.init(refusal)
     }
@@ -139,26 +139,28 @@ extension Problem {
     case .invalidClient:
       self.init(
         .invalidClient,
-        "No installation has these values with this secret or request_id. Enrol again.")
+        "Unknown installation, or wrong secret or request_id. Enroll again.")
       responseFields.append("WWW-Authenticate", #"Basic realm="callgate", charset="UTF-8""#)
     case .slowDown(let seconds):
-      self.init(.slowDown, "This poll came too early.", tryAgainAfter: seconds)
+      self.init(.slowDown, "The app polled too soon.", tryAgainAfter: seconds)
     case .denied: self.init(.denied, "An operator denied this installation.")
-    case .expired: self.init(.requestExpired, "This request is over. Begin again without request_id.")
+    case .expired: self.init(.requestExpired, "This request has expired. Start again without request_id.")
     case .delivered:
       self.init(
-        .alreadyDelivered, "The secret of this request was delivered already. Begin again without request_id."
+        .alreadyDelivered,
+        "The secret for this request has already been delivered. Start again without request_id."
       )
     case .tooMany:
-      self.init(.tooMany, "This user has as many installations as the app allows. Revoke one first.")
-    case .taken: self.init(.taken, "Another installation has this client_id. Make a new UUID.")
+      self.init(.tooMany, "This user has reached the installation limit of this app. Revoke one first.")
+    case .taken: self.init(.taken, "Another installation already uses this client_id. Generate a new UUID.")
     case .keyInUse:
       self = .attestationFailed
-    case .keyTaken: self.init(.taken, "Another installation has this key. Make a new one.")
-    case .noProof: self.init(.invalidProof, "Send a proof by the key of this request with each poll.")
+    case .keyTaken: self.init(.taken, "Another installation already uses this key. Generate a new one.")
+    case .noProof:
+      self.init(.invalidProof, "Send a DPoP proof signed with the key of this request in each poll.")
     case .full:
-      self.init(.overloaded, "Too many requests wait for an operator. Try again later.", retryAfter: 60)
-    case .unknown: self.init(.notFound, "There is no such installation or request.")
+      self.init(.overloaded, "Too many requests are waiting for an operator.", tryAgainAfter: 60)
+    case .unknown: self.init(.notFound, "Installation or request not found.")
     case .locked(let seconds):
       self.init(.rateLimited, "Too many wrong codes.", tryAgainAfter: seconds)
     }

@@ -8,7 +8,7 @@ extension Problem {
   package static func alreadyBooked(_ first: CallbackID) -> Problem {
     var problem = Problem(
       .duplicate,
-      "You have an appointment for this number, so no other was booked. Move or cancel it: see id.")
+      "You already have an appointment for this number. Move or cancel it: its id is \(first.description).")
     problem.id = first.description
     problem.isOfAppointment = true
     return problem
@@ -25,8 +25,8 @@ extension Problem {
   package static var mayBeBooked: Problem {
     Problem(
       .storeUnavailable,
-      "The store did not confirm the booking, so it may be booked. Try again with the same Idempotency-Key.",
-      retryAfter: 1)
+      "The database did not confirm the booking, so it may be booked.", tryAgainAfter: 1,
+      "with the same Idempotency-Key")
   }
 
   /// The store failed, so an appointment may have been changed, or not.
@@ -34,8 +34,8 @@ extension Problem {
     Problem(
       .storeUnavailable,
       error.isInDoubt
-        ? "The store did not confirm the change, so it may have been done. Try again."
-        : "The server could not save the change, so nothing was changed. Try again.", retryAfter: 1)
+        ? "The database did not confirm the change, so it may have been made."
+        : "The server could not save the change, so nothing was changed.", tryAgainAfter: 1)
   }
 
   /// The appointment's content cannot be opened.

@@ -15,10 +15,10 @@ extension Problem {
       self.init(.upstreamTimeout, "The server could not send the callback in time, so no call was requested.")
     case .noTurn(.overloaded(let wait)):
       self.init(
-        .overloaded, "The queue for callbacks is too long, so no call was requested. Try again later.",
-        retryAfter: wait.wholeSecondsRoundedUp)
+        .overloaded, "The queue for callbacks is too long, so no call was requested.",
+        tryAgainAfter: wait.wholeSecondsRoundedUp)
     case .noTurn(.ended):
-      self.init(.overloaded, "The server is shutting down. Try again with the same key.", retryAfter: 1)
+      self.init(.overloaded, "The server is shutting down.", tryAgainAfter: 1, "with the same key")
     case .noToken(let error): self.init(error)
     case .stopped: self = .stopped
     case .revoked: self = .revoked
@@ -26,8 +26,8 @@ extension Problem {
     case .clientLeft: self = .clientLeft
     case .notSaved:
       self.init(
-        .storeUnavailable, "The server could not save this request, so no call was requested. Try again.",
-        retryAfter: 1)
+        .storeUnavailable, "The server could not save this request, so no call was requested.",
+        tryAgainAfter: 1)
     case .unaudited: self = .noAudit
     case .inProgress: self = .inProgress
     case .mismatch: self = .idempotencyMismatch
@@ -38,7 +38,7 @@ extension Problem {
     case .unknown(isAnswered: true):
       self.init(
         .upstreamFailed,
-        "Talkdesk returned an error, and the phone may still ring. A new request could cause a second call.")
+        "Talkdesk returned an error, but the phone may still ring. A new request could cause a second call.")
     case .unknown(isAnswered: false): self = .outcomeUnknown
     }
   }
@@ -51,19 +51,19 @@ extension Problem {
     case .tokenRefused, .forbidden:
       self.init(
         .upstreamRefused,
-        "Talkdesk does not accept this server's token or scope. The operator of this server has to fix this.")
+        "Talkdesk rejected this server's token or scope. Contact the operator of this server.")
     case .rateLimited(let wait): self = .paused(wait ?? CallbackQueue.usualPause)
     case .unavailable(let wait):
       self.init(
-        .upstreamUnavailable, "Talkdesk is unavailable and did not accept the callback. Try again later.",
-        retryAfter: (wait ?? Self.usualWait).wholeSecondsRoundedUp)
+        .upstreamUnavailable, "Talkdesk is unavailable, so no call was requested.",
+        tryAgainAfter: (wait ?? Self.usualWait).wholeSecondsRoundedUp)
     case .unreachable:
       self.init(
-        .upstreamUnavailable, "The server cannot reach Talkdesk, so no call was requested. Try again later.",
-        retryAfter: Self.usualWait.wholeSecondsRoundedUp)
+        .upstreamUnavailable, "The server cannot reach Talkdesk, so no call was requested.",
+        tryAgainAfter: Self.usualWait.wholeSecondsRoundedUp)
     case .refused:
       self.init(
-        .upstreamFailed, "Talkdesk did not accept the callback. The operator of this server has to fix this.")
+        .upstreamFailed, "Talkdesk rejected the callback. Contact the operator of this server.")
     }
   }
 
@@ -78,7 +78,7 @@ extension Problem {
       // Talkdesk did not respond, or the process that knew more has ended.
       self.init(
         .outcomeUnknown,
-        "The outcome of this callback is unknown, and the phone may still ring. A new request could cause a second call."
+        "The outcome of this callback is unknown: the phone may still ring. A new request could cause a second call."
       )
     }
     id = record.id.description
@@ -94,7 +94,7 @@ extension Problem {
 
   /// The store failed, so no record can be shown.
   package static var noRecords: Problem {
-    Problem(.storeUnavailable, "The server cannot read its records right now. Try again.", retryAfter: 1)
+    Problem(.storeUnavailable, "The server cannot read its records right now.", tryAgainAfter: 1)
   }
 
   /// There is no such callback, or it is another caller's. The client does not learn which.

@@ -23,12 +23,12 @@ extension Problem {
     case .exchangeFailed(.refused, _):
       self.init(
         .upstreamRefused,
-        "Sendbird refused this server's token, or this request, so no ticket was opened. If it refuses all of them, the operator of this server has to fix it."
+        "Sendbird rejected this request or this server's token, so no ticket was opened. If this happens every time, contact the operator of this server."
       )
     case .overloaded(let wait):
       self.init(
-        .overloaded, "Too many requests are waiting for Sendbird, so no ticket was opened. Try again later.",
-        retryAfter: wait.wholeSecondsRoundedUp)
+        .overloaded, "Too many requests are waiting for Sendbird, so no ticket was opened.",
+        tryAgainAfter: wait.wholeSecondsRoundedUp)
     case .exchangeFailed, .coolingDown, .deadlineExceeded, .cancelled, .shutDown, .upstreamChanged,
       .unrecorded:
       self.init(error, from: .sendbird)
@@ -40,31 +40,32 @@ extension Problem {
     isAnswered
       ? Problem(
         .upstreamFailed,
-        "Sendbird returned an error, and the ticket may still be open. A new request could open a second ticket."
+        "Sendbird returned an error, but the ticket may be open. A new request could open a second ticket."
       )
       : Problem(
         .outcomeUnknown,
-        "Sendbird did not respond, and the ticket may still be open. A new request could open a second ticket."
+        "Sendbird did not respond, so the ticket may be open. A new request could open a second ticket."
       )
   }
 
   /// The problem of a ticket for which no time was left.
   package static var ticketTooLate: Problem {
-    Problem(.upstreamTimeout, "The server could not ask Sendbird in time, so no ticket was opened.")
+    Problem(.upstreamTimeout, "The server could not reach Sendbird in time, so no ticket was opened.")
   }
 
   /// The problem of a ticket that the store did not keep.
   package static var ticketNotSaved: Problem {
     Problem(
-      .storeUnavailable, "The server could not save this request, so no ticket was opened. Try again.",
-      retryAfter: 1)
+      .storeUnavailable, "The server could not save this request, so no ticket was opened.",
+      tryAgainAfter: 1)
   }
 
   /// The problem of a ticket like one before it.
   package static func duplicateTicket(of first: CallbackID) -> Problem {
     var problem = Problem(
       .duplicate,
-      "The same ticket was requested a moment ago, so no second one was opened. See id for the first.")
+      "The same ticket was already requested, so no second one was opened. The first request has the id \(first)."
+    )
     problem.id = first.description
     return problem
   }

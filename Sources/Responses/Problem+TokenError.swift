@@ -21,16 +21,16 @@ extension Problem {
     case .overloaded(let wait):
       self.init(
         .overloaded,
-        "Too many requests are waiting for a token from \(name). Try again later.",
-        retryAfter: wait.wholeSecondsRoundedUp)
+        "Too many requests are waiting for a token from \(name).",
+        tryAgainAfter: wait.wholeSecondsRoundedUp)
     case .deadlineExceeded: self = .late(name)
     // What ends a request's task is that its client left.
     case .cancelled: self = .clientLeft
     case .upstreamChanged:
       self.init(
         .upstreamUnavailable,
-        "The server's Talkdesk account changed while this request waited, so it was not sent. Try again.",
-        retryAfter: 1)
+        "The server's Talkdesk account changed while this request waited, so it was not sent.",
+        tryAgainAfter: 1)
     case .shutDown: self = .unavailable(name, after: .seconds(1))
     case .unrecorded: self = .noAudit
     }
@@ -42,14 +42,14 @@ extension Problem {
     case .refused:
       let refusal =
         switch provider {
-        case .talkdeskID: "Talkdesk ID does not accept this server's credential or scope."
-        case .sendbird: "Sendbird does not accept this server's credential or this user."
-        case .signer: "The signer of this server refuses to sign."
+        case .talkdeskID: "Talkdesk ID rejected this server's credential or scope."
+        case .sendbird: "Sendbird rejected this server's credential or this user."
+        case .signer: "The signer of this server refused to sign."
         }
-      self.init(.upstreamRefused, "\(refusal) The operator of this server has to fix this.")
+      self.init(.upstreamRefused, "\(refusal) Contact the operator of this server.")
     case .rateLimited, .unavailable, .redirected, .transport:
       self = .unavailable(name, after: wait)
-    case .failed: self.init(.upstreamFailed, "\(name) failed. Try again later.")
+    case .failed: self.init(.upstreamFailed, "\(name) failed.", tryAgainAfter: nil)
     case .unusableReply:
       self.init(.upstreamFailed, "The server cannot use \(name)'s response.")
     case .timedOut:
@@ -64,8 +64,7 @@ extension Problem {
 
   private static func unavailable(_ name: String, after wait: Duration) -> Problem {
     Problem(
-      .upstreamUnavailable, "\(name) is unavailable. Try again later.",
-      retryAfter: wait.wholeSecondsRoundedUp)
+      .upstreamUnavailable, "\(name) is unavailable.", tryAgainAfter: wait.wholeSecondsRoundedUp)
   }
 
   private static func late(_ name: String) -> Problem {

@@ -229,7 +229,7 @@ package final class SQLiteSession: DatabaseSession {
     guard !isReplaced else {
       throw StoreError(
         .unavailable, StoreError.replacedFile,
-        "\(path) was replaced or removed while this server used it: start the server anew")
+        "\(path) was replaced or removed while this server used it: restart the server")
     }
   }
 }

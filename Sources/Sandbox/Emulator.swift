@@ -24,7 +24,7 @@ import Synchronization
 /// | `POST /v1beta/projects/{project}:verifyAppCheckToken` | Firebase App Check: consumes a token |
 /// | `POST /v1/{package}:decodeIntegrityToken` | Play Integrity: the verdict in a token of a phone |
 /// | `GET /app-attest/root.pem` | the certificate that vouches for phones |
-/// | `POST /_sandbox/hook` | a receiver of web hooks |
+/// | `POST /_sandbox/hook` | a receiver of webhooks |
 /// | `/_sandbox/faults`, `/_sandbox/exchanges`, `/_sandbox/callbacks`, `/_sandbox/notices`, `/_sandbox/sessions`, `/_sandbox/tickets` | what to do wrong, and what was seen |
 /// | `/_sandbox/clock`, `/_sandbox/keys`, `/_sandbox/agents`, `/_sandbox/reports` | what its clock says, which of the client's keys it accepts, how many agents are available, the form of reports |
 /// | `POST /v3/users`, `POST /v3/users/{user_id}/token` | Sendbird: users and their session tokens |

@@ -12,9 +12,9 @@ public struct NoticeProviders: Sendable {
   public let tokenURL: String
   /// The base URL of the emulated FCM.
   public let fcmURL: String
-  /// The receiver of web hooks.
+  /// The receiver of webhooks.
   public let hookURL: String
-  /// The file with the secret that signs web hooks.
+  /// The file with the secret that signs webhooks.
   public let hookSecret: Secret
 
   init(_ account: FCMAccount, hookSecret: [UInt8], at baseURL: String) {

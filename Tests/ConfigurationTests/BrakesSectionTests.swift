@@ -68,12 +68,13 @@ import Testing
       ConfigurationSummary(try Fixture.load(yaml).configuration).lines.first { $0.hasPrefix("brakes") }
     }
     #expect(
-      try line("") == "brakes on callbacks: 6 per number and day (UTC), 500 per 5 minutes, 1000 per hour")
+      try line("")
+        == "safety limits on callbacks: 6 per number and day (UTC), 500 per 5 minutes, 1000 per hour")
     #expect(
       try line("callbacks: { brakes: { per_5m: 0, per_hour: 9 } }")
-        == "brakes on callbacks: 6 per number and day (UTC), 9 per hour; off: brake-burst")
+        == "safety limits on callbacks: 6 per number and day (UTC), 9 per hour; off: brake-burst")
     #expect(
       try line("callbacks: { brakes: off }")
-        == "brakes on callbacks: none; off: brake-number, brake-burst, brake-hour")
+        == "safety limits on callbacks: none; off: brake-number, brake-burst, brake-hour")
   }
 }

@@ -279,7 +279,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "config.yaml:1:16: admin.port: 8080 is the port of the public listener too — choose another port"),
     Mistake(
       nil, ["CALLGATE_ADMIN_TOKEN": "two words and more"],
-      "CALLGATE_ADMIN_TOKEN: holds spaces or characters a Bearer token cannot have — make one with: openssl rand -hex 32"
+      "CALLGATE_ADMIN_TOKEN: contains spaces or characters that a Bearer token cannot have — make one with: openssl rand -hex 32"
     ),
     Mistake(
       "limits: { connections: 0 }",
@@ -361,14 +361,14 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         + "to ES256"),
     Mistake(
       nil, ["TD_PRIVATE_KEY": "/run/secrets/key.pem"],
-      "TD_PRIVATE_KEY: holds a path, not a key — set TD_PRIVATE_KEY_FILE to the path instead"),
+      "TD_PRIVATE_KEY: contains a path, not a key — set TD_PRIVATE_KEY_FILE to the path instead"),
     Mistake(
       nil, ["TD_PRIVATE_KEY": "not a key!"],
       "TD_PRIVATE_KEY: this is neither PEM nor Base64; give a PEM block or the Base64 of a PKCS#8 key on one line"
     ),
     Mistake(
       nil, ["TD_PRIVATE_KEY": nil, "TD_PRIVATE_KEY_FILE": "-----BEGIN PRIVATE KEY-----\\nabc"],
-      "TD_PRIVATE_KEY_FILE: holds a key, not the path of a file — name a file here, or set the variable without _FILE"
+      "TD_PRIVATE_KEY_FILE: contains a key, not the path of a file — name a file here, or set the variable without _FILE"
     ),
     Mistake(
       nil, ["TD_PRIVATE_KEY": nil, "TD_PRIVATE_KEY_FILE": Fixture.key],
@@ -383,7 +383,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     ),
     Mistake(
       nil, ["TD_PRIVATE_KEY": nil, "TD_CLIENT_SECRET": "s\nt"],
-      "TD_CLIENT_SECRET: holds characters a client secret cannot have — copy it again, without line breaks"),
+      "TD_CLIENT_SECRET: contains characters that a client secret cannot have — copy it again, without line breaks"
+    ),
     Mistake(
       "talkdesk: { next_key: { key_id: k2 } }",
       "config.yaml:1:33: talkdesk.next_key: has no private_key_file — give key_id and private_key_file"),
@@ -422,7 +423,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     ),
     Mistake(
       nil, ["TD_TOKEN_URL": "https://user:pass@acme.talkdeskid.com/"],
-      "TD_TOKEN_URL: holds a user name or password — leave out everything up to the @"),
+      "TD_TOKEN_URL: contains a user name or password — leave out everything up to the @"),
     Mistake(
       nil, ["TD_TOKEN_URL": "https://a/b?c"],
       "TD_TOKEN_URL: has a query — write the URL up to the question mark"),
@@ -462,7 +463,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "DEFAULT_PASSWORD: is set without DEFAULT_USERNAME — set both, or neither"),
     Mistake(
       nil, ["DEFAULT_USERNAME": "a:b"],
-      "DEFAULT_USERNAME: \"a:b\" holds a colon, which ends the user name in HTTP Basic — leave the colon out"),
+      "DEFAULT_USERNAME: \"a:b\" contains a colon, which ends the user name in HTTP Basic — leave the colon out"
+    ),
     Mistake(
       "callers: { a: b }",
       "config.yaml:1:10: callers: is a mapping, not a list — start each caller with - { id: … }"),
@@ -617,7 +619,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         + "keep one of the two"),
     Mistake(
       "apps: { shop: { context_schema: { add: { a: \"x\\ty\" } } } }",
-      "config.yaml:1:45: apps.shop.context_schema.add.a: holds control characters — leave out line breaks, tabs and the like"
+      "config.yaml:1:45: apps.shop.context_schema.add.a: contains control characters — leave out line breaks, tabs and the like"
     ),
     Mistake(
       "apps: { shop: { context_schema: { add: { a: \(String(repeating: "x", count: 256)) } } } }",

@@ -127,7 +127,7 @@ import Upstream
     (
       "store: { key_variable: SHOP_PATH }",
       [
-        "config.yaml:1:24: store.key_file: holds a path, not a key — set CALLGATE_STORE_KEY_FILE to the path instead"
+        "config.yaml:1:24: store.key_file: contains a path, not a key — set CALLGATE_STORE_KEY_FILE to the path instead"
       ]
     ),
     (

@@ -84,7 +84,7 @@ import Testing
     #expect(
       try notices("\(claims), callers: [users]") == [
         "rule \"a\" does not apply to the installations of its users (app shop), which are the caller installation "
-          + "— add enrol to \"on\" to require these claims of the user who enrols a phone"
+          + "— add \"enrol\" to \"on\" to require these claims of the user who enrolls a phone"
       ])
     #expect(try notices("\(claims), callers: [users], on: [access, enrol]") == [])
     #expect(try notices("\(claims), callers: [users], apps: [open]") == [])

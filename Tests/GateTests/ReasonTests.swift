@@ -270,7 +270,7 @@ struct ReasonTests {
     ]
     #expect(
       try reason(rule, callback(), states: UnavailableStates())
-        == "the store is unavailable; on_store_failure is \(policy)")
+        == "the database is unavailable; on_store_failure is \(policy)")
   }
 
   // MARK: Remote policies
@@ -394,7 +394,7 @@ struct ReasonTests {
       .decision
     #expect(told(late, open)?.hasPrefix("1 of 1 used by caller ios-app this day (UTC); the next day") == true)
     let down = policy.decide(open, states: UnavailableStates()) { _ in .allow }
-    #expect(told(down, open) == "the store is unavailable; on_store_failure is deny")
+    #expect(told(down, open) == "the database is unavailable; on_store_failure is deny")
     let premium = try callback("+19005550100", at: "2026-11-23T15:00:00Z")
     let builtIn = policy.decide(premium, states: FetchedStates()) { _ in .allow }
     #expect(told(builtIn, premium) == "+*********00 begins with +1900, a range that is refused by default")

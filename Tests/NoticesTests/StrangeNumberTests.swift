@@ -19,6 +19,14 @@ import Testing
     }
   }
 
+  private func expectShortWait(_ reaction: Reaction) {
+    switch reaction.verdict {
+    case .retry(let wait?, _), .restProvider(let wait, _), .restDevice(let wait, _):
+      #expect(.zero <= wait && wait <= NoticeVerdict.longestWait, "\(reaction)")
+    case .taken, .deviceGone, .retry(nil, _), .stopSender, .giveUp: break
+    }
+  }
+
   @Test func `every number of Google's token endpoint is read or refused, and no life is beyond a day`()
     throws
   {
@@ -31,15 +39,15 @@ import Testing
     }
   }
 
-  @Test func `every number in an answer of FCM has its reaction`() throws {
+  @Test func `no number in an answer of FCM makes a wait longer than an hour`() throws {
     let answer =
       #"{"error":{"code":404,"message":"m","status":"S","details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"UNREGISTERED"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"1s"}]}}"#
-    for reply in try replies(like: answer) { _ = FCMAnswer.reaction(reply, now: now.unixTime) }
+    for reply in try replies(like: answer) { expectShortWait(FCMAnswer.reaction(reply, now: now.unixTime)) }
   }
 
-  @Test func `every number in an answer of APNs has its reaction`() throws {
+  @Test func `no number in an answer of APNs makes a wait longer than an hour`() throws {
     for reply in try replies(like: #"{"reason":"Unregistered","timestamp":1}"#) {
-      _ = APNsAnswer.reaction(reply, now: now.unixTime)
+      expectShortWait(APNsAnswer.reaction(reply, now: now.unixTime))
     }
   }
 
@@ -54,7 +62,7 @@ import Testing
     #expect((since != nil) == isTime)
   }
 
-  @Test func `every wait that a web hook asks for is bounded`() {
+  @Test func `every wait that a webhook asks for is bounded`() {
     for wait in StrangeNumbers.texts {
       for status in [200, 410, 429, 500, 503] {
         let reply = InboundResponse(status: status, fields: ["Retry-After": wait], content: [])

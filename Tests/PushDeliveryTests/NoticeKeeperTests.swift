@@ -90,9 +90,9 @@ import Testing
   private func advance(by span: Duration) async throws {
     let end = fixture.clock.now + span
     while fixture.clock.now < end {
-      try await until { fixture.clock.sleeperCount == 1 }
+      try await eventually { fixture.clock.sleeperCount == 1 }
       fixture.clock.advance(to: min(end, fixture.clock.due.first ?? end))
-      try await until { fixture.clock.sleeperCount == 1 }
+      try await eventually { fixture.clock.sleeperCount == 1 }
     }
   }
 
@@ -112,15 +112,15 @@ import Testing
     let sender = ScriptedSender()
     let record = try await accepted()
     keeper(sender).announce(record, from: "+18500000000")
-    try await until { counted("calling", "taken") == 1 }
+    try await eventually { counted("calling", "taken") == 1 }
     let notice = try #require(sender.sent.first)
     #expect(sender.sent.count == 1 && notice.action == .calling)
-    #expect(notice.text == "Your call from +18500000000 comes now.")
+    #expect(notice.text == "We're calling you now from +18500000000.")
     let found = try await fixture.notices.find(notice.id.exposed)
     #expect(found?.notice.action == .calling && found?.notice.callback == record.id && found?.isLive == false)
     keeper(sender).announce(record, from: nil)
-    try await until { counted("calling", "taken") == 2 }
-    #expect(sender.sent.last?.text == "Your call from us comes now.")
+    try await eventually { counted("calling", "taken") == 2 }
+    #expect(sender.sent.last?.text == "We're calling you now from our number.")
     #expect(sender.sent.last?.id != notice.id)
   }
 
@@ -128,14 +128,14 @@ import Testing
     try await fixture.enrol()
     let sender = ScriptedSender(.retry(after: .seconds(31), reason: "busy"), .taken)
     keeper(sender).announce(try await accepted(), from: nil)
-    try await until { counted("calling", "dropped") == 1 }
+    try await eventually { counted("calling", "dropped") == 1 }
     #expect(sender.sent.count == 1)
   }
 
   @Test func `without a device the phone rings unannounced`() async throws {
     let sender = ScriptedSender()
     keeper(sender).announce(try await accepted(), from: nil)
-    try await until { counted("calling", "dropped") == 1 }
+    try await eventually { counted("calling", "dropped") == 1 }
     #expect(sender.sent.isEmpty)
   }
 
@@ -149,7 +149,7 @@ import Testing
       try await advance(by: .milliseconds(2699))
       #expect(sender.sent.isEmpty)
       try await advance(by: .milliseconds(1))
-      try await until { counted("confirm", "taken") == 1 }
+      try await eventually { counted("confirm", "taken") == 1 }
       try await advance(by: .seconds(60))
     }
     #expect(sender.sent.map(\.action) == [.confirm] && sender.devices.map(\.exposed) == ["device-1"])
@@ -177,7 +177,7 @@ import Testing
       #expect(try await notices(of: late)?.state == .waiting)
       isRight.withLock { $0 = true }
       try await advance(by: .seconds(2))
-      try await until { counted("confirm", "taken") == 1 }
+      try await eventually { counted("confirm", "taken") == 1 }
     }
     #expect(sender.sent.map(\.action) == [.confirm])
   }
@@ -188,13 +188,12 @@ import Testing
     let (first, second) = (try await ended(), try await ended())
     let record = try #require(try await fixture.memory.callback(second, of: "installation"))
     fixture.notices.told(record)
-    var isTold = false
-    while !isTold { isTold = try await notices(of: second)?.state == .told }
+    try await eventually { try await notices(of: second)?.state == .told }
     try await run(keeper(sender)) {
       try await advance(by: .milliseconds(999))
       #expect(sender.sent.isEmpty)
       try await advance(by: .milliseconds(1))
-      try await until { counted("changed", "taken") == 1 }
+      try await eventually { counted("changed", "taken") == 1 }
       try await advance(by: .seconds(5))
     }
     #expect(sender.sent.map(\.action) == [.changed])
@@ -209,7 +208,7 @@ import Testing
     _ = try await ended()
     fixture.clock.advance(by: .seconds(3700))
     try await run(keeper(sender)) {
-      try await until { counted("confirm", "dropped") == 1 }
+      try await eventually { counted("confirm", "dropped") == 1 }
       try await advance(by: .seconds(3))
     }
     #expect(sender.sent.isEmpty)
@@ -226,15 +225,15 @@ import Testing
     let start = fixture.clock.now
     try await run(keeper(sender)) {
       try await advance(by: .seconds(1))
-      try await until { counted("changed", "again") == 1 }
+      try await eventually { counted("changed", "again") == 1 }
       try await advance(by: .milliseconds(1999))
       #expect(sender.sent.count == 1)
       try await advance(by: .milliseconds(1))
-      try await until { counted("changed", "again") == 2 }
+      try await eventually { counted("changed", "again") == 2 }
       try await advance(by: .milliseconds(6999))
       #expect(sender.sent.count == 2)
       try await advance(by: .milliseconds(1))
-      try await until { counted("changed", "dropped") == 1 }
+      try await eventually { counted("changed", "dropped") == 1 }
       try await advance(by: .seconds(60))
     }
     #expect(fixture.clock.now - start == .seconds(70))
@@ -250,14 +249,14 @@ import Testing
     let sender = ScriptedSender(.deviceGone(since: nil, reason: "unknown"))
     try await run(keeper(sender)) {
       try await advance(by: .seconds(1))
-      try await until { counted("changed", "again") == 1 }
+      try await eventually { counted("changed", "again") == 1 }
       #expect(try await fixture.memory.device(of: fixture.id) == nil)
       #expect(try await notices(of: id)?.state == .waiting)
       try await advance(by: .seconds(60))
       #expect(sender.sent.count == 1)
       try await fixture.enrol("device-2")
       try await advance(by: NoticeReach.interval)
-      try await until { counted("changed", "taken") == 1 }
+      try await eventually { counted("changed", "taken") == 1 }
     }
     #expect(sender.devices.map(\.exposed) == ["device-1", "device-2"])
   }
@@ -276,9 +275,9 @@ import Testing
     }
     try await run(keeper(sender)) {
       try await advance(by: .seconds(1))
-      try await until { counted("changed", "again") == 1 }
+      try await eventually { counted("changed", "again") == 1 }
       try await advance(by: .seconds(1))
-      try await until { counted("changed", "taken") == 1 }
+      try await eventually { counted("changed", "taken") == 1 }
     }
     #expect(sender.devices.map(\.exposed) == ["device-1", "device-2"])
     #expect(Set(sender.sent.map(\.id)).count == 1)
@@ -293,14 +292,14 @@ import Testing
     let sender = ScriptedSender(.restProvider(for: .seconds(40), reason: "429"))
     try await run(keeper(sender)) {
       try await advance(by: .seconds(1))
-      try await until { counted("changed", "again") == 1 }
+      try await eventually { counted("changed", "again") == 1 }
       let second = try await ended()
       try await advance(by: .milliseconds(39_900))
       #expect(sender.sent.count == 1)
       #expect(try await notices(of: first)?.tries == 1)
       #expect(try await notices(of: second)?.tries == 0)
       try await advance(by: .milliseconds(1200))
-      try await until { counted("changed", "taken") == 2 }
+      try await eventually { counted("changed", "taken") == 2 }
     }
     #expect(sender.sent.count == 3 && counted("changed", "again") == 1)
   }
@@ -315,12 +314,12 @@ import Testing
     let isReloaded = Flag()
     try await run(keeper { isReloaded.isSet ? after : before }) {
       try await advance(by: .seconds(1))
-      try await until { counted("changed", "again") == 1 }
+      try await eventually { counted("changed", "again") == 1 }
       try await advance(by: .seconds(20))
       #expect(next.sent.isEmpty)
       isReloaded.set()
       try await advance(by: .seconds(2))
-      try await until { counted("changed", "taken") == 1 }
+      try await eventually { counted("changed", "taken") == 1 }
     }
     #expect(resting.sent.count == 1 && next.sent.count == 1)
   }
@@ -331,15 +330,15 @@ import Testing
     try await run(keeper(sender)) {
       _ = try await ended()
       try await advance(by: .seconds(1))
-      try await until { counted("changed", "again") == 1 }
+      try await eventually { counted("changed", "again") == 1 }
       let second = try await ended()
       try await advance(by: .seconds(2))
-      try await until { counted("changed", "again") == 2 }
+      try await eventually { counted("changed", "again") == 2 }
       #expect(try await notices(of: second)?.tries == 0)
       try await advance(by: .seconds(37))
       #expect(sender.sent.count == 1)
       try await advance(by: .seconds(2))
-      try await until { counted("changed", "taken") == 2 }
+      try await eventually { counted("changed", "taken") == 2 }
     }
     #expect(sender.sent.count == 3 && counted("changed", "again") == 2)
   }
@@ -351,9 +350,9 @@ import Testing
     let sender = ScriptedSender(posts: 2, stop, stop)
     try await run(keeper(sender)) {
       try await advance(by: .seconds(1))
-      try await until { counted("changed", "again") == 1 }
+      try await eventually { counted("changed", "again") == 1 }
       try await advance(by: .seconds(620))
-      try await until { counted("changed", "dropped") == 1 }
+      try await eventually { counted("changed", "dropped") == 1 }
     }
     #expect(sender.sent.count == 2)
     #expect(try await notices(of: id)?.state == .dropped)
@@ -369,16 +368,16 @@ import Testing
     let isReloaded = Flag()
     try await run(keeper { isReloaded.isSet ? second : first }) {
       try await advance(by: .seconds(1))
-      try await until { counted("changed", "again") == 3 }
+      try await eventually { counted("changed", "again") == 3 }
       let begun = wrong.sent.count
       try await advance(by: .seconds(590))
       #expect(first.isStopped(.http) && wrong.sent.count == begun)
       try await advance(by: .seconds(20))
-      try await until { wrong.sent.count == begun + 1 }
-      try await until { counted("changed", "again") == 4 }
+      try await eventually { wrong.sent.count == begun + 1 }
+      try await eventually { counted("changed", "again") == 4 }
       isReloaded.set()
       try await advance(by: .seconds(2))
-      try await until { counted("changed", "taken") == 3 }
+      try await eventually { counted("changed", "taken") == 3 }
     }
     #expect(right.sent.count == 3)
   }
@@ -399,16 +398,16 @@ import Testing
     let elsewhere = ScriptedSender()
     try await run(keeper(self.senders([.http: hanging, .fcm: well]).asClosure)) {
       try await advance(by: .seconds(1))
-      try await until { counted("changed", "taken") == 1 }
+      try await eventually { counted("changed", "taken") == 1 }
       #expect(try await notices(of: fast)?.state == .taken)
       try await run(keeper(elsewhere)) {
         // Two loops sleep now.
         fixture.clock.advance(by: .seconds(19))
-        try await until { fixture.clock.sleeperCount == 2 }
+        try await eventually { fixture.clock.sleeperCount == 2 }
         #expect(elsewhere.sent.isEmpty)
         fixture.clock.advance(by: .seconds(2))
-        try await until { elsewhere.sent.count == 1 }
-        try await until { counted("changed", "taken") == 2 }
+        try await eventually { elsewhere.sent.count == 1 }
+        try await eventually { counted("changed", "taken") == 2 }
       }
       gate.set()
     }
@@ -438,12 +437,12 @@ import Testing
       #expect(counting.looks >= 58 && counting.rows <= 500)
       _ = try await ended()
       try await advance(by: .seconds(1))
-      try await until { counted("changed", "taken") == 1 }
+      try await eventually { counted("changed", "taken") == 1 }
       // What was saved late, with a time that was long read over, is found by the next look at everything.
       try await fixture.memory.removeDevice(of: other)
       try await fixture.enrol("device-2", other)
       try await advance(by: NoticeReach.interval)
-      try await until { counted("changed", "taken") == 101 }
+      try await eventually { counted("changed", "taken") == 101 }
     }
     #expect(well.sent.count == 101)
   }
@@ -458,7 +457,7 @@ import Testing
       #expect(sender.sent.isEmpty)
       try await fixture.enrol("device-3")
       try await advance(by: NoticeReach.interval)
-      try await until { counted("changed", "taken") == 1 }
+      try await eventually { counted("changed", "taken") == 1 }
     }
     #expect(sender.devices.map(\.exposed) == ["device-3"])
   }

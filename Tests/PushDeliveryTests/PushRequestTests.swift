@@ -34,8 +34,8 @@ import Testing
 
   @Test(
     arguments: [
-      ([], "This server sends no notices."),
-      ([.fcm], "This server sends nothing by this provider. Give one of: fcm."),
+      ([], "No push provider is configured."),
+      ([.fcm], "This push provider is not configured. Give one of: fcm."),
     ] as [([PushPlatform], String)])
   func `a provider that the server does not have is refused with a remedy`(
     _ platforms: [PushPlatform], _ words: String

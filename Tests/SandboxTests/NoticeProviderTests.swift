@@ -70,7 +70,7 @@ import Testing
       return .object(message)
     }
 
-    /// Sends a web hook.
+    /// Sends a webhook.
     func hook(
       _ content: String = #"{"deviceId":"device-5678","message":"{}"}"#, at seconds: Int64 = 0,
       signing signed: String? = nil, without missing: String? = nil
@@ -171,9 +171,9 @@ import Testing
     }
   }
 
-  // MARK: Web hooks
+  // MARK: Webhooks
 
-  @Test func `a web hook is taken only signed, whole and in time`() async throws {
+  @Test func `a webhook is taken only signed, whole and in time`() async throws {
     try await Self.run { (sender: Sender) async throws in
       for seconds in [-300, 0, 300] as [Int64] { #expect(try await sender.hook(at: seconds)?.status == 200) }
       for seconds in [-301, 301] as [Int64] { #expect(try await sender.hook(at: seconds)?.status == 401) }

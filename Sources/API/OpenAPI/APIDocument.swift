@@ -39,13 +39,13 @@ package struct APIDocument: Sendable {
     ]
   }
 
-  static let summary = "Talkdesk access tokens and callbacks, according to a company's own rules."
+  static let summary = "Talkdesk access tokens and callbacks, according to your own rules."
   static let introduction = """
-    Callgate stands between a company's mobile apps and Talkdesk. It holds the Talkdesk credential and applies the company's rules. \
+    Callgate runs between your mobile apps and Talkdesk. It holds the Talkdesk credential and applies your rules. \
     It issues short-lived Talkdesk ID access tokens, and requests callbacks for clients that have no token.
 
     Credentials: HTTP Basic, an API key (`Authorization: Bearer KEY` or `X-API-Key: KEY`), or a JWT of a configured issuer \
-    (`Authorization: Bearer JWT`). A caller with a key sends a proof by it with each request, in the header `DPoP` (RFC 9449). The \
+    (`Authorization: Bearer JWT`). A caller with a key signs a proof for each request and sends it in the header `DPoP` (RFC 9449). The \
     server authenticates each request first. Then the kill switch, the app and the rules decide, \
     before the server reads any stored record.
 
@@ -229,7 +229,7 @@ extension APIOperation.Tag {
     case .tokens: "Talkdesk ID access tokens for apps."
     case .callbacks: "Calls from Talkdesk to customers, for apps without a token."
     case .tickets: "Tickets of a chat desk, for signed-in users."
-    case .gms: "The callback services of Genesys Mobile Services, for apps that know them."
+    case .gms: "The callback services of Genesys Mobile Services, for apps that were built for them."
     case .installations: "A credential for each phone, instead of one password in every app."
     case .health: "Health checks for platforms and load balancers."
     case .operators: "Metrics, state, kill switch and explanations, for the operators of this server."

@@ -173,7 +173,7 @@ extension APIOperation {
     summary: "Cancel an appointment",
     description: """
       After 200 the phone never rings for this appointment. Its place and its quotas are free again. Cancelling it once more \
-      returns the same. 409 `too_late` means that it is being requested, or that it has ended; a callback without a time is \
+      returns the same. 409 `too_late` means that it is being requested, or that it has ended; an immediate callback is \
       always too late to cancel.
       """,
     parameters: [callbackID],

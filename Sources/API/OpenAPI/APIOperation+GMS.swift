@@ -8,7 +8,7 @@ extension APIOperation {
   private static let url: JSONValue = "/1/service/callback/support/MFRGGZDFMZTWQ2LKNNWG23TPOBYXE43U"
 
   private static let about = """
-    For apps that know the callback services of Genesys Mobile Services: they need another base URL and nothing else. It does what \
+    For apps built for the callback services of Genesys Mobile Services: they only need another base URL. It does what \
     this server's own interface does, and exists where the configuration has `gms`; otherwise the response is 404. Its errors are \
     those of GMS, except 401, 413, 414, 415 and 431, and 403 for web pages of sites that `cors.origins` does not list.
     """
@@ -123,13 +123,13 @@ extension APIOperation {
     parameters: [service, callbackID],
     content: body(
       "GMSChange", "move", ["_new_desired_time": "2026-11-23T16:00:00.000Z", "first_name": "Bea"]),
-    answers: json("It is changed.", empty), refusals: [.unsupportedMediaType, .notFound, .denied])
+    answers: json("The callback is changed.", empty), refusals: [.unsupportedMediaType, .notFound, .denied])
 
   package static let gmsCancel = APIOperation(
     method: .delete, id: "deleteGMSCallback", tag: .gms, access: .callers, summary: "Cancel a callback",
     description: about
       + "\n\nAfter 200 the phone never rings for this appointment. To repeat it is 200, too.",
-    parameters: [service, callbackID], answers: json("It is cancelled.", empty),
+    parameters: [service, callbackID], answers: json("The callback is canceled.", empty),
     refusals: [.notFound, .denied])
 
   private static let span = [
@@ -195,11 +195,11 @@ extension APIOperation {
 
   package static let dialogByGet = APIOperation(
     method: .get, id: "getDialog", tag: .gms, access: .everybody,
-    summary: "Answer the notice before an appointment by GET",
+    summary: "Answer the notification before an appointment by GET",
     description: """
       Clients of GMS send GET where the other apps send POST. It changes the same, so keep these URLs from link scanners and \
       previews. Where the configuration has no `gms`, the response is 405. HEAD is 405. `check-queue-position` returns zeros, \
-      because Talkdesk tells no position.
+      because Talkdesk reports no position.
       """,
     parameters: dialog.parameters,
     answers: dialog.answers.filter { $0.status == .ok },

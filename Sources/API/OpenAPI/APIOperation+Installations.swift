@@ -34,7 +34,7 @@ extension APIOperation {
 
   package static let fetchCode = APIOperation(
     method: .post, id: "postFetchCode", tag: .installations, access: .everybody,
-    summary: "Enrol an installation, or get its code",
+    summary: "Enroll an installation, or get its code",
     description: """
       An installation is one app on one phone with a secret of its own. The app makes a UUID and sends it with its name.
 
@@ -76,7 +76,7 @@ extension APIOperation {
             ), ("code", ["code": "287082", "expires_in": 17]))
         ], fields: [.noStore]),
       APIAnswer(
-        status: .accepted, description: "An operator has to approve. Poll after `interval` seconds.",
+        status: .accepted, description: "An operator has to approve. Poll every `interval` seconds.",
         contents: [
           .json(
             "PendingInstallation",
@@ -111,7 +111,7 @@ extension APIOperation {
     ],
     answers: [
       APIAnswer(
-        status: .created, description: "The challenge. It is good once.",
+        status: .created, description: "The challenge. It works once.",
         contents: [
           .json(
             "AttestationChallenge",
@@ -128,14 +128,14 @@ extension APIOperation {
     summary: "Revoke the installation that sends the request",
     description:
       "For a phone whose user signs out. For an hour, the same request with the same secret is answered with 204 again. Other callers are refused.",
-    answers: [APIAnswer(status: .noContent, description: "It is revoked.", fields: [.noStore])],
+    answers: [APIAnswer(status: .noContent, description: "The installation is revoked.", fields: [.noStore])],
     refusals: [.denied, .notFound, .storeUnavailable])
 
   package static let verifyCode = APIOperation(
     method: .post, id: "postVerifyCode", tag: .installations, access: .callers,
     summary: "Verify an installation's code",
     description: """
-      For a flow that asks the customer for the code on the phone. Only the callers in the app's `verifiers` may ask.
+      For a flow that asks the customer for the code on the phone. Only the callers in the app's `verifiers` may send this request.
 
       The server accepts the codes of the current, the previous and the next 30 seconds. It accepts each code once, and no code \
       older than the last accepted one. Five wrong codes in a row lock the installation for 30 seconds (429). Each further wrong \
@@ -164,7 +164,7 @@ extension APIOperation {
         schema: ["type": "string", "enum": ["pending", "approved", "active", "denied", "revoked"]],
         example: "active"),
       APIParameter(
-        name: "after", place: .query, description: "`next` of the page before.",
+        name: "after", place: .query, description: "`next` from the previous page.",
         schema: [
           "type": "string", "pattern": "^(pending|approved|active|denied|revoked):([0-9a-f]{2}){0,32}$",
         ]),
@@ -185,7 +185,7 @@ extension APIOperation {
     description:
       """
       Shows the request with this user code, so that you can check it before you approve it. `replaces` is the installation that the \
-      approval replaces: its phone must enrol again, and its appointments end.
+      approval replaces: its phone must enroll again, and its appointments end.
       """,
     content: .json("UserCodeRequest", ("code", ["user_code": "BCDF-GHJK"])),
     answers: [
@@ -215,7 +215,7 @@ extension APIOperation {
     method: .post, id: "postRevokeInstallation", tag: .operators, access: .operators,
     summary: "Revoke an installation, or all of a user",
     description:
-      "Every instance with the same store refuses the installation within two seconds, and its scheduled appointments are cancelled. With `subject` the server revokes all installations of that user, from every issuer. After a 503, send the same request again: it succeeds whether or not the first one was made.",
+      "Every instance with the same store refuses the installation within two seconds, and its scheduled appointments are canceled. With `subject` the server revokes all installations of that user, from every issuer. After a 503, send the same request again: it succeeds whether or not the first one was made.",
     content: .json("RevocationRequest", ("one", ["client_id": exampleClient]), ("user", ["subject": "ann"])),
     answers: [APIAnswer(status: .noContent, description: "Revoked.", fields: [.noStore])],
     refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])

@@ -27,13 +27,13 @@ extension APIOperation {
     summary: "Get the state of the server",
     description: """
       Configuration, last reload, rules, stops, store, tokens, keys and opening hours; decisions and latency of the last hour; and \
-      the last 200 decisions of this instance. For only the new decisions, send `sequence` of the response before as `after`. After \
+      the last 200 decisions of this instance. For only the new decisions, send the `sequence` of the previous response as `after`. After \
       a restart the numbers begin at 1 again, and a number that is still to come gets all decisions.
       """,
     parameters: [
       APIParameter(
         name: "after", place: .query,
-        description: "Only decisions after this one: `sequence` of the response before.",
+        description: "Only decisions after this one: the `sequence` of the previous response.",
         schema: ["type": "integer", "minimum": 0, "maximum": 999_999_999_999], example: 17)
     ],
     answers: [
@@ -61,7 +61,7 @@ extension APIOperation {
       The kill switch, for everyone, one app or one caller. The server refuses the next request with `stopped`. Other instances \
       with the same store follow within two seconds. A stop survives restarts and reloads.
 
-      With `for` the stop ends by itself. Operators see `reason` in the status and the log; callers never see it. A second stop \
+      With `for` the stop ends automatically. Operators see `reason` in the status and the log; callers never see it. A second stop \
       of the same scope and action keeps the first start and the later end.
 
       Without its database the server answers `store_unavailable`, and the stop holds only at the instance that was asked, until \
@@ -83,7 +83,7 @@ extension APIOperation {
     refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])
 
   package static let adminResume = APIOperation(
-    method: .post, id: "postResume", tag: .operators, access: .operators, summary: "End a stop",
+    method: .post, id: "postResume", tag: .operators, access: .operators, summary: "Resume",
     description:
       "Ends the stop of the same scope and action. Without such a stop nothing changes.",
     content: resumeContent, answers: switchAnswer([]),
@@ -139,7 +139,7 @@ extension APIOperation {
         ], example: "unknown"),
       APIParameter(
         name: "after", place: .query,
-        description: "Only callbacks older than this one: `next` of the page before.",
+        description: "Only callbacks older than this one: `next` from the previous page.",
         schema: ["type": "string", "format": "uuid"]),
       APIParameter(
         name: "limit", place: .query, description: "The most callbacks in a page.",

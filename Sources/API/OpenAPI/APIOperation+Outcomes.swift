@@ -6,14 +6,14 @@ import JSON
 extension APIOperation {
   package static let hook = APIOperation(
     method: .post, id: "postTalkdeskEvent", tag: .callbacks, access: .everybody,
-    summary: "Take an event of Talkdesk's",
+    summary: "Receive a Talkdesk event",
     description: """
-      Talkdesk sends events of calls here, if `outcomes` is configured. The path is derived from the hook's secret. The server \
-      answers first and reads the event afterwards, so every body with the right path is 204.
+      Talkdesk sends call events here, if `outcomes` is configured. The path is derived from the webhook's secret. The server \
+      responds first and reads the event afterwards, so every body sent to the right path gets 204.
       """,
     parameters: [
       APIParameter(
-        name: "secret", place: .path, description: "The token of the hook.",
+        name: "secret", place: .path, description: "The token of the webhook.",
         schema: ["type": "string", "minLength": 1], example: "derived-from-the-secret")
     ],
     content: .json(
@@ -26,6 +26,6 @@ extension APIOperation {
           "timestamp": "2026-11-23T10:01:00Z", "duration": "40", "waiting_time": "12",
         ]
       )),
-    answers: [APIAnswer(status: .noContent, description: "The server has taken the event.", contents: [])],
+    answers: [APIAnswer(status: .noContent, description: "The server has accepted the event.", contents: [])],
     refusals: [.notFound])
 }

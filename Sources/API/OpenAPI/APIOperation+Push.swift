@@ -8,7 +8,7 @@ extension APIAnswer {
   static let pushed = APIAnswer(
     status: .accepted,
     description: """
-      For an app with `delivery: push`: a notice goes to the device of the installation. It carries a claim, which \
+      For an app with `delivery: push`: the server sends a push notification to the installation's device. It carries a claim, which \
       `POST /access/claim` redeems. HEAD returns the same and sends nothing.
       """,
     contents: [.json("PushedToken", ("pushed", ["delivery": "push"]))],
@@ -20,10 +20,10 @@ extension APIOperation {
 
   package static let claim = APIOperation(
     method: .post, id: "postClaim", tag: .tokens, access: .callers,
-    summary: "Get the token for the claim in a notice",
+    summary: "Exchange a claim for its token",
     description: """
-      `claim` is the `_id` in the notice. It gives one token, within 60 seconds, to the installation that asked. The rules are \
-      asked again. The response has the forms of `GET /access`. A claim that is over, used or unknown gives 410 `claim_expired`: \
+      `claim` is the `_id` in the push notification. It returns one token, within 60 seconds, to the installation that requested it. The server applies the \
+      rules again. The response has the forms of `GET /access`. An expired, used or unknown claim gets 410 `claim_expired`: \
       ask for the token again.
       """,
     content: .json("ClaimRequest", ("claim", ["claim": exampleID])),
@@ -33,17 +33,17 @@ extension APIOperation {
 
   package static let notice = APIOperation(
     method: .get, id: "getNotice", tag: .installations, access: .callers,
-    summary: "Look at what a notice is about",
+    summary: "Get a notification",
     description:
-      "For the installation that got the notice, for 24 hours. Another installation's notice and an unknown one are the same 404.",
+      "For the installation that got the notification, for 24 hours. Unknown ids and other installations' ids get the same 404.",
     parameters: [
       APIParameter(
-        name: "id", place: .path, description: "The `_id` in the notice.",
+        name: "id", place: .path, description: "The `_id` in the notification.",
         schema: ["type": "string", "minLength": 1], example: exampleID)
     ],
     answers: [
       APIAnswer(
-        status: .ok, description: "What it is about.",
+        status: .ok, description: "The action and its callback.",
         contents: [
           .json(
             "Notice", ("access", ["action": "access"]),
@@ -53,41 +53,41 @@ extension APIOperation {
 
   package static let registerDevice = APIOperation(
     method: .put, id: "putDevice", tag: .installations, access: .callers,
-    summary: "Register the device that gets this installation's notices",
+    summary: "Register the device that gets this installation's push notifications",
     description: """
       `token` is what the provider gave to the app on this phone: FCM's registration token, APNs' device token in hexadecimal digits, \
       or the name that your own receiver knows. An installation has one device. A token of FCM or APNs belongs to the installation that \
       registered it last. A name that another user's installation has used in the last 24 hours is `taken`, so make names that nobody \
-      can guess. A device that is replaced gets a notice `changed`. Register again at each start of the app: providers change tokens.
+      can guess. A device that is replaced gets a notification `changed`. Register each time the app starts: providers change tokens.
       """,
     content: .json(
       "DeviceRequest", ("fcm", ["platform": "fcm", "token": "cVQ3x0sTSe2:APA91bF0example"])),
-    answers: [APIAnswer(status: .noContent, description: "It is registered.", fields: [.noStore])],
+    answers: [APIAnswer(status: .noContent, description: "The device is registered.", fields: [.noStore])],
     refusals: [.invalidJSON, .denied, .taken, .unsupportedMediaType, .invalidRequest, .storeUnavailable])
 
   package static let removeDevice = APIOperation(
     method: .delete, id: "deleteDevice", tag: .installations, access: .callers,
     summary: "Remove the device of this installation",
-    description: "It gets no notices any more. The response is the same where there was none.",
-    answers: [APIAnswer(status: .noContent, description: "It is removed.", fields: [.noStore])],
+    description: "The device gets no further notifications. Without a device the response is the same.",
+    answers: [APIAnswer(status: .noContent, description: "The device is removed.", fields: [.noStore])],
     refusals: [.denied, .storeUnavailable])
 
   package static let dialog = APIOperation(
     method: .post, id: "postDialog", tag: .installations, access: .everybody,
-    summary: "Answer the notice before an appointment",
+    summary: "Answer the notification before an appointment",
     description: """
-      Apps that know the callback notices of Genesys Mobile Services use this format. The `_id` of the notice is the only credential, \
-      and the body does not count. `connect` calls now if the rules allow it, otherwise at the time of the appointment. `snooze` puts \
-      the call off. `cancel` cancels it. `connect-inbound` cancels it and names the number to dial. These spend the `_id`, and so do a \
-      move and the end of the appointment. Unknown and spent ids, and actions that are none, are the same 404.
+      Apps built for the callback notifications of Genesys Mobile Services use this format. The `_id` of the notification is the only credential, \
+      and the server ignores the body. `connect` calls now if the rules allow it, otherwise at the time of the appointment. `snooze` puts \
+      the call off. `cancel` cancels it. `connect-inbound` cancels it and returns the number to dial. Each of these uses up the `_id`, and so do a \
+      move and the end of the appointment. Unknown and used ids and unknown actions get the same 404.
       """,
     parameters: [
       APIParameter(
-        name: "id", place: .path, description: "The `_id` in the notice.",
+        name: "id", place: .path, description: "The `_id` in the notification.",
         schema: ["type": "string", "minLength": 1], example: exampleID),
       APIParameter(
         name: "action", place: .path,
-        description: "The `_action` in the notice, or the choice of the customer.",
+        description: "The `_action` in the notification, or the customer's choice.",
         schema: [
           "type": "string",
           "enum": [
@@ -131,7 +131,7 @@ extension APIOperation {
       APIAnswer(
         status: .noContent,
         description:
-          "`snooze` and `cancel` are done. A notice of another kind has no dialog, and gets this response too.",
+          "`snooze` and `cancel` are done. A notification of another kind has no dialog and gets this response, too.",
         fields: [.noStore]),
     ],
     refusals: [.notFound, .tooLate, .rateLimited, .storeUnavailable] + .ofRules)

@@ -63,7 +63,7 @@ extension APIOperation {
   package static let ticket = APIOperation(
     method: .get, id: "getTicket", tag: .tickets, access: .callers, summary: "Get the record of a ticket",
     description: """
-      What came of a request for a ticket. Only the user who requested the ticket can read it. The record does not follow the ticket \
+      The outcome of a ticket request. Only the user who requested the ticket can read it. The record does not follow the ticket \
       afterwards.
       """,
     parameters: [

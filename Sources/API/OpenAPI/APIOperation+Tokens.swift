@@ -72,9 +72,9 @@ extension APIOperation {
 
   package static let token = APIOperation(
     method: .post, id: "postToken", tag: .tokens, access: .callers,
-    summary: "Get an access token as Talkdesk's stock apps do",
+    summary: "Get an access token (stock app format)",
     description: """
-      The request of Talkdesk's iOS and Android examples. The server accepts a trailing slash and doubled slashes, and ignores a \
+      The request that Talkdesk's iOS and Android examples send. The server accepts a trailing slash and doubled slashes, and ignores a \
       request body within the limits. An error never contains the text `auth_token`.
       """,
     parameters: [

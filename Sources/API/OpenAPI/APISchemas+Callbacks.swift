@@ -147,7 +147,7 @@ extension APISchemas {
             "properties": {
               "id": { "type": "string", "format": "uuid", "description": "The id of the callback." },
               "status": { "type": "string", "enum": ["scheduled", "pending", "accepted", "failed", "unknown", "cancelled", "expired"],
-                "description": "pending: not decided yet. accepted: Talkdesk accepted it. failed: no call was requested. unknown: the phone may ring. scheduled: its time has not come. cancelled: its owner cancelled it. expired: its time passed, and no call was requested." },
+                "description": "pending: not decided yet. accepted: Talkdesk accepted it. failed: no call was requested. unknown: the phone may ring. scheduled: its time has not come. cancelled: its owner canceled it. expired: its time passed, and no call was requested." },
               "at": { "type": "string", "format": "date-time", "description": "When the phone is to ring, for an appointment." },
               "created_at": { "type": "string", "format": "date-time", "description": "When the callback was requested." },
               "settled_at": { "type": "string", "format": "date-time", "description": "When the callback ended." },
@@ -162,13 +162,13 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["state", "certainty", "source", "at"],
-            "description": "What became of the call, once Talkdesk has told it. `status` does not change by it.",
+            "description": "The outcome of the call, once Talkdesk has reported it. It does not change `status`.",
             "properties": {
               "state": { "type": "string", "enum": ["reached", "not_reached", "cancelled"],
                 "description": "reached: they spoke with each other. not_reached: the customer did not answer. cancelled: the customer ended the call before an agent spoke." },
               "certainty": { "type": "string", "enum": ["matched"],
                 "description": "matched: this callback is the only one that fits the call by numbers and time." },
-              "source": { "type": "string", "enum": ["trigger", "report"], "description": "trigger: an event of Talkdesk's. report: the nightly report of calls." },
+              "source": { "type": "string", "enum": ["trigger", "report"], "description": "trigger: a Talkdesk event. report: the nightly report of calls." },
               "at": { "type": "string", "format": "date-time", "description": "When the call ended." },
               "talk_seconds": { "type": "integer", "minimum": 0, "description": "How long they spoke." },
               "waited_seconds": { "type": "integer", "minimum": 0, "description": "How long the customer waited." } } }
@@ -208,7 +208,7 @@ extension APISchemas {
                 "description": "The available agents, while the server knows their number.",
                 "properties": {
                   "available": { "type": "integer", "minimum": 0 },
-                  "as_of": { "type": "string", "format": "date-time", "description": "When Talkdesk told the number." } } },
+                  "as_of": { "type": "string", "format": "date-time", "description": "When Talkdesk reported the number." } } },
               "remaining": { "type": "object", "description": "The rest of the caller's limits by rule, and of the brakes that all callers share.",
                 "additionalProperties": { "type": "integer", "minimum": 0 } } } }
           """#)

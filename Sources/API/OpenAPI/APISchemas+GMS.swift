@@ -73,7 +73,7 @@ extension APISchemas {
               "_position": { "type": "string", "enum": ["0"] }, "_eta": { "type": "string", "enum": ["0"] },
               "_total_waiting": { "type": "string", "enum": ["0"] },
               "_agent_ready_threshold_passed": { "type": "string", "enum": ["false"] } },
-            "description": "Talkdesk tells no position, so it is always the same." }
+            "description": "Talkdesk reports no position, so it is always the same." }
           """#)
     ),
     (

@@ -29,7 +29,7 @@ extension APISchemas {
                   { "additionalProperties": false, "required": ["type", "token"],
                     "properties": {
                       "type": { "type": "string", "enum": ["app_check"] },
-                      "token": { "type": "string", "description": "A token of Firebase App Check. It is good for one installation." } } },
+                      "token": { "type": "string", "description": "A token of Firebase App Check. It works for one installation." } } },
                   { "additionalProperties": false, "required": ["type", "object", "key_id", "challenge"],
                     "properties": {
                       "type": { "type": "string", "enum": ["app_attest"] },
@@ -50,7 +50,7 @@ extension APISchemas {
           { "type": "object", "additionalProperties": false, "required": ["challenge", "expires_in"],
             "properties": {
               "challenge": { "type": "string", "pattern": "^[A-Za-z0-9_-]{43}$", "description": "The challenge." },
-              "expires_in": { "type": "integer", "minimum": 1, "description": "The seconds that it is good for." } } }
+              "expires_in": { "type": "integer", "minimum": 1, "description": "How many seconds it is valid." } } }
           """#)
     ),
     (

@@ -30,7 +30,7 @@ extension Problem.Code {
     case .methodNotAllowed: return .methodNotAllowed("GET, HEAD, OPTIONS")
     case .stopped: return .stopped
     case .invalidJSON: return Problem(self, "The body is not valid JSON: the text ends too early at byte 17.")
-    case .unauthenticated: return Problem(self, "The user name or the password is wrong.")
+    case .unauthenticated: return Problem(self, "The user name or password is wrong.")
     case .invalidToken: return Problem(self, "No configured caller has this key or token.")
     case .closed:
       let opening = "2026-11-23T14:00:00Z"
@@ -53,32 +53,36 @@ extension Problem.Code {
     case .unknownApp: return .noApp
     case .invalidClient:
       return Problem(
-        self, "No installation has these values with this secret or request_id. Enrol again.")
+        self, "Unknown installation, or wrong secret or request_id. Enroll again.")
     case .invalidProof:
       return Problem(
-        self, "Send a proof by your key in the header DPoP, with the nonce of the header DPoP-Nonce.")
+        self,
+        "Sign a new proof with your key and send it in the header DPoP. Put the nonce from DPoP-Nonce into it."
+      )
     case .attestationRequired:
-      var problem = Problem(self, "Send a token of App Check in the header X-Firebase-AppCheck.")
+      var problem = Problem(self, "Send an App Check token in the header X-Firebase-AppCheck.")
       problem.accepts = ["app_check"]
       return problem
     case .attestationFailed: return .attestationFailed
     case .attestationUnavailable:
       return Problem(
-        self, "The server cannot check the attestation right now. Try again.", retryAfter: 10)
+        self, "The server cannot check the attestation right now.", tryAgainAfter: 10)
     case .tooMany:
-      return Problem(self, "This user has as many installations as the app allows. Revoke one first.")
-    case .taken: return Problem(self, "Another installation has this client_id. Make a new UUID.")
-    case .requestExpired: return Problem(self, "This request is over. Begin again without request_id.")
+      return Problem(self, "This user has reached the installation limit of this app. Revoke one first.")
+    case .taken:
+      return Problem(self, "Another installation already uses this client_id. Generate a new UUID.")
+    case .requestExpired: return Problem(self, "This request has expired. Start again without request_id.")
     case .alreadyDelivered:
       return Problem(
-        self, "The secret of this request was delivered already. Begin again without request_id.")
+        self, "The secret for this request has already been delivered. Start again without request_id.")
     case .challengeExpired:
-      return Problem(self, "Get a challenge, and attest anew. A challenge is good once, for 300 seconds.")
+      return Problem(
+        self, "Request a new challenge and attest again. A challenge works once, for 300 seconds.")
     case .claimExpired:
-      return Problem(self, "This claim was used, is over or is unknown. Ask for the token again.")
+      return Problem(self, "This claim is unknown, expired or already used. Request a new token.")
     case .noDevice:
       return Problem(self, "Register the device with PUT /installations/self/push first.")
-    case .slowDown: return Problem(self, "This poll came too early.", tryAgainAfter: 3)
+    case .slowDown: return Problem(self, "The app polled too soon.", tryAgainAfter: 3)
     case .duplicate: return .duplicate(of: "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87")
     case .inProgress: return .inProgress
     case .slotFull:
@@ -104,11 +108,11 @@ extension Problem.Code {
     case .upstreamRefused:
       return Problem(
         self,
-        "Talkdesk ID does not accept this server's credential or scope. The operator of this server has to fix this."
+        "Talkdesk ID rejected this server's credential or scope. Contact the operator of this server."
       )
     case .upstreamFailed: return Problem(self, "The server cannot use Talkdesk ID's response.")
     case .upstreamUnavailable:
-      return Problem(self, "Talkdesk ID is unavailable. Try again later.", retryAfter: 2)
+      return Problem(self, "Talkdesk ID is unavailable.", tryAgainAfter: 2)
     case .storeUnavailable:
       return Problem(DenialCode.storeUnavailable, after: 1)
     case .auditUnavailable: return .noAudit

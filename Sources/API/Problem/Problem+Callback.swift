@@ -8,7 +8,7 @@ extension Problem {
   package static func duplicate(of first: String) -> Problem {
     var problem = Problem(
       .duplicate,
-      "A callback to this number was requested a moment ago, so no second call was requested. See id for the first."
+      "A call to this number was already requested, so no second call was made. The first one has the id \(first)."
     )
     problem.id = first
     return problem
@@ -17,14 +17,15 @@ extension Problem {
   /// The first request with the key is still running.
   package static var inProgress: Problem {
     Problem(
-      .inProgress, "Wait for the first response, or retry a little later with the same key.", retryAfter: 1)
+      .inProgress, "The first request with this key is still running.", tryAgainAfter: 1,
+      "with the same key")
   }
 
   /// The key belongs to another request.
   package static var idempotencyMismatch: Problem {
     Problem(
       .idempotencyMismatch,
-      "The first request with this Idempotency-Key was a different one. Use a new key.")
+      "This Idempotency-Key was used with a different body. Use a new key.")
   }
 
   /// Talkdesk has asked for a pause.
@@ -37,7 +38,7 @@ extension Problem {
   package static var outcomeUnknown: Problem {
     Problem(
       .outcomeUnknown,
-      "Talkdesk did not respond, and the phone may still ring. A new request could cause a second call.")
+      "Talkdesk did not respond, so the phone may still ring. A new request could cause a second call.")
   }
 
   /// A time is fully booked.
@@ -46,15 +47,15 @@ extension Problem {
     var problem = Problem(
       .slotFull,
       alternatives.isEmpty
-        ? "All other times that can be booked now are full, too."
-        : "Choose another time. See alternatives.")
+        ? "This time and all other times that can be booked are full."
+        : "This time is full. The next free time is \(alternatives[0].time).")
     problem.alternatives = alternatives
     return problem
   }
 
   /// The callback is not `scheduled`.
   package static var tooLate: Problem {
-    Problem(.tooLate, "This callback cannot be moved or cancelled now. Read its record.")
+    Problem(.tooLate, "This callback can no longer be moved or canceled. Its record has the current status.")
   }
 
   /// The attestation is invalid.

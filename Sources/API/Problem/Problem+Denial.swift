@@ -8,22 +8,23 @@ extension Problem {
   package static func policyOverloaded(retryAfter wait: Duration) -> Problem {
     Problem(
       .overloaded,
-      "Too many requests are waiting for a policy service. Try again later.",
-      retryAfter: wait.wholeSecondsRoundedUp)
+      "Too many requests are waiting for a policy service.",
+      tryAgainAfter: wait.wholeSecondsRoundedUp)
   }
 
   /// Remote policies took all the time that the request has.
   package static var policiesTooLate: Problem {
-    Problem(.upstreamTimeout, "The policy services did not respond in time, so nothing was done. Try again.")
+    Problem(
+      .upstreamTimeout, "A policy service did not respond in time, so the server did nothing. Try again.")
   }
 
   /// The operator's kill switch.
   package static var stopped: Problem {
-    Problem(.stopped, "The operator has stopped these requests for now.")
+    Problem(.stopped, "The operator has paused these requests.")
   }
 
   /// A name that no app has.
-  package static var noApp: Problem { Problem(.unknownApp, "This server has no app of this name.") }
+  package static var noApp: Problem { Problem(.unknownApp, "This server has no app with this name.") }
 
   /// The problem a denial is to a caller.
   package init(_ denial: Denial) {
@@ -42,14 +43,14 @@ extension Problem {
     let (code, seconds) = (Code(denied), seconds.map { Int(clamping: $0) })
     switch denied {
     case .closed: self.init(code, Self.closing(nextOpen: opening), retryAfter: seconds)
-    case .denied: self.init(code, "A rule of this server does not allow this request.", retryAfter: seconds)
+    case .denied: self.init(code, "A rule on this server does not allow this request.", retryAfter: seconds)
     case .numberNotAllowed:
       self.init(code, "This server does not call numbers of this kind.", retryAfter: seconds)
-    case .rateLimited: self.init(code, "There were too many requests.", tryAgainAfter: seconds)
-    case .quotaExhausted: self.init(code, "The quota of this period is used up.", tryAgainAfter: seconds)
+    case .rateLimited: self.init(code, "Too many requests.", tryAgainAfter: seconds)
+    case .quotaExhausted: self.init(code, "The quota for this period is used up.", tryAgainAfter: seconds)
     case .storeUnavailable:
       self.init(code, "The server cannot check the limits right now.", tryAgainAfter: seconds)
-    case .noAgents: self.init(code, "No agent is available now.", tryAgainAfter: seconds)
+    case .noAgents: self.init(code, "No agent is available right now.", tryAgainAfter: seconds)
     case .stopped: self.init(code, Self.stopped.detail, retryAfter: seconds)
     case .unauthenticated: self.init(code, "Send credentials.", retryAfter: seconds)
     case .unknownApp: self.init(code, Self.noApp.detail, retryAfter: seconds)
@@ -58,7 +59,7 @@ extension Problem {
 
   /// When the gate opens next.
   package static func closing(nextOpen opening: String?) -> String {
-    opening.map { "It opens again at \($0)." } ?? "No later opening hours are configured."
+    opening.map { "Closed now. Opens at \($0)." } ?? "Closed, and no later opening hours are configured."
   }
 }
 

@@ -6,25 +6,26 @@ package import HTTPServer
 extension Problem {
   /// A body of more bytes than an endpoint takes.
   package static func contentTooLarge(_ limit: Int) -> Problem {
-    Problem(.contentTooLarge, "The body has at most \(limit) bytes.")
+    Problem(.contentTooLarge, "Send a body of at most \(limit) bytes.")
   }
 
   /// A request by a page of a site that is not listed.
   package static let foreignPage = Problem(
     .denied,
-    "Web pages of other sites may not send this. The server's operator can list this site in cors.origins.")
+    "Web pages on other sites may not send this request. The operator of this server can add this site to cors.origins."
+  )
 
   /// The problem of bytes that never became a request, or of a request that was not answered.
   package init(_ failure: RequestFailure) {
     switch failure {
     case .malformed:
       self.init(
-        .malformedRequest, "The bytes that the server received are not an HTTP/1.1 request (RFC 9112).")
+        .malformedRequest, "The server received bytes that are not an HTTP/1.1 request (RFC 9112).")
     case .timedOut: self.init(.requestTimeout, "Send the whole request without long pauses.")
     case .contentTooLarge: self.init(.contentTooLarge, "Send a smaller body.")
     case .targetTooLong: self.init(.targetTooLong, "Send a shorter URL.")
     case .fieldsTooLarge: self.init(.fieldsTooLarge, "Send fewer or shorter headers.")
-    case .overloaded: self.init(.overloaded, "All connections are in use. Try again shortly.", retryAfter: 1)
+    case .overloaded: self.init(.overloaded, "All connections are in use.", tryAgainAfter: 1)
     case .unfiltered:
       self.init(
         .malformedRequest, "This port serves HTTPS only. Send the request with https.")
@@ -34,7 +35,7 @@ extension Problem {
 
   /// As many requests wait as connections may be open.
   package static var tooManyWaiting: Problem {
-    Problem(.overloaded, "Too many requests are waiting at this server. Try again shortly.", retryAfter: 1)
+    Problem(.overloaded, "Too many requests are waiting.", tryAgainAfter: 1)
   }
 
   /// The client closed its connection while its request waited. Only logs and metrics show this problem.
@@ -68,7 +69,7 @@ extension Problem {
   /// A request with mistakes. The detail names the first.
   package static func invalid(_ mistakes: [FieldProblem]) -> Problem {
     let first = mistakes.first.map { "\($0.name): \($0.description)" } ?? "The request is not valid."
-    let more = mistakes.count > 1 ? " More mistakes are in fields." : ""
+    let more = mistakes.count > 1 ? " The list fields has more mistakes." : ""
     var problem = Problem(.invalidRequest, first + more)
     problem.fields = mistakes
     return problem

@@ -5,10 +5,14 @@ extension Problem {
   ///
   /// - Parameters:
   ///   - happened: What happened, as sentences.
-  ///   - seconds: Until a repetition can succeed; nil where that is not known.
-  package init(_ code: Code, _ happened: String, tryAgainAfter seconds: Int?) {
+  ///   - seconds: The wait until a retry can succeed; nil if unknown.
+  ///   - condition: What the retry must have, such as `with the same key`.
+  package init(
+    _ code: Code, _ happened: String, tryAgainAfter seconds: Int?, _ condition: String? = nil
+  ) {
     let wait = seconds.map { "in \(Self.words($0))" } ?? "later"
-    self.init(code, "\(happened) Try again \(wait).", retryAfter: seconds)
+    let ending = condition.map { " \($0)" } ?? ""
+    self.init(code, "\(happened) Try again \(wait)\(ending).", retryAfter: seconds)
   }
 
   /// A wait in words, never shorter than it is: seconds up to two minutes, then minutes up to two hours, then hours.

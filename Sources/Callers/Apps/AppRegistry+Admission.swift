@@ -33,18 +33,19 @@ extension AppRegistry {
       guard let app else {
         return Objection(
           problem: .noAppNamed,
-          reason: "the request names no app, and only an app's chat desk takes tickets")
+          reason: "the request names no app, and only an app's chat desk accepts tickets")
       }
       guard app.takesTickets else {
         return Objection(
-          problem: Problem(.denied, "This app has no chat desk that takes tickets."),
+          problem: Problem(.denied, "This app has no chat desk that accepts tickets."),
           reason: app.desk.map { "the chat desk \($0) of app \(app.id) has no API token for tickets" }
             ?? "the app \(app.id) has no chat desk")
       }
     }
     guard applicant.isInstallation || action != .access || app?.isPushed != true else {
       return Objection(
-        problem: Problem(.denied, "Tokens of this app come by push, so only its installations get them."),
+        problem: Problem(
+          .denied, "This app delivers its tokens by push, so only installations can request them."),
         reason: "tokens of the app come by push, and caller \(caller) is no installation")
     }
     let asksDesk = app?.desk != nil && (action == .access || action == .ticket)
@@ -62,7 +63,7 @@ extension AppRegistry {
     let needsTalkdesk = action == .callback || action == .access && app?.desk == nil
     guard hasTalkdesk || !needsTalkdesk else {
       return Objection(
-        problem: Problem(.denied, "This server has no Talkdesk account. It serves chat desks only."),
+        problem: Problem(.denied, "This server has no Talkdesk account. It only serves chat desks."),
         reason: "there is no Talkdesk credential, and the request needs one")
     }
     return nil

@@ -72,7 +72,11 @@ extension Authenticator {
     case .installation(let looked): found = looked
     case .noTurn: return .refused(.tooManyWaiting)
     case .storeFailed: return .refused(.noInstallations)
-    case .keys, nil: return .first(.keyholder(proof, installations.directory, isGuarded: refusal != nil))
+    case .keys, nil:
+      guard let known = circumstances.holder(in: installations.directory) else {
+        return .first(.keyholder(proof, installations.directory, isGuarded: refusal != nil))
+      }
+      found = known
     }
     guard let found, found.installation.key == proof.key,
       installations.use(found.installation, at: Instant(circumstances.time))
@@ -81,7 +85,7 @@ extension Authenticator {
       return refusal.map { .refused($0) } ?? refused(.failed(.otherKey), circumstances, &result)
     }
     guard installations.terms[found.installation.appID]?.key == .required else {
-      return .refused(unauthenticated("Send client_id and client_secret beside the proof."))
+      return .refused(unauthenticated("Send client_id and client_secret together with the proof."))
     }
     throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
     return .caller(Caller(authenticated: found))

@@ -149,7 +149,8 @@ package final class Authenticator: Sendable {
     if let range = gmsKey(request) {
       let digest = SHA256Digest(of: request.head.span.extracting(range))
       if let own, SHA256Digest(of: request.head.span.extracting(own)) != digest {
-        return .refused(unauthenticated("The headers apikey and X-API-Key have different keys."))
+        return .refused(
+          unauthenticated("The headers apikey and X-API-Key have different keys. Send one of them."))
       }
       return key(request.head.span.extracting(range), digest, circumstances)
     }
@@ -206,7 +207,7 @@ package final class Authenticator: Sendable {
     }
     guard let found else {
       throttle.failed(address: circumstances.address, identity: identity(), now: circumstances.now)
-      return .refused(unauthenticated("The user name or the password is wrong."))
+      return .refused(unauthenticated("The user name or password is wrong."))
     }
     if throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now) {
       throttle.memory?.note(login())
@@ -250,7 +251,7 @@ package final class Authenticator: Sendable {
     else {
       throttle.failed(
         address: circumstances.address, identity: Array(id.description.utf8), now: circumstances.now)
-      return .refused(refusal ?? unauthenticated("The user name or the password is wrong."))
+      return .refused(refusal ?? unauthenticated("The user name or password is wrong."))
     }
     throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
     return .caller(Caller(authenticated: found))
@@ -260,7 +261,7 @@ package final class Authenticator: Sendable {
   private func bound(_ token: Span<UInt8>, _ circumstances: Circumstances) -> Outcome {
     let outcome = bearer(token, circumstances)
     guard case .caller(let caller) = outcome, caller.key == nil else { return outcome }
-    return .refused(invalidToken("This token is bound to no key. Send it by the scheme Bearer."))
+    return .refused(invalidToken("This token is not bound to a key. Send it as Authorization: Bearer TOKEN."))
   }
 
   /// A JWT of a configured issuer, or an API key.
@@ -281,8 +282,8 @@ package final class Authenticator: Sendable {
     case .unavailable(let wait):
       return .refused(
         Problem(
-          .upstreamUnavailable, "The server cannot fetch the keys that verify this token. Try again later.",
-          retryAfter: wait.wholeSecondsRoundedUp))
+          .upstreamUnavailable, "The server cannot fetch the keys that verify this token.",
+          tryAgainAfter: wait.wholeSecondsRoundedUp))
     case .notOurs(let fault):
       if isOpen { return .caller(anonymous) }
       if case .unknownIssuer(let issuer) = fault { onUnknownIssuer(issuer) }
@@ -308,7 +309,7 @@ package final class Authenticator: Sendable {
     if let found = keyCallers[digest] { return .caller(found) }
     // A mistake of the app and not a guess: it must not lock out the other phones at that address.
     if let word = Credentials.placeholder(sent) {
-      return .refused(invalidToken("The app sent the word \(word) in place of a key or token."))
+      return .refused(invalidToken("The app sent the word \(word) instead of a key or token."))
     }
     if let refusal = tooOften(nil, LoginThrottle.Credential(digest: digest), circumstances) {
       return .refused(refusal)

@@ -33,7 +33,9 @@ enum Credentials {
 
   /// What is wrong with a value that holds no credentials. Nothing of the value is repeated.
   static func mistake(in value: Span<UInt8>) -> String {
-    if begins(value, with: "basic") { return "What follows Basic is not Base64 of NAME:PASSWORD." }
+    if begins(value, with: "basic") {
+      return "The Authorization header is not Basic with the Base64 of NAME:PASSWORD."
+    }
     for (scheme, name) in [("bearer", "Bearer"), ("dpop", "DPoP")] as [(StaticString, String)]
     where begins(value, with: scheme) {
       var start = scheme.utf8CodeUnitCount
@@ -47,7 +49,7 @@ enum Credentials {
         return
           "The app sent [object Object] instead of a token. Wait for the promise, or use the object's member with the token."
       }
-      return "What follows \(name) has a space, and a token has none."
+      return "The token after \(name) contains a space. Send the token alone."
     }
     return "The Authorization header is neither Basic nor Bearer."
   }

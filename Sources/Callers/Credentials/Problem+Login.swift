@@ -8,7 +8,7 @@ extension Problem {
   /// Too many logins of an address have failed.
   package static func tooManyLogins(_ wait: Duration) -> Problem {
     Problem(
-      .rateLimited, "Too many logins from this address have failed.",
+      .rateLimited, "Too many failed logins from this address.",
       tryAgainAfter: wait.wholeSecondsRoundedUp)
   }
 
@@ -32,6 +32,6 @@ extension Problem {
 
   /// The store cannot be asked for an installation.
   package static var noInstallations: Problem {
-    Problem(.storeUnavailable, "The server cannot check this credential right now. Try again.", retryAfter: 1)
+    Problem(.storeUnavailable, "The server cannot check this credential right now.", tryAgainAfter: 1)
   }
 }

@@ -110,23 +110,24 @@ package final class ProofVerifier: Sendable {
     case .passed, .keyless: return nil
     case .unavailable:
       return Problem(
-        .storeUnavailable, "The server cannot check this proof right now. Try again with a new one.",
-        retryAfter: 1)
+        .storeUnavailable, "The server cannot check this proof right now.", tryAgainAfter: 1,
+        "with a new one")
     case .missing:
       challenge = .useNonce
       problem = Problem(
-        .invalidProof, "Send a proof by your key in the header DPoP, with the nonce of the header DPoP-Nonce."
+        .invalidProof,
+        "Sign a new proof with your key and send it in the header DPoP. Put the nonce from DPoP-Nonce into it."
       )
     case .failed(.noKey):
       challenge = .invalidProof
       problem = Problem(
         .invalidProof,
-        "This app needs a key for each phone, and this installation has none. Enrol again with jkt.")
+        "This app requires a key on each phone, and this installation has none. Enroll again with jkt.")
     case .failed(let fault):
       challenge = fault.challenge
       problem = Problem(
         .invalidProof,
-        "The proof in the header DPoP does not hold: \(fault.rawValue). Make a new one for this request.")
+        "The proof in the header DPoP is invalid (\(fault.rawValue)). Sign a new one for this request.")
     }
     self.challenge(challenge, at: time, &problem)
     return problem

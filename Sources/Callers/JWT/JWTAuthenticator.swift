@@ -237,22 +237,22 @@ extension JWTAuthenticator.Fault {
   package var sentence: String {
     switch self {
     case .unreadable(.unsecured): "The token is not signed."
-    case .unreadable(.criticalExtension): "The token requires an extension that this server does not have."
+    case .unreadable(.criticalExtension): "The token requires an extension that this server does not support."
     case .unreadable(.notThreeParts):
       "The token does not have the three parts of a signed JWT. The server does not accept encrypted tokens, which have five."
     case .unreadable: "No configured caller has this key, and it is not a JWT."
-    case .unknownIssuer: "The token is from another issuer."
+    case .unknownIssuer: "The token comes from a different issuer."
     case .unknownKey(isNamed: true): "The token's key (kid) is not among the issuer's."
     case .unknownKey(isNamed: false): "The token names no key (kid), and its issuer has several."
     case .unusableKey: "The issuer publishes no usable key for the token."
-    case .wrongAlgorithm: "The issuer's key is not for the token's algorithm."
-    case .wrongSignature: "The token's signature is not the issuer's."
+    case .wrongAlgorithm: "The issuer's key does not fit the token's algorithm."
+    case .wrongSignature: "The issuer's key did not sign this token."
     case .claims(let error):
       switch error {
       case .expired: "The token has expired."
       case .notYetValid: "The token is not valid yet (nbf)."
       case .issuedInFuture: "The token was issued in the future (iat)."
-      case .wrongAudience: "The token is for another audience."
+      case .wrongAudience: "The token is for a different audience."
       case .wrongIssuer, .wrongType, .livesTooLong: "This server does not accept tokens of this kind."
       case .notJSON, .notObject: "The token's claims are not a JSON object."
       case .missing(let claim): "The token lacks the claim \(claim)."

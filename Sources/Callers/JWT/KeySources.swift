@@ -87,23 +87,23 @@ extension Log {
     switch event {
     case .failed(let failure, let isNew):
       write(
-        isNew ? .warning : .debug, "an issuer's keys cannot be fetched",
+        isNew ? .warning : .debug, "issuer keys cannot be fetched",
         ["url.full": name, "error.message": "\(failure)"])
     case .recovered:
-      write(.info, "an issuer's keys can be fetched again", ["url.full": name])
+      write(.info, "issuer keys can be fetched again", ["url.full": name])
     case .expired:
       write(
-        .error, "an issuer's keys are no longer used: the server could not fetch them for a day",
+        .error, "issuer keys expired: no successful fetch for 24 hours",
         ["url.full": name])
     case .published(let set):
       if set.keys.isEmpty {
         write(
-          .warning, "an issuer publishes no usable key: the server refuses all its tokens",
+          .warning, "issuer publishes no usable key: the server rejects all its tokens",
           ["url.full": name])
       }
       for skipped in set.skipped {
         write(
-          .info, "a key of an issuer is not used",
+          .info, "a key of an issuer is ignored",
           [
             "url.full": name, "position": skipped.index + 1,
             "kid": skipped.keyID?.shortened ?? "", "error.message": "\(skipped.reason)",

@@ -144,7 +144,7 @@ extension Entrance {
     }
     guard isUser || terms.makesUsers else {
       refusal = (
-        .unauthenticated, "the app \(app.id) wants the JWT of a user who authorizes the installation"
+        .unauthenticated, "the app \(app.id) requires the JWT of a user who authorizes the installation"
       )
       return
     }

@@ -66,7 +66,7 @@ package final class Decider: Sendable {
   ) throws(Refusal) -> App? {
     guard stops.isKnown else {
       throw Refusal(
-        problem: .stopsUnknown, app: nil, reason: "the store has not answered since the server started")
+        problem: .stopsUnknown, app: nil, reason: "the database has not responded since the server started")
     }
     let caller = applicant.callerID ?? Caller.anonymousID
     let claim = apps.claim(named: name, by: caller, installedFor: applicant.installedFor)
@@ -233,5 +233,5 @@ extension Stop {
 extension Problem {
   /// The server started without its store and does not know the stops yet.
   package static let stopsUnknown = Problem(
-    .storeUnavailable, "The server is waiting for its database. Try again in 5 seconds.", retryAfter: 5)
+    .storeUnavailable, "The server is waiting for its database.", tryAgainAfter: 5)
 }

@@ -71,7 +71,7 @@ package struct RemotePolicies: Sendable {
       detail = "\(error)"
     }
     log?.write(
-      .warning, "a remote policy gave no decision; on_failure applies",
+      .warning, "a remote policy returned no decision; on_failure applies",
       [
         "rule": query.rule, "on_failure": query.remote.onFailure.rawValue,
         "error.message": detail.isEmpty ? failure : detail,

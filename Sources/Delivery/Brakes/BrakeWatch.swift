@@ -139,14 +139,17 @@ package final class BrakeWatch: Sendable {
     // The line for half would say less.
     if isFull { gauge.halfLoggedAt.store(time, ordering: .relaxed) }
     log.write(
-      .warning, isFull ? "a brake is used up: further callbacks are refused" : "half of a brake is used up",
+      .warning,
+      isFull
+        ? "a safety limit has been reached: the server refuses further callbacks"
+        : "half of a safety limit has been used",
       ["brake": brake.ruleName, "limit": limit, "per": brake.period])
   }
 
   private func logExhaustedNumber(_ limit: Int64, _ contact: String?, at time: Int64) {
     guard Self.isDue(number.fullLoggedAt, within: 60_000_000_000, at: time) else { return }
     log.write(
-      .warning, "a number has used up its callbacks of the day: the server refuses more",
+      .warning, "a number has reached its daily limit of callbacks: the server refuses more",
       [
         "brake": Brake.number.ruleName, "limit": limit, "per": Brake.number.period,
         "contact": contact ?? "",
@@ -182,7 +185,7 @@ extension Log {
     let off = Brake.allCases.filter { brakes[$0] == 0 }.map(\.ruleName)
     guard !off.isEmpty else { return }
     write(
-      .warning, "these brakes are off and limit nothing",
+      .warning, "these safety limits are switched off",
       ["brakes": off.joined(separator: ", ")])
   }
 }

@@ -140,7 +140,7 @@ package final class RetryingStore: Sendable {
   private func check(_ first: CallbackID, _ before: Set<CallbackID>) throws(StoreError) {
     guard before.contains(first) || underWay.withLock({ $0.contains(first) }) else { return }
     throw StoreError(
-      .unavailable, "withdraw", "the record of a callback that was not sent is not deleted yet")
+      .unavailable, "withdraw", "the record of a callback that was not sent has not been deleted yet")
   }
 
   // MARK: Withdrawing
@@ -209,7 +209,7 @@ package final class RetryingStore: Sendable {
   {
     guard !releasing.withLock({ $0.contains(id) }) else {
       // Otherwise the release of the last mark could release this one, too, while its request is on its way.
-      throw StoreError(.unavailable, "mark", "the last mark of the appointment is not taken back yet")
+      throw StoreError(.unavailable, "mark", "the appointment has not been released yet")
     }
     try checkClock()
     hold(id, until: deadline)

@@ -142,7 +142,7 @@ extension AuditVerifier.Finding {
       "\(place): the store knows start \(boot), which followed this line: its lines were cut off"
     case .cutTail(let boot, let through):
       "\(place): the chain of start \(boot) ends here, and the store knows its line \(through): the end was cut off, or a later file is missing"
-    case .contradicted: "\(place): the store knows another line with this number: the chain was written anew"
+    case .contradicted: "\(place): the store knows another line with this number: the chain was rewritten"
     }
   }
 }

@@ -13,7 +13,7 @@ extension Doctor {
   /// The difference of clocks up to which doctor gives no number.
   private static let closeEnough: Int64 = 5
   static let clockFix =
-    "synchronise the clock: timedatectl set-ntp true, or chrony; in a container, on its host"
+    "synchronize the clock: timedatectl set-ntp true, or chrony; in a container, on its host"
 
   private var signsAssertions: Bool {
     client.credentials.contains { if case .secret = $0 { false } else { true } }
@@ -262,7 +262,7 @@ extension Doctor {
         ? "start with Talkdesk's words above: "
         : "Talkdesk does not say whether client id or secret is wrong: ")
         + "compare the client id (\(clientID)), copy the secret again, and check TD_REGION; an account of another "
-        + "region answers the same"
+        + "region gets the same response"
     case .signedJWT(let clientID, let keyID, let signer):
       return remedy(clientID, keyID, signer.algorithm, isDescribed: isDescribed)
     case .transit(let clientID, let keyID, let signer):

@@ -14,7 +14,8 @@ extension Doctor {
     if let apns = notices.apns { reportAPNs(apns) }
     if let http = notices.http {
       report.ok(
-        "web hooks", "notices go to \(KeySource.name(of: http.url)), signed; doctor sends none")
+        "webhooks",
+        "push notifications go to \(KeySource.name(of: http.url)), signed; doctor does not send one")
     }
   }
 
@@ -29,10 +30,11 @@ extension Doctor {
         .configuration)
     case .retry(_, let reason)?, .restProvider(_, let reason)?, .restDevice(_, let reason)?:
       report.fail(
-        "fcm", reason, fix: "check that this machine can reach Google; until then no notice goes out by FCM",
+        "fcm", reason,
+        fix: "check that this machine can reach Google; until then no push notification is sent through FCM",
         .unreachable)
     case nil, .taken?, .deviceGone?, .giveUp?:
-      report.ok("fcm", "Google gives an access token for the project \(settings.projectID)")
+      report.ok("fcm", "Google issued an access token for the project \(settings.projectID)")
     }
   }
 
@@ -45,10 +47,10 @@ extension Doctor {
     do throws(OpenSSLError) {
       try settings.checkSigning(clock)
       report.ok(
-        "apns", "the key signs; only the first notice shows whether APNs takes it for \(settings.topic)")
+        "apns", "the key is valid; APNs confirms it for \(settings.topic) with the first notification")
     } catch {
       report.fail(
-        "apns", "the key does not sign: \(error)", fix: "check notices.apns.key_file", .configuration)
+        "apns", "the key cannot sign: \(error)", fix: "check notices.apns.key_file", .configuration)
     }
   }
 }

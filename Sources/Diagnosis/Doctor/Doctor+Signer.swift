@@ -44,7 +44,8 @@ extension Doctor {
     }
     if signer.settings.version == nil {
       report.warn(
-        "signer", "no key_version is set: a restart takes the newest version, which Talkdesk may not know",
+        "signer",
+        "no key_version is set: after a restart the server uses the newest version, which Talkdesk may not know",
         fix: isAccepted
           ? "set \(setting): \(pinned.version)"
           : "set \(setting) to the version whose public key Talkdesk has")

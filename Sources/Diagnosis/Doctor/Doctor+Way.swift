@@ -36,12 +36,12 @@ extension Doctor {
       if case .unusableReply(.wrongSignature) = cause {
         report.fail(
           "signer", "it gave a signature that its public key does not verify",
-          fix: "check what stands at the signer's URL: it is not that Vault, or its key was exchanged",
+          fix: "check the signer's URL: another Vault responds there, or its key was replaced",
           .refused)
       } else if !report.findings.contains(where: { $0.check == "signer" && $0.status == .fail }) {
         reportSigner(cause)
       }
-      return report.skip("exchange", "skipped: without a signature Talkdesk ID is not asked")
+      return report.skip("exchange", "skipped: without a signature doctor sends nothing to Talkdesk ID")
     case .signingFailed(let detail):
       return report.fail(
         "key", "the assertion cannot be signed: \(detail)", fix: "check the key with callgate key inspect",
@@ -155,7 +155,7 @@ extension Doctor {
   private func seconds(_ duration: Duration) -> String { "\(duration.components.seconds) s" }
 
   private func waiting(_ wait: Duration?) -> String {
-    wait.map { ", and asks to wait \($0.components.seconds) s" } ?? ""
+    wait.map { ", and asks for a pause of \($0.components.seconds) s" } ?? ""
   }
 }
 

@@ -92,7 +92,7 @@ public struct Drill: Sendable {
     return [
       "Talkdesk will ring \(number). This is a real call.",
       "It comes from \(request.talkdeskNumber.masked), on \(account).",
-      "Your rules, brakes and kill switch do not apply to it.",
+      "Your rules, safety limits and pauses do not apply to it.",
     ]
   }
 

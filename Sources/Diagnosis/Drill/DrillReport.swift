@@ -129,7 +129,7 @@ public struct DrillReport: Sendable {
     let uncalled = "No call was requested."
     return switch outcome {
     case .accepted:
-      ["Talkdesk accepted the callback. \(request.contactNumber.masked) rings once an agent takes it."]
+      ["Talkdesk accepted the callback. \(request.contactNumber.masked) rings once an agent accepts it."]
     case .rejected:
       [
         "Talkdesk rejected the request. \(uncalled)",
@@ -142,7 +142,7 @@ public struct DrillReport: Sendable {
       ]
     case .forbidden:
       [
-        "Talkdesk does not let this client make callbacks. \(uncalled)",
+        "Talkdesk does not allow this client to request callbacks. \(uncalled)",
         "Give the OAuth client the scope callback:write, or ask Talkdesk to allow callbacks for the account.",
       ]
     case .rateLimited(let wait):
@@ -159,7 +159,7 @@ public struct DrillReport: Sendable {
     case .unclear, .unanswered:
       [
         "It is unknown whether Talkdesk accepted the callback: the phone may ring.",
-        "Do not repeat the drill at once. Wait until you know whether the phone rang.",
+        "Do not repeat the test call right away. Wait until you know whether the phone rang.",
       ]
     }
   }

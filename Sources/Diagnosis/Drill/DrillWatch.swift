@@ -1,4 +1,4 @@
-// Listens for the events of a drill's own call, to learn which triggers an account fires: `callgate drill --watch`.
+// Listens for the events of a drill's own call, to learn which triggers an account fires: `callgate test-call --watch`.
 
 public import Configuration
 import Gate
@@ -54,7 +54,7 @@ public final class DrillWatch: Sendable {
     }
     let hook: HookSecret
     do throws(OpenSSLError) { hook = HookSecret(Secret(try RandomBytes.make(HookSecret.leastBytes))) } catch {
-      throw .unavailable("OpenSSL has no randomness")
+      throw .unavailable("OpenSSL could not generate random bytes")
     }
     let listening = Listening(path: hook.exposedPath()) { content in
       Self.lines(content, settings, hook).forEach(report)
@@ -124,7 +124,7 @@ public final class DrillWatch: Sendable {
       return (server, loops)
     } catch {
       throw .unavailable(
-        "cannot listen on \(place.host):\(place.port): \(error). Stop the server there first: the drill takes its place"
+        "cannot listen on \(place.host):\(place.port): \(error). Stop the server there first: the test call uses its port"
       )
     }
   }

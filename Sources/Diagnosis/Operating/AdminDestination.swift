@@ -94,8 +94,8 @@ extension ConfigurationBuilder {
       hasListener
       ? nil
       : (isFromFile ? "the configuration has no admin:" : "no configuration names an admin listener")
-        + ". Without one the server takes no operators' commands: add admin: { port: 9091 } to callgate.yaml, and "
-        + "restart the server. A sandbox takes them on its own port: add --url http://127.0.0.1:8080"
+        + ". Without it the server accepts no operator commands: add admin: { port: 9091 } to callgate.yaml, and "
+        + "restart the server. A sandbox accepts them on its own port: add --url http://127.0.0.1:8080"
     return AdminDestination(
       url: local(
         "http", host, Settings.adminHost.setting, value(Settings.adminPort), Settings.adminPort.setting,

@@ -48,7 +48,7 @@ enum InstallationText {
       ("", "enrolled \(time(entry["created_at"])), used \(time(entry["used_at"])) UTC"),
       ("", scheduled == 1 ? "1 appointment ends" : "\(scheduled) appointments end"),
     ]
-    return ["", "Warning: approval replaces an installation. Its phone must enrol again."]
+    return ["", "Warning: approval replaces an installation. Its phone must enroll again."]
       + rows.flatMap { TerminalText.row($0.0, $0.1) }
   }
 

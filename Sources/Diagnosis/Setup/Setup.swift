@@ -215,7 +215,7 @@ public struct Setup: Sendable {
       }
     let number =
       answers.phoneNumber == nil
-      ? ["  # drill and callbacks need callbacks.talkdesk_phone_numbers in \(config) first"] : []
+      ? ["  # test-call and callbacks need callbacks.talkdesk_phone_numbers in \(config) first"] : []
     let host = answers.listen.host
     let address =
       ["127.0.0.1", "::1", "0.0.0.0", "::"].contains(host)
@@ -230,7 +230,7 @@ public struct Setup: Sendable {
       + (hasAdmin
         ? ["  \(SetupDocuments.adminTokenName)          the admin token, mode 0600"] : [])
       + [
-        "  \(SetupDocuments.storeKeyName)            the key that seals values in the store, mode 0600",
+        "  \(SetupDocuments.storeKeyName)            the key that encrypts values in the store, mode 0600",
         "  *.schema.json                schemas that editors use to check both files",
         "  .gitignore                   keeps secrets and state out of git",
         "",
@@ -243,13 +243,13 @@ public struct Setup: Sendable {
       ]
       + number
       + [
-        "  callgate drill \(config) --phone +…    # your own phone rings",
+        "  callgate test-call \(config) --phone +…    # your own phone rings",
         "  callgate serve \(config)",
         "Then, in another terminal. No output means that everything works:",
         "  curl -u \"\(SetupDocuments.username):$(cat \(SetupDocuments.passwordName))\" '\(address):8080/access?probe'",
       ]
       + (hasAdmin
-        ? ["Operator's page: http://127.0.0.1:9091/admin/   Kill switch: callgate stop"] : [])
+        ? ["Operator's page: http://127.0.0.1:9091/admin/   Pause all calls: callgate pause"] : [])
       + (answers.tokens == .both
         ? ["The app names its tokens: /access?app=callbacks, and /access?app=sdk for Talkdesk's SDK."] : [])
   }

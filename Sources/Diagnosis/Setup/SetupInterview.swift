@@ -126,7 +126,8 @@ public struct SetupInterview {
     }
     if tokens == nil {
       tokens = try ask(
-        dialog, "Tokens for: callback, sdk (Talkdesk's Mobile SDK) or both", empty: "callback"
+        dialog, "What will apps use tokens for? callback, sdk (Talkdesk's Mobile SDK) or both",
+        empty: "callback"
       ) { text throws(Refusal) in text.isEmpty ? .callback : try SetupTokens.read(text) }
     }
     if !isNumberLeftOut {

@@ -178,7 +178,7 @@ public enum TriggerWork {
     } catch {
       await transport.shutdown()
       if case .refused = error {
-        throw .refused("Talkdesk ID gives no token with the scope \(scope): \(error)")
+        throw .refused("Talkdesk ID issued no token with the scope \(scope): \(error)")
       }
       throw .unavailable("\(error)")
     }

@@ -30,7 +30,7 @@ public struct Quota: Sendable {
       throw Refusal(
         at: "limit", "a limit of \(limit) is out of range",
         limit == 0
-          ? "give at least 1; to stop all requests, use callgate stop" : "give 1 to 1000000000")
+          ? "give at least 1; to stop all requests, use callgate pause" : "give 1 to 1000000000")
     }
     self.limit = limit
     self.period = period

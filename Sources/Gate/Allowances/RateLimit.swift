@@ -46,7 +46,7 @@ public struct RateLimit: Hashable, Sendable {
       throw Refusal(
         at: "limit", "a limit of \(limit) is out of range",
         limit == 0
-          ? "give at least 1; to stop all requests, use callgate stop" : "give 1 to 1000000000")
+          ? "give at least 1; to stop all requests, use callgate pause" : "give 1 to 1000000000")
     }
     guard (1_000_000...31_622_400_000_000_000).contains(per) else {
       throw Refusal(at: "per", "the time span is out of range", "give \"1ms\" to \"366d\"")

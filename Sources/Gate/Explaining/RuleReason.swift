@@ -108,8 +108,8 @@ extension Policy {
         at: time, opening: nextOpen(from: time, hours(scope(of: facts), including: index)))
     case .allowance(let rule):
       guard case .count(let count) = evidence else {
-        guard rule.brake == nil else { return "the store is unavailable, so the brake refuses" }
-        return "the store is unavailable; on_store_failure is \(rule.onStoreFailure.rawValue)"
+        guard rule.brake == nil else { return "the database is unavailable, so the safety limit refuses" }
+        return "the database is unavailable; on_store_failure is \(rule.onStoreFailure.rawValue)"
       }
       return rule.reason(count, facts)
     case .numbers(let rule): return rule.value.reason(facts.phone)

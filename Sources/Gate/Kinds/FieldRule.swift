@@ -40,7 +40,7 @@ public struct FieldRule: Sendable {
     guard !Self.credentials.contains(field.lowercased()) else {
       throw Refusal(
         at: "field",
-        "\(quoted(field)) holds a credential, and the server sends the headers that rules name to remote policies",
+        "\(quoted(field)) contains a credential, and the server sends the headers that rules name to remote policies",
         "limit the rule by callers, or require claims")
     }
     var minimum: [UInt64] = []

@@ -83,12 +83,12 @@ public enum E164Error: Error, Hashable, Sendable {
     switch self {
     case .empty: "Give a phone number in E.164 form, such as +14155550123."
     case .missingPlus: "Begin with + and the country calling code, as in +14155550123."
-    case .doubleZero: "Write + in place of the leading 00, as in +14155550123."
+    case .doubleZero: "Write + instead of the leading 00, as in +14155550123."
     case .separator: "Leave out spaces, dashes, dots and brackets, as in +14155550123."
     case .missingPlusAndSeparators:
       "Begin with + and the country calling code, and leave out spaces, dashes, dots and brackets, as in +14155550123."
     case .doubleZeroAndSeparators:
-      "Write + in place of the leading 00, and leave out spaces, dashes, dots and brackets, as in +14155550123."
+      "Write + instead of the leading 00, and leave out spaces, dashes, dots and brackets, as in +14155550123."
     case .leadingZero: "The country calling code after the + does not begin with 0."
     case .unseen(let scalar):
       "Remove \(scalar.unseenName), and use only + and the digits 0 to 9, as in +14155550123."

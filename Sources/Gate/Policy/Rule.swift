@@ -104,8 +104,8 @@ public struct Rule: Sendable {
     }
     guard !name.utf8.starts(with: Brake.prefix.utf8) else {
       throw Refusal(
-        at: "name", "names that begin with \"\(Brake.prefix)\" are reserved for the built-in brakes",
-        "choose another name; to set the brakes, use callbacks.brakes")
+        at: "name", "names that begin with \"\(Brake.prefix)\" are reserved for the built-in safety limits",
+        "choose another name; to set the safety limits, use callbacks.brakes")
     }
     guard !actions.isEmpty else {
       throw Refusal(

@@ -40,7 +40,7 @@ extension Feature {
           metrics: { text in
             guard let figure = generations.current.availableAgents else { return }
             text.family(
-              "callgate_agents_available", .gauge, "Available agents, while Talkdesk tells their number.")
+              "callgate_agents_available", .gauge, "Available agents, while Talkdesk reports their number.")
             text.sample(Int(figure.available))
           })
       ]

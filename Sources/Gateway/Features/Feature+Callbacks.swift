@@ -57,12 +57,12 @@ extension Feature {
             guard let counts = keeper?.counts else { return }
             text.family(
               "callgate_appointments", .gauge,
-              "Appointments that wait for their time or are being carried out.")
+              "Appointments that are scheduled or in progress.")
             text.sample([("state", "scheduled")], counts.scheduled)
             text.sample([("state", "pending")], counts.pending)
             text.family(
               "callgate_appointments_overdue", .gauge,
-              "Appointments that no instance has taken five seconds after they were due.")
+              "Appointments that no instance has started five seconds after they were due.")
             text.sample(counts.overdue)
           },
           drain: { [keeper = wiring.keeper] step in

@@ -13,7 +13,7 @@ import Serving
 import Store
 
 extension Feature {
-  /// Notices by FCM, APNs and web hooks.
+  /// Notices by FCM, APNs and webhooks.
   static let notices = Feature(
     endpoints: [
       ServedEndpoint(
@@ -57,13 +57,13 @@ extension ServiceMetrics {
     callbackNotices.append(to: &text)
     noticeLateness.append(to: &text)
     text.family(
-      "callgate_notice_sender_stopped", .gauge, "Whether a provider refuses the settings of its notices.")
+      "callgate_notice_sender_stopped", .gauge, "Whether a push provider rejects this server's credentials.")
     for platform in senders.platforms {
       text.sample([("provider", platform.rawValue)], senders.isStopped(platform) ? 1 : 0)
     }
     text.family(
       "callgate_notice_sender_resting", .gauge,
-      "Whether a provider has named a time in which it wants no notices.")
+      "Whether a push provider has asked for a pause.")
     for platform in senders.platforms {
       text.sample([("provider", platform.rawValue)], senders.rest(platform) == nil ? 0 : 1)
     }

@@ -52,7 +52,7 @@ extension Runtime {
       callbacks: callbacks,
       liveAgents: LiveAgents(transport: upstreams.transport, clock: clock) {
         log.write(
-          .warning, "the server cannot learn how many agents are available", ["detail": $0])
+          .warning, "number of available agents unknown: the Live API stream failed", ["detail": $0])
       },
       appointments: AppointmentParts(
         keys: keepsAppointments ? keys : nil, watch: watch),
@@ -66,7 +66,7 @@ extension Runtime {
       },
       google: KeptGoogle(
         transport: upstreams.transport, time: clock,
-        log: { log.write(.warning, "Google does not judge attestations", ["reason": $0]) }),
+        log: { log.write(.warning, "Google's attestation service is unavailable", ["reason": $0]) }),
       callbackTransport: upstreams.callbacks)
   }
 }

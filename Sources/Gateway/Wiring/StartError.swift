@@ -42,7 +42,7 @@ public enum StartError: Error, Sendable, CustomStringConvertible {
         + (error.isAddressInUse
           ? " — end the program that uses it, or choose another port: --port, or admin.port" : "")
     case .audit(let path, let error): "the audit file \(path) cannot be opened: \(error)"
-    case .store(let kind, let failure): "the store (\(kind)) cannot be used: \(failure)"
+    case .store(let kind, let failure): "the database (\(kind)) cannot be used: \(failure)"
     case .upstream(let reason): "the HTTP client cannot be created: \(reason)"
     }
   }

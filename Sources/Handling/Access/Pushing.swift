@@ -117,15 +117,20 @@ extension Handlers {
   /// `POST /access/claim`: the token for the `_id` of its notice, once.
   package func claimToken(_ request: borrowing Request, _ exchange: inout Exchange) {
     let form = AccessForm(accepting: request)
-    visit(request, &exchange, as: .access, checking: Self.checkJSON(atMost: MemberReader.mostBytes)) {
-      [self] visit, line throws(Problem) in
+    let check: HeadCheck = { request, caller, generation, line throws(Problem) in
+      // Only the store knows the app of the claim. A stop of that app is checked later.
+      try generation.checkStop(of: .access, by: caller, app: caller.installedFor, &line)
+      try Self.checkJSON(atMost: MemberReader.mostBytes)(request, caller, generation, &line)
+      _ = try generation.installationWithPush(caller)
+    }
+    visit(request, &exchange, as: .access, checking: check) { [self] visit, line throws(Problem) in
       line?.verdicts = visit.generation.decider.policy.skipped
-      let (push, id) = try visit.installationWithPush
+      let (push, id) = try visit.generation.installationWithPush(visit.caller)
       let claim: StoredClaim
       switch try await push.book.find(ClaimRequest(parsing: visit.request.content).id, for: id) {
       case .live(let found): claim = found
       case .over: throw .claimExpired
-      case .foreign: throw Problem(.denied, "This claim is another installation's.")
+      case .foreign: throw Problem(.denied, "This claim belongs to another installation.")
       case .unknown:
         try await push.book.countUnknown(from: visit.address)
         throw .claimExpired
@@ -196,7 +201,7 @@ extension Handlers {
   /// `GET /notices/{id}`: what a notice is about.
   package func showNotice(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange) { visit, _ throws(Problem) in
-      if case (let push, let installation)? = visit.installation {
+      if case (let push, let installation)? = visit.generation.pushed(visit.caller) {
         switch try await push.book.find(id, for: installation) {
         case .live, .over:
           return Response(status: .ok, fields: Self.fields, content: Array(#"{"action":"access"}"#.utf8))
@@ -210,7 +215,7 @@ extension Handlers {
         }
         try await push.book.countUnknown(from: visit.address)
       }
-      throw Problem(.notFound, "This installation has no such notice.")
+      throw Problem(.notFound, "This installation has no such notification.")
     }
   }
 
@@ -218,9 +223,12 @@ extension Handlers {
 
   /// `PUT /installations/self/push`: registers the device of the installation that asks.
   package func registerDevice(_ request: borrowing Request, _ exchange: inout Exchange) {
-    visit(request, &exchange, as: .device, checking: Self.checkJSON(atMost: DeviceRequest.contentBytes)) {
-      visit, line throws(Problem) in
-      let (push, id) = try visit.installationWithPush
+    let check: HeadCheck = { request, caller, generation, line throws(Problem) in
+      try Self.checkJSON(atMost: DeviceRequest.contentBytes)(request, caller, generation, &line)
+      _ = try generation.installationWithPush(caller)
+    }
+    visit(request, &exchange, as: .device, checking: check) { visit, line throws(Problem) in
+      let (push, id) = try visit.generation.installationWithPush(visit.caller)
       let asked = try DeviceRequest(parsing: visit.request.content, platforms: push.senders.platforms)
       line?.app = visit.caller.installedFor
       try await push.register(asked.token, of: id)
@@ -230,8 +238,11 @@ extension Handlers {
 
   /// `DELETE /installations/self/push`: removes it.
   package func removeDevice(_ request: borrowing Request, _ exchange: inout Exchange) {
-    visit(request, &exchange, as: .device) { visit, line throws(Problem) in
-      let (push, id) = try visit.installationWithPush
+    let check: HeadCheck = { _, caller, generation, _ throws(Problem) in
+      _ = try generation.installationWithPush(caller)
+    }
+    visit(request, &exchange, as: .device, checking: check) { visit, line throws(Problem) in
+      let (push, id) = try visit.generation.installationWithPush(visit.caller)
       line?.app = visit.caller.installedFor
       line?.reason = "the device is removed"
       try await push.book.removeDevice(of: id)
@@ -240,17 +251,19 @@ extension Handlers {
   }
 }
 
-extension Visit {
+extension Generation {
   /// The installation that asks, where it is one.
-  fileprivate var installation: (push: TokenPush, id: InstallationIdentity)? {
-    guard let id = caller.installation?.installation.identity, let push = generation.push else { return nil }
+  fileprivate func pushed(_ caller: Caller) -> (push: TokenPush, id: InstallationIdentity)? {
+    guard let id = caller.installation?.installation.identity, let push else { return nil }
     return (push, id)
   }
 
-  fileprivate var installationWithPush: (push: TokenPush, id: InstallationIdentity) {
-    get throws(Problem) {
-      guard let installation else { throw Problem(.denied, "Only an installation gets notices.") }
-      return installation
+  fileprivate func installationWithPush(
+    _ caller: Caller
+  ) throws(Problem) -> (push: TokenPush, id: InstallationIdentity) {
+    guard let installation = pushed(caller) else {
+      throw Problem(.denied, "Only installations get push notifications.")
     }
+    return installation
   }
 }

@@ -63,7 +63,7 @@ extension Handlers {
     guard let terms = visit.generation.appointments,
       let times = visit.generation.bookableTimes(
         callerID: facts.callerID, appID: facts.appID, at: facts.instant)
-    else { throw SlotSpan.problem("This server takes no appointments. Leave from and to out.") }
+    else { throw SlotSpan.problem("This server does not take appointments. Leave from and to out.") }
     guard to - from <= Self.longestSpan else {
       throw SlotSpan.problem("Give a span of at most 31 days.")
     }

@@ -25,7 +25,7 @@ extension Generation {
   /// The mistake in a time for a call; nil for none. The rules check opening hours.
   func fault(inCallTime at: Instant, at now: Instant) -> Problem.FieldProblem? {
     guard appointments != nil else {
-      return .init(name: "at", description: "This server takes no appointments. Leave the time out.")
+      return .init(name: "at", description: "This server does not take appointments. Leave the time out.")
     }
     return at.isNow(at: now) ? nil : fault(inAppointment: at, at: now)
   }
@@ -33,17 +33,17 @@ extension Generation {
   /// The mistake in a time for an appointment.
   func fault(inAppointment at: Instant, at now: Instant) -> Problem.FieldProblem? {
     guard let terms = appointments else {
-      return .init(name: "at", description: "This server takes no appointments now.")
+      return .init(name: "at", description: "This server does not take appointments right now.")
     }
     let earliest = now.advanced(by: terms.earliest)
     guard at >= earliest, at > now else {
       return .init(
-        name: "at", limit: "This time is too early. The first that can be booked now is", earliest.roundedUp)
+        name: "at", limit: "Too soon. The earliest time you can book is", earliest.roundedUp)
     }
     let latest = now.advanced(by: terms.horizon)
     guard at > latest else { return nil }
     return .init(
-      name: "at", limit: "This time is too late. The last that can be booked now is",
+      name: "at", limit: "Too far ahead. The latest time you can book is",
       Instant(seconds: latest.seconds))
   }
 

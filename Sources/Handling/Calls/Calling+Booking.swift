@@ -124,7 +124,7 @@ extension Handlers {
       do throws(OpenSSLError) {
         return try content.sealed(with: keys, for: intent.id)
       } catch {
-        log.write(.error, "an appointment could not be sealed", ["error.message": "\(error)"])
+        log.write(.error, "an appointment could not be encrypted", ["error.message": "\(error)"])
         return nil
       }
     }
@@ -155,7 +155,7 @@ extension Handlers {
     case .booked, .exhausted: nil
     case .unsealed:
       refuse(
-        calling, Problem(.internal, "The server could not seal the appointment, so it was not booked."))
+        calling, Problem(.internal, "The server could not encrypt the appointment, so it was not booked."))
     case .duplicate(let first): refuse(calling, await alreadyBooked(first, calling.client))
     case .full: refuse(calling, await full(time, calling.context))
     case .inProgress: refuse(calling, Problem(.inProgress))

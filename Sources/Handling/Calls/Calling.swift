@@ -173,7 +173,8 @@ extension Handlers {
         return
       } catch {
         log.write(
-          .error, "a device could not be sealed, so it gets no notices", ["error.message": "\(error)"])
+          .error, "a device could not be encrypted, so it gets no push notifications",
+          ["error.message": "\(error)"])
       }
     case .unusable: break
     }

@@ -135,11 +135,11 @@ extension Handlers {
     switch Notice.Action(rawValue: action) {
     case .access: return texts?.access ?? "Your secure connection is ready."
     case .expired: return texts?.expired ?? "We could not call you in time."
-    case .calling: return texts?.calling(from: nil) ?? "Your call from us comes now."
+    case .calling: return texts?.calling(from: nil) ?? "We're calling you now."
     case .changed, .confirm, .confirmWithCode: return texts?.changed ?? "Your callback has changed."
     case nil:
       return DialogAction(rawValue: action) == .snooze
-        ? "We will call you later" : "Your callback is cancelled"
+        ? "We will call you later" : "Your callback is canceled"
     }
   }
 
@@ -224,5 +224,5 @@ extension DialogAction {
 
 extension Problem {
   /// An id that never was, that a dialog has spent, or that its appointment has outlived, and an action that is none.
-  static var noNotice: Problem { Problem(.notFound, "There is no such dialog, or it is over.") }
+  static var noNotice: Problem { Problem(.notFound, "This dialog is unknown or has ended.") }
 }

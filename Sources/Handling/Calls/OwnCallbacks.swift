@@ -159,15 +159,12 @@ extension Handlers {
 
   /// `PATCH /callbacks/{id}`: gives an appointment another time, judged as a booking would be.
   package func moveCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
-    let check: HeadCheck = { [decider = generations.current.decider] request, caller, line throws(Problem) in
-      line?.verdicts = decider.policy.skipped
-      // Before anything else is looked at; the appointment's own app is asked for once it is known.
-      if let stop = decider.stops.stop(for: .callback, callerID: caller.id, appID: caller.installedFor) {
-        line?.reason = stop.auditReason
-        throw .stopped
-      }
+    let check: HeadCheck = { request, caller, generation, line throws(Problem) in
+      // Only the store knows the app of the appointment. A stop of that app is checked later.
+      try generation.checkStop(of: .callback, by: caller, app: caller.installedFor, &line)
       try JSONContent.checkPatch(request)
       try JSONContent.checkLength(request, atMost: CallbackLimits.contentBytes)
+      guard CallbackID(id) != nil else { throw .noCallback }
     }
     visit(request, &exchange, as: .change, checking: check) { [self] visit, line throws(Problem) in
       line?.verdicts = visit.generation.decider.policy.skipped
@@ -275,7 +272,7 @@ extension Handlers {
       callbacks.log.storeFailed(error, doing: "move", visit.context)
       throw .noRecords
     }
-    if let objection { throw Problem(.denied, "Not any more: \(objection).") }
+    if let objection { throw Problem(.denied, "No longer allowed: \(objection).") }
   }
 
   /// Changes the content of an appointment, and leaves its time.
@@ -306,7 +303,7 @@ extension Handlers {
     do throws(OpenSSLError) {
       return try content.sealed(with: keys, for: id)
     } catch {
-      log.write(.error, "an appointment could not be sealed", ["error.message": "\(error)"])
+      log.write(.error, "an appointment could not be encrypted", ["error.message": "\(error)"])
       throw .unreadable
     }
   }
@@ -343,7 +340,10 @@ extension Handlers {
 
   /// `DELETE /callbacks/{id}`: ends an appointment, and gives its allowances back.
   package func cancelCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
-    visit(request, &exchange, as: .cancel) { [self] visit, line throws(Problem) in
+    let check: HeadCheck = { _, _, _, _ throws(Problem) in
+      guard CallbackID(id) != nil else { throw .noCallback }
+    }
+    visit(request, &exchange, as: .cancel, checking: check) { [self] visit, line throws(Problem) in
       let record = try await record(id, of: visit.caller)
       line?.note(record)
       let ended = try await cancel(record, visit.generation, visit.context, visit.responder)
@@ -434,6 +434,6 @@ extension AuditRecord {
 
 extension Problem {
   fileprivate static var changedByOthers: Problem {
-    Problem(.storeUnavailable, "Others change this appointment now. Try again.", retryAfter: 1)
+    Problem(.storeUnavailable, "Another request is changing this appointment.", tryAgainAfter: 1)
   }
 }

@@ -67,7 +67,7 @@ extension Handlers {
     case .refused(_, let states):
       let denial = AddressLimit.challenges.denial(states, at: Instant(now))
       throw Problem(
-        .rateLimited, "This address has asked for too many challenges.",
+        .rateLimited, "Too many challenges were requested from this address.",
         tryAgainAfter: denial.retryAfter.map { Int(clamping: $0) })
     case .unavailable: throw Problem(StoreError(.unavailable, "challenge", "no store"))
     }
@@ -75,7 +75,7 @@ extension Handlers {
       return InstallationDocument.challenge(
         try service.codes.challenges.make(for: appID, at: now.seconds), expiresIn: Challenges.lifetime)
     } catch {
-      throw Problem(.internal, "The server has no randomness for a challenge.")
+      throw Problem(.internal, "The server could not generate a challenge. Try again.")
     }
   }
 }

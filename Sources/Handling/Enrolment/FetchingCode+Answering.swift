@@ -38,7 +38,7 @@ extension Handlers {
   }
 
   /// Gives back what the answer leaves unused. In doubt all stays taken, since the enrollment may have been made; the same request then
-  /// finds it.
+  /// finds it. If it turns out that it was not made, the server gives back what the same request takes again.
   private func conclude(_ work: FetchingCode, _ problem: Problem? = nil) async {
     guard !work.isInDoubt else { return }
     // A client that has gone spends its challenge. After a 503 the challenge may be used by one request, whichever comes first: the pass
@@ -58,7 +58,7 @@ extension Handlers {
     let proof = try verified(requested.keyProof, by: key, &work)
     guard !requested.isKeyProofSpent else { return }
     if !isKnown {
-      _ = try await take(.proofs, of: work.address, work, or: "This address has sent too many proofs.")
+      _ = try await take(.proofs, of: work.address, work, or: "Too many proofs came from this address.")
     }
     try noteProof(await work.generation.spend(proof, at: clock.unixTime).result, &work)
     if isKnown {
@@ -84,7 +84,7 @@ extension Handlers {
     if requested.user == nil, !requested.isByAttestation {
       do throws(Problem) {
         receipts += try await take(
-          .enrolments, of: work.address, work, or: "This address has asked for too many installations.")
+          .enrolments, of: work.address, work, or: "Too many installations were requested from this address.")
       } catch {
         await decider.ledger.giveBack(spent, at: Instant(clock.unixTime))
         throw error
@@ -111,11 +111,17 @@ extension Handlers {
         await decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
         throw error
       }
+      // The same request takes these again. The use of a token of App Check stays taken, with what was taken beside it.
+      var again = receipts
+      if case .appCheck = requested.held { again.removeFirst(spent.count) }
+      let giveBack = { @Sendable [again, clock, ledger = decider.ledger] () async in
+        await ledger.giveBack(again, at: Instant(clock.unixTime))
+      }
       do throws(InstallationService.Failure) {
         if let user = requested.user {
           let new = try await requested.service.install(
             grant, requested.request.client, requested.terms, user: user.owner, key: key,
-            address: work.address, attestedKey: requested.held?.key, repeatable)
+            address: work.address, attestedKey: requested.held?.key, repeatable, onNotMade: giveBack)
           // Its line names the user who authorized it.
           return installed(&work, new, requested.service, by: work.record.caller)
         }
@@ -123,12 +129,13 @@ extension Handlers {
           precondition(requested.held != nil, "only an attestation that holds gets here")
           let new = try await requested.service.install(
             grant, requested.request.client, requested.terms, replacing: requested.request.replacing,
-            key: key, address: work.address, attestedKey: requested.held?.key, repeatable)
+            key: key, address: work.address, attestedKey: requested.held?.key, repeatable,
+            onNotMade: giveBack)
           return installed(&work, new, requested.service, by: Caller.audited(new.installation))
         }
         let opened = try await requested.service.open(
           grant, requested.request.client, requested.terms, key: key, address: work.address,
-          attestedKey: requested.held?.key, repeatable)
+          attestedKey: requested.held?.key, repeatable, onNotMade: giveBack)
         return self.opened(opened, work)
       } catch {
         if case .store(let error) = error, error.isInDoubt {

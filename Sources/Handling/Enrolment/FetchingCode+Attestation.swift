@@ -153,7 +153,7 @@ extension Handlers {
         let denial = AttestationLimits.denial(charges, index: index, states, at: now)
         throw Problem(
           .rateLimited,
-          "There were too many installations by attestation today.",
+          "The app has reached today's limit of installations by attestation.",
           tryAgainAfter: denial.retryAfter.map { Int(clamping: $0) })
       }
       requested.held = nil
@@ -327,7 +327,7 @@ extension Handlers {
       guard requested.app.attested?.mode == .enforce else { return .unavailable(.quota) }
       let denial = limit.denial([states[index]], at: Instant(now))
       throw Problem(
-        .rateLimited, "This address has sent too many attestations.",
+        .rateLimited, "Too many attestations came from this address.",
         tryAgainAfter: denial.retryAfter.map { Int(clamping: $0) })
     case .unavailable: throw Problem(StoreError(.unavailable, "enrol", "no store"))
     }

@@ -76,7 +76,7 @@ struct GMSContent {
   /// The content as that of `POST /calls/callback`.
   func callback() throws(Problem) -> [UInt8] {
     if self["_media_type"]?.string?.hasSameBytes(as: "chat") == true {
-      throw .invalid("_media_type", "This server calls. It has no chats.")
+      throw .invalid("_media_type", "Chat is not supported.")
     }
     var object = JSONObject()
     if let number = self[Self.number] { object["contact_phone_number"] = number }

@@ -71,8 +71,8 @@ struct GMSFailure {
     case .invalidRequest:
       self.init(Self.exception(of: problem.fields), Self.message(problem, times) ?? problem.detail)
     case .invalidJSON, .malformedRequest: self.init(.resource, problem.detail)
-    case .idempotencyMismatch: self.init(.resource, "This key was used with another request.")
-    case .unknownApp: self.init(.resource, "This server has no service of this name.")
+    case .idempotencyMismatch: self.init(.resource, "This key was used with a different request.")
+    case .unknownApp: self.init(.resource, "This server has no service with this name.")
     case .denied: self.init(.resource, Self.message(problem, times) ?? "This request is not allowed.")
     case .attestationFailed: self.init(.resource, "This request does not come from the genuine app.")
     case .notFound: self.init(.notFound, "There is no callback with this id.")
@@ -87,14 +87,14 @@ struct GMSFailure {
         "You already have a callback for this number\(time). Change it or cancel it.", .never)
     case .duplicate:
       self = .unavailable(
-        "A call to this number was requested a moment ago, so no second call was requested.", .afterWindow)
+        "A callback to this number has already been requested.", .afterWindow)
     case .inProgress: self = .unavailable("The same request is still running.", .afterWindow)
     case .outcomeUnknown, .upstreamFailed:
       self = .unavailable("We cannot tell whether the call was requested.", .afterWindow)
     case .stopped: self = .unavailable("Callbacks are switched off at the moment.")
-    case .noAgents: self = .unavailable("No agent is available now.")
-    case .rateLimited, .slowDown: self = .unavailable("There were too many requests.")
-    case .quotaExhausted: self = .unavailable("The limit of this period is reached.")
+    case .noAgents: self = .unavailable("No agent is available right now.")
+    case .rateLimited, .slowDown: self = .unavailable("Too many requests.")
+    case .quotaExhausted: self = .unavailable("The limit for this period has been reached.")
     case .upstreamRateLimited, .upstreamRefused, .upstreamUnavailable, .upstreamTimeout, .internal:
       self = .unavailable("We cannot request calls at the moment.")
     case .attestationUnavailable: self = .unavailable("We cannot check the app at the moment.")

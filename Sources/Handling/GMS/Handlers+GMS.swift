@@ -33,7 +33,7 @@ struct GMSSetting: Sendable {
 
   func service(_ name: String?) throws(Problem) -> (name: String, service: Configuration.GMS.Service) {
     guard let name, let service = services[ExactText(name)] else {
-      throw Problem(.unknownApp, "This server has no service of this name.")
+      throw Problem(.unknownApp, "This server has no service with this name.")
     }
     return (name, service)
   }
@@ -120,7 +120,10 @@ extension Handlers {
     _ name: String?, _ id: String?, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     guard let setting = gms(&exchange) else { return }
-    let check: HeadCheck = { request, _, _ throws(Problem) in
+    let check: HeadCheck = { request, caller, generation, line throws(Problem) in
+      let service = try setting.service(name)
+      // The app of the record may be another one, after a reload. A stop of that app is checked later.
+      try generation.checkStop(of: .callback, by: caller, app: service.service.app, &line)
       _ = try JSONContent.isForm(request)
       try JSONContent.checkLength(request, atMost: CallbackLimits.contentBytes)
     }
@@ -148,8 +151,10 @@ extension Handlers {
     _ name: String?, _ id: String?, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     guard let setting = gms(&exchange) else { return }
-    visit(request, &exchange, as: .cancel, form: setting.errors.form, app: setting.app(name)) {
-      [self] visit, line throws(Problem) in
+    let check: HeadCheck = { _, _, _, _ throws(Problem) in _ = try setting.service(name) }
+    visit(
+      request, &exchange, as: .cancel, form: setting.errors.form, app: setting.app(name), checking: check
+    ) { [self] visit, line throws(Problem) in
       let service = try setting.service(name)
       let record = try await callback(id, of: service.name, visit)
       line?.note(record)

@@ -26,7 +26,7 @@ extension Handlers {
       address: generation.clientAddress.resolve(request, peer: exchange.peer.address),
       received: exchange.now)
     guard outcomes.take(request.content, by: hook, event) else {
-      let problem = Problem(.overloaded, "Too many events wait. Send it again later.", retryAfter: 1)
+      let problem = Problem(.overloaded, "Too many events are waiting.", tryAgainAfter: 1)
       return exchange.respond(problem.response(requestID: exchange.requestID))
     }
     exchange.respond(Response(status: .noContent))

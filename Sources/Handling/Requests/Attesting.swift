@@ -75,17 +75,17 @@ extension Handlers {
     return outcome
   }
 
-  /// Counts what was judged of a request, once, and notes it in the record.
+  /// Counts what was judged of a request, and notes it in the record. A request that is judged again counts once.
   package func note(
     _ judged: Judged, of client: ClientRequest, _ record: inout some IdentityNotes
   ) {
     if let proof = judged.proof {
       record.note(proof)
-      client.generation.metrics.proved(proof, lane: client.lane)
+      if client.round == 0 { client.generation.metrics.proved(proof, lane: client.lane) }
     }
     if let attestation = judged.attestation {
       record.note(attestation)
-      client.generation.metrics.attested(attestation, lane: client.lane)
+      if client.round == 0 { client.generation.metrics.attested(attestation, lane: client.lane) }
     }
   }
 
@@ -159,19 +159,20 @@ extension Problem {
       self.init(
         .attestationRequired,
         inBody
-          ? "Send attestation, of a type in accepts."
-          : "Send a token of App Check in the header X-Firebase-AppCheck.")
+          ? "Send the member attestation. The list accepts has the allowed types."
+          : "Send an App Check token in the header X-Firebase-AppCheck.")
       accepts = types.map(\.rawValue)
       responseFields.append("WWW-Authenticate", #"Attestation types="\#(accepts.joined(separator: " "))""#)
     case .failed(.badChallenge):
       self.init(
-        .challengeExpired, "Get a challenge, and attest anew. A challenge is good once, for 300 seconds.")
+        .challengeExpired,
+        "Request a new challenge and attest again. A challenge works once, for 300 seconds.")
     case .failed:
       self = .attestationFailed
     case .unavailable:
       self.init(
-        .attestationUnavailable, "The server cannot check the attestation right now. Try again.",
-        retryAfter: retryAfter?.wholeSecondsRoundedUp ?? 10)
+        .attestationUnavailable, "The server cannot check the attestation right now.",
+        tryAgainAfter: retryAfter?.wholeSecondsRoundedUp ?? 10)
     }
   }
 }

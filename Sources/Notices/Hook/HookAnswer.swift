@@ -1,4 +1,4 @@
-// What each answer of a web hook's receiver means for a notice.
+// What each answer of a webhook's receiver means for a notice.
 
 import HTTP
 import Platform
@@ -7,11 +7,12 @@ import Platform
 enum HookAnswer {
   /// The verdict on a response.
   static func verdict(_ reply: InboundResponse, now: UnixTime) -> NoticeVerdict {
-    let words = "web hook \(reply.status)"
+    let words = "webhook \(reply.status)"
     switch reply.status {
     case 200..<300: return .taken
     case 410:
-      return .stopSender(reason: "\(words): the receiver wants no more notices; check notices.http.url")
+      return .stopSender(
+        reason: "\(words): the receiver accepts no more notifications; check notices.http.url")
     case 429, 503: return .retry(reply, now: now, reason: words)
     default: return .retry(after: nil, reason: words)
     }

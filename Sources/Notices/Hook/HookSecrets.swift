@@ -1,8 +1,8 @@
-// The secrets that sign web hooks, and the signature.
+// The secrets that sign webhooks, and the signature.
 
 import JOSE
 
-/// The secrets of a web hook (Standard Webhooks): each signs every message, so that the receiver can change from one to the next.
+/// The secrets of a webhook (Standard Webhooks): each signs every message, so that the receiver can change from one to the next.
 package struct HookSecrets: Sendable {
   /// The most secrets: the new one, the old one, and room for a mistake.
   static let most = 4
@@ -27,7 +27,7 @@ package struct HookSecrets: Sendable {
       }
       secrets.append(Secret(wiping: &bytes))
     }
-    guard !secrets.isEmpty else { throw Self.error("holds no secret") }
+    guard !secrets.isEmpty else { throw Self.error("contains no secret") }
     guard secrets.count <= Self.most else {
       throw NoticeSettingError(
         "secret_file", "holds \(secrets.count) secrets",

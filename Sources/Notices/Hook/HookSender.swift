@@ -1,10 +1,10 @@
-// Sends notices to the operator's own receiver as signed web hooks.
+// Sends notices to the operator's own receiver as signed webhooks.
 
 package import HTTP
 import JSON
 package import Platform
 
-/// Sends notices as web hooks (Standard Webhooks): `{"deviceId", "message"}`, signed.
+/// Sends notices as webhooks (Standard Webhooks): `{"deviceId", "message"}`, signed.
 package final class HookSender: NoticeSender {
   /// Of the receiver's content nothing is needed.
   private static let longestReply = 64 * 1024
@@ -36,7 +36,7 @@ package final class HookSender: NoticeSender {
     _ notice: Notice, to device: DeviceAddress, _ deadline: MonotonicTime, _ posts: inout NoticePosts
   ) async -> Reaction {
     let left = deadline - time.now
-    guard left > .zero else { return .settled(.outOfTime("web hook")) }
+    guard left > .zero else { return .settled(.outOfTime("webhook")) }
     posts.begin()
     let body: JSONObject = ["deviceId": .string(device.exposed), "message": .string(notice.message)]
     let content = body.serialized()
@@ -52,7 +52,7 @@ package final class HookSender: NoticeSender {
       return .settled(HookAnswer.verdict(try await transport.send(request), now: time.unixTime))
     } catch {
       if let head = error.head { return .settled(HookAnswer.verdict(head, now: time.unixTime)) }
-      return .withoutAnswer(error, from: "web hook")
+      return .withoutAnswer(error, from: "webhook")
     }
   }
 }

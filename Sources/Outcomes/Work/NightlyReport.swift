@@ -140,7 +140,7 @@ package final class NightlyReport: Sendable {
   // MARK: One report
 
   private func work(from start: Instant, to end: Instant) async throws(Failure) {
-    guard let settings = settings() else { throw Failure("it is not configured any more") }
+    guard let settings = settings() else { throw Failure("it is no longer configured") }
     let feed = ReportFeed(settings, at: now, most: mostBytes)
     async let fetched = fetched(feed, from: start, to: end)
     var known = 0

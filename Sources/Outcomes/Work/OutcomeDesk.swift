@@ -183,7 +183,7 @@ package final class OutcomeDesk: Sendable {
         if error.isInDoubt { isInDoubt = true }
         if pauses.count == Self.pauses.count {
           log.write(
-            .warning, "the store failed, so the outcome of a call waits",
+            .warning, "the database failed, so the outcome of a call will be saved later",
             ["request_id": "\(entry.event.requestID)", "detail": "\(error)"])
         }
       }

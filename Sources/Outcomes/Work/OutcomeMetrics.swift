@@ -19,7 +19,7 @@ package final class OutcomeMetrics: Sendable {
   }
 
   private let outcomes = EventCounter(
-    "callgate_outcomes_total", "Callbacks whose outcome Talkdesk has told, by outcome.",
+    "callgate_outcomes_total", "Callbacks whose outcome Talkdesk has reported, by outcome.",
     labels: ["state", "source", "certainty"],
     series: CallOutcome.State.allCases.flatMap { state in
       CallOutcome.Source.allCases.map { [state.rawValue, $0.rawValue, "matched"] }

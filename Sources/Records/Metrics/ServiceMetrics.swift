@@ -59,16 +59,16 @@ package final class ServiceMetrics: Sendable {
   /// From the time of an appointment to the moment when the server sends it to Talkdesk.
   package let appointmentLateness = EventHistogram(
     "callgate_appointment_lateness_seconds",
-    "Time from that of an appointment to the request to Talkdesk.")
+    "Delay between an appointment's time and the request to Talkdesk.")
   /// Notices by provider and by what became of them. Shown where notices are configured.
   package let notices = EventCounter(
-    "callgate_notices_total", "Notices by provider and outcome.", labels: ["provider", "outcome"],
+    "callgate_notices_total", "Push notifications by provider and outcome.", labels: ["provider", "outcome"],
     series: PushPlatform.allCases.map(\.rawValue).flatMap { provider in
       ["taken", "device_gone", "not_taken", "refused", "stopped", "resting"].map { [provider, $0] }
     })
   /// Notices of callbacks by what they say and what became of them. Shown where notices are configured.
   package let callbackNotices = EventCounter(
-    "callgate_callback_notices_total", "Notices of callbacks by action and outcome.",
+    "callgate_callback_notices_total", "Push notifications about callbacks by action and outcome.",
     labels: ["action", "outcome"],
     series: ["confirm", "changed", "expired", "calling"].flatMap { action in
       ["taken", "again", "dropped"].map { [action, $0] }
@@ -76,11 +76,12 @@ package final class ServiceMetrics: Sendable {
   /// Devices that requests of GMS clients name and that get no notices. Shown where there are such clients.
   package let ignoredDevices = EventCounter(
     "callgate_ignored_devices_total",
-    "Devices that GMS clients named and that get no notices: their system or token is unknown, or has no provider."
+    "Devices that GMS clients named but that get no push notifications: their system or token is unknown, or has no provider."
   )
   /// From the time when a notice of a callback is due to the moment when the server sends it.
   package let noticeLateness = EventHistogram(
-    "callgate_notice_lateness_seconds", "Time from that of a notice to the request to its provider.")
+    "callgate_notice_lateness_seconds",
+    "Delay between a push notification's time and the request to its provider.")
   /// Connections of clients that the server closed because all together held too much memory.
   let closedForMemory = EventCounter(
     "callgate_connections_closed_total",
@@ -205,7 +206,7 @@ package final class ServiceMetrics: Sendable {
   package func appendAttestations(to text: inout MetricsText) {
     text.family(
       "callgate_attestations_total", .counter,
-      "Requests whose attestation the server judged, by type, result and reason.")
+      "Requests whose attestation the server checked, by type, result and reason.")
     for type in AttestationType.allCases {
       let usual = AttestationResult.all(of: type)
       for result in usual + AttestationResult.every.filter({ !usual.contains($0) }) {
@@ -231,7 +232,7 @@ package final class ServiceMetrics: Sendable {
   package func appendProofs(to text: inout MetricsText) {
     text.family(
       "callgate_proofs_total", .counter,
-      "Requests of callers with a key and of installations that could have one, by result and reason.")
+      "DPoP proofs that the server checked, by result and reason.")
     for (index, result) in ProofResult.others.enumerated() {
       text.sample([("result", result.word), ("reason", "none")], proofs.total(index))
     }
@@ -298,7 +299,7 @@ package final class ServiceMetrics: Sendable {
     requests.appendDurations(
       "callgate_http_request_duration_seconds", "Time from the whole request to its response.", to: &text)
     decisions.appendDecisions(
-      "callgate_decisions_total", "Decisions about tokens and callbacks: one for each audit line.",
+      "callgate_decisions_total", "Decisions about tokens and callbacks, one per audit line.",
       always: alwaysShown, to: &text)
     decisions.appendObjections(
       "callgate_rule_objections_total", "Requests that a rule in audit mode would have denied.", to: &text)

@@ -26,12 +26,12 @@ struct Call: Sendable {
   var isOfForeignPage = false
   /// Whether a script or form of another origin sent it.
   var hasForeignOrigin = false
-  /// The fields of a web hook (Standard Webhooks).
+  /// The fields of a webhook (Standard Webhooks).
   var webhook = Webhook()
   /// The content.
   var content: [UInt8] = []
 
-  /// What signs a web hook.
+  /// What signs a webhook.
   struct Webhook: Sendable {
     /// `webhook-id`.
     var id: String?

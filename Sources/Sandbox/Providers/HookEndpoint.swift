@@ -1,16 +1,16 @@
-// Judges requests to the emulated receiver of web hooks.
+// Judges requests to the emulated receiver of webhooks.
 
 import HTTP
 import JOSE
 import JSON
 import Platform
 
-/// `POST /_sandbox/hook`: checks a web hook as a receiver does (Standard Webhooks, "Verifying"). Pure.
+/// `POST /_sandbox/hook`: checks a webhook as a receiver does (Standard Webhooks, "Verifying"). Pure.
 enum HookEndpoint {
-  /// How far the time of a web hook may be from the receiver's, in seconds.
+  /// How far the time of a webhook may be from the receiver's, in seconds.
   static let tolerance: Int64 = 300
 
-  /// Why a web hook is refused.
+  /// Why a webhook is refused.
   struct Refusal: Error, Hashable {
     var status: Status
     var error: String

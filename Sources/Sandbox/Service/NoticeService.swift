@@ -5,15 +5,15 @@ import JSON
 import Platform
 import Synchronization
 
-/// The providers of notices: FCM with its token endpoint, and a receiver of web hooks.
+/// The providers of notices: FCM with its token endpoint, and a receiver of webhooks.
 struct NoticeService: Sendable {
   /// Google's token endpoint. It knows no faults.
   static let tokenPath = "/fcm/token"
-  /// The receiver of web hooks.
+  /// The receiver of webhooks.
   static let hookPath = "/_sandbox/hook"
 
   let issuer: EmulatedTokenIssuer
-  /// What web hooks are signed with.
+  /// What webhooks are signed with.
   let hookSecret: [UInt8]
 
   init(issuer: EmulatedTokenIssuer) {

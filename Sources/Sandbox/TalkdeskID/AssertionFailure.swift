@@ -9,7 +9,7 @@ enum AssertionFailure: Error, Hashable, Sendable {
   case claimsNotAnObject
   /// A header parameter or claim that has to be there.
   case missing(String)
-  /// A date claim that is no whole number of seconds.
+  /// A date claim that is not a whole number of seconds.
   case notADate(String)
   case wrongIssuer
   case wrongSubject

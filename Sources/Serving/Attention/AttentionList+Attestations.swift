@@ -19,10 +19,10 @@ extension AttentionList {
         Attention(
           .attestation, since: trouble.since, count: trouble.hits,
           consuming != nil
-            ? "Google does not consume tokens of App Check (\(consuming?.rawValue ?? "")), so no phone enrols by one."
+            ? "Google does not consume App Check tokens (\(consuming?.rawValue ?? "")), so no phone can enroll with one."
             : keys?.keys == 0
-              ? "The server has no keys of App Check, so it cannot judge tokens of App Check."
-              : "Google does not give the keys of App Check. The server uses its last keys for a day at most.",
+              ? "The server has no App Check keys, so it cannot verify App Check tokens."
+              : "The server cannot fetch the App Check keys from Google. It uses its last keys for at most a day.",
           action: "Check egress, DNS and the service account; run callgate doctor."))
     }
     let status = generation.play?.decoder.service.status
@@ -41,22 +41,22 @@ extension AttentionList {
     switch outage {
     case .keys, .unreachable:
       (
-        "Google's Play Integrity does not answer, so the server cannot judge tokens of Android phones.",
-        "The server asks again with the next phone. Check egress and DNS if it lasts; run callgate doctor."
+        "Google Play Integrity does not respond, so the server cannot verify Android phones.",
+        "The server tries again with the next phone. If it persists, check egress and DNS and run callgate doctor."
       )
     case .quota:
       (
-        "The quota of Play Integrity is used up, so the server cannot judge tokens of Android phones.",
-        "Ask for a larger quota in the Play Console."
+        "The Play Integrity quota is used up, so the server cannot verify Android phones.",
+        "Request a larger quota in the Play Console."
       )
     case .refused:
       (
-        "Google refuses this server's account for Play Integrity, so the server cannot judge tokens of Android phones.",
+        "Google rejected this server's account for Play Integrity, so the server cannot verify Android phones.",
         "Link the service account's project in the Play Console, correct its file and reload; run callgate doctor."
       )
     case .nonsense:
       (
-        "Google's Play Integrity answers with something that is no verdict.",
+        "Google Play Integrity returned an unexpected response.",
         "Check attestation.play_integrity.url; run callgate doctor."
       )
     }

@@ -26,13 +26,13 @@ extension AttentionList {
       let (scope, id) = stop.target.parts
       let whom = id.isEmpty ? "everyone" : "\(scope) \(id)"
       let isOnlyHere = runtime.stops.isOnlyHere(stop)
-      let place = isOnlyHere ? ", only here, until the database is back" : ""
+      let place = isOnlyHere ? ", only at this instance until the database is back" : ""
       return Attention(
         .stop, since: UnixTime(seconds: stop.since), until: stop.until.map { UnixTime(seconds: $0) },
         count: trouble?.hits ?? 0,
         "\(what) of \(whom) are stopped by an operator\(place)\(stop.reason.map { ": “\($0)”" } ?? "").",
         action: isOnlyHere
-          ? "Stop again when the database is back. Until then, stop at every other instance, too."
+          ? "Repeat the stop when the database is back. Until then, stop every other instance as well."
           : "To end the stop, press Resume on the operator's page or run callgate resume.")
     }
   }
@@ -90,18 +90,18 @@ extension AttentionList {
         case .brake:
           (
             "Callbacks are refused: \(limit.name), a limit on all callbacks\(limit.figure), is used up.",
-            "Find out whether these are customers or abuse: look at caller and address of the decisions. "
+            "Real traffic or abuse? Check callers and addresses under Recent decisions. "
               + "Stop a caller, or set callbacks.brakes and reload."
           )
         case .rate:
           (
             "Requests are refused: the rate \(limit.name) is used up.",
-            "Look at the decisions of this rule. Raise its limit and reload, or stop the caller."
+            "Check the decisions of this rule. Raise its limit and reload, or stop the caller."
           )
         default:
           (
             "Requests are refused: the quota \(limit.name) is used up.",
-            "Look at the decisions of this rule. Raise its limit and reload, or stop the caller."
+            "Check the decisions of this rule. Raise its limit and reload, or stop the caller."
           )
         }
       return Attention(

@@ -19,8 +19,8 @@ extension AttentionList {
     }
     let effect =
       runtime.stops.isKnown
-      ? "Callbacks, and requests with a limit, are refused"
-      : "The server waits for its store and refuses requests"
+      ? "The server refuses callbacks and requests with a limit"
+      : "The server is waiting for its database and refuses requests"
     return [
       Attention(
         .store, since: trouble.since, count: trouble.hits,
@@ -43,10 +43,11 @@ extension AttentionList {
       Attention(
         .audit, since: trouble.since, count: audit.isRequired ? audit.hitRequests : lost,
         (audit.isRequired
-          ? "Audit lines cannot be written, so the server gives no token and requests no call."
+          ? "Audit lines cannot be written, so the server issues no tokens and requests no calls."
           : "Audit lines cannot be written. They wait in memory, up to 16 MiB.")
           + loss,
-        action: "Make room on the disk of log.audit.file, or repair it. The server recovers by itself.")
+        action:
+          "Free space on the disk of log.audit.file, or repair the disk. The server recovers automatically.")
     ]
   }
 
@@ -82,8 +83,8 @@ extension AttentionList {
       return [
         Attention(
           .configuration, since: trouble?.since ?? last.time, count: 0,
-          "The new configuration names another store. This server still uses the old one.",
-          action: "Restart the server to use the new store, or restore the setting and reload.")
+          "The new configuration names another database. This server still uses the old one.",
+          action: "Restart the server to use the new database, or restore the setting and reload.")
       ]
     }
     let trouble = troubles.note(.configuration, isThere: true, at: last.time)
@@ -93,7 +94,7 @@ extension AttentionList {
       Attention(
         .configuration, since: trouble?.since ?? last.time, count: 0,
         "The new configuration was rejected; the old one stays in use. \(first)\(more)",
-        action: "Correct the file and reload. Do not restart before: the server would not start.")
+        action: "Fix the file and reload. Do not restart before that: the server would not start.")
     ]
   }
 
@@ -105,7 +106,7 @@ extension AttentionList {
     }
     let text =
       "Requests from \(peer) carry X-Forwarded-For, and trusted_proxies does not cover \(peer). "
-      + "Rules and limits by address count all users behind it as one."
+      + "Rules and limits by address treat all users behind it as one."
     if !hasNamedProxy.exchange(true, ordering: .relaxed) {
       log.write(.warning, "a proxy is not trusted", ["peer": "\(peer)"])
     }
@@ -125,9 +126,11 @@ extension AttentionList {
       Attention(
         .appointments, since: trouble.since, count: count,
         count == 1
-          ? "1 appointment was due more than 5 s ago, and no instance has taken it."
-          : "\(count) appointments were due more than 5 s ago, and no instance has taken them.",
-        action: "Check Talkdesk, the store, and that an instance runs. They expire by themselves.")
+          ? "1 appointment was due more than 5 s ago, and no instance has started it."
+          : "\(count) appointments were due more than 5 s ago, and no instance has started them.",
+        action:
+          "Check Talkdesk, the database, and that an instance is running. Overdue appointments expire automatically."
+      )
     ]
   }
 
@@ -143,7 +146,8 @@ extension AttentionList {
       Attention(
         .certificate, since: UnixTime(seconds: end - Self.certificateNotice), until: UnixTime(seconds: end),
         count: 0,
-        end < now.seconds ? "The certificate has expired: clients refuse it." : "The certificate ends soon.",
+        end < now.seconds
+          ? "The certificate has expired: clients refuse it." : "The certificate expires soon.",
         action: "Renew it, and replace the files of listen.tls.")
     ]
   }
@@ -173,16 +177,16 @@ extension AttentionList {
         Attention(
           .unknownCallbacks, since: UnixTime(seconds: first.seconds), count: callbacks.count,
           callbacks.count == 1
-            ? "The outcome of 1 callback of the last 24 hours is unknown: the phone may have rung, or not."
-            : "The outcome of \(callbacks.count) callbacks of the last 24 hours is unknown: the phones may have rung, or not.",
+            ? "The outcome of 1 callback in the last 24 hours is unknown: the phone may or may not have rung."
+            : "The outcome of \(callbacks.count) callbacks in the last 24 hours is unknown: the phones may or may not have rung.",
           action: "Compare them with Talkdesk's reports before you call a customer back.")
       },
       tickets.first.map { first in
         Attention(
           .unknownTickets, since: UnixTime(seconds: first.seconds), count: tickets.count,
           tickets.count == 1
-            ? "The outcome of 1 ticket of the last 24 hours is unknown: it may be open."
-            : "The outcome of \(tickets.count) tickets of the last 24 hours is unknown: they may be open.",
+            ? "The outcome of 1 ticket in the last 24 hours is unknown: it may be open."
+            : "The outcome of \(tickets.count) tickets in the last 24 hours is unknown: they may be open.",
           action: "Search the chat desk for them before you ask a user to try again.")
       },
     ].compactMap { $0 }
@@ -198,16 +202,16 @@ extension StoreError {
   /// What a store does that fails so.
   fileprivate var words: String {
     switch kind {
-    case .unavailable: operation == Self.replacedFile ? "has lost its file" : "does not answer"
+    case .unavailable: operation == Self.replacedFile ? "has lost its file" : "does not respond"
     case .damaged: "is damaged"
     case .readOnly: "is read-only"
     case .full: "is full"
     case .incompatible: "has another schema"
-    case .refused: "refuses this server"
+    case .refused: "rejects this server"
     case .rejected: "rejects a record"
     case .misconfigured:
       operation == Self.pooler
-        ? "is behind a pooler in transaction mode" : "is not where the configuration says"
+        ? "is behind a pooler in transaction mode" : "is not where the configuration says it is"
     }
   }
 
@@ -216,19 +220,19 @@ extension StoreError {
     switch kind {
     case .unavailable:
       operation == Self.replacedFile
-        ? "The file was removed or replaced. Put the right one in its place and start the server again."
-        : "Check that the database runs, can be reached and is not overloaded. The server recovers by itself."
+        ? "The file was removed or replaced. Put the right file back and start the server again."
+        : "Check that the database is running, reachable and not overloaded. The server recovers automatically."
     case .damaged: "Restore the file from a backup."
     case .readOnly:
-      "Look for a failover to a standby, or a file or database made read-only. The server recovers by itself."
-    case .full: "Make room on the disk. The server recovers by itself."
+      "Look for a failover to a standby, or a file or database made read-only. The server recovers automatically."
+    case .full: "Free space on the disk. The server recovers automatically."
     case .incompatible: "Run callgate migrate with the newer release."
-    case .refused: "Check the user, password and permissions. The server recovers by itself."
-    case .rejected: "Report it with the log's lines."
+    case .refused: "Check the user, password and permissions. The server recovers automatically."
+    case .rejected: "Report it together with the log lines."
     case .misconfigured:
       operation == Self.pooler
         ? "Connect directly to the database, or use pool_mode = session, and start the server again."
-        : "Correct the store's URL or path, and start the server again."
+        : "Fix the database's URL or path, and start the server again."
     }
   }
 }

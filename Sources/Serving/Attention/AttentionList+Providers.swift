@@ -17,7 +17,7 @@ extension AttentionList {
       let status = desk.source.status
       let isWell = status.isWell && desk.tickets?.source.isWell != false
       guard let trouble = troubles.note(.desk, name, isThere: !isWell, at: now) else { return nil }
-      let cause = status.latest?.failure?.cause.words(for: "Sendbird") ?? "Sendbird does not take tickets"
+      let cause = status.latest?.failure?.cause.words(for: "Sendbird") ?? "Sendbird does not accept tickets"
       return Attention(
         .desk, since: trouble.since, until: after(status.coolDown, now), count: trouble.hits,
         "The chat desk “\(name)” fails, so its users get no chat tokens: \(cause).",
@@ -37,15 +37,15 @@ extension AttentionList {
       else { return nil }
       let text =
         isStopped
-        ? "Phones get no push notices by \(platform.words): it refuses this server's settings."
+        ? "\(platform.words) rejected this server's push credentials. No push notifications are sent through it."
         : rest != nil
-          ? "Phones get no push notices by \(platform.words): it asks for a pause."
-          : "Phones get no push notices by \(platform.words): \(cause)."
+          ? "\(platform.words) asked for a pause. No push notifications are sent through it."
+          : "No push notifications are sent through \(platform.words): \(cause)."
       return Attention(
         .push, since: trouble.since, until: after(rest, now), count: trouble.hits, text,
         action: isStopped
-          ? "Run callgate doctor, correct the provider's settings and reload."
-          : "The server tries again by itself. Run callgate doctor if it lasts.")
+          ? "Run callgate doctor, fix the provider's settings and reload."
+          : "The server retries automatically. If it persists, run callgate doctor.")
     }
   }
 
@@ -61,8 +61,8 @@ extension AttentionList {
       return Attention(
         .issuer, since: trouble.since, count: trouble.hits,
         status.keys == 0
-          ? "The server has no keys of the caller \(callerID)'s issuer and refuses its users."
-          : "The issuer of the caller \(callerID) does not answer. The server uses its last keys.",
+          ? "The server has no keys from the issuer of caller \(callerID), so it rejects that caller's users."
+          : "The issuer of caller \(callerID) does not respond. The server uses its last keys.",
         action: "Check the issuer's key set, egress and DNS; run callgate doctor.")
     }
   }
@@ -74,7 +74,7 @@ extension PushPlatform {
     switch self {
     case .fcm: "FCM"
     case .apns: "APNs"
-    case .http: "the web hook (http)"
+    case .http: "the webhook (http)"
     }
   }
 }

@@ -31,12 +31,12 @@ extension AttentionList {
           refused == nil ? .talkdeskID : .credential, since: trouble.since, until: after(pause, now),
           count: trouble.hits, "\(failure.error)\(scopes).",
           action: failure.error.isOfSigner
-            ? "Check Vault or OpenBao (sealed, login, policy); run callgate doctor. The server retries by itself."
-              + (cached ? " Cached tokens go on until they end." : "")
+            ? "Check Vault or OpenBao (sealed, login, policy); run callgate doctor. The server retries automatically."
+              + (cached ? " Cached tokens are served until they expire." : "")
             : refused == nil
-              ? "Check Talkdesk's status page, egress, DNS and proxy; run callgate doctor. The server retries by itself."
-                + (cached ? " Cached tokens go on until they end." : "")
-              : "Run callgate doctor: it names the cause and the fix. Waiting does not help."))
+              ? "Check Talkdesk's status page, egress, DNS and proxy; run callgate doctor. The server retries automatically."
+                + (cached ? " Cached tokens are served until they expire." : "")
+              : "Run callgate doctor: it shows the cause and the fix. Waiting does not help."))
     } else {
       troubles.ended(.talkdeskID)
     }
@@ -45,7 +45,7 @@ extension AttentionList {
       entries.append(
         Attention(
           .nextKey, since: trouble.since, until: after(next.retryIn, now), count: trouble.hits,
-          "Talkdesk ID refuses the next key \(next.name). The current key serves.",
+          "Talkdesk ID rejects the next key \(next.name). The server uses the current key.",
           action: "Compare key id and algorithm with Talkdesk's; run callgate doctor."))
     } else {
       troubles.ended(.nextKey)
@@ -64,7 +64,7 @@ extension AttentionList {
         .callbackAPI, since: trouble.since, until: after(pause, now), count: trouble.hits,
         "Talkdesk's Callback API \(trouble.cause).\(waits)",
         action: "Check Talkdesk's status page, egress, DNS and proxy; run callgate doctor. "
-          + "The server goes on with the next callback.")
+          + "The server tries again with the next callback.")
     ]
   }
 }

@@ -100,7 +100,7 @@ package final class ChatDesks: Sendable {
   func recovered(_ count: Int) {
     guard count > 0 else { return }
     log.write(
-      .warning, "tickets have no outcome: they are unknown, and the server does not request them again",
+      .warning, "tickets marked unknown; the server will not resend them",
       ["tickets": count])
     tickets.count(StoredCallback.Status.unknown.rawValue, by: count)
   }
@@ -168,7 +168,7 @@ package final class ChatDesks: Sendable {
     tickets.append(to: &text)
     counters.append("callgate_desk_token_cache_total", "Requests for session tokens by outcome.", to: &text)
     let statuses = sources.map { (name: $0.key, status: $0.value.status) }
-    text.family("callgate_desk_users", .gauge, "Users whose session tokens the server keeps.")
+    text.family("callgate_desk_users", .gauge, "Users whose session tokens the server has cached.")
     for (name, status) in statuses { text.sample([("desk", name)], status.users) }
     text.family(
       "callgate_desk_cool_down_seconds", .gauge,

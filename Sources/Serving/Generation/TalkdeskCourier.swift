@@ -99,13 +99,13 @@ extension CallbackOutcome {
   fileprivate var trouble: String? {
     switch self {
     case .accepted, .rejected: nil
-    case .unauthorized: "refuses this server's token (401)"
+    case .unauthorized: "rejects this server's token (401)"
     case .forbidden: "does not allow this server to request callbacks (403)"
     case .rateLimited: "limits the rate (429)"
     case .unavailable: "is unavailable (503)"
     case .unreachable(let error): "cannot be reached: \(error.reason.words())"
     case .refused(let status): "refuses callbacks with status \(status)"
-    case .unclear(let status): "answers with status \(status)"
+    case .unclear(let status): "responds with status \(status)"
     case .unanswered(let error): "does not respond: \(error.reason.words())"
     }
   }

@@ -76,10 +76,10 @@ package struct MetricsPage: Sendable {
     text.family(
       "callgate_configuration_generation", .gauge, "The current configuration, counted from 1 at startup.")
     text.sample(generations.current.number)
-    text.family("callgate_store_up", .gauge, "Whether the server can read and write the store.")
+    text.family("callgate_store_up", .gauge, "Whether the server can read and write its database.")
     text.sample(store.failure == nil ? 1 : 0)
     text.family(
-      "callgate_store_errors_total", .counter, "Failed store operations, by kind of failure.")
+      "callgate_store_errors_total", .counter, "Failed database operations, by kind of failure.")
     let errors = store.errors
     for kind in StoreError.Kind.allCases { text.sample([("kind", kind.rawValue)], errors[kind] ?? 0) }
     if let ahead = store.clockAhead {
@@ -107,7 +107,7 @@ package struct MetricsPage: Sendable {
     let figures = generations.current.decider.policy.brakes
     text.family(
       "callgate_brake_used_ratio", .gauge,
-      "Share of the brake in use, from 0 to 1. At 1 the server refuses callbacks.")
+      "Share of the safety limit in use, from 0 to 1. At 1 the server refuses callbacks.")
     for brake in Brake.allCases {
       guard let ratio = brakes.usedRatio(brake, figures) else { continue }
       text.sample([("brake", brake.rawValue)], ratio)

@@ -265,7 +265,7 @@ public final class LiveAgents: Sendable {
   private static func words(_ end: End) -> String {
     switch end {
     case .closed: "Talkdesk closed it"
-    case .silent: "it said nothing for \(silence.components.seconds) seconds"
+    case .silent: "no data for \(silence.components.seconds) seconds"
     case .failed: "Talkdesk cannot answer the query, or its events cannot be read"
     case .old, .replaced: "it is replaced"
     case .refused(let failure): failure.words

@@ -377,7 +377,7 @@ public actor TransitSigner {
     bytes.dropByteOrderMark()
     while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
     guard (1...limit).contains(bytes.count), bytes.allSatisfy(VaultAnswer.isTokenOctet) else {
-      throw .signingFailed("\(name) holds no token, secret id or JWT")
+      throw .signingFailed("\(name) contains no token, secret id or JWT")
     }
     return Secret(wiping: &bytes)
   }

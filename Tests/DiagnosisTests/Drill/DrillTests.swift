@@ -1,4 +1,4 @@
-// Tests of the request that `callgate drill` sends, and of its report on each response.
+// Tests of the request that `callgate test-call` sends, and of its report on each response.
 
 import HTTP
 import JOSE
@@ -82,7 +82,7 @@ import Upstream
       drill.announcement() == [
         "Talkdesk will ring +*********23. This is a real call.",
         "It comes from +*********99, on account acme (region us).",
-        "Your rules, brakes and kill switch do not apply to it.",
+        "Your rules, safety limits and pauses do not apply to it.",
       ])
     #expect(
       drill.announcement(showingNumber: true) == [

@@ -1,4 +1,4 @@
-// Tests of how `callgate drill` writes its file of facts.
+// Tests of how `callgate test-call` writes its file of facts.
 
 import Foundation
 import Testing

@@ -317,10 +317,10 @@ import Testing
     WrongFlag("--client-secret-file: names \"empty.txt\", which is empty") {
       $0.clientSecretFile = "empty.txt"
     },
-    WrongFlag("--client-secret-file: holds a private key, not a client secret") {
+    WrongFlag("--client-secret-file: contains a private key, not a client secret") {
       $0.clientSecretFile = "ec.pem"
     },
-    WrongFlag("--client-secret-file: holds characters a client secret cannot have") {
+    WrongFlag("--client-secret-file: contains characters that a client secret cannot have") {
       $0.clientSecretFile = "broken.txt"
     },
     WrongFlag("--client-secret-file: a private key is set too (--private-key-file)") {

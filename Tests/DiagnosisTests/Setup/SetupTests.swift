@@ -412,7 +412,7 @@ import Testing
     for line in lines where !line.contains(parent.path) { #expect(line.count <= 80, "\(line)") }
     let text = lines.joined(separator: "\n")
     for step in [
-      "cd '", "callgate check callgate.yaml", "callgate doctor", "callgate drill", "callgate serve",
+      "cd '", "callgate check callgate.yaml", "callgate doctor", "callgate test-call", "callgate serve",
     ] {
       #expect(text.contains(step), "\(step)")
     }

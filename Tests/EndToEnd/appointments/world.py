@@ -91,7 +91,7 @@ def postgres():
 
 
 class Hook(Stub):
-    """A receiver of web hooks, which keeps the notices of each device."""
+    """A receiver of webhooks, which keeps the notices of each device."""
 
     def __init__(self, **more):
         self.notices, self.status = [], 204

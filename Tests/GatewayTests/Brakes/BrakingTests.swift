@@ -27,7 +27,7 @@ private let otherNumber = "+14155550101"
     #expect(try await fixture.call(path: "/callbacks?validate").summary == "429 quota_exhausted")
     #expect(try await fixture.call(otherNumber).summary == "201")
     #expect(try await fixture.journal().rings == [customerNumber: 6, otherNumber: 1])
-    let exhausted = "a number has used up its callbacks of the day: the server refuses more"
+    let exhausted = "a number has reached its daily limit of callbacks: the server refuses more"
     let line = try await fixture.service.line(exhausted)
     #expect(line["brake"]?.string == "brake-number" && line["contact"]?.string == "+*********00")
     let lines = try await fixture.service.end()
@@ -85,7 +85,8 @@ private let otherNumber = "+14155550101"
     let lines = try await fixture.service.end()
     #expect(
       lines.filter { $0["brake"] != nil }.map { "\($0["message"]?.string ?? "")" } == [
-        "half of a brake is used up", "a brake is used up: further callbacks are refused",
+        "half of a safety limit has been used",
+        "a safety limit has been reached: the server refuses further callbacks",
       ])
   }
 
@@ -105,7 +106,7 @@ private let otherNumber = "+14155550101"
   }
 
   @Test func `what is off is logged at the start and after a reload`() async throws {
-    let message = "these brakes are off and limit nothing"
+    let message = "these safety limits are switched off"
     let fixture = try CallingFixture(yaml: "callbacks: { \(Self.often), brakes: off }")
     #expect(
       try await fixture.service.line(message)["brakes"]?.string == "brake-number, brake-burst, brake-hour")

@@ -133,7 +133,7 @@ import Upstream
     let service = try service()
     #expect(
       try await refusal(.findInstallation(userCode: "BCDF-GHJK"), at: service)
-        == "the server refuses this (not_found): There is no such installation or request.")
+        == "the server refuses this (not_found): Installation or request not found.")
     #expect(
       try await refusal(.findInstallation(userCode: "nope"), at: service).contains("user_code: Give eight"))
     #expect(try await refusal(.revokeInstallations(.subject("ann")), at: service).contains("not_found"))
@@ -141,7 +141,7 @@ import Upstream
     let plain = try self.service("apps: { shop: {} }")
     #expect(
       try await refusal(.findInstallation(userCode: "BCDF-GHJK"), at: plain).contains(
-        "No app of this server has installations."))
+        "No app on this server has installations."))
     // A list of nothing is no error.
     let listed = try await run(.installations(state: nil, after: nil), at: plain).get()
     #expect(listed.lines.count == 1)

@@ -28,8 +28,8 @@ import Tokens
     #expect(
       document
         == [
-          "type": "urn:callgate:problem:closed", "title": "Closed at this time", "status": 403,
-          "detail": "Opens tomorrow.", "instance": "r-1", "code": "closed", "message": "Closed at this time",
+          "type": "urn:callgate:problem:closed", "title": "Closed now", "status": 403,
+          "detail": "Opens tomorrow.", "instance": "r-1", "code": "closed", "message": "Closed now",
           "fields": [["name": "value", "description": "is empty"]], "rule": "opening-hours",
           "retry_after": 90,
           "next_open": "2026-11-23T14:00:00Z", "id": "abc",
@@ -75,7 +75,7 @@ import Tokens
   }
 
   @Test(arguments: [
-    (["at"], "at: Give a time."), (["at", "to"], "at: Give a time. More mistakes are in fields."),
+    (["at"], "at: Give a time."), (["at", "to"], "at: Give a time. The list fields has more mistakes."),
     ([], "The request is not valid."),
   ])
   func `the detail of a request with mistakes names the first`(names: [String], detail: String) {
@@ -90,9 +90,9 @@ import Tokens
     problem.add([])
     #expect(problem.detail == "at: Give a time.")
     problem.add([mistake("to")])
-    #expect(problem.detail == "at: Give a time. More mistakes are in fields.")
+    #expect(problem.detail == "at: Give a time. The list fields has more mistakes.")
     problem.add([mistake("app")], first: true)
-    #expect(problem.detail == "app: Give a time. More mistakes are in fields.")
+    #expect(problem.detail == "app: Give a time. The list fields has more mistakes.")
     #expect(problem.fields.map(\.name) == ["app", "at", "to"])
     var other = Problem(.invalidRequest, "The content is no JSON.")
     other.add([mistake("at")])

@@ -10,6 +10,8 @@ import Synchronization
 package final class AuditTrail: Sendable {
   /// How long a response waits for its line in strict mode.
   package static let patience = Duration.milliseconds(800)
+  /// How many bytes may wait for a file that takes none.
+  package static let capacity = 16 << 20
 
   /// Where the lines go.
   package enum Destination: Sendable {
@@ -92,10 +94,10 @@ package final class AuditTrail: Sendable {
   ///   - key: For the chain; nil for lines without one.
   ///   - isRequired: Whether responses wait until their lines are on the disk.
   ///   - lanes: As `LogSink` has them.
-  ///   - capacity: How many bytes may wait for a file that takes none, before lines are lost and counted.
+  ///   - capacity: How many bytes may wait before lines are lost and counted.
   package init(
     to destination: Destination, key: StoreKey?, boot: String, isRequired: Bool, lanes: Int,
-    clock: any TimeSource, log: Log, capacity: Int = 16 << 20
+    clock: any TimeSource, log: Log, capacity: Int = AuditTrail.capacity
   ) throws(SystemError) {
     var writer = Writer()
     writer.chain = key.map { AuditChain($0, boot: boot) }
@@ -183,7 +185,7 @@ package final class AuditTrail: Sendable {
     let lost = sink.unreportedLines
     if lost > 0 {
       log.write(
-        .error, "audit lines were lost: they could not be written before the end",
+        .error, "audit lines were lost: they could not be written before the server stopped",
         ["lost": lost, "file": path ?? "stdout"])
     }
     return isClosed
@@ -234,7 +236,7 @@ package final class AuditTrail: Sendable {
       else {
         if !writer.isLosing {
           log.write(
-            .error, "audit lines are lost: too many of them wait already", ["file": path ?? "stdout"])
+            .error, "audit lines are being lost: too many are already waiting", ["file": path ?? "stdout"])
         }
         writer.isLosing = true
         return false
@@ -306,7 +308,7 @@ package final class AuditTrail: Sendable {
     if let output {
       writer.written += output(writer.written == 0 ? writer.bytes : Array(writer.bytes[writer.written...]))
       guard writer.written == writer.bytes.count else {
-        fails("standard output takes nothing")
+        fails("standard output accepts no data")
         return false
       }
     } else {
@@ -400,7 +402,8 @@ package final class AuditTrail: Sendable {
       return flush(&writer)
     } catch {
       log.write(
-        .error, "the audit file cannot be opened anew; the old one is in use", ["error.message": "\(error)"])
+        .error, "could not reopen the audit file; still writing to the old one", ["error.message": "\(error)"]
+      )
       return false
     }
   }

@@ -1,8 +1,9 @@
-// The commands `status`, `stop`, `resume` and `reload`, which operate a running server.
+// The commands `status`, `pause`, `resume` and `reload`, which operate a running server.
 
 import ArgumentParser
 import Diagnosis
 import Gateway
+import Glibc
 
 /// `callgate status`: how a running server is doing.
 struct StatusCommand: ParsableCommand {
@@ -10,9 +11,9 @@ struct StatusCommand: ParsableCommand {
     commandName: "status",
     abstract: "Shows the state of a running server.",
     discussion: """
-      Shows what is stopped, the configuration and its last reload, rules, tokens and keys.
+      Shows what is paused, the configuration and its last reload, rules, tokens and keys.
 
-      \(AdminOptions.discussion)
+      \(AdminOptions.search)
 
       Examples:
         callgate status
@@ -34,7 +35,7 @@ struct StatusCommand: ParsableCommand {
   }
 }
 
-/// The scope and action of `stop` and `resume`: by default all callers and all actions.
+/// The scope and action of `pause` and `resume`: by default all callers and all actions.
 struct StopTarget: ParsableArguments {
   @Option(
     help: ArgumentHelp("The scope: all, app or caller.", valueName: "scope"),
@@ -46,19 +47,24 @@ struct StopTarget: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The action: \(StopOrder.actions.joined(separator: ", ")). Also tokens (access) and callbacks (callback).",
+      "The action: \(StopOrder.actions.joined(separator: ", ")). You can also write \(Self.words). Without it: all.",
       valueName: "action"),
     completion: .list(StopOrder.actions))
-  var action = "all"
+  var action: String?
+
+  /// The other words for actions, for help.
+  private static let words = StopOrder.words.map { "\($0.word) (\($0.action))" }.joined(separator: ", ")
+
+  /// The order without reason and duration.
+  var order: StopOrder { StopOrder(scope: scope, id: id, action: StopOrder.action(named: action ?? "all")) }
 
   func validate() throws {
     guard StopOrder.scopes.contains(scope) else {
       throw ValidationError("--scope \(scope): write all, app or caller")
     }
-    guard StopOrder.actions.contains(StopOrder.action(named: action)) else {
-      throw ValidationError(
-        "--action \(action): write one of \((StopOrder.actions + ["tokens", "callbacks"]).joined(separator: ", "))"
-      )
+    guard StopOrder.actions.contains(order.action) else {
+      let known = StopOrder.actions + StopOrder.words.map { $0.word }
+      throw ValidationError("--action \(action ?? ""): write one of \(known.joined(separator: ", "))")
     }
     if scope == "all", id != nil {
       throw ValidationError("--id names one app or caller: add --scope app or --scope caller")
@@ -69,25 +75,28 @@ struct StopTarget: ParsableArguments {
   }
 }
 
-/// `callgate stop`: the kill switch.
-struct StopCommand: ParsableCommand {
+/// `callgate pause`: the kill switch.
+struct PauseCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "stop",
-    abstract: "Stops tokens, callbacks or both at a running server.",
+    commandName: "pause",
+    abstract: "Pauses tokens, callbacks or both at a running server.",
     discussion: """
-      Without options the command stops everything, for everyone, until resume. The server refuses the next request with 403 \
-      stopped. Other instances with the same store follow within 2 seconds. status and the log show the reason; callers never \
-      see it.
+      On a terminal the command asks what to pause and for how long, unless you give --action or --yes. With --yes, or \
+      without a terminal, it pauses everything for everyone until you run callgate resume.
+
+      The server keeps running and refuses the next request with 403 stopped. Other instances with the same database follow \
+      within 2 seconds. status and the log show the reason; callers never see it.
 
       \(AdminOptions.discussion)
 
       Examples:
-        callgate stop
-        callgate stop --action callback --reason "agents have no phones" --for 30m
-        callgate stop --scope app --id shop --action access
+        callgate pause
+        callgate pause --action callback --reason "agents have no phones" --for 30m
+        callgate pause --scope app --id shop --action access
 
-      \(AdminOptions.exits)
-      """)
+      \(AdminOptions.exits) Without an answer to its questions the command exits with 64 and pauses nothing.
+      """,
+    aliases: ["stop"])
 
   @OptionGroup var admin: AdminOptions
   @OptionGroup var target: StopTarget
@@ -97,13 +106,17 @@ struct StopCommand: ParsableCommand {
 
   @Option(
     name: .customLong("for"),
-    help: ArgumentHelp("The duration: 90s, 30m, 2h or 1d. Without it: until resume.", valueName: "time"))
+    help: ArgumentHelp(
+      "The duration: 90s, 30m, 2h or 1d. Without it: until you run callgate resume.", valueName: "time"))
   var duration: String?
 
+  @Flag(help: "Do not ask. Without --action this pauses everything.")
+  var yes = false
+
   private var order: StopOrder {
-    StopOrder(
-      scope: target.scope, id: target.id, action: StopOrder.action(named: target.action), reason: reason,
-      duration: duration)
+    var order = target.order
+    (order.reason, order.duration) = (reason, duration)
+    return order
   }
 
   func validate() throws {
@@ -111,6 +124,11 @@ struct StopCommand: ParsableCommand {
   }
 
   func run() throws {
+    var order = order
+    if !yes, target.action == nil, isatty(STDIN_FILENO) == 1, !PauseQuestions.complete(&order) {
+      Output.message("callgate: nothing was paused. Answer the questions, or give --action or --yes.")
+      throw ExitStatus.usage.exit
+    }
     for line in try admin.ask(for: .stop(order)).lines { Output.line(line) }
   }
 }
@@ -119,9 +137,9 @@ struct StopCommand: ParsableCommand {
 struct ResumeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "resume",
-    abstract: "Ends a stop at a running server.",
+    abstract: "Ends a pause at a running server.",
     discussion: """
-      Ends the stops of the same scope and id. Resuming all does not resume an app or caller that was stopped by name.
+      Ends the pauses with the same scope and id. Resuming all does not resume an app or caller that was paused by name.
 
       \(AdminOptions.discussion)
 
@@ -136,9 +154,7 @@ struct ResumeCommand: ParsableCommand {
   @OptionGroup var target: StopTarget
 
   func run() throws {
-    let order = StopOrder(
-      scope: target.scope, id: target.id, action: StopOrder.action(named: target.action))
-    for line in try admin.ask(for: .resume(order)).lines { Output.line(line) }
+    for line in try admin.ask(for: .resume(target.order)).lines { Output.line(line) }
   }
 }
 

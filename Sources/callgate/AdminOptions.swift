@@ -10,12 +10,17 @@ import Upstream
 
 /// Which running server an operators' command asks.
 struct AdminOptions: ParsableArguments {
-  /// Where the server is, for the help of each command.
-  static let discussion = """
+  /// Where the command finds the server, for the help of `callgate status`.
+  static let search = """
     The command finds the server through --url, else the admin listener in the configuration file, else the public port \
     if an admin token is set, else http://127.0.0.1:9091. The token comes from --admin-token-file, \
     CALLGATE_ADMIN_TOKEN, CALLGATE_ADMIN_TOKEN_FILE or the file's admin.token_file. A listener on loopback needs no token.
     """
+
+  /// A reference to that help, for the other commands.
+  static let discussion =
+    "By default the command talks to the server on this machine. callgate status --help explains how it finds the server "
+    + "and the admin token."
 
   /// The exit statuses, for the help of each command.
   static let exits =

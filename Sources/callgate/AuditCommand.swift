@@ -12,7 +12,7 @@ import Texts
 /// `callgate audit`: commands for audit files.
 struct AuditCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "audit", abstract: "Checks audit files for changes.",
+    commandName: "audit", abstract: "Verifies the tamper-evident audit log.",
     subcommands: [AuditVerifyCommand.self])
 }
 

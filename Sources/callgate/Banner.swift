@@ -1,5 +1,6 @@
 // Says on a terminal what to try first on a server that has just started.
 
+import API
 import Glibc
 import JOSE
 
@@ -18,14 +19,21 @@ enum Banner {
   /// The lines, each at most 80 columns with a usual address.
   ///
   /// - Parameters:
+  ///   - isOpen: Whether the server accepts requests without credentials.
   ///   - operators: Where operators find their page.
-  static func text(at address: String, isSandbox: Bool, operators: Operators) -> String {
+  static func text(at address: String, isSandbox: Bool, isOpen: Bool, operators: Operators) -> String {
     let style = Style(STDOUT_FILENO)
-    var lines = [
-      isSandbox ? ("Try it", "\(address)/") : ("Check", "curl -i \(address)/readyz"),
-      ("Token", "curl \(isSandbox ? "" : "-u USERNAME:PASSWORD ")\(address)/access"),
-      ("Reference", "\(address)/docs"),
-    ]
+    let curl = isOpen ? "curl" : "curl -u USERNAME:PASSWORD"
+    var lines = isSandbox ? [] : [("Check", "curl -i \(address)/readyz")]
+    lines.append(("Token", "\(curl) \(address)/access"))
+    if isSandbox {
+      lines += [
+        ("Callback", #"\#(curl) --json '{"contact_phone_number":"+14155550101"}' \"#),
+        ("", "  \(address)/calls/callback"),
+        ("Page", "\(address)/"),
+      ]
+    }
+    lines.append(("Reference", "\(address)/docs"))
     switch operators {
     case .here(let madeToken):
       lines.append(("Operators", "\(address)/admin/"))
@@ -36,6 +44,8 @@ enum Banner {
     case .nowhere: break
     }
     lines.append(("End", "Ctrl-C"))
-    return lines.map { "  \((style.column($0, width: 11, .strong) + $1).text)\n" }.joined() + "\n"
+    let title =
+      isSandbox ? "  callgate \(Version.current): emulated Talkdesk, no real calls are made\n\n" : ""
+    return title + lines.map { "  \((style.column($0, width: 11, .strong) + $1).text)\n" }.joined() + "\n"
   }
 }

@@ -12,18 +12,31 @@ struct Callgate: ParsableCommand {
     commandName: "callgate",
     abstract: "Issues Talkdesk tokens and requests callbacks according to your rules.",
     version: BuildInformation.line,
-    subcommands: [
-      InitCommand.self, ServeCommand.self, CheckCommand.self, DoctorCommand.self, DrillCommand.self,
-      ExplainCommand.self, RulesCommand.self, AuditCommand.self,
-      StatusCommand.self, StopCommand.self, ResumeCommand.self, ReloadCommand.self, InstallationsCommand.self,
-      TalkdeskCommand.self, ProbeCommand.self,
-      TokenCommand.self, KeyCommand.self, SandboxCommand.self, MigrateCommand.self,
-      HealthcheckCommand.self, ReferenceCommand.self, VersionCommand.self,
+    groupedSubcommands: [
+      CommandGroup(
+        name: "Start",
+        subcommands: [
+          InitCommand.self, CheckCommand.self, DoctorCommand.self, TestCallCommand.self, ServeCommand.self,
+        ]),
+      CommandGroup(
+        name: "Operate",
+        subcommands: [
+          StatusCommand.self, PauseCommand.self, ResumeCommand.self, ReloadCommand.self,
+          InstallationsCommand.self, TalkdeskCommand.self, ProbeCommand.self, HealthcheckCommand.self,
+        ]),
+      CommandGroup(name: "Rules", subcommands: [RulesCommand.self, ExplainCommand.self]),
+      CommandGroup(
+        name: "Keys and store", subcommands: [KeyCommand.self, MigrateCommand.self, AuditCommand.self]),
+      CommandGroup(
+        name: "Tools",
+        subcommands: [
+          SandboxCommand.self, TokenCommand.self, ReferenceCommand.self, VersionCommand.self,
+        ]),
     ])
 
   static func main() {
     var arguments = Array(CommandLine.arguments.dropFirst())
-    // A platform that passes its command to the image's entry point repeats the name: `heroku run -- callgate stop`.
+    // A platform that passes its command to the image's entry point repeats the name: `heroku run -- callgate pause`.
     if arguments.first == "callgate" { arguments.removeFirst() }
     if let mistake = ArgumentMistake.first(in: arguments) {
       Output.message("callgate: \(mistake.message)")
@@ -51,7 +64,10 @@ struct Callgate: ParsableCommand {
     guard let word = arguments.first, !word.hasPrefix("-"), word != "help", !subcommands.isEmpty else {
       return nil
     }
-    if let subcommand = subcommands.first(where: { $0.configuration.commandName == word }) {
+    let named = subcommands.first {
+      $0.configuration.commandName == word || $0.configuration.aliases.contains(word)
+    }
+    if let subcommand = named {
       return unknownCommand(Array(arguments.dropFirst()), of: subcommand, named: "\(name) \(word)")
     }
     let shown = subcommands.map { $0.configuration }.filter { $0.shouldDisplay }.compactMap { $0.commandName }

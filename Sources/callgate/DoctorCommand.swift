@@ -15,13 +15,13 @@ struct DoctorCommand: ParsableCommand {
     commandName: "doctor",
     abstract: "Checks everything that the server needs, over the network.",
     discussion: """
-      Does everything check does, then asks Talkdesk ID for a token with each configured key: key and key id, algorithm, \
-      region, proxy, DNS, connection, TLS, clock, credential, scopes, lifetime. Then it asks the store (reachable, \
+      Does everything check does, then requests a token from Talkdesk ID with each configured key: key and key id, algorithm, \
+      region, proxy, DNS, connection, TLS, clock, credential, scopes, lifetime. Then it checks the store (reachable, \
       writable, schema version), the key set of each issuer, and each remote policy. It prints one line per check, and a \
       fix below each failed check. It never shows the token, changes nothing in the store, and does not check the port.
 
-      With --token it says instead what the server would answer to a user's token: issuer, key, algorithm, signature, audience, \
-      times, subject, and the claims that rules need. It then fetches key sets and asks nothing else.
+      With --token it shows instead how the server would respond to a user's token: issuer, key, algorithm, signature, audience, \
+      times, subject, and the claims that rules need. It then only fetches key sets.
 
       Examples:
         callgate doctor

@@ -1,4 +1,4 @@
-// The command `callgate drill`, which requests one real callback and records how the account responds.
+// The command `callgate test-call`, which requests one real callback and records how the account responds.
 
 import ArgumentParser
 import Configuration
@@ -9,33 +9,34 @@ import Glibc
 import Platform
 import Records
 
-/// `callgate drill`: one real callback.
-struct DrillCommand: ParsableCommand {
+/// `callgate test-call`: one real callback.
+struct TestCallCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "drill",
+    commandName: "test-call",
     abstract: "Makes one real callback and shows Talkdesk's response.",
     discussion: """
       Shows the number that will ring and asks for confirmation. Then it fetches a token and requests one callback with the \
       configured credential. It never sends a second request. It prints the response, the token's lifetime and its scopes, with \
-      numbers masked. It refuses the number ranges that Callgate refuses by default. Your rules, brakes and kill switch do not \
+      numbers masked. It refuses the number ranges that Callgate refuses by default. Your rules, safety limits and pauses do not \
       apply.
 
       With --facts the command saves the response in a file. callgate sandbox --facts then responds like your account.
 
-      With --watch the command also learns which triggers the call fires. It registers outcomes.triggers with a hook of its own, \
+      With --watch the command also shows which triggers the call fires. It registers outcomes.triggers with its own webhook, \
       listens on the configured port, prints every event for that time with numbers masked, and removes the triggers. Stop the \
       server on that port first. Ctrl-C ends the watch. The credential needs the scope webhooks-trigger:write.
 
       Examples:
-        callgate drill --phone +14155550123
-        callgate drill --phone +14155550123 --watch 10m --facts facts.json
-        callgate drill callgate.yaml --phone +14155550123 --facts facts.json
-        callgate drill --phone +14155550123 --yes
+        callgate test-call --phone +14155550123
+        callgate test-call --phone +14155550123 --watch 10m --facts facts.json
+        callgate test-call callgate.yaml --phone +14155550123 --facts facts.json
+        callgate test-call --phone +14155550123 --yes
 
       Exit status: 0 if Talkdesk accepted the callback, 64 for wrong arguments, without a terminal and --yes, or if the facts \
       cannot be written, 69 if Talkdesk was not reached, the outcome is unknown or the port is taken, 77 if Talkdesk refused, the number is in a \
       refused range, or you said no, 78 if the configuration is wrong, has no Talkdesk number or, with --watch, no outcomes.external_url.
-      """)
+      """,
+    aliases: ["drill"])
 
   @OptionGroup var source: ConfigurationArgument
 
@@ -71,7 +72,7 @@ struct DrillCommand: ParsableCommand {
     try ProcessSetup.protectSecrets()
     guard yes || isatty(STDIN_FILENO) == 1 else {
       Output.message(
-        "callgate: drill makes a real call and asks for confirmation on a terminal. Without a terminal, add --yes."
+        "callgate: test-call makes a real call and asks for confirmation on a terminal. Without a terminal, add --yes."
       )
       throw ExitStatus.usage.exit
     }
@@ -94,7 +95,7 @@ struct DrillCommand: ParsableCommand {
         signals.onEnd {
           Output.message("")
           Output.message(
-            "callgate: stopped before Talkdesk answered: the phone may ring. Do not repeat the drill at once"
+            "callgate: interrupted before Talkdesk responded: the phone may ring. Do not repeat the test call right away"
           )
           _exit(ExitStatus.unavailable.rawValue)
         }
@@ -162,7 +163,7 @@ struct DrillCommand: ParsableCommand {
 
   private static func stopUnsent() -> Never {
     Output.message("")
-    Output.message("callgate: stopped; no callback was sent")
+    Output.message("callgate: interrupted; no callback was sent")
     _exit(130)
   }
 

@@ -10,7 +10,7 @@ struct FactsOption: ParsableArguments {
   @Option(
     name: .customLong("facts"),
     help: ArgumentHelp(
-      "Respond like your account: a file from callgate drill --facts.", valueName: "file"),
+      "Respond like your account: a file from callgate test-call --facts.", valueName: "file"),
     completion: .file())
   var file: String?
 

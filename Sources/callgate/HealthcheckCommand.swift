@@ -14,7 +14,7 @@ struct HealthcheckCommand: ParsableCommand {
     commandName: "healthcheck",
     abstract: "Checks /livez of the server on this machine.",
     discussion: """
-      Asks the address in HOST (listen.host) first, unless it stands for every address, and then the loopback addresses. \
+      Tries the address in HOST (listen.host) first, unless that means every address, and then the loopback addresses. \
       If the server uses TLS, the command tries again over https. A certificate names hosts and not addresses: the command \
       compares its key with the configured certificate beyond loopback, and verifies nothing on loopback.
 

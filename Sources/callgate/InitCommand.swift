@@ -22,7 +22,7 @@ struct InitCommand: ParsableCommand {
         *.schema.json          a JSON Schema of each, for editors
         secrets/               the secrets, as files of mode 0600
         .gitignore             lines for secrets and state
-      It generates the password of your app, unless --password-file has one, the admin token and the store key. \
+      It generates a password for your app (unless you give --password-file), the admin token and the store key. \
       The server of this configuration listens on this machine only, and has the operator's page on port 9091. Then \
       init prints the next steps.
 

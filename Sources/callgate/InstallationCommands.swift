@@ -127,7 +127,7 @@ struct ApproveCommand: ParsableCommand {
   @OptionGroup var admin: AdminOptions
   @OptionGroup var confirmation: InstallationConfirmation
 
-  @Argument(help: "The code that the customer tells you: BCDF-GHJK.")
+  @Argument(help: "The code that the customer reads to you: BCDF-GHJK.")
   var code: String
 
   func run() throws {
@@ -155,7 +155,7 @@ struct DenyCommand: ParsableCommand {
   @OptionGroup var admin: AdminOptions
   @OptionGroup var confirmation: InstallationConfirmation
 
-  @Argument(help: "The code that the customer tells you: BCDF-GHJK.")
+  @Argument(help: "The code that the customer reads to you: BCDF-GHJK.")
   var code: String
 
   func run() throws {

@@ -5,6 +5,6 @@ import ArgumentParser
 /// `callgate key`: makes and describes keys.
 struct KeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "key", abstract: "Makes a private key or a store key, or describes a key.",
+    commandName: "key", abstract: "Generates a private key or a store key, or describes a key.",
     subcommands: [KeyGenerateCommand.self, KeyInspectCommand.self])
 }

@@ -10,7 +10,7 @@ import Sealing
 struct KeyGenerateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "generate",
-    abstract: "Makes a new private key, or a store key.",
+    abstract: "Generates a private key or a store key.",
     discussion: """
       Prints the lines TD_KEY_ALGORITHM= and TD_PRIVATE_KEY=, then the public key as PEM. With --out the private key \
       goes into a new file of mode 0600 instead, and the line TD_PRIVATE_KEY_FILE= names it.

@@ -10,14 +10,14 @@ import Stores
 struct MigrateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "migrate",
-    abstract: "Updates the store's schema, and shows its store keys.",
+    abstract: "Updates the database schema and shows the store keys.",
     discussion: """
       serve also updates the schema, under a lock. Use migrate to update it before serve starts. A second run changes nothing.
 
-      Instances of the release before may go on serving meanwhile. Where a transaction of another session uses the tables, \
-      such as that of pg_dump, migrate names it, waits until it ends, and then goes on. serve waits for 90 s.
+      Instances of the previous release can keep serving meanwhile. Where a transaction of another session uses the tables, \
+      such as that of pg_dump, migrate names it, waits until it ends, and continues. serve waits for 90 s.
 
-      With --reseal, migrate seals every value of the previous store key again, with the current one. You can then remove \
+      With --reseal, migrate encrypts every value of the previous store key again with the current one. You can then remove \
       the previous key. First give every instance the new key as its current one.
 
       Exit status: 0 if the schema is up to date, 69 if the store does not respond, 78 if the configured store or its \
@@ -26,7 +26,7 @@ struct MigrateCommand: ParsableCommand {
 
   @OptionGroup var options: ConfigurationOptions
 
-  @Flag(help: "Seal everything with the current store key, and end the use of the previous one.")
+  @Flag(help: "Encrypt everything with the current store key and stop using the previous one.")
   var reseal = false
 
   func run() throws {
@@ -47,7 +47,7 @@ struct MigrateCommand: ParsableCommand {
     }
     switch result {
     case .success(let outcome):
-      Output.line("The store (\(outcome.kind)) is up to date.")
+      Output.line("The database (\(outcome.kind)) is up to date.")
       if let keys = outcome.keys { Output.line("Store key: \(keys).") }
     case .failure(let failure):
       Output.message("callgate: the store cannot be used: \(failure)")

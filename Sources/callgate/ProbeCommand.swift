@@ -13,7 +13,7 @@ import Upstream
 struct ProbeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "probe",
-    abstract: "Sends a running server requests that must work or must fail.",
+    abstract: "Smoke-tests a running server: one allowed request, three refused ones.",
     discussion: """
       Sends one request that must work (GET /access?probe, which counts against no quota and returns no token). Three more \
       requests must fail: without a credential, with a wrong one, and for an unknown app. Without a credential the command \

@@ -27,14 +27,14 @@ struct SandboxCommand: ParsableCommand {
         callgate sandbox --client-key old.pem --client-key new.pem
         callgate sandbox --facts facts.json
 
-      For a server in the same shell, keep the output in a file, and take the variables from it:
+      For a server in the same shell, write the output to a file and read the variables from it:
 
         rm -f sandbox.env; (umask 077; exec callgate sandbox --port 9100 >sandbox.env) &
         until grep -qs listening sandbox.env || ! kill -0 $!; do sleep 0.1; done
         set -a; eval "$(grep '^TD_' sandbox.env)"; set +a
 
       With two keys of one client you can try a rotation. With --facts the sandbox responds as your account responded to \
-      callgate drill.
+      callgate test-call.
       """)
 
   @Option(help: ArgumentHelp("The port on 127.0.0.1, 0 for a free one.", valueName: "number"))
@@ -54,7 +54,7 @@ struct SandboxCommand: ParsableCommand {
 
   func validate() throws {
     guard clientSecretFile == nil || clientKeys.isEmpty else {
-      throw ValidationError("Give --client-key or --client-secret-file: a client has one of the two.")
+      throw ValidationError("Give --client-key or --client-secret-file, not both.")
     }
   }
 

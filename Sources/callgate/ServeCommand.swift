@@ -147,7 +147,9 @@ struct ServeCommand: ParsableCommand {
             .here(madeToken: adminToken)
           } else { .nowhere }
         Output.text(
-          Banner.text(at: "\(service.scheme)://\(addresses[0])", isSandbox: sandbox, operators: operators))
+          Banner.text(
+            at: "\(service.scheme)://\(addresses[0])", isSandbox: sandbox,
+            isOpen: configuration.allowAnonymous, operators: operators))
       }
       service.startLog()
       signals.onHangUp {

@@ -11,7 +11,7 @@ import Synchronization
 /// `callgate talkdesk`: what Talkdesk must know of this server.
 struct TalkdeskCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "talkdesk", abstract: "Manages what Talkdesk knows of this server.",
+    commandName: "talkdesk", abstract: "Manages triggers and lists Live API queries in Talkdesk.",
     subcommands: [TriggersCommand.self, QueriesCommand.self])
 }
 
@@ -29,7 +29,7 @@ struct QueriesCommand: ParsableCommand {
 
   @OptionGroup var options: ConfigurationOptions
 
-  @Argument(help: "The name or id of a query whose result is looked into.")
+  @Argument(help: "Query name or id. Prints where its first result has numbers.")
   var query: String?
 
   func run() throws {
@@ -48,7 +48,7 @@ struct QueriesCommand: ParsableCommand {
 /// `callgate talkdesk triggers`: the triggers that send events of calls to the hook.
 struct TriggersCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "triggers", abstract: "Registers the triggers that tell the outcomes of calls.",
+    commandName: "triggers", abstract: "Registers the triggers that report call outcomes.",
     subcommands: [ListTriggersCommand.self, AddTriggersCommand.self, RemoveTriggersCommand.self])
 
   /// Does a step, and ends as the commands say.
@@ -60,7 +60,7 @@ struct TriggersCommand: ParsableCommand {
     let isEnding = Atomic(false)
     signals?.onEnd {
       isEnding.store(true, ordering: .relaxed)
-      Output.message("callgate: ending; a request that Talkdesk is working on is finished first")
+      Output.message("callgate: stopping after the current request to Talkdesk")
     }
     try withExtendedLifetime(signals) {
       try end(
@@ -120,7 +120,7 @@ struct AddTriggersCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Registers each of outcomes.triggers with Talkdesk.",
     discussion: """
-      A second run changes nothing. After a change of outcomes.external_url or of the hook's secret, it registers the triggers \
+      A second run changes nothing. After a change of outcomes.external_url or the webhook's secret, it registers the triggers \
       again and removes the earlier ones. The credential needs the scope webhooks-trigger:write.
 
 

@@ -5,6 +5,7 @@ public import HTTP
 import JOSE
 import JSON
 import Store
+import Texts
 import Upstream
 
 /// Sends operators' requests to a running server.
@@ -81,7 +82,7 @@ public struct AdminClient: Sendable {
       lines = StatusText.lines(document, at: destination.url)
     case .stop(let order):
       document = try await ask(.post, "/admin/stop", order.document)
-      lines = StopText.lines(document)
+      lines = StopText.lines(document) + ["To resume: \(TerminalText.plain(order.resumption))"]
     case .resume(var order):
       (order.reason, order.duration) = (nil, nil)
       document = try await ask(.post, "/admin/resume", order.document)
@@ -142,7 +143,7 @@ public struct AdminClient: Sendable {
     let restart = document["restart_needed"]?.array?.compactMap(\.string) ?? []
     return ["The server uses configuration number \(document["generation"]?.number?.text ?? "0") now."]
       + notices.map { "notice: \($0)" }
-      + (restart.isEmpty ? [] : ["Restart the server to use the new \(restart.joined(separator: ", "))."])
+      + (restart.isEmpty ? [] : ["Restart the server to apply the new \(restart.joined(separator: ", "))."])
   }
 
   // MARK: Requests
@@ -225,7 +226,7 @@ public struct AdminClient: Sendable {
   }
 }
 
-/// The order of `stop` and `resume`.
+/// The order of `pause` and `resume`.
 public struct StopOrder: Sendable {
   /// `all`, `app` or `caller`.
   public var scope: String
@@ -266,13 +267,22 @@ public struct StopOrder: Sendable {
   /// The actions there are.
   public static let actions = Stop.Action.names
 
-  /// The name of an action as the API has it: pages and texts for people say tokens and callbacks.
+  /// The words of pages and texts for people, and the actions of the API.
+  public static let words: [(word: String, action: String)] = [
+    ("tokens", "access"), ("callbacks", "callback"), ("tickets", "ticket"), ("enrollments", "enrol"),
+  ]
+
+  /// The name of an action as the API has it.
   public static func action(named name: String) -> String {
-    switch name {
-    case "tokens": "access"
-    case "callbacks": "callback"
-    default: name
-    }
+    words.first { $0.word.hasSameBytes(as: name) }?.action ?? name
+  }
+
+  /// The command that ends this stop.
+  var resumption: String {
+    var words = ["callgate resume"]
+    if let id { words.append("--scope \(scope) --id \(NewKey.shellWord(id))") }
+    if !action.hasSameBytes(as: "all") { words.append("--action \(action)") }
+    return words.joined(separator: " ")
   }
 
   var document: JSONObject {

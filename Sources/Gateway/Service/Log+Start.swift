@@ -26,8 +26,8 @@ extension Log {
     write(configuration.policy.brakes)
     if configuration.purpose == .sandbox, configuration.hasNoOwnCaller {
       write(
-        .info, "no caller is configured, so this sandbox serves requests with any credential or none",
-        ["to_try_one": "set DEFAULT_USERNAME=app and DEFAULT_PASSWORD, and CALLGATE_ALLOW_ANONYMOUS=false"])
+        .debug, "no callers configured: the sandbox accepts any credential, or none",
+        ["hint": "set DEFAULT_USERNAME=app and DEFAULT_PASSWORD, and CALLGATE_ALLOW_ANONYMOUS=false"])
     } else if configuration.allowAnonymous {
       write(.warning, "the server issues tokens without credentials: allow_anonymous is true")
     }

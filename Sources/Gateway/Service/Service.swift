@@ -205,12 +205,15 @@ public final class Service: Sendable {
     }
     switch ruling {
     case .refused(let refusal): throw .store(kind: runtime.storeKind, StoreFailure(refusal))
-    case .usable(let changes): log.write(changes)
+    case .usable(let changes): log.write(changes, startLevel)
     }
   }
 
   /// How many clients are connected, and how many requests wait for their answers.
   var connections: (open: Int, waiting: Int) { (server.connectionCount, server.deferredCount) }
+
+  /// The level of lines about a start without problems. The sandbox shows its first screen instead.
+  private var startLevel: LogSettings.Level { configuration.purpose == .sandbox ? .debug : .info }
 
   /// The scheme of the public address: `http` or `https`.
   public var scheme: String { wiring.tls == nil ? "http" : "https" }
@@ -225,7 +228,7 @@ public final class Service: Sendable {
       let address = try start(adminServer, listener.host, listener.port)[0]
       operators = address
       // Kept until the log is written, so that the public address is the first line.
-      log.write(.info, "admin listener started", ["address": "\(address)"])
+      log.write(startLevel, "admin listener started", ["address": "\(address)"])
     }
     let addresses = try start(server, configuration.listen.host, configuration.listen.port)
     store.health.observe { [log, runtime, clock] event in
@@ -248,7 +251,7 @@ public final class Service: Sendable {
       let addresses = try server.startAll()
       if !isInherited, IPAddress(host)?.isV4 == false, addresses[0].address == IPAddress(v4: 0) {
         log.write(
-          .info, "the kernel has no IPv6: listening on 0.0.0.0 in place of ::", ["address": "\(addresses[0])"]
+          .info, "the kernel has no IPv6: listening on 0.0.0.0 instead of ::", ["address": "\(addresses[0])"]
         )
       }
       return addresses

@@ -23,11 +23,11 @@ package struct StoreLog: Sendable {
     switch event {
     case .unavailable(let error):
       log.write(
-        .error, "the store is unavailable",
+        .error, "the database is unavailable",
         ["store": kind, "error.type": error.kind.rawValue, "error.message": "\(error)"])
     case .available(let time):
       log.write(
-        .info, "the store is available again",
+        .info, "the database is available again",
         ["store": kind, "unavailable_seconds": LoggedSeconds(time)])
     case .clockDiffers(let ahead, let isTooMuch):
       log.write(
@@ -44,16 +44,18 @@ package struct StoreLog: Sendable {
 
 extension Log {
   /// Logs the changes of a start among the store keys, and from when the previous one is not needed.
-  package func write(_ changes: KeyChanges) {
+  ///
+  /// - Parameter level: Below `info` for the sandbox, whose key nobody has to save.
+  package func write(_ changes: KeyChanges, _ level: LogSettings.Level) {
     if let added = changes.added {
-      write(.info, "the store is in use with a store key", ["store_key": "\(added.id)"])
+      write(level, "database opened", ["store_key": "\(added.id)"])
     }
     for id in changes.removed {
-      write(.info, "a store key is no longer in use, because it seals nothing", ["store_key": "\(id)"])
+      write(.info, "store key retired: no values are encrypted with it", ["store_key": "\(id)"])
     }
     if let previous = changes.previous {
       write(
-        .info, "the previous store key may be removed once every instance seals with the current one",
+        .info, "the previous store key can be removed once every instance uses the current one",
         ["previous_store_key": "\(previous.id)", "from": previous.from])
     }
   }

@@ -57,11 +57,11 @@ import Testing
     try await store.migrate()
     let (first, second) = (await start(), await start())
     let running = Task { await second.run() }
-    await time.untilSleepers(1)
+    try await time.untilSleepers(1)
     first.note(try login())
     await first.refresh()
     time.advance(by: .seconds(2))
-    await time.untilSleepers(1)
+    try await time.untilSleepers(1)
     #expect(try second.knows(login()))
     running.cancel()
     await running.value

@@ -139,7 +139,7 @@ import Tokens
     for first in [ScriptedTransport.Answer.error(500_901), .lost(), .status(503)] {
       let transport = ScriptedTransport { number, _ in number == 0 ? first : .session("t") }
       async let result = token(transport, retry: RetryPolicy())
-      try await until { time.sleeperCount == 1 }
+      try await eventually { time.sleeperCount == 1 }
       time.advance(by: .seconds(2))
       #expect(try await result.get().secret.exposedString() == "t")
       #expect(transport.count == 2)

@@ -44,7 +44,7 @@ import Tokens
       for _ in 0..<100 { group.addTask { try await desk.vend("ann") } }
       return try await group.reduce(into: []) { $0.append($1) }
     }
-    try await until { desk.outcomes.count { $0 == .joined } == 99 }
+    try await eventually { desk.outcomes.count { $0 == .joined } == 99 }
     async let other = desk.vend("bob")
     try await desk.transport.answer(1, .session("bobs"))
     #expect(try await other == "bobs")
@@ -66,7 +66,7 @@ import Tokens
       for _ in 0..<10 {
         group.addTask { _ = try await desk.source.vend(try grant(), user: user(), if: permission) }
       }
-      try await until { desk.outcomes.count { $0 == .joined } == 9 }
+      try await eventually { desk.outcomes.count { $0 == .joined } == 9 }
       try await desk.transport.answer(0, .error(500_901))
       while let result = await group.nextResult() { #expect(throws: TokenError.self) { try result.get() } }
     }
@@ -92,7 +92,7 @@ import Tokens
           }
         }
       }
-      try? await until { desk.outcomes.count { $0 == .joined } == 9 }
+      try? await eventually { desk.outcomes.count { $0 == .joined } == 9 }
       answer.yield(false)
       for await words in group { #expect(words == "the request could not be recorded in the audit log") }
     }
@@ -114,11 +114,11 @@ import Tokens
   @Test func `a request that is cancelled leaves, and the request to Sendbird goes on`() async throws {
     let desk = Desk()
     let leaving = Task { try await desk.vend() }
-    try await until { desk.transport.held == [0] }
+    try await eventually { desk.transport.held == [0] }
     leaving.cancel()
     #expect(try await leaving.value == "cancelled")
     try await desk.transport.answer(0, .session("t"))
-    try await until { desk.source.holdsToken(user(), now: desk.time.now) }
+    try await eventually { desk.source.holdsToken(user(), now: desk.time.now) }
     #expect(desk.transport.count == 1)
   }
 
@@ -232,7 +232,7 @@ import Tokens
   @Test func `a token that came too late to be vended is none`() async throws {
     let desk = Desk()
     async let result = desk.vend()
-    try await until { desk.transport.held == [0] }
+    try await eventually { desk.transport.held == [0] }
     desk.time.advance(by: .seconds(2881))
     try await desk.transport.answer(0, .session("t"))
     #expect(try await result == "failed unusable_reply 1000")
@@ -265,7 +265,7 @@ import Tokens
   @Test func `a failure of the old master token says nothing about the new one`() async throws {
     let desk = Desk()
     async let old = desk.vend("ann")
-    try await until { desk.transport.held == [0] }
+    try await eventually { desk.transport.held == [0] }
     desk.source.reconfigure(sendbird("better"))
     try await desk.transport.answer(0, .error(400_401))
     #expect(try await old == "failed refused 1000")

@@ -43,32 +43,55 @@ import Tokens
     #expect(token.expiresAt == Expiry(MonotonicTime(nanoseconds: 3_600_000_000_000)))
   }
 
+  /// Expects that a reader takes some of the documents that a document becomes with strange numbers, and refuses others.
+  private func expectBoth(
+    like text: String, more: [String] = [], _ read: (_ content: [UInt8]) throws -> Void
+  ) throws {
+    var (taken, refused) = (0, 0)
+    for content in try StrangeNumbers.documents(like: text, more: more) {
+      do {
+        try read(Array(content.utf8))
+        taken += 1
+      } catch {
+        refused += 1
+      }
+    }
+    #expect(taken > 0 && refused > 0, "\(text): \(taken) taken, \(refused) refused")
+  }
+
   @Test func `every number in every reply is read or refused`() throws {
-    for content in try StrangeNumbers.documents(like: #"{"token":"t","expires_at":1}"#, more: ["user_id"]) {
-      _ = token(content)
+    try expectBoth(like: #"{"token":"t","expires_at":1}"#, more: ["user_id"]) { content in
+      _ = try token(String(decoding: content, as: UTF8.self)).get()
     }
-    for content in try StrangeNumbers.documents(
-      like: #"{"results":[{"id":1,"sendbirdId":"ann"},{"id":2,"sendbird_id":"bob"}]}"#)
-    {
-      _ = try? DeskAPI.customer(of: user().id, in: Array(content.utf8))  // Refused or read: both will do.
+    try expectBoth(like: #"{"results":[{"id":1,"sendbirdId":"ann"},{"id":2,"sendbird_id":"bob"}]}"#) {
+      content in
+      _ = try DeskAPI.customer(of: user().id, in: content)
     }
-    for content in try StrangeNumbers.documents(like: #"{"id":1,"channelUrl":"c"}"#) {
-      _ = try? DeskAPI.newCustomer(in: Array(content.utf8))  // As above.
-      _ = try? DeskAPI.ticket(in: Array(content.utf8))  // As above.
-    }
-    for content in try StrangeNumbers.documents(like: #"{"error":true,"code":400301,"message":"no"}"#) {
+    try expectBoth(like: #"{"id":1,"channelUrl":"c"}"#) { _ = try DeskAPI.newCustomer(in: $0) }
+    try expectBoth(like: #"{"id":1,"channelUrl":"c"}"#) { _ = try DeskAPI.ticket(in: $0) }
+  }
+
+  @Test func `no number in an error changes what its status means`() throws {
+    let contents = try StrangeNumbers.documents(like: #"{"error":true,"code":1,"message":"no"}"#)
+      .filter { $0.hasPrefix(#"{"error":true"#) }
+    #expect(contents.count > 80)
+    for content in contents {
       for status in [0, 200, 300, 400, 404, 500, 999] {
-        _ = SendbirdFailure(status: status, content: Array(content.utf8), retryAfter: nil)
+        let failure = SendbirdFailure(status: status, content: Array(content.utf8), retryAfter: nil)
+        let plain = SendbirdFailure(status: status, content: Array(#"{"error":true}"#.utf8), retryAfter: nil)
+        #expect(failure.concern == plain.concern, "\(status) \(content)")
       }
     }
   }
 
   @Test func `a whole session with such replies ends with a token or a failure`() async throws {
+    var outcomes: [String: Int] = [:]
     for content in try StrangeNumbers.documents(like: #"{"token":"t","expires_at":1800003600000,"code":1}"#) {
       for status in [200, 400, 500] {
         let desk = Desk { _, _ in .status(status, content, fields: ["Retry-After": "9223372036854775807"]) }
-        _ = try await desk.vend()
+        outcomes[try await desk.vend(), default: 0] += 1
       }
     }
+    #expect(outcomes["t"] ?? 0 > 0 && outcomes.count > 1, "\(outcomes.keys)")
   }
 }

@@ -55,7 +55,7 @@ import Tokens
     #expect(requests[0].fields["Api-Token"] == nil)
     #expect(requests[1].fields["Api-Token"] == "master")
     #expect(requests[1].fields["SENDBIRDDESKAPITOKEN"] == nil)
-    #expect(requests.allSatisfy { $0.reuse == .never && $0.method == .post })
+    #expect(requests.someAndAll { $0.reuse == .never && $0.method == .post })
     #expect(
       try requests[0].members == [
         "channelName": "t", "customerId": 5, "groupKey": "g", "customFields": #"{"a":"b"}"#,
@@ -218,8 +218,8 @@ import Tokens
     #expect(found.number == 9)
     let requests = transport.requests.dropFirst()
     #expect(requests.map(\.method.rawValue) == methods)
-    #expect(requests.allSatisfy { $0.url == "https://api-app.sendbird.com/v3/users/ann" })
-    #expect(requests.allSatisfy { $0.fields["Api-Token"] == "master" })
+    #expect(requests.someAndAll { $0.url == "https://api-app.sendbird.com/v3/users/ann" })
+    #expect(requests.someAndAll { $0.fields["Api-Token"] == "master" })
     if methods.count == 2 { #expect(try requests.last?.members == ["nickname": "Ann Ünal"]) }
   }
 

@@ -193,7 +193,7 @@ final class DeliveryFixture: Sendable {
   /// Returns once something sleeps for a span or less.
   func untilSleeping(for span: Duration) async throws {
     let end = time.now + span
-    try await until { self.time.due.contains { $0 <= end } }
+    try await eventually { self.time.due.contains { $0 <= end } }
   }
 
   // MARK: Appointments

@@ -97,7 +97,7 @@ import Testing
     let running = try await fixture.parts.queue.turn(
       .init("other"), deadline: fixture.time.now + .seconds(20), bytes: 1)
     let waiting = Task { try await fixture.call() }
-    try await until { fixture.parts.queue.load == (1, 1) }
+    try await eventually { fixture.parts.queue.load == (1, 1) }
     // The client leaves, and the callback waits on.
     waiting.cancel()
     #expect(fixture.parts.queue.load == (1, 1))
@@ -132,7 +132,7 @@ import Testing
     let intent = try fixture.intent()
     #expect(fixture.isFree(intent))
     // The record that was saved goes in the background.
-    try await until {
+    try await eventually {
       let standing = try await fixture.memory.standing(of: intent, at: fixture.now)
       return standing == CallbackStanding(key: .free, duplicate: nil) && fixture.parts.store.count == 0
     }

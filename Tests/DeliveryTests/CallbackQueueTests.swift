@@ -32,7 +32,7 @@ import Testing
   ) async throws -> Task<Result<CallbackQueue.Turn, CallbackQueue.Refusal>, Never> {
     let before = queue.load.waiting
     let task = Task { await take(queue, party, seconds: seconds, bytes: bytes) }
-    try await until { queue.load.waiting == before + 1 }
+    try await eventually { queue.load.waiting == before + 1 }
     return task
   }
 
@@ -119,12 +119,12 @@ import Testing
     let hanging = try await take(queue, ann).get()
     let first = try await wait(queue, ann)
     let second = try await wait(queue, bob, seconds: 10)
-    try await until { time.due.count == 1 }
+    try await eventually { time.due.count == 1 }
     // A tenth of the time has to be left, a second at most.
     time.advance(by: .seconds(9))
     #expect(await second.value.refusal == .overloaded(retryAfter: .milliseconds(29_250)))
     #expect(queue.load == (1, 1))
-    try await until { time.due.count == 1 }
+    try await eventually { time.due.count == 1 }
     time.advance(by: .seconds(10))
     #expect(await first.value.refusal == .overloaded(retryAfter: .milliseconds(42_750)))
     #expect(queue.load == (1, 0))
@@ -220,7 +220,7 @@ import Testing
     let hanging = try await take(queue, ann).get()
     var tasks: [Task<Result<CallbackQueue.Turn, CallbackQueue.Refusal>, Never>] = []
     for _ in 0..<(CallbackQueue.mostWaiting / 2) { tasks.append(Task { await take(queue, ann) }) }
-    try await until { queue.load.waiting == CallbackQueue.mostWaiting / 2 }
+    try await eventually { queue.load.waiting == CallbackQueue.mostWaiting / 2 }
     #expect(queue.refusal(ann, deadline: deadline(), bytes: 1) != nil)
     // Half of the room is left to others.
     #expect(queue.refusal(bob, deadline: deadline(), bytes: 1) == nil)

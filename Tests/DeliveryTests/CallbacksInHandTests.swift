@@ -26,7 +26,7 @@ import Testing
   private func wait(seconds: Int64 = 20) async throws -> Task<CallbacksInHand.NumberTurn, Never> {
     let before = inHand.count(at: number)
     let task = Task { await take(seconds: seconds) }
-    try await until { inHand.count(at: number) == before + 1 }
+    try await eventually { inHand.count(at: number) == before + 1 }
     return task
   }
 
@@ -71,7 +71,7 @@ import Testing
     #expect(await take() == .free)
     let hasty = try await wait(seconds: 3)
     let patient = try await wait()
-    try await until { time.due.count == 2 }
+    try await eventually { time.due.count == 2 }
     time.advance(by: .seconds(3))
     #expect(await hasty.value == .late)
     #expect(inHand.count(at: number) == 2)

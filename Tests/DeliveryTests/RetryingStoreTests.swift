@@ -67,7 +67,7 @@ import Testing
     fixture.doubtful.set(.committedInDoubt, withdraws: false)
     // The answer waits for no withdrawal.
     #expect(try await fixture.failure(of: first).isInDoubt)
-    try await until { fixture.doubtful.tries == 1 }
+    try await eventually { fixture.doubtful.tries == 1 }
     #expect(fixture.inHand.count == 1)
     fixture.doubtful.set(.fine, withdraws: false)
     for number in 1...3 {
@@ -76,16 +76,16 @@ import Testing
       await #expect(throws: StoreError.self) { try await fixture.store.standing(of: again, at: fixture.now) }
       #expect(try await fixture.failure(of: again).kind == .unavailable)
       #expect(try await fixture.failure(of: again).isInDoubt == false)
-      try await until { fixture.time.due.count == 1 }
+      try await eventually { fixture.time.due.count == 1 }
       fixture.time.advance(by: .seconds(2))
-      try await until { fixture.doubtful.tries == number + 1 }
+      try await eventually { fixture.doubtful.tries == number + 1 }
     }
     // Others are not concerned.
     #expect(try await fixture.store.begin(try fixture.intent("+14155550166"), at: fixture.now) == .begun)
     fixture.doubtful.set(.fine, withdraws: true)
-    try await until { fixture.time.due.count == 1 }
+    try await eventually { fixture.time.due.count == 1 }
     fixture.time.advance(by: .seconds(5))
-    try await until { fixture.store.count == 0 && fixture.inHand.count == 0 }
+    try await eventually { fixture.store.count == 0 && fixture.inHand.count == 0 }
     let again = try fixture.intent(key: key)
     let standing = try await fixture.store.standing(of: again, at: fixture.now)
     #expect(standing == CallbackStanding(key: .free, duplicate: nil))
@@ -105,7 +105,7 @@ import Testing
     // In doubt, and never there: once is enough, because the store says when it is certain.
     fixture.doubtful.set(.lostInDoubt, withdraws: true)
     #expect(try await fixture.failure(of: try fixture.intent()).isInDoubt)
-    try await until { fixture.doubtful.tries == 1 && fixture.store.count == 0 }
+    try await eventually { fixture.doubtful.tries == 1 && fixture.store.count == 0 }
     #expect(fixture.time.due.isEmpty)
   }
 
@@ -113,9 +113,9 @@ import Testing
   private func fail(_ tries: Int, _ fixture: Fixture) async throws {
     for _ in 0..<tries {
       let before = fixture.doubtful.tries
-      try await until { fixture.time.due.count == 1 }
+      try await eventually { fixture.time.due.count == 1 }
       if let due = fixture.time.due.first { fixture.time.advance(to: due) }
-      try await until { fixture.doubtful.tries > before }
+      try await eventually { fixture.doubtful.tries > before }
     }
   }
 
@@ -124,7 +124,7 @@ import Testing
     fixture.doubtful.set(.committedInDoubt, withdraws: false)
     let intent = try fixture.intent()
     #expect(try await fixture.failure(of: intent).isInDoubt)
-    try await until { fixture.doubtful.tries == 1 }
+    try await eventually { fixture.doubtful.tries == 1 }
     try await fail(1000, fixture)
     #expect(fixture.inHand.count == 1)
     // Though its time is long over, no one takes it for abandoned.
@@ -134,7 +134,7 @@ import Testing
     #expect(held.callbacks == 0)
     fixture.store.end()
     try await fail(1, fixture)
-    try await until { fixture.inHand.count == 0 }
+    try await eventually { fixture.inHand.count == 0 }
     #expect(fixture.store.count == 0)
     #expect(fixture.store.overdue(at: fixture.now) == [])
     #expect(try await fixture.doubtful.base.recoverCallbacks(at: fixture.now, besides: []).callbacks == 1)
@@ -149,15 +149,15 @@ import Testing
     #expect(fixture.inHand.count == 1)
     for _ in 1...6 {
       let before = fixture.doubtful.tries
-      try await until { fixture.time.due.count == 1 }
+      try await eventually { fixture.time.due.count == 1 }
       fixture.time.advance(by: .seconds(5))
-      try await until { fixture.doubtful.tries > before }
+      try await eventually { fixture.doubtful.tries > before }
     }
     #expect(try await fixture.doubtful.callback(intent.id, of: "app")?.status == .pending)
     fixture.doubtful.set(settles: true)
-    try await until { fixture.time.due.count == 1 }
+    try await eventually { fixture.time.due.count == 1 }
     fixture.time.advance(by: .seconds(5))
-    try await until { fixture.inHand.count == 0 }
+    try await eventually { fixture.inHand.count == 0 }
     #expect(try await fixture.doubtful.callback(intent.id, of: "app")?.status == .accepted)
   }
 
@@ -176,7 +176,7 @@ import Testing
     try await fail(1, fixture)
     fixture.doubtful.set(settles: true)
     try await fail(1, fixture)
-    try await until { fixture.inHand.count == 0 }
+    try await eventually { fixture.inHand.count == 0 }
     let record = try #require(try await fixture.doubtful.callback(intent.id, of: "app"))
     #expect(record.status == .accepted && record.notices?.state == (isRead ? .told : .waiting))
     #expect(record.waitsToBeTold == !isRead)
@@ -204,7 +204,7 @@ import Testing
     #expect(saved.withLock { $0 } == [])
     fixture.doubtful.set(settles: true)
     try await fail(1, fixture)
-    try await until { fixture.inHand.count == 0 }
+    try await eventually { fixture.inHand.count == 0 }
     #expect(saved.withLock { $0 } == [true])
     #expect(fixture.store.overdue(at: fixture.now) == [])
     #expect(try await fixture.doubtful.callback(intent.id, of: "app")?.status == .accepted)
@@ -269,7 +269,7 @@ import Testing
     fixture.doubtful.set(ends: .fine)
     fixture.doubtful.set(isCertain: false)
     let asking = Task { await fixture.store.ended(id, .cancelled, at: now) }
-    try await until { fixture.doubtful.tries == 1 }
+    try await eventually { fixture.doubtful.tries == 1 }
     try await fail(1, fixture)
     // Another instance moves it meanwhile, if it is there, and that is acknowledged.
     var moved = booking

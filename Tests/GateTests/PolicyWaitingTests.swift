@@ -172,7 +172,7 @@ struct PolicyWaitingTests {
     return try Policy(rules: rules.shuffled(using: &random))
   }
 
-  @Test(arguments: 0..<300)
+  @Test(arguments: 0..<rounds(60, of: 300))
   func `a retry after Retry-After succeeds, through changes of rules and clocks set back`(_ seed: Int)
     throws
   {

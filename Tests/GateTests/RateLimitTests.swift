@@ -49,7 +49,7 @@ struct RateLimitTests {
     throws
   {
     var random = SeededGenerator(1)
-    for _ in 0..<3000 {
+    for _ in 0..<rounds(300, of: 3000) {
       let limit = Int64.random(in: 1...50, using: &random)
       let per = Int64.random(in: 1_000_000...(100 * second), using: &random)
       let burst = Int64.random(in: 1...60, using: &random)

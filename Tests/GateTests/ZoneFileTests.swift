@@ -2,6 +2,7 @@
 
 import Documents
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Gate
@@ -55,10 +56,11 @@ struct ZoneFileTests {
       let (name, written) = (words[0], words[1])
       let same = written.first == "=" ? written.dropFirst() : name
       if same == name { spans[name] = written }
+      zones += 1
+      guard zones.isMultiple(of: spacing(8)) else { continue }
       let table = try ZoneFolder(path: folder).table(of: String(name), covering: Self.years)
       let read = zip(table.starts, table.offsets).map { "\($0):\($1)" }.joined(separator: " ")
       if read != spans[same] ?? "" { different.append(String(name)) }
-      zones += 1
     }
     #expect(zones > 400)
     return different
@@ -176,7 +178,8 @@ struct ZoneFileTests {
     #expect(spans(whole) != nil)
     for length in whole.indices { #expect(spans(Array(whole[..<length])) == nil) }
     var read = 0
-    for index in whole.indices {
+    // The header, and some of what follows.
+    for index in whole.indices where index < 64 || index.isMultiple(of: spacing(7)) {
       for value: UInt8 in [0, 1, 0x7F, 0x80, 0xFF] {
         var changed = whole
         changed[index] = value

@@ -21,7 +21,7 @@ func `fields added to a response are on every response`(path: String) throws {
   let client = try server.client()
   try client.send(
     "GET /defer HTTP/1.1\r\nHost: a\r\nOrigin: https://a.example\r\n\r\nGET /a HTTP/1.1\r\nHost: a\r\n\r\n")
-  let responder = await server.handler.nextResponder()
+  let responder = try await server.handler.nextResponder()
   responder.respond(Response(status: .accepted))
   let answer = try client.answer()
   #expect(answer.status == 202 && answer.fields["x-extra"] == "1")

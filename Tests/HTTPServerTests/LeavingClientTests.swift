@@ -3,6 +3,7 @@
 import HTTP
 import Platform
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -14,13 +15,13 @@ private let waiting = "GET /defer HTTP/1.1\r\nHost: a\r\n\r\n"
   let count = Mutex(0)
   var client: Client? = try server.client()
   try client?.send(waiting)
-  let responder = await server.handler.nextResponder()
+  let responder = try await server.handler.nextResponder()
   responder.whenClientLeaves { count.withLock { $0 += 1 } }
   server.settle()
   #expect(count.withLock { $0 } == 0)
   client?.resetOnClose()
   client = nil
-  while server.server.connectionCount > 0 { await Task.yield() }
+  try await eventually { server.server.connectionCount == 0 }
   server.settle()
   #expect(count.withLock { $0 } == 1)
   // Asking later is no different.
@@ -37,7 +38,7 @@ private let waiting = "GET /defer HTTP/1.1\r\nHost: a\r\n\r\n"
   let client = try server.client()
   // What is pipelined behind has no answer.
   try client.send(waiting + waiting)
-  let responder = await server.handler.nextResponder()
+  let responder = try await server.handler.nextResponder()
   responder.whenClientFinishes { hasLeft.withLock { $0 = true } }
   responder.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst".utf8))
   #expect(try client.answer().content == "first")
@@ -46,9 +47,9 @@ private let waiting = "GET /defer HTTP/1.1\r\nHost: a\r\n\r\n"
   server.settle()
   #expect(!hasLeft.withLock { $0 } && server.handler.handled.load(ordering: .relaxed) == 1)
   client.finish()
-  while !hasLeft.withLock({ $0 }) { await Task.yield() }
+  try await eventually { hasLeft.withLock { $0 } }
   responder.closeUnanswered()
-  while server.server.connectionCount > 0 { await Task.yield() }
+  try await eventually { server.server.connectionCount == 0 }
   responder.send([0x78])
   server.settle()
 }
@@ -57,7 +58,7 @@ private let waiting = "GET /defer HTTP/1.1\r\nHost: a\r\n\r\n"
   let server = try TestServer()
   let client = try server.client()
   try client.send(waiting)
-  let responder = await server.handler.nextResponder()
+  let responder = try await server.handler.nextResponder()
   responder.send(Array("HTTP/1.1 200 OK\r\n\r\none".utf8))
   responder.send(Array(", two".utf8))
   responder.closeUnanswered()
@@ -70,12 +71,12 @@ private let waiting = "GET /defer HTTP/1.1\r\nHost: a\r\n\r\n"
   let hasLeft = Mutex(false)
   var client: Client? = try server.client()
   try client?.send(waiting)
-  let responder = await server.handler.nextResponder()
+  let responder = try await server.handler.nextResponder()
   responder.whenClientLeaves { hasLeft.withLock { $0 = true } }
   responder.respond(Response(status: .ok))
   #expect(try client?.answer().status == 200)
   client = nil
-  while server.server.connectionCount > 0 { await Task.yield() }
+  try await eventually { server.server.connectionCount == 0 }
   server.settle()
   #expect(!hasLeft.withLock { $0 })
 }
@@ -90,24 +91,24 @@ func
   for _ in 0..<2 {
     var client: Client? = try server.client()
     try client?.send(waiting)
-    left.append(await server.handler.nextResponder())
+    left.append(try await server.handler.nextResponder())
     client?.resetOnClose()
     client = nil
-    while server.server.connectionCount > 0 { await Task.yield() }
+    try await eventually { server.server.connectionCount == 0 }
   }
   let client = try server.client()
   try client.send(waiting)
   #expect(try client.answer().status == 503)
   left[0].respond(Response(status: .ok))
   try client.send(waiting)
-  await server.handler.nextResponder().respond(Response(status: .ok))
+  try await server.handler.nextResponder().respond(Response(status: .ok))
   #expect(try client.answer().status == 200)
   // One that nobody ever answers counts no longer either.
   left = []
   for _ in 0..<2 {
     let other = try server.client()
     try other.send(waiting)
-    await server.handler.nextResponder().respond(Response(status: .ok))
+    try await server.handler.nextResponder().respond(Response(status: .ok))
     #expect(try other.answer().status == 200)
     other.finish()
     #expect(try other.readToEnd() == "")
@@ -119,7 +120,7 @@ func
   let hasLeft = Mutex(false)
   let first = try server.client()
   try first.send(waiting)
-  let responder = await server.handler.nextResponder()
+  let responder = try await server.handler.nextResponder()
   responder.whenClientLeaves { hasLeft.withLock { $0 = true } }
   #expect(!responder.mayClientHaveLeft)
   first.finish()
@@ -148,7 +149,7 @@ func `a request that waits learns once that its client has finished writing, or 
   let count = Mutex(0)
   var client: Client? = try server.client()
   try client?.send(waiting)
-  let responder = await server.handler.nextResponder()
+  let responder = try await server.handler.nextResponder()
   responder.whenClientFinishes { count.withLock { $0 += 1 } }
   server.settle()
   #expect(count.withLock { $0 } == 0)
@@ -158,13 +159,13 @@ func `a request that waits learns once that its client has finished writing, or 
     client?.resetOnClose()
     client = nil
   }
-  while count.withLock({ $0 }) == 0 { await Task.yield() }
+  try await eventually { count.withLock { $0 } > 0 }
   // Asking later is no different.
   responder.whenClientFinishes { count.withLock { $0 += 10 } }
   #expect(count.withLock { $0 } == 11)
   responder.respond(Response(status: .ok))
   if onlyFinishes { #expect(try client?.answer().status == 200) }
   client = nil
-  while server.server.connectionCount > 0 { await Task.yield() }
+  try await eventually { server.server.connectionCount == 0 }
   #expect(count.withLock { $0 } == 11)
 }

@@ -4,6 +4,7 @@ import Dispatch
 import Glibc
 import HTTP
 import Platform
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -31,10 +32,31 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
   try first.send(get)
   #expect(try first.answer().status == 200)
   second = nil
-  while server.server.connectionCount > 1 { await Task.yield() }
+  try await eventually { server.server.connectionCount <= 1 }
   let fourth = try server.client()
   try fourth.send(get)
   #expect(try fourth.answer().status == 200)
+}
+
+@Test func `while 128 clients too many are being refused, the next one waits and costs no processor time`()
+  async throws
+{
+  let server = try TestServer(limits: ServerLimits(connections: 1, headerTimeout: .seconds(600)))
+  let first = try server.client()
+  try first.send(get)
+  #expect(try first.answer().status == 200)
+  var silent = try (0..<128).map { _ in try server.client() }
+  let late = try server.client()
+  try late.send(get)
+  server.settle()
+  let before = server.processorTime
+  #expect(!late.hears(within: 200))
+  #expect(server.processorTime - before < .milliseconds(40))
+  // All that came before it are being refused.
+  try silent[127].send(get)
+  #expect(try silent[127].answer().status == 503)
+  silent.removeFirst()
+  #expect(try late.answer().status == 503)
 }
 
 /// The limits of a listener for few.
@@ -82,10 +104,10 @@ private func limits(_ connections: Int) -> ServerLimits {
   let server = try TestServer(limits: limits(2))
   let patient = try server.client()
   try patient.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")
-  let responder = await server.handler.nextResponder()
+  let responder = try await server.handler.nextResponder()
   let second = try server.client()
   try second.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")
-  let other = await server.handler.nextResponder()
+  let other = try await server.handler.nextResponder()
   let third = try server.client()
   try third.send(get)
   server.settle()
@@ -158,9 +180,7 @@ private func limits(_ connections: Int) -> ServerLimits {
   var clients: [Client] = []
   for number in 1...8 {
     clients.append(try Client(address))
-    let end = ContinuousClock.now + .seconds(60)
-    while servers[1].connectionCount < number, ContinuousClock.now < end { await Task.yield() }
-    try #require(servers[1].connectionCount == number)
+    try await eventually { servers[1].connectionCount == number }
   }
   #expect(servers[0].connectionCount == 0)
 }
@@ -187,11 +207,11 @@ private func limits(_ connections: Int) -> ServerLimits {
   #expect(try idle.answer().status == 200)
   let busy = try server.client()
   try busy.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")
-  let responder = await server.handler.nextResponder()
+  let responder = try await server.handler.nextResponder()
   async let end: Void = server.server.shutdown(within: .seconds(60))
   try await idle.end()
   #expect(try idle.readToEnd() == "")
-  while (try? server.client()) != nil { await Task.yield() }
+  try await eventually { (try? server.client()) == nil }
   #expect(server.server.connectionCount == 1)
   responder.respond(Response(status: .ok, content: Array("done".utf8)))
   let answer = try busy.answer()
@@ -206,7 +226,7 @@ private func limits(_ connections: Int) -> ServerLimits {
   let server = try TestServer()
   let client = try server.client()
   try client.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")
-  let responder = await server.handler.nextResponder()
+  let responder = try await server.handler.nextResponder()
   await server.server.shutdown(within: .milliseconds(10))
   #expect(try client.readToEnd() == "")
   responder.respond(Response(status: .ok))
@@ -228,7 +248,7 @@ private func limits(_ connections: Int) -> ServerLimits {
   for client in clients { try client.send(get) }
   server.server.stopAccepting()
   async let end: Void = server.server.shutdown(within: .seconds(60))
-  while !server.server.isEnding { await Task.yield() }
+  try await eventually { server.server.isEnding }
   hold.signal()
   for client in clients {
     try await client.end()
@@ -243,10 +263,10 @@ private func limits(_ connections: Int) -> ServerLimits {
   let server = try TestServer()
   let client = try server.client()
   try client.send("POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na")
-  while server.server.connectionCount == 0 { await Task.yield() }
+  try await eventually { server.server.connectionCount > 0 }
   server.settle()
   async let end: Void = server.server.shutdown(within: .seconds(60))
-  while !server.server.isEnding { await Task.yield() }
+  try await eventually { server.server.isEnding }
   server.settle()
   try client.send("b")
   try await client.end()

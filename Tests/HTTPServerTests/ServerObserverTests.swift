@@ -110,7 +110,7 @@ private final class Labelled: RequestHandler {
       _ = try client.answer(toHead: true)
       _ = try client.answer()
       try client.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")
-      await handler.inner.nextResponder().respond(Response(status: .accepted))
+      try await handler.inner.nextResponder().respond(Response(status: .accepted))
       _ = try client.answer()
       // An answer that must not be written counts as what is written instead.
       try client.send("GET /split HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -216,7 +216,7 @@ private final class Labelled: RequestHandler {
     try await run { address in
       let client = try Client(address)
       try client.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")
-      let responder = await handler.inner.nextResponder()
+      let responder = try await handler.inner.nextResponder()
       client.resetOnClose()
       _ = consume client
       #expect(await notebook.waits { $0.closed == 1 })

@@ -3,6 +3,7 @@
 import HTTP
 import Platform
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -42,7 +43,7 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
     "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /defer HTTP/1.1\r\nHost: a\r\n\r\nPOST /3 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhelloHEAD /4 HTTP/1.1\r\nHost: a\r\n\r\nGET /5 HTTP/1.1\r\nHost: a\r\n\r\n"
   )
   #expect(try client.answer().content == "/1 0")
-  let responder = await server.handler.nextResponder()
+  let responder = try await server.handler.nextResponder()
   #expect(server.handler.handled.load(ordering: .relaxed) == 2)
   responder.respond(Response(status: .accepted, content: Array("2".utf8)))
   #expect(try client.answer().content == "2")
@@ -100,7 +101,7 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
   let patient = try server.client()
   try patient.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")
   patient.finish()
-  let responder = await server.handler.nextResponder()
+  let responder = try await server.handler.nextResponder()
   responder.respond(Response(status: .ok, content: Array("late".utf8)))
   #expect(try patient.readToEnd().hasSuffix("late"))
 }
@@ -182,7 +183,7 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
   let client = try server.client()
   try client.send("GET /twice HTTP/1.1\r\nHost: a\r\n\r\nGET /defer HTTP/1.1\r\nHost: a\r\n\r\n\(get)")
   #expect(try client.answer().content == "first")
-  let responder = await server.handler.nextResponder()
+  let responder = try await server.handler.nextResponder()
   await withTaskGroup(of: Void.self) { group in
     for _ in 0..<20 {
       group.addTask { responder.respond(PreparedResponse(Response(status: .created, content: [0x79]))) }
@@ -205,10 +206,10 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
   let server = try TestServer()
   var client: Client? = try server.client()
   try client?.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")
-  let responder = await server.handler.nextResponder()
+  let responder = try await server.handler.nextResponder()
   client?.resetOnClose()
   client = nil
-  while server.server.connectionCount > 0 { await Task.yield() }
+  try await eventually { server.server.connectionCount == 0 }
   // The place of the connection is taken by another one, which must not get the answer.
   let next = try server.client()
   try next.send(get)

@@ -1,9 +1,11 @@
 // A server for the tests whose handler does as the request's path says.
 
+import Glibc
 import HTTP
 import HTTPServer
 import Platform
 import Synchronization
+import TestSupport
 
 /// A server on a free loopback port whose handler does what the path says.
 final class TestServer: Sendable {
@@ -31,6 +33,15 @@ final class TestServer: Sendable {
   /// Runs something on the first loop.
   func execute(_ body: @escaping @Sendable () -> Void) { loops.loops[0].execute(body) }
 
+  /// The processor time that the first loop has used.
+  var processorTime: Duration {
+    loops.loops[0].run {
+      var time = timespec()
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+      return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+  }
+
   /// Returns once every loop has turned, and so has done what was sent to it before.
   func settle() { for loop in loops.loops { loop.run {} } }
 }
@@ -45,9 +56,12 @@ final class TestHandler: RequestHandler {
   let large = PreparedResponse(Response(status: .ok, content: Array(repeating: 0x78, count: 8192)))
 
   /// More than the kernel's buffers hold; made only for the tests that ask for it.
-  static let document = PreparedResponse(
-    Response(status: .ok, content: Array(repeatElement(Array(0..<251), count: 50_000).joined())),
-    isShared: true)
+  static let document: PreparedResponse = {
+    let piece = [UInt8](0..<251)
+    var content: [UInt8] = []
+    for _ in 0..<50_000 { content += piece }
+    return PreparedResponse(Response(status: .ok, content: content), isShared: true)
+  }()
 
   func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
     handled.add(1, ordering: .relaxed)
@@ -115,10 +129,8 @@ final class TestHandler: RequestHandler {
   }
 
   /// Takes the next responder, waiting for it.
-  func nextResponder() async -> Responder {
-    while true {
-      if let responder = responders.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { return responder }
-      await Task.yield()
-    }
+  func nextResponder() async throws -> Responder {
+    try await eventually { responders.withLock { !$0.isEmpty } }
+    return responders.withLock { $0.removeFirst() }
   }
 }

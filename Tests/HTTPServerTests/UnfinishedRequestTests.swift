@@ -3,6 +3,7 @@
 import HTTP
 import Platform
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -14,11 +15,11 @@ import Testing
   }
 
   /// Waits until as many octets are held, and the loops have turned.
-  private func settle(_ server: TestServer, until isDone: (Int) -> Bool) async {
-    repeat {
+  private func settle(_ server: TestServer, until isDone: (Int) -> Bool) async throws {
+    try await eventually {
       server.settle()
-      await Task.yield()
-    } while !isDone(server.server.unfinishedOctets)
+      return isDone(server.server.unfinishedOctets)
+    }
   }
 
   @Test(arguments: [
@@ -34,24 +35,24 @@ import Testing
     let server = try TestServer()
     var client: Client? = try server.client()
     try client?.send(text)
-    await settle(server) { $0 >= 10_000 }
+    try await settle(server) { $0 >= 10_000 }
     #expect(server.server.unfinishedOctets < 40_000)
     client?.resetOnClose()
     client = nil
-    await settle(server) { $0 == 0 }
+    try await settle(server) { $0 == 0 }
   }
 
   @Test func `a request that is finished, or refused, counts no more`() async throws {
     let server = try TestServer()
     let client = try server.client()
     try client.send(part(50_000))
-    await settle(server) { $0 > 0 }
+    try await settle(server) { $0 > 0 }
     try client.send(String(repeating: "x", count: 10_000))
     #expect(try client.answer().content == "/p 60000")
     server.settle()
     #expect(server.server.unfinishedOctets == 0)
     try client.send("GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 10_000))")
-    await settle(server) { $0 > 0 }
+    try await settle(server) { $0 > 0 }
     try client.send("\r\n \r\n\r\n")
     #expect(try client.answer().status == 400)
     server.settle()
@@ -66,7 +67,7 @@ import Testing
     let clients = try (0..<4).map { _ in try server.client() }
     for (index, client) in clients.enumerated() {
       try client.send(part(50_000))
-      await settle(server) { $0 >= 50_000 * (index + 1) }
+      try await settle(server) { $0 >= 50_000 * (index + 1) }
     }
     #expect(server.server.connectionCount == 4)
     // The first goes on, so the second has been silent longest.

@@ -3,6 +3,7 @@
 import HTTP
 import Platform
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -14,8 +15,8 @@ import Testing
   }
 
   /// Waits until so many requests were handled, and their loops have turned.
-  private func settle(_ server: TestServer, _ count: Int) async {
-    while server.handler.handled.load(ordering: .relaxed) < count { await Task.yield() }
+  private func settle(_ server: TestServer, _ count: Int) async throws {
+    try await eventually { server.handler.handled.load(ordering: .relaxed) >= count }
     server.settle()
   }
 
@@ -35,7 +36,7 @@ import Testing
     let server = try TestServer(loops: 2)
     let clients = try (0..<20).map { _ in try server.client() }
     for client in clients { try client.send(requests("/document")) }
-    await settle(server, clients.count)
+    try await settle(server, clients.count)
     #expect(server.server.unsentOctets == 0)
     // What follows it waits.
     #expect(server.handler.handled.load(ordering: .relaxed) == clients.count)
@@ -51,7 +52,7 @@ import Testing
     while server.server.connectionCount == clients.count, clients.count < 60 {
       clients.append(try server.client())
       try clients[clients.count - 1].send(requests("/own"))
-      await settle(server, clients.count)
+      try await settle(server, clients.count)
       #expect(server.server.unsentOctets > 0)
       #expect(server.server.unsentOctets <= limit)
     }
@@ -65,16 +66,16 @@ import Testing
     let server = try TestServer()
     let reader = try server.client()
     try reader.send(requests("/own"))
-    await settle(server, 1)
+    try await settle(server, 1)
     #expect(server.server.unsentOctets > 0)
     try expectWhole(reader, TestHandler.document.content)
     #expect(server.server.unsentOctets == 0)
     var leaver: Client? = try server.client()
     try leaver?.send(requests("/own"))
-    await settle(server, 3)
+    try await settle(server, 3)
     #expect(server.server.unsentOctets > 0)
     leaver?.resetOnClose()
     leaver = nil
-    while server.server.unsentOctets > 0 { await Task.yield() }
+    try await eventually { server.server.unsentOctets == 0 }
   }
 }

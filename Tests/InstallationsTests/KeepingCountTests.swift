@@ -41,7 +41,7 @@ import Testing
     use(try await put(), service)
     store.isDown.store(true, ordering: .relaxed)
     let work = Task { await service.keepCounted() }
-    await time.untilSleepers(1)
+    try await time.untilSleepers(1)
     #expect(service.counts.latest?[.active] == 1)
     work.cancel()
     await work.value
@@ -51,7 +51,7 @@ import Testing
     let service = service()
     let installation = try await put()
     let work = Task { await service.keepCounted() }
-    await time.untilSleepers(1)
+    try await time.untilSleepers(1)
     let used = use(installation, service)
     work.cancel()
     await work.value

@@ -1,6 +1,7 @@
 // Tests of generated keys, and of signing on many threads.
 
 import JSON
+import TestSupport
 import Testing
 
 @testable import JOSE
@@ -12,9 +13,9 @@ import Testing
   func `what a generated key signs, its public half verifies and no other`(algorithm: SignatureAlgorithm)
     throws
   {
-    let key = try PrivateKey.generate(for: algorithm)
+    let key = try PrivateKey.one(for: algorithm)
     let signer = try Signer(key: key, algorithm: algorithm)
-    let stranger = try PrivateKey.generate(for: algorithm).publicKey
+    let stranger = try PrivateKey.another(for: algorithm).publicKey
     for _ in 0..<3 {
       let signature = try signer.sign(Self.message)
       #expect(key.publicKey.verify(signature: signature, of: Self.message, algorithm: algorithm))

@@ -88,13 +88,13 @@ private final class Matches: OutcomeStore {
   @Test func `an event that fits nothing is tried again for a minute, and counted once`() async throws {
     let fixture = Fixture()
     #expect(try fixture.take("a"))
-    try await until { fixture.asked == 1 }
+    try await eventually { fixture.asked == 1 }
     for _ in 0..<140 where fixture.asked < 7 {
-      await fixture.time.untilSleepers(1)
+      try await fixture.time.untilSleepers(1)
       fixture.time.advance(by: .milliseconds(500))
       await settle()
     }
-    try await until { fixture.asked == 7 }
+    try await eventually { fixture.asked == 7 }
     for _ in 0..<4 {
       fixture.time.advance(by: .seconds(100))
       await settle()
@@ -118,7 +118,7 @@ private final class Matches: OutcomeStore {
       origin: .other, alias: nil, outcome: nil)
     fixture.store.state.withLock { $0.otherwise = .set(record) }
     #expect(try fixture.take("a"))
-    try await until { fixture.metric(#"callgate_outcome_events_total{result="matched"} 1"#) }
+    try await eventually { fixture.metric(#"callgate_outcome_events_total{result="matched"} 1"#) }
     // The call ended 47 s ago.
     #expect(fixture.metric(#"callgate_outcome_delay_seconds_bucket{le="30"} 0"#))
     #expect(fixture.metric(#"callgate_outcome_delay_seconds_bucket{le="60"} 1"#))
@@ -133,7 +133,7 @@ private final class Matches: OutcomeStore {
   @Test func `an event without the token is counted and explains nothing`() async throws {
     let fixture = Fixture()
     #expect(try fixture.take("a", token: "another"))
-    try await until { fixture.metric(#"callgate_outcome_events_total{result="ignored"} 1"#) }
+    try await eventually { fixture.metric(#"callgate_outcome_events_total{result="ignored"} 1"#) }
     #expect(fixture.asked == 0)
     await fixture.end()
   }
@@ -145,12 +145,12 @@ private final class Matches: OutcomeStore {
     var taken = 0
     while taken < 2 * OutcomeDesk.mostWaiting, try fixture.take("\(taken)") {
       taken += 1
-      await settle()
+      await Task.yield()
     }
     let count = taken
     #expect((OutcomeDesk.mostWaiting...OutcomeDesk.mostWaiting + 40).contains(count))
     fixture.store.state.withLock { $0.isStuck = false }
-    try await until { fixture.asked >= count }
+    try await eventually { fixture.asked >= count }
     #expect(try fixture.take("again"))
     await fixture.end()
   }
@@ -162,11 +162,11 @@ private final class Matches: OutcomeStore {
     }
     #expect(try fixture.take("a"))
     for count in 1...3 {
-      try await until { fixture.asked == count }
+      try await eventually { fixture.asked == count }
       fixture.time.advance(by: .seconds(5))
       await settle()
     }
-    try await until { fixture.asked >= 4 }
+    try await eventually { fixture.asked >= 4 }
     await fixture.end()
   }
 

@@ -2,6 +2,7 @@
 
 import Platform
 import Synchronization
+import TestSupport
 import Testing
 
 /// A flag that tasks share.
@@ -11,12 +12,12 @@ private final class Flag: Sendable {
   func set() { value.withLock { $0 = true } }
 }
 
-@Test func `all tasks that wait go on with the event, and a cancelled one goes on alone`() async {
+@Test func `all tasks that wait go on with the event, and a cancelled one goes on alone`() async throws {
   let waiters = Waiters()
   let hasEnded = Flag()
   let first = Task { await waiters.wait { hasEnded.isSet } }
   let second = Task { await waiters.wait { hasEnded.isSet } }
-  while waiters.count < 2 { await Task.yield() }
+  try await eventually { waiters.count >= 2 }
   first.cancel()
   await first.value
   #expect(waiters.count == 1)

@@ -33,7 +33,7 @@ import Testing
     let senders = senders(sender)
     let outcome = Task { await senders.send(notice, to: device) { true } }
     for pause in [Duration.milliseconds(300), .milliseconds(600)] {
-      try await until { fixture.clock.due == [fixture.clock.now + pause] }
+      try await eventually { fixture.clock.due == [fixture.clock.now + pause] }
       fixture.clock.advance(by: pause)
     }
     #expect(await outcome.value == .notTaken(retryAfter: nil))
@@ -45,7 +45,7 @@ import Testing
     let sender = ScriptedSender(.retry(after: .seconds(4), reason: "busy"))
     let senders = senders(sender)
     let outcome = Task { await senders.send(notice, to: device) { true } }
-    try await until { !fixture.clock.due.isEmpty }
+    try await eventually { !fixture.clock.due.isEmpty }
     #expect(fixture.clock.due == [fixture.clock.now + .seconds(4)])
     fixture.clock.advance(by: .seconds(4))
     #expect(await outcome.value == .taken)
@@ -92,7 +92,7 @@ import Testing
     }
     let senders = senders(sender)
     let late = Task { await senders.send(notice, to: device) { true } }
-    try await until { number.load(ordering: .relaxed) == 1 }
+    try await eventually { number.load(ordering: .relaxed) == 1 }
     fixture.clock.advance(by: .seconds(1))
     #expect(await senders.send(notice, to: device) { true } == .notTaken(retryAfter: .seconds(600)))
     fixture.clock.advance(by: .seconds(1))
@@ -123,7 +123,7 @@ import Testing
     let sender = ScriptedSender(.restProvider(for: .seconds(2), reason: "503"))
     let senders = senders(sender)
     let first = Task { await senders.send(notice, to: device) { true } }
-    try await until { !fixture.clock.due.isEmpty }
+    try await eventually { !fixture.clock.due.isEmpty }
     #expect(await senders.send(notice, to: device) { true } == .notTaken(retryAfter: .seconds(2)))
     fixture.clock.advance(by: .seconds(2))
     #expect(await first.value == .taken)

@@ -2,6 +2,7 @@
 
 import Dispatch
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Records
@@ -59,7 +60,8 @@ import Testing
     #expect(output.lines == (0..<2000).map { "\($0)" })
   }
 
-  @Test func `a reader that stops delays no request, and the lost lines are counted and logged`() {
+  @Test func `a reader that stops delays no request, and the lost lines are counted and logged`() async throws
+  {
     let output = Output()
     let sink = LogSink(lanes: 1) { bytes in
       output.gate.wait()
@@ -75,7 +77,7 @@ import Testing
     #expect(dropped < count - sink.laneCapacity / 1000 + 1)
     #expect(!sink.close(within: .milliseconds(50)))
     output.gate.signal()
-    while !output.lines.contains(where: { $0 == "lost \(dropped)" }) { usleepBriefly() }
+    try await eventually { output.lines.contains("lost \(dropped)") }
     #expect(output.lines.filter { $0.hasPrefix("x") }.count == count - dropped)
   }
 
@@ -115,17 +117,17 @@ import Testing
     #expect(sink.droppedLines == 2 && sink.unreportedLines == 2)
   }
 
-  @Test func `unreported lines are those that wait, and those dropped since the last report`() {
+  @Test func `unreported lines are those that wait, and those dropped since the last report`() async throws {
     let output = Output()
     output.accepts.withLock { $0 = false }
     let sink = LogSink(lanes: 1, write: output.write)
     sink.start { Array("lost \($0)\n".utf8) }
     sink.append(Array("one\n".utf8), lane: 0)
-    while sink.droppedLines < 1 { usleepBriefly() }
+    try await eventually { sink.droppedLines >= 1 }
     #expect(sink.unreportedLines == 1)
     output.accepts.withLock { $0 = true }
     sink.append(Array("two\n".utf8), lane: 0)
-    while output.lines.count < 2 { usleepBriefly() }
+    try await eventually { output.lines.count >= 2 }
     #expect(output.lines == ["lost 1", "two"])
     #expect(sink.close(within: .seconds(10)))
     #expect(sink.unreportedLines == 0 && sink.droppedLines == 1)
@@ -140,9 +142,5 @@ import Testing
     #expect(!stalled.close(within: .milliseconds(50)))
     #expect(stalled.unreportedLines == 3)
     for _ in 0..<3 { gate.signal() }
-  }
-
-  private func usleepBriefly() {
-    DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(5)) == .success ? () : ()
   }
 }

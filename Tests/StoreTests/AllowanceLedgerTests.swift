@@ -209,7 +209,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<300)
+  @Test(arguments: 0..<rounds(40, of: 300))
   func `no schedule exceeds a rate, and a retry after Retry-After succeeds`(_ seed: Int) async throws {
     var schedule = try Schedule(seed: seed)
     for _ in 0..<250 { try await schedule.step() }

@@ -421,7 +421,7 @@ import Testing
     var ids: [CallbackID] = []
     var now = Instant.noon()
     var seen: [String: Int] = [:]
-    for step in 0..<1500 {
+    for step in 0..<rounds(600, of: 1500) {
       now = now.later(Double(random.next(20)), nanoseconds: Int64(random.next(3)))
       let intent = CallbackIntent.made(
         "+1415555010\(random.next(3))", caller: random.next(4) == 0 ? "b" : "a",

@@ -4,13 +4,15 @@ import Foundation
 import Gate
 import Store
 import Synchronization
+import TestSupport
 import Testing
 
 /// Random callbacks to one person, their calls, and the events that tell of them: late, twice, out of order, or never.
 ///
-///     HISTORIES=10000   how many histories there are (1000)
+///     HISTORIES=10000   how many histories there are (300)
 @Suite struct OutcomeHistoryTests {
-  private static let count = ProcessInfo.processInfo.environment["HISTORIES"].flatMap { Int($0) } ?? 1000
+  private static let count =
+    ProcessInfo.processInfo.environment["HISTORIES"].flatMap { Int($0) } ?? rounds(300, of: 1000)
   private static let window = CallWindow(before: .seconds(10), after: .seconds(7200))
   /// When an event that explains no callback is tried again, after it came.
   private static let tries: [Double] = [0, 1, 3, 8, 20, 40, 60]
@@ -45,7 +47,7 @@ import Testing
 
   /// One history. Nil is the callback of a foreign call.
   private static func run(_ number: Int, isForeign: Bool, _ store: any Store) async throws -> Tally {
-    var random = SeededGenerator(seed: UInt64(number) * 2 + (isForeign ? 1 : 0))
+    var random = SeededGenerator(UInt64(number) * 2 + (isForeign ? 1 : 0))
     let contact = try E164("+1415\(5_000_000 + number)")
     let own = try E164("+18005550199")
     var steps: [(time: Double, step: Step)] = []
@@ -163,20 +165,5 @@ import Testing
     print("with a foreign call in each history: \(tally.words)")
     #expect(tally.wrong > 0, "otherwise the test above could not fail")
     #expect(Double(tally.wrong) < 0.3 * Double(tally.set))
-  }
-}
-
-/// The same numbers for the same seed (SplitMix64).
-private struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
   }
 }

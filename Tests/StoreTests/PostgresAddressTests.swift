@@ -178,7 +178,7 @@ import Testing
     store.health.observe { event in events.withLock { $0.append(event) } }
     #expect(await kind { try await store.ping() } == .unavailable)
     await store.close()
-    #expect(events.withLock { $0 }.allSatisfy { if case .unavailable = $0 { true } else { false } })
+    #expect(events.withLock { $0 }.someAndAll { if case .unavailable = $0 { true } else { false } })
     #expect(store.health.failure?.kind == .unavailable)
   }
 }

@@ -3,6 +3,7 @@
 import DatabaseURL
 import Foundation
 import Gate
+import TestSupport
 import Testing
 
 @testable import PostgresStore
@@ -56,7 +57,7 @@ struct PostgresAppointmentTests {
     }
     async let end = place.direct.end(booking.id, .cancelled, at: .noon(2))
     // It has looked up the dedupe entry before the move, and waits for its locks.
-    try await eventually {
+    try await retry {
       let waiting = try place.query(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = '\(place.name)' AND wait_event_type = 'Lock'")
       if waiting != "1" { throw NeverWaited() }
@@ -79,7 +80,7 @@ struct PostgresAppointmentTests {
       _ = try await place.behind.mark(booking.id, for: .noon(3600), deadline: .noon(3630))
     }
     place.proxy.release(passesOn: isCommitted)
-    try await eventually {
+    try await retry {
       let isPostponed = try await place.behind.postpone(booking.id, until: .noon(3605), code: nil)
       #expect(isPostponed)
     }
@@ -96,12 +97,12 @@ struct PostgresAppointmentTests {
     let place = try await Place()
     let booking = Booking.made(key: "k", perSlot: 1, perNumber: 1)
     try await place.hold { _ = try await place.behind.book(booking, at: .noon()) }
-    try await eventually { try await place.behind.ping() }
+    try await retry { try await place.behind.ping() }
     let early = await #expect(throws: StoreError.self) { try await place.behind.certainRecord(booking.id) }
     #expect(early?.kind == .unavailable && early?.isInDoubt == false)
     place.proxy.release(passesOn: isCommitted)
     var record: StoredCallback?
-    try await eventually { record = try await place.behind.certainRecord(booking.id) }
+    try await retry { record = try await place.behind.certainRecord(booking.id) }
     #expect(record?.status == (isCommitted ? .scheduled : nil))
     let again = Booking.made(key: "k", perSlot: 1, perNumber: 1)
     let result = try await place.direct.book(again, at: .noon(1))
@@ -117,12 +118,12 @@ struct PostgresAppointmentTests {
     let booking = Booking.made()
     #expect(try await place.direct.book(booking, at: .noon()) == .booked)
     try await place.hold { _ = try await place.behind.end(booking.id, .cancelled, at: .noon(1)) }
-    try await eventually { try await place.behind.ping() }
+    try await retry { try await place.behind.ping() }
     let early = await #expect(throws: StoreError.self) { try await place.behind.certainRecord(booking.id) }
     #expect(early?.kind == .unavailable && early?.isInDoubt == false)
     place.proxy.release(passesOn: isCommitted)
     var record: StoredCallback?
-    try await eventually { record = try await place.behind.certainRecord(booking.id) }
+    try await retry { record = try await place.behind.certainRecord(booking.id) }
     #expect(record?.status == (isCommitted ? .cancelled : .scheduled))
     #expect(record?.settledAt == (isCommitted ? .noon(1) : nil))
     await place.end()

@@ -4,6 +4,7 @@ import DatabaseURL
 import Foundation
 import Gate
 import Glibc
+import TestSupport
 import Testing
 
 @testable import PostgresStore
@@ -154,7 +155,7 @@ struct PostgresCallbackTests {
     let before = try rowsRead()
     try await work(100..<160)
     // The server counts with a delay, both in one go.
-    try await eventually {
+    try await retry {
       try await store.ping()
       if try rowsRead().found < before.found + 60 { throw PostgresServer.Failure(description: "not yet") }
     }
@@ -257,7 +258,7 @@ struct PostgresCallbackTests {
     #expect(await kind { _ = try await store.standing(of: .made(), at: .noon()) } == .unavailable)
     #expect(await kind { _ = try await store.recoverCallbacks(at: .noon()) } == .unavailable)
     try server.start()
-    try await eventually { try await store.ping() }
+    try await retry { try await store.ping() }
     #expect(try await store.begin(.made(key: "k"), at: .noon()) == .inProgress(intent.id))
     #expect(try await store.settle(intent.id, .accepted())?.status == .accepted)
     await store.close()

@@ -5,6 +5,7 @@ import Foundation
 import Gate
 import StoreSupport
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import PostgresStore
@@ -111,12 +112,12 @@ struct PostgresLostAnswerTests {
     #expect(error.isInDoubt)
     // The way is free again, and the COMMIT is still on it: nobody can say yet.
     place.proxy.refuse(false)
-    try await eventually { try await place.store.ping() }
+    try await retry { try await place.store.ping() }
     #expect(place.proxy.held == 1)
     let early = try await failure { try await place.store.withdraw(intent.id) }
     #expect(early.kind == .unavailable && !early.isInDoubt)
     place.proxy.release(passesOn: true)
-    try await eventually { try await place.store.withdraw(intent.id) }
+    try await retry { try await place.store.withdraw(intent.id) }
     #expect(place.proxy.held == 0)
     #expect(try place.query("SELECT count(*) FROM callgate_callback") == "0")
     let again = CallbackIntent.made(key: key, window: .seconds(window))
@@ -138,7 +139,7 @@ struct PostgresLostAnswerTests {
     #expect(!second.isInDoubt)
     place.proxy.refuse(false)
     place.proxy.release(passesOn: false)
-    try await eventually { try await place.store.withdraw(intent.id) }
+    try await retry { try await place.store.withdraw(intent.id) }
     #expect(try await place.store.begin(.made(key: "k"), at: .noon()) == .begun)
     #expect(try place.query("SELECT count(*) FROM callgate_callback") == "1")
     await place.end()
@@ -150,7 +151,7 @@ struct PostgresLostAnswerTests {
     let intent = CallbackIntent.made(key: "k")
     #expect(try await failure { _ = try await place.store.begin(intent, at: .noon()) }.isInDoubt)
     place.proxy.refuse(false)
-    try await eventually { try await place.store.ping() }
+    try await retry { try await place.store.ping() }
     let errors = place.store.health.errors
     let clock = ContinuousClock()
     let start = clock.now
@@ -166,7 +167,7 @@ struct PostgresLostAnswerTests {
     // One by one it would have been half a minute.
     #expect(clock.now - start < .seconds(15))
     place.proxy.release(passesOn: false)
-    try await eventually { try await place.store.withdraw(intent.id) }
+    try await retry { try await place.store.withdraw(intent.id) }
     await place.end()
   }
 
@@ -189,7 +190,7 @@ struct PostgresLostAnswerTests {
     let refused = try await failure { try await place.store.stop(stop) }
     #expect(!refused.isInDoubt)
     place.proxy.refuse(false)
-    try await eventually { try await place.store.ping() }
+    try await retry { try await place.store.ping() }
     #expect(try await place.store.stops().isEmpty)
     await place.end()
   }
@@ -206,7 +207,7 @@ struct PostgresLostAnswerTests {
     let kept = Stop(.app("shop"), .access, since: 6)
     try await other.stop(kept)
     place.proxy.release(passesOn: true)
-    try await wait(until: { place.proxy.held == 0 })
+    try await eventually { place.proxy.held == 0 }
     #expect(try await other.stops().list == [kept])
     await other.close()
     await place.end()
@@ -252,12 +253,12 @@ struct PostgresLostAnswerTests {
     #expect(error.isInDoubt)
     #expect(made.withLock { $0 } == 1)
     place.proxy.refuse(false)
-    try await eventually { try await place.store.ping() }
+    try await retry { try await place.store.ping() }
     // Its COMMIT is still on the way: nobody can say yet.
     let early = try await failure { _ = try await place.store.certainInstallation(.numbered(1)) }
     #expect(early.kind == .unavailable && !early.isInDoubt)
     place.proxy.release(passesOn: isCommitted)
-    try await eventually { _ = try await place.store.certainInstallation(.numbered(1)) }
+    try await retry { _ = try await place.store.certainInstallation(.numbered(1)) }
     let certain = try #require(try await place.store.certainInstallation(.numbered(1)))
     #expect(certain.revokedAt == (isCommitted ? .noon(1) : nil))
     await place.end()
@@ -294,7 +295,7 @@ struct PostgresLostAnswerTests {
     place.proxy.cut([.afterCommit], thenRefuses: true)
     await ledger.giveBack(receipts, at: .noon(1))
     place.proxy.refuse(false)
-    try await eventually { try await place.store.ping() }
+    try await retry { try await place.store.ping() }
     #expect(try await place.store.states(of: charges.map(\.key))[0]?.count == 3)
     await place.end()
   }

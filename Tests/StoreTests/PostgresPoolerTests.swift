@@ -3,6 +3,7 @@
 import DatabaseURL
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import PostgresStore
@@ -21,7 +22,7 @@ struct PostgresPoolerTests {
     let server = try PostgresServer.shared.get()
     let pooler = try PgBouncer(of: server, mode: mode)
     let store = PostgresStore(try pooler.address(of: try server.database()))
-    try await eventually {
+    try await retry {
       do throws(StoreError) { _ = try await store.inspect() } catch {
         // Until it listens.
         if error.kind == .unavailable { throw error }
@@ -40,7 +41,7 @@ struct PostgresPoolerTests {
     let server = try PostgresServer.shared.get()
     let pooler = try PgBouncer(of: server, mode: "session")
     let store = PostgresStore(try pooler.address(of: try server.database()))
-    try await eventually { try await store.migrate() }
+    try await retry { try await store.migrate() }
     #expect(try await store.inspect() == Migration.latest)
     try await store.ping()
     await store.close()

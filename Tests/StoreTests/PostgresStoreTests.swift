@@ -4,6 +4,7 @@ import DatabaseURL
 import Foundation
 import Gate
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import PostgresStore
@@ -55,7 +56,7 @@ struct PostgresStoreTests {
       #expect(clock.now - started < .seconds(5))
     }
     try server.start()
-    try await eventually { try await store.ping() }
+    try await retry { try await store.ping() }
     #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isTaken)
     // Of what was only counted, the server may have lost the last moments.
     let count = try await store.states(of: allowances.charges(at: .noon()).map(\.key))[0]?.count
@@ -82,7 +83,7 @@ struct PostgresStoreTests {
     }
     #expect(clock.now - started < .seconds(8))
     try server.freeze(false)
-    try await eventually { try await store.ping() }
+    try await retry { try await store.ping() }
     #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isTaken)
     await store.close()
   }
@@ -258,7 +259,7 @@ struct PostgresStoreTests {
     let name = try #require(address.text.split(separator: "/").last.map(String.init))
     let connections = "pg_stat_activity WHERE datname = '\(name)' AND application_name = 'callgate'"
     #expect(try server.query("postgres", "SELECT count(*) FROM \(connections)") == "3\n")
-    try await wait(until: { store.sessions.idle == 3 })
+    try await eventually { store.sessions.idle == 3 }
     try await store.ping()
     _ = try server.query(name, "INSERT INTO callgate_schema (version, applied) VALUES (99, 0)")
     // The one that was used last is the next to work.
@@ -268,18 +269,18 @@ struct PostgresStoreTests {
       SELECT pg_terminate_backend(pid) FROM
       (SELECT pid FROM \(connections) ORDER BY query_start DESC LIMIT 1) AS last
       """)
-    try await wait(until: {
+    try await eventually {
       try server.query("postgres", "SELECT count(*) FROM \(connections)") == "2\n"
-    })
+    }
     let charges = try Allowances([try Allowances.quota(limit: 100)]).charges(at: .noon())
-    try await wait(until: { store.sessions.idle == 3 })
+    try await eventually { store.sessions.idle == 3 }
     #expect(await kind { _ = try await store.take(charges, at: .noon()) } == .incompatible)
-    try await wait(until: { store.sessions.idle == 3 })
+    try await eventually { store.sessions.idle == 3 }
     try await store.ping()
     #expect(store.health.failure == nil)
     for _ in 0..<20 {
       // A connection answers before it is idle.
-      try await wait(until: { store.sessions.idle == 3 })
+      try await eventually { store.sessions.idle == 3 }
       #expect(try await store.take(charges, at: .noon()).isTaken)
     }
     #expect(store.health.failure == nil)

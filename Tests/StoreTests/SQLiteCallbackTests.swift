@@ -6,6 +6,7 @@ import Glibc
 import JOSE
 import Sealing
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
@@ -136,7 +137,7 @@ import Testing
     mkdir(path + "-instances", 0o700)
     #expect(await kind { _ = try await store.begin(.made(), at: .noon()) } == .unavailable)
     rmdir(path + "-instances")
-    try await eventually { try await store.ping() }
+    try await retry { try await store.ping() }
     #expect(try await store.begin(.made(), at: .noon()) == .begun)
     await store.close()
   }

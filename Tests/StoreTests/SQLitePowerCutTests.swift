@@ -88,7 +88,7 @@ import Testing
     #expect(try await status(intent, after: path, disk) == .pending)
     let after = SQLiteStore(path: try disk.cut(path))
     let keys = (0..<60).map { AllowanceKey(rule: "daily", party: .subject("user-\($0 * 31)")) }
-    #expect(try await after.states(of: keys).allSatisfy { $0?.count == 1 })
+    #expect(try await after.states(of: keys).someAndAll { $0?.count == 1 })
     await after.close()
     await store.close()
   }
@@ -103,7 +103,7 @@ import Testing
     #expect(await failure { try await checkpoint(store, "PASSIVE") } != nil)
     #expect(try await status(intent, after: path, disk) == .pending)
     // The log is begun anew when the database has all of it.
-    try await eventually { try await checkpoint(store, "TRUNCATE") }
+    try await retry { try await checkpoint(store, "TRUNCATE") }
     #expect(try await status(intent, after: path, disk) == .pending)
     try await store.settle(intent.id, .accepted())
     #expect(try await status(intent, after: path, disk) == .accepted)
@@ -116,7 +116,7 @@ import Testing
   @Test func `a machine that is too busy to try again in time gets its second try`() async throws {
     let clock = ManualTime()
     var tries = 0
-    try await eventually(clock: clock) {
+    try await retry(clock: clock) {
       tries += 1
       // The task resumes long after its first try, which came before the back-off had ended.
       clock.advance(by: .seconds(97))
@@ -157,7 +157,7 @@ import Testing
     disk.failNext()
     let error = await failure { _ = try await store.begin(intent, at: .noon()) }
     #expect(error?.kind == .unavailable && error?.isInDoubt == true)
-    try await eventually { try await store.withdraw(intent.id) }
+    try await retry { try await store.withdraw(intent.id) }
     #expect(try await store.callback(intent.id, of: "ios-app") == nil)
     #expect(try await store.begin(intent, at: .noon()) == .begun)
     #expect(try await status(intent, after: path, disk) == .pending)
@@ -169,7 +169,7 @@ import Testing
     defer { place.end() }
     disk.failNext()
     #expect(await kind { try await store.stop(Stop(.all, .all, since: 7)) } == .unavailable)
-    try await eventually { try await store.stop(Stop(.all, .all, since: 7)) }
+    try await retry { try await store.stop(Stop(.all, .all, since: 7)) }
     #expect(try await store.stops().list == [Stop(.all, .all, since: 7)])
     await store.close()
   }
@@ -247,11 +247,11 @@ import Testing
     disk.hold()
     let before = disk.begun
     let first = Task { try await store.begin(.made("+14155550100"), at: .noon()) }
-    try await wait(until: { disk.begun > before })
+    try await eventually { disk.begun > before }
     let others = (10..<60).map { number in
       Task { try await store.begin(.made("+141555501\(number)"), at: .noon()) }
     }
-    try await wait(until: { store.sessions.waiting == others.count })
+    try await eventually { store.sessions.waiting == others.count }
     #expect(disk.begun == before + 1)
     disk.letGo()
     for task in [first] + others { #expect(try await task.value == .begun) }
@@ -265,12 +265,12 @@ import Testing
     disk.hold()
     let before = disk.begun
     let beginning = Task { try await store.begin(.made(), at: .noon()) }
-    try await wait(until: { disk.begun > before })
+    try await eventually { disk.begun > before }
     let closing = Task {
       await store.close()
       return disk.ended
     }
-    try await wait(until: { await kind { try await store.ping() } == .unavailable })
+    try await eventually { await kind { try await store.ping() } == .unavailable }
     disk.letGo()
     #expect(try await beginning.value == .begun)
     #expect(await closing.value > before)
@@ -297,7 +297,7 @@ import Testing
     #expect(clock.now - began < .milliseconds(400))
     disk.letGo()
     // What was in doubt is in the file, so it is taken back.
-    try await eventually { try await store.ping() }
+    try await retry { try await store.ping() }
     #expect(try await store.callback(intent.id, of: "ios-app")?.status == .pending)
     try await store.withdraw(intent.id)
     #expect(try await store.stops().list.isEmpty)
@@ -310,7 +310,7 @@ import Testing
     await store.close()
     #expect(disk.ended == before)
     disk.letGo()
-    try await wait(until: { disk.ended > before })
+    try await eventually { disk.ended > before }
   }
 
   @Test func `who waits behind a disk that hangs is told with the first, and is in no doubt`() async throws {
@@ -319,12 +319,12 @@ import Testing
     disk.hold()
     let before = disk.begun
     let first = Task { await failure { _ = try await store.begin(.made("+14155550100"), at: .noon()) } }
-    try await wait(until: { disk.begun > before })
+    try await eventually { disk.begun > before }
     let second = Task { await failure { _ = try await store.begin(.made("+14155550101"), at: .noon()) } }
     #expect(await first.value?.isInDoubt == true)
     #expect(await second.value?.isInDoubt == false)
     disk.letGo()
-    try await eventually { try await store.ping() }
+    try await retry { try await store.ping() }
     #expect(try await store.standing(of: .made("+14155550101"), at: .noon()).duplicate == nil)
     await store.close()
   }
@@ -335,7 +335,7 @@ import Testing
     disk.hold()
     #expect(await failure { try await store.stop(Stop(.all, .all, since: 7)) }?.isInDoubt == true)
     disk.letGo()
-    try await eventually { try await store.ping() }
+    try await retry { try await store.ping() }
     // The stop was saved after its caller was told of the failure, and is taken back.
     #expect(try await store.stops().isEmpty)
     let intent = CallbackIntent.made()

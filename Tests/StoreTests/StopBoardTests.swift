@@ -18,19 +18,19 @@ import Testing
     let elsewhere = StopBoard(store: store, clock: clock)
     let upkeep = Upkeep(store: store, board: elsewhere, clock: clock)
     let task = Task { await upkeep.run() }
-    await clock.untilSleepers(2)
+    try await clock.untilSleepers(2)
     try await here.stop(Stop(.caller("ios-app"), .access, since: 5))
     #expect(
       here.stop(for: .access, callerID: "ios-app", appID: nil) == Stop(.caller("ios-app"), .access, since: 5))
     #expect(elsewhere.stop(for: .access, callerID: "ios-app", appID: nil) == nil)
     clock.advance(by: .seconds(1))
-    await clock.untilSleepers(2)
+    try await clock.untilSleepers(2)
     #expect(elsewhere.stop(for: .access, callerID: "ios-app", appID: nil) != nil)
     #expect(elsewhere.stop(for: .callback, callerID: "ios-app", appID: nil) == nil)
     try await here.resume(.caller("ios-app"), .access)
     #expect(here.stop(for: .access, callerID: "ios-app", appID: nil) == nil)
     clock.advance(by: .seconds(1))
-    await clock.untilSleepers(2)
+    try await clock.untilSleepers(2)
     #expect(elsewhere.stop(for: .access, callerID: "ios-app", appID: nil) == nil)
     task.cancel()
     clock.advance(by: .seconds(1))
@@ -49,6 +49,19 @@ import Testing
     store.setDown(false)
     try await board.refresh()
     #expect(board.isKnown)
+  }
+
+  @Test func `a stop that is made while the stops are read holds`() async throws {
+    let store = LateReader()
+    let board = StopBoard(store: store, clock: ManualTime())
+    let stop = Stop(.all, .all, since: 5)
+    store.run { try await board.stop(stop) }
+    try await board.refresh()
+    #expect(board.stops.list == [stop])
+    #expect(board.stop(for: .access, callerID: nil, appID: nil) == stop)
+    store.run { _ = try await board.resume(.all, .all) }
+    try await board.refresh()
+    #expect(board.stops.isEmpty)
   }
 
   @Test func `a stop that could not be saved holds here and ends with the outage`() async throws {
@@ -122,7 +135,7 @@ import Testing
     let board = StopBoard(store: store, clock: ManualTime())
     store.holdStop(true)
     async let stop: Void = board.stop(Stop(.all, .all, since: 5))
-    try await wait(until: { store.isStopping })
+    try await eventually { store.isStopping }
     // A refresh meanwhile does not end it.
     try await board.refresh()
     #expect(!board.stops.isEmpty)
@@ -144,9 +157,9 @@ import Testing
     if let earlier { try await board.stop(Stop(.all, .all, since: earlier, reason: "earlier")) }
     store.holdResume(true)
     async let resume = board.resume(.all, .callback)
-    try await wait(until: { store.isResuming })
+    try await eventually { store.isResuming }
     async let stop: Void = board.stop(Stop(.all, .all, since: 7, until: until, reason: "meanwhile"))
-    try await wait(until: { board.stop(for: .callback, callerID: nil, appID: nil)?.reason == "meanwhile" })
+    try await eventually { board.stop(for: .callback, callerID: nil, appID: nil)?.reason == "meanwhile" }
     await settle()
     store.holdResume(false)
     // What was stopped before is resumed.
@@ -246,7 +259,7 @@ import Testing
     let task = Task { await upkeep.run() }
     // Its deadline and the grace: 20 s and 10 s.
     for second in 0..<33 {
-      await clock.untilSleepers(2)
+      try await clock.untilSleepers(2)
       #expect(
         told.withLock { $0 } == (second >= 30 ? [RecoveredRecords(callbacks: 1)] : []), "after \(second) s")
       clock.advance(by: .seconds(1))
@@ -274,11 +287,11 @@ import Testing
       clock: clock)
     let task = Task { await upkeep.run() }
     for _ in 0..<32 {
-      await clock.untilSleepers(2)
+      try await clock.untilSleepers(2)
       clock.advance(by: .seconds(1))
     }
-    await clock.untilSleepers(2)
-    while isRight, try await store.callback(over.id, of: "ios-app") != nil { await Task.yield() }
+    try await clock.untilSleepers(2)
+    if isRight { try await eventually { try await store.callback(over.id, of: "ios-app") == nil } }
     #expect((try await store.callback(over.id, of: "ios-app") == nil) == isRight)
     // What was recovered has been forgotten, too.
     #expect(try await store.callback(pending.id, of: "ios-app")?.status == (isRight ? nil : .pending))
@@ -297,19 +310,19 @@ import Testing
     let task = Task { await upkeep.run() }
     var seconds = 0
     while !store.isPurging {
-      try await wait(until: { clock.sleeperCount >= 2 || store.isPurging })
+      try await eventually { clock.sleeperCount >= 2 || store.isPurging }
       clock.advance(by: .seconds(1))
       seconds += 1
       try #require(seconds < 100)
     }
     try await memory.stop(Stop(.all, .all, since: 5))
-    await clock.untilSleepers(2)
+    try await clock.untilSleepers(2)
     clock.advance(by: .seconds(1))
-    await clock.untilSleepers(2)
+    try await clock.untilSleepers(2)
     #expect(board.stop(for: .access, callerID: nil, appID: nil) != nil)
     #expect(store.isPurging)
     store.setPurging(false)
-    await clock.untilSleepers(2)
+    try await clock.untilSleepers(2)
     task.cancel()
     clock.advance(by: .seconds(1))
     await task.value
@@ -392,7 +405,7 @@ import Testing
     let stop = Stop(.app("shop"), .all, since: now, until: now + 3, reason: "agents are ill")
     try await here.stop(stop)
     for second in 0..<6 {
-      await clock.untilSleepers(2)
+      try await clock.untilSleepers(2)
       let isStopped = second < 3
       #expect((here.stop(for: .access, callerID: nil, appID: "shop") != nil) == isStopped, "\(second) s")
       if second > 0 {
@@ -448,5 +461,24 @@ import Testing
       stops.list == [
         Stop(.all, .access, since: 5, until: 9)
       ] + Stop(.all, .all, since: 1, until: 5, reason: "first").afterResuming(.access))
+  }
+}
+
+/// A store in memory whose stops change between being read and being returned.
+private final class LateReader: StoreDecorator {
+  let base: any Store = memoryStore()
+  private let meanwhile = Mutex<(@Sendable () async throws -> Void)?>(nil)
+
+  /// Runs something within the next read.
+  func run(_ body: @escaping @Sendable () async throws -> Void) { meanwhile.withLock { $0 = body } }
+
+  func stops() async throws(StoreError) -> StopSet {
+    let stops = try await base.stops()
+    let body = meanwhile.withLock { body in
+      defer { body = nil }
+      return body
+    }
+    do { try await body?() } catch { Issue.record(error) }
+    return stops
   }
 }

@@ -165,7 +165,7 @@ import Testing
     async let first = kind {
       try await sessions.call(.reads) { session throws(StoreError) in try session.work() }
     }
-    try await wait(until: { hang.isHeld })
+    try await eventually { hang.isHeld }
     async let second = kind { _ = try await sessions.begin(.made(), at: .noon()) }
     clock.advance(by: .seconds(3))
     hang.end(fails: true)
@@ -184,7 +184,7 @@ import Testing
     async let probe = kind {
       try await sessions.call(.writes, isProbe: true) { session throws(StoreError) in try session.work() }
     }
-    try await wait(until: { hang.isHeld })
+    try await eventually { hang.isHeld }
     hang.end(fails: false)
     #expect(await probe == nil)
     #expect(health.failure == nil)
@@ -201,12 +201,12 @@ import Testing
     async let first = kind {
       try await sessions.call(.reads) { session throws(StoreError) in try session.work() }
     }
-    try await wait(until: { hang.isHeld })
+    try await eventually { hang.isHeld }
     async let second = kind { _ = try await sessions.begin(.made(), at: .noon()) }
-    try await wait(until: { sessions.waiting == 1 })
+    try await eventually { sessions.waiting == 1 }
     clock.advance(by: .milliseconds(2499))
     async let third = kind { _ = try await sessions.begin(.made(), at: .noon()) }
-    try await wait(until: { sessions.waiting == 2 })
+    try await eventually { sessions.waiting == 2 }
     clock.advance(by: .milliseconds(1))
     #expect(await kind { _ = try await sessions.begin(.made(), at: .noon()) } == .unavailable)
     hang.end(fails: false)
@@ -231,11 +231,11 @@ extension SessionQueueTests {
     ]
     for work in work {
       // The last one that becomes idle works next.
-      try await wait(until: { sessions.idle == 3 })
+      try await eventually { sessions.idle == 3 }
       made.setBroken(try await sessions.call(.reads) { session throws(StoreError) in session.number })
       for fails in [true] + Array(repeating: false, count: 20) {
         // A session answers before it is idle.
-        try await wait(until: { sessions.idle == 3 })
+        try await eventually { sessions.idle == 3 }
         #expect(await kind { try await work() } == (fails ? .incompatible : nil))
       }
     }

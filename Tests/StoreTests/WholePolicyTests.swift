@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<300)
+  @Test(arguments: 0..<rounds(60, of: 300))
   func `no limit is exceeded, and a retry after Retry-After succeeds`(_ seed: Int) async throws {
     var schedule = try Schedule(seed: seed)
     for _ in 0..<200 { try await schedule.step() }

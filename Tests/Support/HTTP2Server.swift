@@ -105,9 +105,10 @@ public final class HTTP2Server: Sendable {
 
   /// Returns when something holds; throws if the server has ended.
   public func wait(until condition: () -> Bool) async throws {
-    while !condition() {
+    try await eventually {
+      if condition() { return true }
       guard !state.withLock({ $0.hasEnded }) else { throw Failure(description: "the server has ended") }
-      try await Task.sleep(for: .milliseconds(2))
+      return false
     }
   }
 

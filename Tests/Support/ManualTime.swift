@@ -15,8 +15,6 @@ public final class ManualTime: TimeSource {
     /// How far the wall clock was stepped alone, in seconds.
     var steps: Int64 = 0
     var sleepers: [UInt64: Sleeper] = [:]
-    /// Who waits for others to sleep.
-    var watchers: [CheckedContinuation<Void, Never>] = []
     var last: UInt64 = 0
   }
 
@@ -68,15 +66,13 @@ public final class ManualTime: TimeSource {
     }
     let slept = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let (done, watchers): (Bool?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
-          if Task.isCancelled { return (false, []) }
-          if due <= Self.origin + state.elapsed { return (true, []) }
+        let done: Bool? = state.withLock { state in
+          if Task.isCancelled { return false }
+          if due <= Self.origin + state.elapsed { return true }
           state.sleepers[id] = Sleeper(due: due, continuation: continuation)
-          defer { state.watchers = [] }
-          return (nil, state.watchers)
+          return nil
         }
         if let done { continuation.resume(returning: done) }
-        for watcher in watchers { watcher.resume() }
       }
     } onCancel: {
       state.withLock { $0.sleepers.removeValue(forKey: id) }?.continuation.resume(returning: false)
@@ -88,15 +84,5 @@ public final class ManualTime: TimeSource {
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
   /// Returns once so many sleep, or more.
-  public func untilSleepers(_ count: Int) async {
-    while sleeperCount < count {
-      await withCheckedContinuation { continuation in
-        let isEnough = state.withLock { state in
-          if state.sleepers.count < count { state.watchers.append(continuation) }
-          return state.sleepers.count >= count
-        }
-        if isEnough { continuation.resume() }
-      }
-    }
-  }
+  public func untilSleepers(_ count: Int) async throws { try await eventually { sleeperCount >= count } }
 }

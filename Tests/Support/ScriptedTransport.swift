@@ -33,7 +33,7 @@ public final class ScriptedTransport: HTTPTransport {
 
   /// Answers a held request, once it is there.
   public func answer(_ number: Int, _ answer: Answer) async throws {
-    try await until { self.held.contains(number) }
+    try await eventually { self.held.contains(number) }
     state.withLock { $0.held.removeValue(forKey: number) }?.resume(returning: answer)
   }
 

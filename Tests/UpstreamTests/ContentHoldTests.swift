@@ -2,6 +2,7 @@
 
 import HTTP
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Upstream
@@ -44,7 +45,7 @@ import Testing
         }
         async let response = transport.send(request)
         for count in 1...7 {
-          try await wait(until: { hold.isHeld })
+          try await eventually { hold.isHeld }
           let before = taken.withLock { $0 }
           #expect(before.holds == count && before.octets < (count + 1) << 20)
           for _ in 0..<5 {
@@ -69,14 +70,14 @@ import Testing
           return !refuses.withLock { $0 }
         }
         async let failure = transport.failure(request)
-        try await wait(until: { hold.isHeld })
+        try await eventually { hold.isHeld }
         refuses.withLock { $0 = true }
         hold.release()
         #expect(await failure?.reason == .responseTooLarge)
         refuses.withLock { $0 = false }
         hold.release()
         let task = Task { await transport.failure(request) }
-        try await wait(until: { hold.isHeld })
+        try await eventually { hold.isHeld }
         task.cancel()
         #expect(await task.value?.reason == .cancelled)
         // The transfer is gone.

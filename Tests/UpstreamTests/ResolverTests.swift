@@ -6,6 +6,7 @@ import Glibc
 import HTTP
 import Platform
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Upstream
@@ -152,7 +153,7 @@ import Testing
     let lookUp: NameLookup.Function = { _, done in pending.withLock { $0 = done } }
     let transport = try CurlTransport(TransportSettings(), names: NameCache(), lookUp: lookUp)
     async let error = transport.failure(.post("https://upstream.test/"))
-    try await wait { pending.withLock { $0 != nil } }
+    try await eventually { pending.withLock { $0 != nil } }
     await transport.shutdown()
     expect(await error, .cancelled, sent: false)
     pending.withLock { $0 }?(.success([IPAddress(v4: 0x7F00_0001)]))

@@ -5,6 +5,7 @@ import Certificates
 import Glibc
 import HTTP
 import Synchronization
+import TestSupport
 import Testing
 import Upstream
 
@@ -54,7 +55,7 @@ import Upstream
         }
         #expect(upstream.arrivals == 0, sourceLocation: sourceLocation)
         // The client may have given up before the other side's thread has accepted.
-        try await wait(until: { upstream.connections > 0 })
+        try await eventually { upstream.connections > 0 }
         #expect(upstream.connections == 1, "a second try was made", sourceLocation: sourceLocation)
       }
     }

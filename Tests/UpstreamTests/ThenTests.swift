@@ -2,6 +2,7 @@
 
 import HTTP
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Upstream
@@ -19,7 +20,7 @@ import Testing
 
     /// The one answer, after time for a second one.
     func one() async throws -> Result<InboundResponse, TransportError> {
-      try await wait { !all.isEmpty }
+      try await eventually { !all.isEmpty }
       try await Task.sleep(for: .milliseconds(20))
       #expect(all.count == 1)
       return all[0]
@@ -96,7 +97,7 @@ import Testing
     try await withTransport(settings) { transport in
       let crowd = (0..<600).map { _ in Said() }
       for said in crowd { said.ask(transport, .post("http://127.0.0.1:\(listener.port)/")) }
-      try await wait { crowd.allSatisfy { !$0.all.isEmpty } }
+      try await eventually { crowd.allSatisfy { !$0.all.isEmpty } }
       for said in crowd {
         #expect(said.all.count == 1)
         guard case .failure(let error) = said.all[0] else { continue }

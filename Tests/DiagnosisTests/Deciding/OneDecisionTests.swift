@@ -197,7 +197,7 @@ import Testing
     return "  - { \(parts.joined(separator: ", ")) }\n"
   }
 
-  @Test(arguments: 0..<12)
+  @Test(arguments: 0..<rounds(6, of: 12))
   func `requests, probes, both explanations and tables of tests have the same verdicts`(_ seed: Int)
     async throws
   {

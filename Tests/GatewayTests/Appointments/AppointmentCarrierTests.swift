@@ -320,7 +320,7 @@ import Testing
     let waiting = Task {
       await fixture.watch.wait(for: record, of: .any(at: IPAddress(v4: 1)), until: deadline)
     }
-    try await until { fixture.watch.count == 1 }
+    try await eventually { fixture.watch.count == 1 }
     try await fixture.carryOut(booking)
     #expect(await waiting.value.status == .accepted)
   }

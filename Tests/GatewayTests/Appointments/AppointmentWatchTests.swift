@@ -45,7 +45,7 @@ import Texts
       let before = watch.count
       let party = party ?? Self.party(before)
       let task = Task { await watch.wait(for: record, of: party, until: time.now + span) }
-      try await until { watch.count == before + 1 }
+      try await eventually { watch.count == before + 1 }
       return task
     }
   }
@@ -76,7 +76,7 @@ import Texts
       await setting.watch.wait(
         for: accepted, of: Setting.party(1), until: deadline, awaitsOutcome: true)
     }
-    try await until { setting.watch.count == 1 }
+    try await eventually { setting.watch.count == 1 }
     let outcome = CallOutcome(.reached, source: .trigger, at: Instant(seconds: 9))
     let told = Self.record(accepted.id, .accepted, outcome: outcome)
     setting.watch.changed(told)
@@ -94,29 +94,29 @@ import Texts
     #expect(setting.store.reads.isEmpty)
     let ended = Self.record(records[0].id, .accepted)
     setting.store.records = [ended] + records.dropFirst()
-    try await until { !setting.time.due.filter { $0 == setting.time.now + .seconds(1) }.isEmpty }
+    try await eventually { !setting.time.due.filter { $0 == setting.time.now + .seconds(1) }.isEmpty }
     setting.time.advance(by: .seconds(1))
     #expect(await tasks[0].value == ended)
     #expect(setting.store.reads == [Set(records.map(\.id))])
     // The others are read again, also after a failure.
     setting.store.isDown = true
-    try await until { setting.time.due.contains(setting.time.now + .seconds(1)) }
+    try await eventually { setting.time.due.contains(setting.time.now + .seconds(1)) }
     setting.time.advance(by: .seconds(1))
-    try await until { setting.store.reads.count == 2 }
+    try await eventually { setting.store.reads.count == 2 }
     setting.store.isDown = false
     let cancelled = records.dropFirst().map { Self.record($0.id, .cancelled) }
     setting.store.records = cancelled
-    try await until { setting.time.due.contains(setting.time.now + .seconds(1)) }
+    try await eventually { setting.time.due.contains(setting.time.now + .seconds(1)) }
     setting.time.advance(by: .seconds(1))
     for (task, record) in zip(tasks.dropFirst(), cancelled) { #expect(await task.value == record) }
     #expect(setting.store.reads.count == 3)
     // Nothing is read where nothing waits.
-    try await until { setting.time.due.contains(setting.time.now + .seconds(1)) }
+    try await eventually { setting.time.due.contains(setting.time.now + .seconds(1)) }
     setting.time.advance(by: .seconds(1))
-    try await until { setting.time.due.isEmpty }
+    try await eventually { setting.time.due.isEmpty }
     #expect(setting.store.reads.count == 3)
     let late = try await setting.wait(records[0])
-    try await until { setting.time.due.contains(setting.time.now + .seconds(1)) }
+    try await eventually { setting.time.due.contains(setting.time.now + .seconds(1)) }
     setting.store.records = [ended]
     setting.time.advance(by: .seconds(1))
     #expect(await late.value == ended)
@@ -131,7 +131,7 @@ import Texts
     let left = try await setting.wait(record)
     left.cancel()
     #expect(await left.value == record)
-    try await until { setting.time.due.contains(setting.time.now + .milliseconds(500)) }
+    try await eventually { setting.time.due.contains(setting.time.now + .milliseconds(500)) }
     setting.time.advance(by: .milliseconds(500))
     #expect(await short.value == record)
     #expect(setting.watch.count == 1)
@@ -165,7 +165,7 @@ import Texts
           for: record, of: Setting.party(number / 8), until: setting.time.now + .seconds(25))
       }
     }
-    try await until { setting.watch.count == AppointmentWatch.most }
+    try await eventually { setting.watch.count == AppointmentWatch.most }
     #expect(
       await setting.watch.wait(
         for: record, of: Setting.party(999), until: setting.time.now + .seconds(25)) == record)

@@ -5,6 +5,7 @@ import HTTP
 import JOSE
 import JSON
 import Platform
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -85,7 +86,7 @@ import Testing
       key: "k", body: #"{"contact_phone_number":"\#(customerNumber)","at":null}"#)
     #expect(now.summary == "201" && now.json?["status"] == "accepted" && now.json?["at"] == nil)
     let audits = try await fixture.end()
-    #expect(audits.allSatisfy { $0["action"] == "callback" })
+    #expect(audits.someAndAll { $0["action"] == "callback" })
   }
 
   @Test func `a time up to a minute ago means now`() async throws {
@@ -196,7 +197,8 @@ import Testing
       AppointmentFixture.hour(12), numbers[6], fields: AppointmentFixture.stranger)
     #expect(last.summary == "409 slot_full" && last.json?["alternatives"]?.array?.count ?? 9 <= 1)
     let audits = try await fixture.end()
-    #expect(audits.filter { $0["code"] == "slot_full" }.allSatisfy { $0["decision"] == "deny" })
+    let refusals = audits.filter { $0["code"] == "slot_full" }
+    #expect(refusals.count >= 3 && refusals.allSatisfy { $0["decision"] == "deny" })
   }
 
   @Test func `a check says what a booking would, and keeps and takes nothing`() async throws {

@@ -8,6 +8,7 @@ import JSON
 import Notices
 import Platform
 import Store
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -250,7 +251,7 @@ import Testing
     #expect(try await fixture.look(ids[2], query: "?wait=25").status == 200)
     #expect(try await fixture.cancel(ids[3]).status == 200)
     for id in ids[1...] {
-      while try await !fixture.isTold(id) { await Task.yield() }
+      try await eventually { try await fixture.isTold(id) }
     }
     #expect(try await !fixture.isTold(ids[0]))
     #expect(try await fixture.take(DialogFixture.id("E")) == .changed)

@@ -6,6 +6,7 @@ import HTTP
 import JSON
 import Platform
 import Store
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -76,7 +77,7 @@ import Testing
     let fixture = try await DialogFixture()
     let booked = try await fixture.book(Self.in2Days)
     async let waiting = fixture.look(booked.id, query: "?wait=20")
-    while fixture.appointments.calls.service.waitingForChanges == 0 { await Task.yield() }
+    try await eventually { fixture.appointments.calls.service.waitingForChanges > 0 }
     let start = ContinuousClock.now
     if isReplaced {
       _ = try await fixture.appointments.enrol(fixture.installation, "ann")
@@ -104,6 +105,6 @@ import Testing
     #expect(try await fixture.register("canary-device", by: bob) == 204)
     let lines = try await fixture.end().filter { $0["action"] == "device" }
     #expect(lines.map { $0["code"]?.string } == [nil, "taken", nil, "taken", nil, nil])
-    #expect(lines.allSatisfy { $0["installation"] != nil && $0["address"] != nil })
+    #expect(lines.someAndAll { $0["installation"] != nil && $0["address"] != nil })
   }
 }

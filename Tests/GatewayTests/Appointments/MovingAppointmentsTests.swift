@@ -3,6 +3,7 @@
 import HTTP
 import JSON
 import Platform
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -284,6 +285,6 @@ import Testing
 extension RunningService {
   /// Waits until so many requests wait for a change.
   func waiting(_ count: Int) async throws {
-    while waitingForChanges < count { try await Task.sleep(for: .milliseconds(5)) }
+    try await eventually { waitingForChanges >= count }
   }
 }

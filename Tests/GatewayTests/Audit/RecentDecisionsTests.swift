@@ -147,18 +147,18 @@ import Testing
     metrics.decided(record, lane: 0)
   }
 
-  @Test func `decisions of the last hour are told by minute, and by code and rule`() async {
+  @Test func `decisions of the last hour are told by minute, and by code and rule`() async throws {
     // Twenty seconds after a full minute.
     let clock = ManualTime(UnixTime(seconds: 1_800_000_020))
     let metrics = ServiceMetrics(loops: 1)
     metrics.register(rules: ["opening-hours"])
     let activity = RecentActivity(metrics: metrics, clock: clock)
     let reading = Task { await activity.keepRead() }
-    await clock.untilSleepers(1)
+    try await clock.untilSleepers(1)
     decide(metrics)
     decide(metrics, .closed, rule: "opening-hours")
     clock.advance(by: .seconds(40))
-    await clock.untilSleepers(1)
+    try await clock.untilSleepers(1)
     for _ in 0..<3 { decide(metrics, .upstreamTimeout) }
     let report = activity.report()
     #expect(report.minutes.count == 60)

@@ -80,6 +80,9 @@ struct CallingFixture: Sendable {
     try await service.tellTalkdesk(.post, "/_sandbox/faults", fault)
   }
 
+  /// Lets the emulator's delayed responses come now, once there is one.
+  func release() async throws { try await service.delays.release() }
+
   /// What the emulator saw.
   struct Journal: Sendable {
     let rings: [String: Int64]

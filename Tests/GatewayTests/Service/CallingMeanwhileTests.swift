@@ -22,17 +22,8 @@ import Testing
     #expect(answer.status == 200)
   }
 
-  /// Waits until something holds, and fails where it never does.
-  private func soon(_ condition: () async throws -> Bool) async throws {
-    for _ in 0..<1000 {
-      if try await condition() { return }
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    throw NeverHappened()
-  }
-
   private func arrivals(_ count: Int64, _ fixture: CallingFixture) async throws {
-    try await soon { try await fixture.journal().arrivals >= count }
+    try await eventually { try await fixture.journal().arrivals >= count }
     #expect(try await fixture.journal().arrivals == count)
   }
 
@@ -45,13 +36,14 @@ import Testing
         rules: [{ name: few, kind: quota, key: caller, limit: 3, per: month }]
         """, environment: Self.operators)
     #expect(try await fixture.look("/access?probe").status == 204)
-    try await fixture.fault(["endpoint": "callback", "delay_ms": 6000, "times": 3])
+    try await fixture.fault(["endpoint": "callback", "delay_ms": 15_000, "times": 3])
     async let first = fixture.call("+14155550110")
     try await arrivals(1, fixture)
     async let second = fixture.call("+14155550111", key: "k")
     async let third = fixture.call("+14155550112")
-    try await soon { fixture.service.load == (1, 2) }
+    try await eventually { fixture.service.load == (1, 2) }
     try await stop(fixture)
+    try await fixture.release()
     #expect(try await first.summary == "201")
     #expect(try await second.summary == "403 stopped")
     #expect(try await third.summary == "403 stopped")
@@ -65,10 +57,11 @@ import Testing
     let fixture = try CallingFixture(environment: Self.operators)
     #expect(try await fixture.look("/access?probe").status == 204)
     try await fixture.fault(["endpoint": "callback", "status": 401])
-    try await fixture.fault(["endpoint": "token", "delay_ms": 5000])
+    try await fixture.fault(["endpoint": "token", "delay_ms": 9000])
     async let answer = fixture.call()
     try await arrivals(1, fixture)
     try await stop(fixture)
+    try await fixture.release()
     let stopped = try await answer
     #expect(stopped.summary == "403 stopped")
     #expect(
@@ -94,14 +87,15 @@ import Testing
 
   @Test func `a validation with a key that is in use gets 409`() async throws {
     let fixture = try CallingFixture()
-    try await fixture.fault(["endpoint": "token", "delay_ms": 5000])
+    try await fixture.fault(["endpoint": "token", "delay_ms": 9000])
     async let first = fixture.call(key: "k")
-    try await soon { fixture.service.load.running == 1 }
+    try await eventually { fixture.service.load.running == 1 }
     let validate = "/callbacks?validate"
     #expect(try await fixture.call(path: validate, key: "k").summary == "409 in_progress")
     #expect(
       try await fixture.call("+14155550111", path: validate, key: "k").summary == "422 idempotency_mismatch")
     #expect(try await fixture.call("+14155550111", path: validate, key: "other").summary == "200")
+    try await fixture.release()
     #expect(try await first.summary == "201")
     _ = try await fixture.end()
   }

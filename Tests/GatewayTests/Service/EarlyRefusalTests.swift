@@ -6,6 +6,7 @@ import HTTPServer
 import JOSE
 import JSON
 import Platform
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -19,6 +20,7 @@ import Testing
   private let yaml = """
     apps:
       shop: { callers: [default], installations: { authorize: [operator] } }
+      plain: { callers: [default] }
     gms: { services: { support: { app: shop } } }
     """
   private static let credentials = "Authorization: Basic " + Base64.encode(Array("app:canary-pass".utf8))
@@ -79,7 +81,27 @@ import Testing
       line: "POST /fetch-code?app=shop",
       fields: ["Content-Type: application/x-www-form-urlencoded", "Origin: https://evil.example"],
       answer: "403 Forbidden"),
+    Head(line: "POST /fetch-code?app=plain", fields: [json], answer: "403 Forbidden"),
+    // Only installations, and callers that are listed.
+    Head(line: "POST /codes/verify", fields: [credentials, json], answer: "403 Forbidden"),
+    Head(line: "POST /access/claim", fields: [credentials, json], answer: "403 Forbidden"),
+    Head(line: "PUT /installations/self/push", fields: [credentials, json], answer: "403 Forbidden"),
+    Head(line: "DELETE /installations/self/push", fields: [credentials], answer: "403 Forbidden"),
+    Head(line: "DELETE /installations/self", fields: [credentials], answer: "403 Forbidden"),
+    // No id has this form.
+    Head(
+      line: "PATCH /callbacks/x", fields: [credentials, "Content-Type: application/merge-patch+json"],
+      answer: "404 Not Found"),
+    Head(line: "DELETE /callbacks/x", fields: [credentials], answer: "404 Not Found"),
+    // GMS clients know 400 alone.
+    Head(
+      line: "PUT /genesys/1/service/callback/none/x", fields: [credentials, json], answer: "400 Bad Request"),
+    Head(line: "DELETE /genesys/1/service/callback/none/x", fields: [credentials], answer: "400 Bad Request"),
     // What the head allows is asked for.
+    Head(
+      line: "PUT /genesys/1/service/callback/support/x", fields: [credentials, json], answer: "100 Continue"),
+    Head(
+      line: "DELETE /genesys/1/service/callback/support/x", fields: [credentials], answer: "100 Continue"),
     Head(line: "POST /calls/callback", fields: [credentials, json], length: 16_384, answer: "100 Continue"),
     Head(line: "POST /fetch-code?app=shop", fields: [json], length: 32_768, answer: "100 Continue"),
     Head(line: "GET /access", fields: [credentials], answer: "100 Continue"),
@@ -110,33 +132,71 @@ import Testing
       String(decoding: received.prefix { $0 != 0x0D }, as: UTF8.self).dropFirst("HTTP/1.1 ".count))
   }
 
-  @Test func `what the head alone decides is answered without waiting for the body`() async throws {
-    // GMS clients need a store that keeps appointments.
+  /// Runs a service whose store keeps appointments, which GMS clients need, and returns its log.
+  private func serve(_ body: (RunningService) async throws -> Void) async throws -> [JSONValue] {
     let folder = FileManager.default.temporaryDirectory.appending(path: "early-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     let service = try await RunningService(
       preparing: environment.merging(["CALLGATE_STATE": folder.appending(path: "state.sqlite3").path]) { $1 },
       yaml: yaml)
-    for head in Self.heads {
-      let line = try send(head, to: service)
-      #expect(line == head.answer, "\(head.line) \(head.fields)")
-    }
-    _ = try await service.end()
+    try await body(service)
+    return try await service.end()
   }
 
-  @Test func `a stop refuses before the body is read`() async throws {
-    let service = try await RunningService(preparing: environment, yaml: yaml)
-    let stop = Array(#"{"scope":"all","action":"all"}"#.utf8)
-    let fields: Fields = [
-      "Authorization": "Bearer canary-operators-token", "Content-Type": "application/json",
-    ]
-    #expect(try await service.ask(.post, "/admin/stop", fields, content: stop).status == 200)
-    for line in ["POST /calls/callback", "POST /fetch-code?app=shop", "GET /access", "PATCH /callbacks/x"] {
-      let head = Head(line: line, fields: [Self.credentials, Self.json], answer: "403 Forbidden")
-      #expect(try send(head, to: service) == head.answer, "\(line)")
+  @Test func `what the head alone decides is answered without waiting for the body`() async throws {
+    _ = try await serve { service in
+      for head in Self.heads {
+        let line = try send(head, to: service)
+        #expect(line == head.answer, "\(head.line) \(head.fields)")
+      }
     }
-    _ = try await service.end()
+  }
+
+  @Test(arguments: [
+    (#"{"scope":"all","action":"all"}"#, "all requests of everyone"),
+    (#"{"scope":"caller","id":"default","action":"all"}"#, "all requests of caller default"),
+  ])
+  func `a stop refuses before the body is read`(stop: String, reason: String) async throws {
+    let lines = [
+      "POST /calls/callback", "GET /access", "PATCH /callbacks/x", "POST /access/claim",
+      "PUT /genesys/1/service/callback/support/x",
+    ]
+    let log = try await serve { (service: RunningService) async throws in
+      let fields: Fields = [
+        "Authorization": "Bearer canary-operators-token", "Content-Type": "application/json",
+      ]
+      #expect(
+        try await service.ask(.post, "/admin/stop", fields, content: Array(stop.utf8)).status == 200)
+      for line in lines {
+        let head = Head(line: line, fields: [Self.credentials, Self.json], answer: "")
+        // GMS clients know 400 alone.
+        let answer = line.contains("genesys") ? "400 Bad Request" : "403 Forbidden"
+        #expect(try send(head, to: service) == answer, "\(line)")
+      }
+      // Its body would name its caller.
+      let enrolment = Head(line: "POST /fetch-code?app=shop", fields: [Self.json], answer: "")
+      #expect(
+        try send(enrolment, to: service) == (stop.contains("caller") ? "100 Continue" : "403 Forbidden"))
+    }
+    let stopped = log.filter { $0["log"]?.string == "audit" && $0["code"]?.string == "stopped" }
+    #expect(stopped.count == lines.count + (stop.contains("caller") ? 0 : 1))
+    #expect(stopped.someAndAll { $0["reason"]?.string?.contains(reason) == true })
+  }
+
+  @Test func `a stop of an app refuses changes of its callbacks before the body is read`() async throws {
+    let log = try await serve { (service: RunningService) async throws in
+      let stop = Array(#"{"scope":"app","id":"shop","action":"callback"}"#.utf8)
+      let fields: Fields = [
+        "Authorization": "Bearer canary-operators-token", "Content-Type": "application/json",
+      ]
+      #expect(try await service.ask(.post, "/admin/stop", fields, content: stop).status == 200)
+      let head = Head(
+        line: "PUT /genesys/1/service/callback/support/x", fields: [Self.credentials, Self.json], answer: "")
+      #expect(try send(head, to: service) == "400 Bad Request")
+    }
+    let line = try #require(log.first { $0["code"]?.string == "stopped" })
+    #expect(line["app"]?.string == "shop" && line["action"]?.string == "change")
   }
 
   @Test func `a login that is refused by its head counts once, and has one audit line`() async throws {

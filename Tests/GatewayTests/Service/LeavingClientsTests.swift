@@ -37,14 +37,6 @@ import Testing
     }
   }
 
-  private func soon(_ condition: () async throws -> Bool) async throws {
-    for _ in 0..<1000 {
-      if try await condition() { return }
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    throw NeverHappened()
-  }
-
   private func audits(_ fixture: CallingFixture, _ code: String?) throws -> [JSONValue] {
     try fixture.service.lines().filter { $0["log"]?.string == "audit" && $0["code"]?.string == code }
   }
@@ -59,20 +51,21 @@ import Testing
     let fixture = try CallingFixture(
       yaml: "rules: [{ name: few, kind: quota, key: caller, limit: 21, per: month }]",
       environment: ["CALLGATE_ADMIN_TOKEN": "canary-operators-token"])
-    try await fixture.fault(["endpoint": "token", "delay_ms": 3000])
+    try await fixture.fault(["endpoint": "token", "delay_ms": 9000])
     async let patient = fixture.look("/access")
-    try await soon { fixture.service.connections.waiting == 1 }
+    try await eventually { fixture.service.connections.waiting == 1 }
     var clients = try (0..<20).map { _ in try Client(fixture) }
     for client in clients { client.send("GET /access HTTP/1.1") }
-    try await soon { fixture.service.connections.waiting == 21 }
+    try await eventually { fixture.service.connections.waiting == 21 }
     clients = []
     // Long before the exchange is over: the patient client waits on.
-    try await soon { fixture.service.connections.waiting == 1 }
-    try await soon { try audits(fixture, "upstream_timeout").count == 20 }
+    try await eventually { fixture.service.connections.waiting == 1 }
+    try await eventually { try audits(fixture, "upstream_timeout").count == 20 }
     for line in try audits(fixture, "upstream_timeout") {
       #expect(line["reason"]?.string == Self.reason)
       #expect(line["token_sha256"] == nil)
     }
+    try await fixture.release()
     #expect(try await patient.status == 200)
     // No failure of the server's.
     let page = try await fixture.look("/metrics", CallingFixture.operators)
@@ -87,21 +80,21 @@ import Testing
   @Test func `a callback that has begun is finished without its client`() async throws {
     let fixture = try CallingFixture()
     #expect(try await fixture.look("/access?probe").status == 204)
-    try await fixture.fault(["endpoint": "callback", "delay_ms": 1000])
+    try await fixture.fault(["endpoint": "callback", "delay_ms": 15_000])
     var client: Client? = try Client(fixture)
     client?.call("+14155550110", key: "k")
-    try await soon { try await fixture.journal().arrivals == 1 }
+    try await eventually { try await fixture.journal().arrivals == 1 }
     client = nil
-    try await soon { fixture.service.connections.waiting == 0 }
-    let repetition = try await { () async throws -> CallingFixture.Answer in
-      while true {
-        let answer = try await fixture.call(
-          "+14155550110", key: "k", body: #"{"contact_phone_number":"+14155550110"}"#)
-        if answer.summary != "409 in_progress" { return answer }
-        try await Task.sleep(for: .milliseconds(20))
-      }
-    }()
-    #expect(repetition.summary == "201")
+    try await eventually { fixture.service.connections.waiting == 0 }
+    try await fixture.release()
+    var repetition = ""
+    try await eventually {
+      repetition = try await fixture.call(
+        "+14155550110", key: "k", body: #"{"contact_phone_number":"+14155550110"}"#
+      ).summary
+      return repetition != "409 in_progress"
+    }
+    #expect(repetition == "201")
     #expect(try await fixture.journal().rings == ["+14155550110": 1])
     _ = try await fixture.end()
   }
@@ -114,19 +107,20 @@ import Testing
     let fixture = try CallingFixture(
       yaml: "rules: [{ name: once, kind: quota, key: caller, limit: 1, per: month }]",
       environment: ["CALLGATE_ADMIN_TOKEN": "canary-operators-token"])
-    try await fixture.fault(["endpoint": "token", "delay_ms": 3000])
+    try await fixture.fault(["endpoint": "token", "delay_ms": 9000])
     var client: Client? = try Client(fixture)
     client?.call("+14155550110", key: "k")
-    try await soon { fixture.service.load.running == 1 }
+    try await eventually { fixture.service.load.running == 1 }
     client = nil
-    try await soon { fixture.service.load.running == 0 }
-    try await soon { try audits(fixture, "upstream_timeout").count == 1 }
+    try await eventually { fixture.service.load.running == 0 }
+    try await eventually { try audits(fixture, "upstream_timeout").count == 1 }
     #expect(try audits(fixture, "upstream_timeout").first?["reason"]?.string == Self.reason)
     let page = String(
       decoding: try await fixture.look("/metrics", CallingFixture.operators).content, as: UTF8.self)
     #expect(
       page.contains(
         #"callgate_http_requests_total{route="/calls/callback",method="POST",status="499"} 1"# + "\n"))
+    try await fixture.release()
     let answer = try await fixture.call("+14155550110", key: "k")
     #expect(answer.summary == "201")
     #expect(try await fixture.journal().rings == ["+14155550110": 1])
@@ -146,15 +140,15 @@ import Testing
           - { name: one, kind: quota, on: access, apps: [counted], key: caller, limit: 1, per: month }
         """)
     #expect(try await fixture.look("/access?probe").status == 204)
-    try await fixture.fault(["endpoint": "callback", "delay_ms": 4000])
+    try await fixture.fault(["endpoint": "callback", "delay_ms": 15_000])
     // Those that stand in the queue stay there without their clients.
     for (index, load) in [(1, 0), (1, 1), (1, 2)].enumerated() {
       var client: Client? = try Client(fixture)
       client?.call("+1415555011\(index)")
-      try await soon { fixture.service.load == load }
+      try await eventually { fixture.service.load == load }
       client = nil
     }
-    try await soon { fixture.service.connections.open <= 1 }
+    try await eventually { fixture.service.connections.open <= 1 }
     #expect(fixture.service.connections.waiting == 3)
     let refused = try await fixture.call("+14155550119")
     #expect(refused.summary == "503 overloaded")
@@ -166,9 +160,10 @@ import Testing
     // One that would have to wait for Talkdesk or for the store is not, and takes nothing.
     #expect(try await fixture.look("/access?app=other").summary == "503 overloaded")
     #expect(try await fixture.look("/access?app=counted").summary == "503 overloaded")
-    try await soon { try await fixture.look("/access?app=counted").status == 200 }
+    try await fixture.release()
+    try await eventually { try await fixture.look("/access?app=counted").status == 200 }
     #expect(try await fixture.look("/access?app=counted").summary == "429 quota_exhausted")
-    try await soon { try audits(fixture, "overloaded").count >= 3 }
+    try await eventually { try audits(fixture, "overloaded").count >= 3 }
     _ = try await fixture.end()
   }
 }

@@ -16,14 +16,6 @@ import Testing
     rules: [{ name: few, kind: quota, key: caller, limit: 3, per: month }]
     """
 
-  private func soon(_ condition: () async throws -> Bool) async throws {
-    for _ in 0..<1000 {
-      if try await condition() { return }
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    throw NeverHappened()
-  }
-
   /// How many callbacks another Talkdesk was asked for.
   private func arrivals(_ other: LocalTalkdesk, _ fixture: CallingFixture) async throws -> Int64? {
     let answer = try await fixture.service.ask(.get, at: other.server.baseURL + "/_sandbox/callbacks")
@@ -34,13 +26,14 @@ import Testing
     let fixture = try CallingFixture(yaml: Self.yaml)
     let other = try LocalTalkdesk.start()
     #expect(try await fixture.look("/access?probe").status == 204)
-    try await fixture.fault(["endpoint": "callback", "delay_ms": 5000])
+    try await fixture.fault(["endpoint": "callback", "delay_ms": 15_000])
     async let first = fixture.call("+14155550110")
-    try await soon { try await fixture.journal().arrivals == 1 }
+    try await eventually { try await fixture.journal().arrivals == 1 }
     async let second = fixture.call("+14155550111", key: "k")
-    try await soon { fixture.service.load == (1, 1) }
+    try await eventually { fixture.service.load == (1, 1) }
     fixture.service.move(to: other)
     #expect(await fixture.service.reload())
+    try await fixture.release()
     // The first was sent before, and is finished there.
     #expect(try await first.summary == "201")
     let refused = try await second
@@ -61,11 +54,12 @@ import Testing
     let fixture = try CallingFixture(yaml: Self.yaml)
     let other = try LocalTalkdesk.start()
     #expect(try await fixture.look("/access?probe").status == 204)
-    try await fixture.fault(["endpoint": "callback", "status": 401, "delay_ms": 1000])
+    try await fixture.fault(["endpoint": "callback", "status": 401, "delay_ms": 9000])
     async let answer = fixture.call()
-    try await soon { try await fixture.journal().arrivals == 1 }
+    try await eventually { try await fixture.journal().arrivals == 1 }
     fixture.service.move(to: other)
     #expect(await fixture.service.reload())
+    try await fixture.release()
     #expect(try await answer.summary == "503 upstream_unavailable")
     #expect(try await fixture.journal().arrivals == 1)
     #expect(try await arrivals(other, fixture) == 0)
@@ -77,13 +71,14 @@ import Testing
   @Test func `callbacks that wait are made after a reload that leaves the account as it is`() async throws {
     let fixture = try CallingFixture(yaml: Self.yaml)
     #expect(try await fixture.look("/access?probe").status == 204)
-    try await fixture.fault(["endpoint": "callback", "delay_ms": 4000])
+    try await fixture.fault(["endpoint": "callback", "delay_ms": 15_000])
     async let first = fixture.call("+14155550110")
-    try await soon { try await fixture.journal().arrivals == 1 }
+    try await eventually { try await fixture.journal().arrivals == 1 }
     async let second = fixture.call("+14155550111")
-    try await soon { fixture.service.load == (1, 1) }
+    try await eventually { fixture.service.load == (1, 1) }
     fixture.service.rewrite(Self.yaml + "\ntokens: { min_remaining: 60s }\n")
     #expect(await fixture.service.reload())
+    try await fixture.release()
     #expect(try await first.summary == "201")
     #expect(try await second.summary == "201")
     _ = try await fixture.end()

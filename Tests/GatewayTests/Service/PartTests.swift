@@ -3,6 +3,7 @@
 import Metrics
 import Platform
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -21,7 +22,7 @@ import Testing
   }
 
   @Test func `parts drain and end in the reverse order of their start, each after the one before has ended`()
-    async
+    async throws
   {
     let events = Events()
     let parts = Parts(
@@ -41,7 +42,7 @@ import Testing
           })
       })
     parts.start()
-    while events.all.count < 3 { await Task.yield() }
+    try await eventually { events.all.count >= 3 }
     #expect(events.all.sorted() == ["first works", "second works", "third works"])
     events.forget()
     parts.drain(.announced)

@@ -10,6 +10,8 @@ import Platform
 import Sandbox
 import Store
 import Synchronization
+import TestSupport
+import Testing
 import Upstream
 
 @testable import Configuration
@@ -36,6 +38,8 @@ final class RunningService: Sendable {
   }
 
   let talkdesk: LocalTalkdesk
+  /// When the emulator's delayed responses come.
+  let delays: ReleasableTime
   let baseURL: String
   private let service: Service
   private let loops: EventLoopGroup
@@ -65,13 +69,14 @@ final class RunningService: Sendable {
   /// What is made before anything listens.
   private struct Made {
     let talkdesk: LocalTalkdesk
+    let delays = ReleasableTime()
     let yaml: Yaml
     let loops: EventLoopGroup
     let output = Output()
     let service: Service
 
     init(_ environment: [String: String], _ text: String?) throws {
-      talkdesk = try LocalTalkdesk.start()
+      talkdesk = try LocalTalkdesk.start(time: delays)
       var environment = environment.merging([
         "HOST": "127.0.0.1", "PORT": "0", "CALLGATE_STATE": "memory",
       ]) { mine, _ in mine }
@@ -96,6 +101,7 @@ final class RunningService: Sendable {
 
   private init(_ parts: Made) throws {
     talkdesk = parts.talkdesk
+    delays = parts.delays
     yaml = parts.yaml
     loops = parts.loops
     output = parts.output
@@ -120,15 +126,12 @@ final class RunningService: Sendable {
 
   /// Waits until a line has been written, and returns it.
   func line(_ message: String) async throws -> JSONValue {
-    for _ in 0..<500 {
-      if let line = try output.lines().first(where: { $0["message"]?.string == message }) { return line }
-      try await Task.sleep(for: .milliseconds(10))
+    var found: JSONValue?
+    try await eventually {
+      found = try output.lines().first { $0["message"]?.string == message }
+      return found != nil
     }
-    throw MissingLine(message: message)
-  }
-
-  struct MissingLine: Error {
-    let message: String
+    return try #require(found)
   }
 
   /// Asks an address of the gateway other than the public one.

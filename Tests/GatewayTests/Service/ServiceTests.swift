@@ -3,6 +3,7 @@
 import HTTP
 import JOSE
 import JSON
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -27,7 +28,7 @@ import Testing
     let audits = audits(try await service.end())
     #expect(audits.map { $0["cache"]?.string } == ["miss", "hit"])
     #expect(audits.map { $0["caller"]?.string } == ["default", "default"])
-    #expect(audits.allSatisfy { $0["token_sha256"]?.string == Hex.encode(SHA256.digest(first.content)) })
+    #expect(audits.someAndAll { $0["token_sha256"]?.string == Hex.encode(SHA256.digest(first.content)) })
   }
 
   @Test func `every vending request is audited once, whatever becomes of it, and nothing else is`()

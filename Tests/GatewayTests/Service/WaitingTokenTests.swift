@@ -18,12 +18,12 @@ import Testing
     case nothing, stop, stopOfApp, revocation, closing, removedApp, sameAgain
   }
 
-  private static func yaml(app: String = "shop", more: String = "") -> String {
+  private static func yaml(app: String = "shop", keys: String = "off", more: String = "") -> String {
     """
     callers:
       - { id: users, jwt: { issuer: "https://id.example", audience: callgate, hs256_secret_variable: USERS_SECRET } }
     apps:
-      \(app): { installations: { authorize: [user] } }
+      \(app): { installations: { authorize: [user], key: "\(keys)" } }
     rules:
       - { name: few, kind: quota, key: global, limit: 5, per: month }
     \(more)
@@ -33,9 +33,9 @@ import Testing
   private static let closed =
     #"  - { name: closed, kind: hours, timezone: UTC, open: { "2030-01-01": "00:00-01:00" }, on: [access] }"#
 
-  private static func fixture() throws -> CallingFixture {
+  private static func fixture(keys: String = "off") throws -> CallingFixture {
     try CallingFixture(
-      yaml: yaml(),
+      yaml: yaml(keys: keys),
       environment: [
         "USERS_SECRET": secret, "CALLGATE_ADMIN_TOKEN": "canary-operators-token",
         "CALLGATE_STORE_KEY": Base64.encode([UInt8](repeating: 7, count: 32)),
@@ -58,17 +58,31 @@ import Testing
     return (id, ["Authorization": "Basic " + Base64.encode(Array("\(id):\(secret)".utf8))])
   }
 
-  private func soon(_ condition: () async throws -> Bool) async throws {
-    for _ in 0..<1000 {
-      if try await condition() { return }
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    throw NeverHappened()
-  }
-
   private func operate(_ path: String, _ body: String, _ fixture: CallingFixture) async throws {
     let answer = try await fixture.send(.post, path, body, fields: CallingFixture.operators)
     #expect([200, 204].contains(answer.status), "\(answer.summary)")
+  }
+
+  @Test func `the proof of a request that is judged again counts once`() async throws {
+    let fixture = try Self.fixture(keys: "optional")
+    let phone = try await enrol(fixture)
+    func keyless() async throws -> Int {
+      let page = try await fixture.look("/metrics", CallingFixture.operators)
+      let line = try #require(
+        String(decoding: page.content, as: UTF8.self).split(separator: "\n").first {
+          $0.hasPrefix(#"callgate_proofs_total{result="keyless""#)
+        })
+      return try #require(line.split(separator: " ").last.flatMap { Int($0) })
+    }
+    let before = try await keyless()
+    try await fixture.fault(["endpoint": "token", "delay_ms": 1000, "times": 1])
+    async let waiting = fixture.look("/access?app=shop", phone.fields)
+    try await eventually { fixture.service.connections.waiting == 1 }
+    #expect(await fixture.service.reload())
+    #expect(try await waiting.status == 200)
+    #expect(try await keyless() == before + 1)
+    let lines = try await fixture.end().filter { $0["action"]?.string == "access" }
+    #expect(lines.count == 1 && lines.first?["proof"]?["result"]?.string == "keyless")
   }
 
   @Test(arguments: Event.allCases)
@@ -77,9 +91,9 @@ import Testing
   {
     let fixture = try Self.fixture()
     let phone = try await enrol(fixture)
-    try await fixture.fault(["endpoint": "token", "delay_ms": 1500, "times": 1])
+    try await fixture.fault(["endpoint": "token", "delay_ms": 9000, "times": 1])
     async let waiting = fixture.look("/access?app=shop", phone.fields)
-    try await soon { fixture.service.connections.waiting == 1 }
+    try await eventually { fixture.service.connections.waiting == 1 }
     switch event {
     case .nothing: break
     case .stop: try await operate("/admin/stop", #"{"scope":"all","action":"all"}"#, fixture)
@@ -95,6 +109,7 @@ import Testing
       #expect(await fixture.service.reload())
     case .sameAgain: #expect(await fixture.service.reload())
     }
+    try await fixture.release()
     let answer = try await waiting
     let expected =
       switch event {

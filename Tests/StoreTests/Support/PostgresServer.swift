@@ -28,7 +28,7 @@ final class PostgresServer: Sendable {
   static var isInstalled: Bool { programs != nil }
 
   /// The server that tests share which do not stop it.
-  static let shared = Result { try PostgresServer() }
+  static let shared = Result { try PostgresServer(options: [], copying: nil) }
 
   let directory: String
   let port: Int
@@ -37,7 +37,12 @@ final class PostgresServer: Sendable {
   private let lifeline: Int32
   private let databases = Mutex(0)
 
-  init(options: [String] = []) throws {
+  convenience init(options: [String] = []) throws {
+    try self.init(options: options, copying: "\(Self.shared.get().directory)/cluster")
+  }
+
+  /// - Parameter cluster: A directory as `initdb` makes it; nil to make one, which takes seconds.
+  private init(options: [String], copying cluster: String?) throws {
     guard let programs = Self.programs else { throw Failure(description: "no server installed") }
     self.programs = programs
     var template = Array("/tmp/callgate-postgres-XXXXXX".utf8CString)
@@ -67,10 +72,13 @@ final class PostgresServer: Sendable {
     guard shell.wait() == 0 else { throw Failure(description: "no janitor") }
     if geteuid() == 0 { try ChildProcess.run(["chown", Self.user, directory]) }
     try Data("secret\n".utf8).write(to: URL(fileURLWithPath: "\(directory)/password"))
-    try run([
-      "\(programs)/initdb", "-D", "\(directory)/data", "-U", "callgate", "--pwfile=\(directory)/password",
-      "--auth=scram-sha-256", "--no-sync", "-E", "UTF8", "--locale=C",
-    ])
+    if cluster == nil {
+      try run([
+        "\(programs)/initdb", "-D", "\(directory)/cluster", "-U", "callgate",
+        "--pwfile=\(directory)/password", "--auth=scram-sha-256", "--no-sync", "-E", "UTF8", "--locale=C",
+      ])
+    }
+    try run(["cp", "-a", cluster ?? "\(directory)/cluster", "\(directory)/data"])
     let settings =
       [
         "listen_addresses = '127.0.0.1'", "port = \(port)", "unix_socket_directories = '\(directory)'",
@@ -110,17 +118,30 @@ final class PostgresServer: Sendable {
   }
 
   /// A new, empty database.
-  /// - Parameter language: Whose order of texts it has, as ICU names it; that of the octets without one.
-  func database(language: String? = nil) throws -> PostgresAddress {
+  /// - Parameters:
+  ///   - language: Whose order of texts it has, as ICU names it; that of the octets without one.
+  ///   - template: The database of which it is a copy; without one it is empty.
+  func database(language: String? = nil, template: String? = nil) throws -> PostgresAddress {
     let name = databases.withLock { count in
       count += 1
       return "test\(count)"
     }
-    let order = language.map { ["-T", "template0", "--locale-provider=icu", "--icu-locale=\($0)"] } ?? []
+    let order =
+      language.map { ["-T", "template0", "--locale-provider=icu", "--icu-locale=\($0)"] }
+      ?? template.map { ["-T", $0] } ?? []
     try ChildProcess.run(
       ["\(programs)/createdb", "-h", "127.0.0.1", "-p", "\(port)", "-U", "callgate"] + order + [name],
       environment: ["PGPASSWORD": "secret"])
     return try address(name)
+  }
+
+  /// The name of a database of the shared server with the newest schema, which nobody uses: to be copied.
+  static let template = Task {
+    let address = try shared.get().database()
+    let store = PostgresStore(address, connections: 1)
+    try await store.migrate()
+    await store.close()
+    return String(address.text.split(separator: "/").last ?? "")
   }
 
   func address(_ name: String, parameters: String = "") throws -> PostgresAddress {

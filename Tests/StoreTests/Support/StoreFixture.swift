@@ -29,10 +29,11 @@ final class StoreFixture: Sendable {
   private let memory = memoryStore()
   private let address: PostgresAddress?
 
-  init(_ kind: StoreKind) throws {
+  /// - Parameter template: The database of PostgreSQL of which its own is a copy; without one it is empty.
+  init(_ kind: StoreKind, template: String? = nil) throws {
     self.kind = kind
     directory = kind == .sqlite ? try TemporaryPlace() : nil
-    address = kind == .postgres ? try PostgresServer.shared.get().database() : nil
+    address = kind == .postgres ? try PostgresServer.shared.get().database(template: template) : nil
   }
 
   func open() -> any Store {
@@ -45,7 +46,8 @@ final class StoreFixture: Sendable {
 
   /// A store with its schema.
   static func migrated(_ kind: StoreKind) async throws -> (fixture: StoreFixture, store: any Store) {
-    let fixture = try StoreFixture(kind)
+    let template = kind == .postgres ? try await PostgresServer.template.value : nil
+    let fixture = try StoreFixture(kind, template: template)
     let store = fixture.open()
     try await store.migrate()
     return (fixture, store)

@@ -170,8 +170,3 @@ extension TestDisk {
     return (place, path, disk, store)
   }
 }
-
-/// Waits for something that is about to be so.
-func wait(until isSo: () async throws -> Bool) async throws {
-  try await eventually { if try await !isSo() { throw CancellationError() } }
-}

@@ -84,7 +84,7 @@ import Testing
     let sent = time.now
     let (clock, deadline) = (time, time.now + .seconds(10))
     async let pending = id.exchange(scope: "callback:write", deadline: deadline)
-    try await until { transport.count == 1 }
+    try await eventually { transport.count == 1 }
     clock.advance(by: .seconds(4))
     try await transport.answer(0, .token("t-1", expiresIn: "600"))
     let token = try await pending

@@ -140,9 +140,14 @@ import Testing
 
   @Test func `every number in a rejection of a callback is read`() throws {
     let text = #"{"code":"1","message":"m","description":"d","fields":[{"name":"n","description":"d"}]}"#
+    var read: [Int: Int] = [:]
     for content in try StrangeNumbers.documents(like: text) {
-      _ = CallbackRejection.read(Array(content.utf8))
-      _ = CallbackRejection.error(in: Array(content.utf8))
+      read[CallbackRejection.read(Array(content.utf8)).count, default: 0] += 1
+      let (code, message) = CallbackRejection.error(in: Array(content.utf8))
+      // A number is no code, and no message.
+      #expect(code == nil || content.contains("\"\(code ?? "")\""))
+      #expect(message == nil || content.contains("\"\(message ?? "")\""))
     }
+    #expect(Set(read.keys) == [0, 1])
   }
 }

@@ -63,7 +63,7 @@ private final class LiveFixture: Sendable {
 
   /// The number of the request of the last stream, once there are so many.
   func opened(_ count: Int) async throws -> Int {
-    try await until { self.streams.count >= count && self.network.held.count == 1 }
+    try await eventually { self.streams.count >= count && self.network.held.count == 1 }
     return try #require(network.held.first)
   }
 
@@ -79,16 +79,12 @@ private final class LiveFixture: Sendable {
   func pass(upTo span: Duration, until condition: @escaping @Sendable () -> Bool) async throws {
     let end = time.now + span
     while !condition(), time.now < end {
-      try await until { self.time.sleeperCount > 0 || condition() }
+      try await eventually { self.time.sleeperCount > 0 || condition() }
       if condition() { return }
       guard let next = time.due.first else { continue }
       time.advance(to: min(next, end))
       for _ in 0..<20 { await Task.yield() }
     }
-  }
-
-  private func until(_ condition: @escaping @Sendable () -> Bool) async throws {
-    try await TestSupport.until(condition)
   }
 }
 
@@ -198,6 +194,15 @@ private final class LiveFixture: Sendable {
     #expect(live.current == 3)
   }
 
+  @Test func `a compressed stream is named as such`() async throws {
+    let head = InboundResponse(status: 200, fields: ["Content-Encoding": "gzip"], content: [])
+    let error = TransportError(.malformedResponse, sent: true, detail: "", head: head)
+    let live = try LiveFixture { _ in .fail(error) }
+    try await live.pass(upTo: .seconds(60)) { !live.failures.value.isEmpty }
+    #expect(live.failures.value.first?.contains("Content-Encoding: gzip") == true)
+    #expect(live.current == nil)
+  }
+
   @Test func `a subscription that Talkdesk has lost is made again`() async throws {
     let live = try LiveFixture { _ in .status(404) }
     try await live.pass(upTo: .seconds(30)) { live.sent("/live-queries").count >= 2 }
@@ -208,13 +213,11 @@ private final class LiveFixture: Sendable {
     let live = try LiveFixture()
     _ = try await live.opened(1)
     let start = live.time.now
-    let pings = Shared(start)
-    try await live.pass(upTo: .seconds(86_400)) {
-      if live.time.now - pings.value > .seconds(60) {
-        pings.value = live.time.now
-        _ = live.streams.last?.onContent?(Array(": ping\n".utf8))
-      }
-      return live.sent("/live-queries").count >= 2
+    while live.sent("/live-queries").count < 2, live.time.now - start < .seconds(86_400) {
+      _ = live.streams.last?.onContent?(Array(": ping\n".utf8))
+      live.time.advance(by: .seconds(30))
+      try await eventually { live.time.sleeperCount > 0 || live.sent("/live-queries").count >= 2 }
+      for _ in 0..<20 { await Task.yield() }
     }
     #expect(live.sent("/live-queries").count == 2)
     #expect(live.time.now - start > .seconds(75_000) && live.time.now - start < .seconds(86_400))

@@ -282,16 +282,16 @@ extension Array {
     #expect(await failure(signer) == "signed" && transport.logins == ["login"])
     let body = try JSONValue(parsing: Array(try #require(transport.requests.first).content))
     #expect(body["role_id"] == "role" && body["secret_id"] == "canary-secret-id")
-    await time.untilSleepers(1)
+    try await time.untilSleepers(1)
     time.advance(by: .seconds(20) - .nanoseconds(1))
     #expect(await failure(signer) == "signed" && transport.logins == ["login"])
     refuses.next("/sign/")
     #expect(await failure(signer).contains("403"), "the fresh token is the same one")
     #expect(transport.logins == ["login", "login"])
-    try await until { time.sleeperCount == 1 }
+    try await eventually { time.sleeperCount == 1 }
     refuses.next("/renew-self")
     time.advance(by: .seconds(20))
-    try await until { transport.logins == ["login", "login", "renew-self", "login"] }
+    try await eventually { transport.logins == ["login", "login", "renew-self", "login"] }
     #expect(await failure(signer) == "signed" && transport.logins.count == 4)
   }
 
@@ -319,17 +319,17 @@ extension Array {
       login: .appRole(roleID: "role", secretID: .file(try file("canary-secret-id")), path: "approle"))
     #expect(await failure(signer) == "signed")
     for renewals in 1...3 {
-      await time.untilSleepers(1)
+      try await time.untilSleepers(1)
       time.advance(by: .seconds(20))
-      try await until { transport.logins == ["login"] + Array(repeating: "renew-self", count: renewals) }
+      try await eventually { transport.logins == ["login"] + Array(repeating: "renew-self", count: renewals) }
     }
     // In the last third it tries ever sooner, but not more than once a second, and not after the end.
     isSealed.store(true, ordering: .relaxed)
     let (start, end) = (transport.logins.count, time.now + .seconds(30))
     for tries in 1...8 {
-      await time.untilSleepers(1)
+      try await time.untilSleepers(1)
       time.advance(to: time.due[0])
-      try await until { transport.logins.count == start + tries }
+      try await eventually { transport.logins.count == start + tries }
     }
     await settle()
     #expect(time.sleeperCount == 0 && time.now < end)
@@ -347,7 +347,7 @@ extension Array {
       transport,
       login: .appRole(roleID: "role", secretID: .file(try file("canary-secret-id")), path: "approle"))
     let signatures = (0..<5).map { _ in Task { await failure(signer) } }
-    try await until { transport.held == [0] }
+    try await eventually { transport.held == [0] }
     await settle()
     #expect(transport.logins == ["login"])
     try await transport.answer(0, vault.answer(try #require(transport.requests.first)))
@@ -366,9 +366,9 @@ extension Array {
       transport,
       login: .appRole(roleID: "role", secretID: .file(try file("canary-secret-id")), path: "approle"))
     #expect(await failure(signer) == "signed")
-    await time.untilSleepers(1)
+    try await time.untilSleepers(1)
     time.advance(by: .seconds(20))
-    try await until { transport.logins == ["login", "login"] }
+    try await eventually { transport.logins == ["login", "login"] }
   }
 
   @Test func `a signer that is gone renews nothing`() async throws {
@@ -379,9 +379,9 @@ extension Array {
         transport,
         login: .appRole(roleID: "role", secretID: .file(try file("canary-secret-id")), path: "approle"))
       #expect(await failure(signer) == "signed")
-      await time.untilSleepers(1)
+      try await time.untilSleepers(1)
     }
-    try await until { time.sleeperCount == 0 }
+    try await eventually { time.sleeperCount == 0 }
     #expect(transport.logins == ["login"])
   }
 

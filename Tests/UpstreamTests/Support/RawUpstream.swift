@@ -3,6 +3,7 @@
 import Dispatch
 import Glibc
 import Synchronization
+import TestSupport
 
 /// What an upstream does with a connection.
 struct Script: Sendable {
@@ -75,11 +76,11 @@ final class RawUpstream: Sendable {
   var arrivals: Int { heads.count }
 
   /// Returns when so many requests have arrived.
-  func waitForArrivals(_ count: Int) async throws { try await wait(until: { self.arrivals >= count }) }
+  func waitForArrivals(_ count: Int) async throws { try await eventually { self.arrivals >= count } }
 
   /// Returns when so many scripts have run and their connections are closed.
   func waitForEnds(_ count: Int) async throws {
-    try await wait(until: { self.state.withLock { $0.ends } >= count })
+    try await eventually { self.state.withLock { $0.ends } >= count }
   }
 
   /// Ends every connection and thread.
@@ -105,11 +106,6 @@ final class RawUpstream: Sendable {
       state.withLock { $0.ends += 1 }
     }
   }
-}
-
-/// Looks every few milliseconds whether something has happened; a test's time limit ends it otherwise.
-func wait(until happened: () -> Bool) async throws {
-  while !happened() { try await Task.sleep(for: .milliseconds(2)) }
 }
 
 /// Runs a test's body against an upstream and ends the upstream after it.

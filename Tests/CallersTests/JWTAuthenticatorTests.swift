@@ -419,7 +419,11 @@ import Testing
     let second = try PrivateKey.generate(for: .ES256)
     let provider = KeyProvider([.publishing(["k1": key.publicKey]), .publishing(["k2": second.publicKey])])
     let source = KeySource(url: "https://id.example/jwks", transport: provider, time: ManualTime()) { _ in }
-    let authenticator = authenticator(.source(source))
+    // The keys of another caller, which stay, keep none of this one's tokens.
+    let other = JWTAuthenticator.Issuer(
+      id: "others", issuer: "https://other.example", audience: "callgate", subjectClaim: "sub",
+      keys: .set(try JWKSet(parsing: KeyProvider.set(["k1": second.publicKey]))))
+    let authenticator = JWTAuthenticator(issuers: [other] + authenticator(.source(source)).issuers)
     await source.fetch()
     let token = try token()
     #expect(outcome(authenticator, token) == "caller app-users ann")

@@ -3,6 +3,7 @@
 import HTTP
 import JOSE
 import Platform
+import Synchronization
 import TestSupport
 import Testing
 
@@ -23,8 +24,8 @@ import Testing
     KeySource(url: "https://id.example/jwks", transport: provider, time: clock) { _ in }
   }
 
-  private func lookUp(_ keyID: String, in source: KeySource) -> String {
-    switch source.keys(named: keyID, algorithm: "ES256", fetched: false, now: clock.now) {
+  private func lookUp(_ keyID: String?, in source: KeySource, fetched: Bool = false) -> String {
+    switch source.keys(named: keyID, algorithm: "ES256", fetched: fetched, now: clock.now) {
     case .keys(let keys, let generation): "\(keys[0].keyID ?? "nameless") of \(generation)"
     case .fetchFirst: "fetch first"
     case .unknown: "unknown"
@@ -40,7 +41,7 @@ import Testing
     provider.think()
     let given = Task { await source.fetchForUnknownKey() }
     let patient = Task { await source.fetchForUnknownKey() }
-    try await until { source.waiting == 2 }
+    try await eventually { source.waiting == 2 }
     given.cancel()
     await given.value
     #expect(source.waiting == 1)
@@ -60,7 +61,7 @@ import Testing
     provider.think()
     #expect(lookUp("invented", in: source) == "fetch first")
     async let leader: Void = source.fetchForUnknownKey()
-    try await until { provider.count == 1 }
+    try await eventually { provider.count == 1 }
     // Two more come while the issuer thinks. The task of one joins; that of the other runs when all is over.
     #expect(lookUp("another", in: source) == "fetch first")
     #expect(lookUp("k1", in: source) == "fetch first")
@@ -146,7 +147,7 @@ import Testing
     #expect(provider.count == 2)
     clock.advance(by: .nanoseconds(1))
     #expect(lookUp("k1", in: source) == "k1 of 1")
-    try await until { provider.count == 3 }
+    try await eventually { provider.count == 3 }
   }
 
   @Test func `keys that grew too old while the machine was suspended are fetched again, and not used`()
@@ -157,10 +158,74 @@ import Testing
     await source.fetch()
     clock.stepWallClock(by: 601)
     #expect(lookUp("k1", in: source) == "k1 of 1")
-    try await until { provider.count == 2 && !source.status.isWell }
+    try await eventually { provider.count == 2 && !source.status.isWell }
     clock.stepWallClock(by: 86_400)
     #expect(lookUp("k1", in: source) == "fetch first")
     #expect(source.status.keys == 0)
+  }
+
+  @Test func `while a fetch fails, a key that the set in use lacks is not called unknown`() async {
+    let source = source(KeyProvider([.publishing(["k1": first]), Self.away]))
+    await source.fetch()
+    #expect(lookUp("k2", in: source, fetched: true) == "unknown")
+    await source.fetch()
+    for fetched in [true, false] {
+      #expect(lookUp("k1", in: source, fetched: fetched) == "k1 of 1")
+      #expect(lookUp("k2", in: source, fetched: fetched) == "unavailable for 20 s")
+    }
+  }
+
+  @Test func `a token that names none of several keys causes no fetch`() async {
+    let source = source(KeyProvider([.publishing(["k1": first, "k2": second])]))
+    #expect(lookUp(nil, in: source) == "fetch first")
+    await source.fetch()
+    #expect(lookUp(nil, in: source) == "unknown")
+    #expect(lookUp("k3", in: source) == "fetch first")
+  }
+
+  @Test func `an issuer that comes back after failures is reported once`() async {
+    let recoveries = Mutex(0)
+    let provider = KeyProvider([
+      .publishing(["k1": first]), Self.away, Self.away, .publishing(["k1": first]),
+      .publishing(["k1": second]),
+    ])
+    let source = KeySource(url: "https://id.example/jwks", transport: provider, time: clock) { event in
+      if case .recovered = event { recoveries.withLock { $0 += 1 } }
+    }
+    for expected in [0, 0, 0, 1, 1] {
+      await source.fetch()
+      #expect(recoveries.withLock { $0 } == expected)
+    }
+  }
+
+  @Test func `a set that grew too old serves again when the issuer publishes the same one`() async {
+    let source = source(KeyProvider([.publishing(["k1": first]), Self.away, .publishing(["k1": first])]))
+    await source.fetch()
+    await source.fetch()
+    clock.advance(by: KeySource.longestAge)
+    #expect(lookUp("k1", in: source) == "fetch first")
+    await source.fetch()
+    #expect(lookUp("k1", in: source) == "k1 of 3")
+  }
+
+  @Test(arguments: [(KeySource.Terms.issuer, 86_400), (.appCheck, 21_600)])
+  func
+    `however long a reply may be kept, keys are fetched again after a day, and App Check's after six hours`(
+      terms: KeySource.Terms, seconds: Int
+    ) async throws
+  {
+    let provider = KeyProvider([.publishing(["k1": first], ["Cache-Control": "max-age=999999"])])
+    let source = KeySource(
+      url: "https://id.example/jwks", terms: terms, transport: provider, time: clock
+    ) { _ in }
+    await source.fetch()
+    clock.advance(by: .seconds(seconds) - .nanoseconds(1))
+    source.renewIfDue()
+    await settle()
+    #expect(provider.count == 1)
+    clock.advance(by: .nanoseconds(1))
+    source.renewIfDue()
+    try await eventually { provider.count == 2 }
   }
 
   private static let away = KeyProvider.Reply.failure(
@@ -199,8 +264,8 @@ import Testing
     #expect(!source.status.isWell && source.status.keys == 1)
     clock.advance(by: KeySource.longestAge - .nanoseconds(1))
     #expect(lookUp("k1", in: source) == "k1 of 1")
-    try await until { provider.count == 3 }
-    try await until { lookUp("other", in: source) != "fetch first" }
+    try await eventually { provider.count == 3 }
+    try await eventually { lookUp("other", in: source) != "fetch first" }
     clock.advance(by: .nanoseconds(1))
     #expect(lookUp("k1", in: source) == "unavailable for 19 s")
     #expect(source.generation == 2, "what was verified before is verified anew")
@@ -229,7 +294,7 @@ import Testing
       await settle()
       if second < 40 { #expect(provider.count == 1 + second / 20) }
     }
-    try await until { source.status.isWell }
+    try await eventually { source.status.isWell }
     #expect(lookUp("k1", in: source) == "k1 of 1")
   }
 
@@ -243,7 +308,7 @@ import Testing
     #expect(provider.count == 1)
     clock.advance(by: .nanoseconds(1))
     source.renewIfDue()
-    try await until { source.status.keys == 0 }
+    try await eventually { source.status.keys == 0 }
   }
 
   @Test func `the query of its URL, which may be a key, is in no name and no reason`() async {

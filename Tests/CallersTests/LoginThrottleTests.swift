@@ -121,6 +121,22 @@ import Testing
     #expect(delay(try address("2001:db8:0:1::1"), user, start) == nil)
   }
 
+  @Test(arguments: [true, false])
+  func `a flood from ever new networks takes no more memory than the limit`(isLogin: Bool) {
+    var most = 0
+    for number in 0..<UInt64(2 * LoginThrottle.capacity) {
+      let address = IPAddress(v6High: number, low: 1)
+      if isLogin {
+        throttle.failed(address: address, identity: user, now: start)
+      } else {
+        _ = throttle.takeVerification(address: address, credential: Self.one, now: start)
+      }
+      most = max(most, throttle.remembered)
+    }
+    // A failed login counts for its address and for its name.
+    #expect((65_536...65_537).contains(most))
+  }
+
   @Test func `a flood of identities does not free the one that failed most`() throws {
     let attacker = try address("203.0.113.9")
     for _ in 0..<200 { throttle.failed(address: attacker, identity: user, now: start) }

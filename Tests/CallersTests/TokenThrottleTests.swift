@@ -41,4 +41,14 @@ import Testing
     }
     #expect(throttle.failed(address: address, now: start) != nil)
   }
+
+  @Test func `a flood from ever new networks takes no more memory than the limit`() {
+    let throttle = TokenThrottle()
+    var most = 0
+    for number in 0..<UInt64(2 * TokenThrottle.capacity) {
+      _ = throttle.failed(address: IPAddress(v6High: number, low: 1), now: start)
+      most = max(most, throttle.remembered)
+    }
+    #expect(most == 65_536)
+  }
 }

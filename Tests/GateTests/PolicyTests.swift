@@ -360,7 +360,10 @@ struct PolicyTests {
     ("2.3.0", true), ("2.3", true), ("2.10.0", true), ("3", true), ("2.3.0.0", true), ("02.03.00", true),
     ("2.2.99", false), ("2", false), ("1.9", false), ("", false), ("2.3.0-beta", false), ("v2.3.0", false),
     ("2..3", false), ("2.3.", false), (".2.3", false), ("9.x", false), ("2.3.0 ", false), ("+3", false),
-    ("9999999999999999999", false),
+    // 18 digits a number, and 64 octets.
+    ("9999999999999999999", false), ("3.9999999999999999999", false), ("3.999999999999999999", true),
+    ("3" + String(repeating: ".0", count: 31) + "0", true),
+    ("3" + String(repeating: ".0", count: 31) + "00", false),
   ])
   func `a version is compared number by number, and what is none is denied`(
     _ version: String, _ allowed: Bool

@@ -1,5 +1,6 @@
 // Tests of how the written form of a key is recognised.
 
+import COpenSSL
 import Testing
 
 @testable import JOSE
@@ -24,6 +25,28 @@ import Testing
     let publicForm = try KeyForm(of: Array(key.publicKey.pem().utf8))
     #expect(publicForm.description == "PEM, SubjectPublicKeyInfo")
     #expect(!publicForm.isPrivate)
+  }
+
+  @Test(arguments: [true, false])
+  func `what OpenSSL says of a broken key is nothing that it said before`(isPrivate: Bool) {
+    let broken: [UInt8] = [0x30, 0]
+    func words() -> String {
+      do {
+        _ = try isPrivate ? PKey(privateDER: broken) : PKey(publicDER: broken)
+        return "read"
+      } catch {
+        return "\(error)"
+      }
+    }
+    ERR_clear_error()
+    let alone = words()
+    // Left in the queue of this thread by something that did not fetch it.
+    broken.withUnsafeBufferPointer { octets in
+      var cursor = octets.baseAddress
+      _ = d2i_PUBKEY(nil, &cursor, octets.count)
+    }
+    #expect(ERR_peek_error() != 0)
+    #expect(words() == alone && alone.contains("d2i_"))
   }
 
   @Test func `what is no key is refused as a private key would be`() {

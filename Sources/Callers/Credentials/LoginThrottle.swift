@@ -106,6 +106,9 @@ package final class LoginThrottle: Sendable {
     return wait
   }
 
+  /// How many addresses and identities with failures are remembered.
+  var remembered: Int { count.load(ordering: .relaxed) }
+
   /// The number of logins and JWTs that were refused because too many had failed.
   package var refusals: Int { refused.load(ordering: .relaxed) + tokens.refusals }
 

@@ -21,6 +21,9 @@ final class TokenThrottle: Sendable {
   /// The number of bad tokens that were too many.
   var refusals: Int { refused.load(ordering: .relaxed) }
 
+  /// How many addresses are remembered.
+  var remembered: Int { arrivals.withLock { $0.count } }
+
   /// Counts a bad token.
   ///
   /// - Returns: The time until another one is answered, if there were too many; this one is then not counted.

@@ -149,6 +149,31 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(AuditVerifier.verdict(on: lines, keys: [other]).verdict == .unknownKey)
   }
 
+  @Test(arguments: [(0, ""), (2, #","lost":2"#)])
+  func `an anchor says how many lines were lost, and nothing where none were`(lost: Int, words: String) {
+    var anchor = AuditAnchor(.minute, boot: "0011223344556677", epoch: 3)
+    anchor.lost = lost
+    let time = UnixTime(seconds: 1_795_000_000)
+    var line: [UInt8] = []
+    anchor.append(to: &line, time: time)
+    let event = #""event":"minute","boot":"0011223344556677","epoch":3"#
+    #expect(
+      String(decoding: line, as: UTF8.self)
+        == #"{"log":"anchor","time":"\#(time.rfc3339)",\#(event)\#(words)"#)
+  }
+
+  @Test(arguments: ["0", "01", "00001", "-1", "9223372036854775808"])
+  func `a number that no line can have ends no line`(number: String) throws {
+    let line = String(decoding: try sample()[0], as: UTF8.self)
+    let changed = line.replacing(#","seq":1,"#, with: #","seq":\#(number),"#)
+    #expect(changed != line && AuditLineForm.parts(ofLine: Array(changed.utf8)) == nil)
+    #expect(AuditLineForm.parts(ofLine: Array(line.utf8))?.number == 1)
+  }
+
+  @Test func `16 MiB of lines wait, and as many can be found by their request`() {
+    #expect(AuditTrail.capacity == 16_777_216 && RecentDecisions.archiveOctets == 16_777_216)
+  }
+
   @Test func `without a key the lines are as they were`() throws {
     let written = try Written(nil)
     written.audit(0..<2)
@@ -164,7 +189,7 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     written.isFull.withLock { $0 = true }
     written.audit(0..<2)
     written.trail.anchor(.minute)
-    while !written.trail.isFailing { usleep(1000) }
+    try await eventually { written.trail.isFailing }
     #expect(written.trail.lastAnchor?.sequence == 1)
     written.isFull.withLock { $0 = false }
     written.audit(2..<3)
@@ -490,12 +515,12 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
 
   // MARK: Writing
 
-  @Test func `lines wait for an output that takes none, and the chain stays whole`() throws {
+  @Test func `lines wait for an output that takes none, and the chain stays whole`() async throws {
     let written = try Written(key)
     written.audit(0..<3)
     written.isFull.withLock { $0 = true }
     written.audit(3..<200)
-    while !written.trail.isFailing { usleep(1000) }
+    try await eventually { written.trail.isFailing }
     written.isFull.withLock { $0 = false }
     written.audit(200..<210)
     let lines = written.lines()
@@ -503,11 +528,11 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(AuditVerifier.verdict(on: lines, keys: [key]) == (.sound, []))
   }
 
-  @Test func `an output that takes some of the lines gets the others later, and none twice`() throws {
+  @Test func `an output that takes some of the lines gets the others later, and none twice`() async throws {
     let written = try Written(key)
     written.room.withLock { $0 = 700 }
     written.audit(0..<20)
-    while !written.trail.isFailing { sched_yield() }
+    try await eventually { written.trail.isFailing }
     written.room.withLock { $0 = nil }
     written.audit(20..<22)
     let lines = written.lines()

@@ -164,6 +164,9 @@ extension Handlers {
     }
     work.record.app = app?.id
     try checkStops(&work, Self.unread, appID: app?.id)
+    guard app == nil || terms != nil && generation.installationService != nil else {
+      throw Problem(.denied, "This app has no installations.")
+    }
     return (app, terms, try JSONContent.isForm(request))
   }
 
@@ -186,7 +189,7 @@ extension Handlers {
     guard let app else { throw .appNeeded }
     work.record.installation = asked.client.id.description
     guard let terms, let service = generation.installationService else {
-      throw Problem(.denied, "This app has no installations.")
+      preconditionFailure("an app without installations got past its head")
     }
     // Where users do not authorize, a token counts as none.
     let signedIn = terms.authorize.contains(.user) ? caller : nil

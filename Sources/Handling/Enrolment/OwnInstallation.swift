@@ -15,12 +15,12 @@ import Texts
 extension Handlers {
   /// `DELETE /installations/self`: a phone revokes its own installation. For an hour it may repeat that, in case an answer was lost.
   package func revokeSelf(_ request: borrowing Request, _ exchange: inout Exchange) {
-    visit(request, &exchange, as: .revoke, admitsRevoked: true) { [audit] visit, line throws(Problem) in
-      guard let installation = visit.caller.installation?.installation,
-        let service = visit.generation.installationService
-      else {
-        throw Problem(.denied, "Only an installation can revoke itself.")
-      }
+    let check: HeadCheck = { _, caller, generation, _ throws(Problem) in
+      _ = try generation.installed(caller)
+    }
+    visit(request, &exchange, as: .revoke, admitsRevoked: true, checking: check) {
+      [audit] visit, line throws(Problem) in
+      let (installation, service) = try visit.generation.installed(visit.caller)
       do throws(InstallationService.Failure) {
         let found = line
         line?.cancelled = try await service.revoke(installation.client.id, only: installation.identity) {
@@ -39,14 +39,13 @@ extension Handlers {
   /// `POST /codes/verify`: whether a code is an installation's, now.
   package func verifyCode(_ request: borrowing Request, _ exchange: inout Exchange) {
     // A contact center's agent has no app.
-    visit(
-      request, &exchange, as: .verify, isAttested: false,
-      checking: Self.checkJSON(atMost: MemberReader.mostBytes)
-    ) { visit, record throws(Problem) in
-      let terms = visit.generation.installations?.terms ?? [:]
-      guard let service = visit.generation.installationService,
-        terms.values.contains(where: { $0.verifiers.contains(exactly: visit.caller.id) })
-      else { throw Problem(.denied, "This caller may not verify codes.") }
+    let check: HeadCheck = { request, caller, generation, line throws(Problem) in
+      try Self.checkJSON(atMost: MemberReader.mostBytes)(request, caller, generation, &line)
+      _ = try generation.verification(by: caller)
+    }
+    visit(request, &exchange, as: .verify, isAttested: false, checking: check) {
+      visit, record throws(Problem) in
+      let (service, terms) = try visit.generation.verification(by: visit.caller)
       let asked = try VerifyCodeRequest(parsing: visit.request.content)
       record?.installation = asked.id.description
       do throws(InstallationService.Failure) {
@@ -57,5 +56,28 @@ extension Handlers {
         throw Problem(error)
       }
     }
+  }
+}
+
+extension Generation {
+  /// The installation that a caller is.
+  fileprivate func installed(
+    _ caller: Caller
+  ) throws(Problem) -> (Installation, InstallationService) {
+    guard let installation = caller.installation?.installation, let service = installationService else {
+      throw Problem(.denied, "Only an installation can revoke itself.")
+    }
+    return (installation, service)
+  }
+
+  /// What verifies codes for a caller who may have that done.
+  fileprivate func verification(
+    by caller: Caller
+  ) throws(Problem) -> (InstallationService, terms: [String: InstallationTerms]) {
+    let terms = installations?.terms ?? [:]
+    guard let service = installationService,
+      terms.values.contains(where: { $0.verifiers.contains(exactly: caller.id) })
+    else { throw Problem(.denied, "This caller may not verify codes.") }
+    return (service, terms)
   }
 }

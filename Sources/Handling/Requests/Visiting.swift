@@ -3,11 +3,12 @@
 package import API
 package import Callers
 import Deciding
+import Gate
 package import HTTP
 package import HTTPServer
 package import Platform
 package import Records
-import Serving
+package import Serving
 import Store
 
 /// A caller who looks at something.
@@ -22,14 +23,29 @@ package struct Visit: ForClient {
   let waiting: WaitingRequest
 }
 
-/// Refuses the head of a request whose caller is known.
+/// Refuses the head of a request whose caller is known, under the configuration that serves the request.
 package typealias HeadCheck =
-  @Sendable (borrowing Request, Caller, inout AuditRecord?) throws(Problem) -> Void
+  @Sendable (borrowing Request, Caller, Generation, inout AuditRecord?) throws(Problem) -> Void
+
+extension Generation {
+  /// Refuses an action that an operator has stopped, and notes the stop.
+  ///
+  /// - Parameter app: The app that the head names, or for which the caller is installed.
+  func checkStop(
+    of action: Action, by caller: Caller, app: String?, _ line: inout AuditRecord?
+  ) throws(Problem) {
+    line?.verdicts = decider.policy.skipped
+    guard let stop = decider.stops.stop(for: action, callerID: caller.id, appID: app) else { return }
+    line?.app = app
+    line?.reason = stop.auditReason
+    throw .stopped
+  }
+}
 
 extension Handlers {
   /// Checks that the content is JSON of at most so many bytes, as far as the head tells.
   static func checkJSON(atMost limit: Int) -> HeadCheck {
-    { (request, _, _) throws(Problem) in
+    { (request, _, _, _) throws(Problem) in
       try JSONContent.check(request)
       try JSONContent.checkLength(request, atMost: limit)
     }
@@ -48,7 +64,7 @@ extension Handlers {
     _ request: borrowing Request, _ exchange: inout Exchange, as action: AuditedAction? = nil,
     readsContent: Bool = false, form: ResponseForm? = nil, app: Request.QueryItem? = nil,
     isAttested: Bool = true, admitsRevoked: Bool = false,
-    checking check: @escaping HeadCheck = { (_, _, _) throws(Problem) in },
+    checking check: @escaping HeadCheck = { (_, _, _, _) throws(Problem) in },
     _ answer: @escaping @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response?
   ) {
     let client = client(request, exchange, form: form)
@@ -92,7 +108,7 @@ private struct Visiting: RequestWork {
       guard generation.decider.stops.isKnown else {
         return .respond(handlers.refuse(client, line, .stopsUnknown))
       }
-      do throws(Problem) { try check(request, caller, &line) } catch {
+      do throws(Problem) { try check(request, caller, generation, &line) } catch {
         return .respond(handlers.refuse(client, line, error))
       }
       guard mayWait else { return .respond(handlers.refuse(client, line, .tooManyWaiting)) }

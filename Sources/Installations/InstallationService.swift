@@ -99,10 +99,12 @@ package struct InstallationService: Sendable {
     let result: Result<Success, InstallationRefusal>
   }
 
-  /// - Parameter onFound: Gets the outcome of a change that was in doubt, if it was made after all.
+  /// Gets what a change in doubt has come to, where that can be told: its outcome if it was made, nil if it was not.
+  private typealias OnCertain<Success: Sendable> = @Sendable (InstallationOutcome<Success>?) async -> Void
+
+  /// - Parameter onCertain: Runs later, if this throws an error in doubt.
   private func outcome<Success: Sendable>(
-    _ scope: InstallationScope, isSeen: Bool = true,
-    onFound: @escaping @Sendable (InstallationOutcome<Success>) -> Void = { _ in },
+    _ scope: InstallationScope, isSeen: Bool = true, onCertain: @escaping OnCertain<Success> = { _ in },
     _ step: @escaping @Sendable (InstallationView, Instant) -> Enrolling.Step<Success>
   ) async throws(Failure) -> InstallationOutcome<Success> {
     let now = now
@@ -117,7 +119,7 @@ package struct InstallationService: Sendable {
         })
     } catch {
       if isSeen { directory.forget(scope.id) }
-      if error.isInDoubt, isSeen { findOut(scope.id, last, at: now, onFound) }
+      if error.isInDoubt, isSeen { findOut(scope.id, last, at: now, onCertain) }
       throw .store(error)
     }
     if isSeen { directory.forget(scope.id) }
@@ -131,23 +133,47 @@ package struct InstallationService: Sendable {
   /// Finds out beside the response whether a change in doubt was made, and completes it if so.
   private func findOut<Success: Sendable>(
     _ id: InstallationID, _ last: LastOutcome<Made<Success>>, at now: Instant,
-    _ onFound: @escaping @Sendable (InstallationOutcome<Success>) -> Void
+    _ onCertain: @escaping OnCertain<Success>
   ) {
     consequences.findOut(id) { [store, directory, consequences] () async throws(StoreError) in
       let certain = try await store.certainInstallation(id)
       directory.forget(id)
-      guard let outcome = last.value, let intended = outcome.result.change.installation,
-        case .success(let success) = outcome.result.result
-      else { return }
-      var isMade = certain?.secret == intended.secret && certain?.revokedAt == intended.revokedAt
-      if !isMade, let ended = outcome.ended.first {
-        // Somebody has enrolled it again since. Then its appointments tell.
-        isMade = try await store.certainRecord(ended.record.id)?.settledAt == now
+      guard let outcome = last.value, case .success(let success) = outcome.result.result else {
+        return await onCertain(nil)
       }
-      guard isMade else { return }
-      consequences.complete(outcome.ended)
-      onFound(InstallationOutcome(success, ended: outcome.ended))
+      let change = outcome.result.change
+      var isMade: Bool?
+      if let intended = change.installation {
+        isMade = Self.isMade(intended, certain)
+        if isMade != true, let ended = outcome.ended.first {
+          // Somebody has enrolled it again since. Then its appointments tell.
+          isMade = try await store.certainRecord(ended.record.id)?.settledAt == now
+        }
+      } else if let opened = change.enrolment {
+        isMade = try await store.changeInstallation(
+          InstallationScope(id, request: opened.request, takes: false), at: now
+        ) { (InstallationChange(), $0.enrolment?.createdAt == opened.createdAt) }
+      }
+      switch isMade {
+      case true?:
+        consequences.complete(outcome.ended)
+        await onCertain(InstallationOutcome(success, ended: outcome.ended))
+      case false?: await onCertain(nil)
+      case nil: break
+      }
     }
+  }
+
+  /// Whether a change has made an installation that now is there; nil where a later one may have replaced it.
+  private static func isMade(_ intended: Installation, _ certain: Installation?) -> Bool? {
+    guard let certain, certain.generation >= intended.generation else { return false }
+    guard certain.generation == intended.generation else {
+      // The same request again has made the later one. It does that only if the first one had made none.
+      return certain.secret == intended.secret ? false : nil
+    }
+    // One that was made may have been revoked since.
+    return certain.secret == intended.secret
+      && (intended.revokedAt == nil || certain.revokedAt == intended.revokedAt)
   }
 
   /// The last outcome of a transaction, which may run more than once.
@@ -197,10 +223,13 @@ package struct InstallationService: Sendable {
 
   /// Saves a request that waits for an operator. It consumes a grant to enrol.
   ///
-  /// - Parameter repeatable: The request, if it may be repeated.
+  /// - Parameters:
+  ///   - repeatable: The request, if it may be repeated.
+  ///   - onNotMade: Runs later, if this throws an error in doubt, and nothing was saved.
   package func open(
     _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms, key: SHA256Digest?,
-    address: IPAddress, attestedKey: SHA256Digest? = nil, _ repeatable: RepeatableRequest? = nil
+    address: IPAddress, attestedKey: SHA256Digest? = nil, _ repeatable: RepeatableRequest? = nil,
+    onNotMade: @escaping @Sendable () async -> Void = {}
   ) async throws(Failure) -> OpenedEnrolment {
     let appID = Self.app(of: grant)
     let requestID = if let first = repeatable?.values.first { first.requestID } else { try random(24) }
@@ -215,11 +244,12 @@ package struct InstallationService: Sendable {
         request: request, client: client, appID: appID, userCode: userCode, address: address.description,
         createdAt: now, expiresAt: expiresAt, forgottenAt: expiresAt.advanced(by: terms.pending),
         answeredAt: now, state: .pending, attestedKey: attestedKey, key: key)
-      let opening = try await change(
+      let opening = try await outcome(
         InstallationScope(
-          client.id, request: request, userCode: userCode, attestedKey: attestedKey, key: key)
-      ) { view, _ in Enrolling.open(enrolment, view) }
-      if case .opened(let opened) = opening { return OpenedEnrolment(opened, requestID: requestID) }
+          client.id, request: request, userCode: userCode, attestedKey: attestedKey, key: key),
+        onCertain: { if $0 == nil { await onNotMade() } },
+        { view, _ in Enrolling.open(enrolment, view) })
+      if case .opened(let opened) = opening.result { return OpenedEnrolment(opened, requestID: requestID) }
     }
   }
 
@@ -281,22 +311,26 @@ package struct InstallationService: Sendable {
   }
 
   /// Makes a signed-in user's installation. It consumes a grant to enrol.
+  ///
+  /// - Parameter onNotMade: Runs later, if this throws an error in doubt, and no installation was made.
   package func install(
     _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms,
     user: InstallationUser, key: SHA256Digest?,
-    address: IPAddress, attestedKey: SHA256Digest? = nil, _ repeatable: RepeatableRequest? = nil
+    address: IPAddress, attestedKey: SHA256Digest? = nil, _ repeatable: RepeatableRequest? = nil,
+    onNotMade: @escaping @Sendable () async -> Void = {}
   ) async throws(Failure) -> NewInstallation {
     let appID = Self.app(of: grant)
     let secrets = try secrets(repeatable)
     let counted = InstallationScope.CountedUser(
       user, appID: appID, usedSince: now.advanced(by: .zero - terms.idle))
     let installed = try await outcome(
-      InstallationScope(client.id, user: counted, attestedKey: attestedKey, key: key)
-    ) { view, now in
-      Enrolling.install(
-        client, appID: appID, user: user, address: address.description, secrets: secrets.digests,
-        since: secrets.since, key: key, attestedKey: attestedKey, terms, view, at: now)
-    }
+      InstallationScope(client.id, user: counted, attestedKey: attestedKey, key: key),
+      onCertain: { if $0 == nil { await onNotMade() } },
+      { view, now in
+        Enrolling.install(
+          client, appID: appID, user: user, address: address.description, secrets: secrets.digests,
+          since: secrets.since, key: key, attestedKey: attestedKey, terms, view, at: now)
+      })
     return Self.new(installed, secrets)
   }
 
@@ -320,21 +354,23 @@ package struct InstallationService: Sendable {
   ///   - old: The secret of the living installation that it replaces.
   ///   - key: The thumbprint of the key that was proved; nil for none.
   ///   - repeatable: The request, if it may be repeated.
+  ///   - onNotMade: Runs later, if this throws an error in doubt, and no installation was made.
   package func install(
     _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms,
     replacing old: String?, key: SHA256Digest?, address: IPAddress, attestedKey: SHA256Digest? = nil,
-    _ repeatable: RepeatableRequest? = nil
+    _ repeatable: RepeatableRequest? = nil, onNotMade: @escaping @Sendable () async -> Void = {}
   ) async throws(Failure) -> NewInstallation {
     let appID = Self.app(of: grant)
     let secrets = try secrets(repeatable)
     let replaced = old.map { SHA256Digest(of: Array($0.utf8)) }
     let installed = try await outcome(
-      InstallationScope(client.id, attestedKey: attestedKey, key: key)
-    ) { view, now in
-      Enrolling.install(
-        client, appID: appID, replacing: replaced, address: address.description, secrets: secrets.digests,
-        since: secrets.since, key: key, attestedKey: attestedKey, terms, view, at: now)
-    }
+      InstallationScope(client.id, attestedKey: attestedKey, key: key),
+      onCertain: { if $0 == nil { await onNotMade() } },
+      { view, now in
+        Enrolling.install(
+          client, appID: appID, replacing: replaced, address: address.description, secrets: secrets.digests,
+          since: secrets.since, key: key, attestedKey: attestedKey, terms, view, at: now)
+      })
     return Self.new(installed, secrets)
   }
 
@@ -431,7 +467,8 @@ package struct InstallationService: Sendable {
     onFound: @escaping @Sendable (Revocation) -> Void = { _ in }
   ) async throws(Failure) -> Revocation {
     let outcome = try await outcome(
-      InstallationScope(id, countsLive: true, takes: false), onFound: { onFound(Revocation($0)) },
+      InstallationScope(id, countsLive: true, takes: false),
+      onCertain: { if let made = $0 { onFound(Revocation(made)) } },
       { view, now in Enrolling.revoke(view, only: only, at: now) })
     if case .installation(let installation) = outcome.result, let revokedAt = installation.revokedAt {
       // Where this fails, the next revocation is answered like this one.

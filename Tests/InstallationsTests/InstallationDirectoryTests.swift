@@ -77,6 +77,24 @@ import Testing
     #expect(try await !holds())
   }
 
+  @Test func `a read that began before the cache was cleared is not cached`() async throws {
+    let first = try await put(1)
+    let old = store.pause()
+    async let look = directory.look(Self.id)
+    await old.began()
+    time.advance(by: .milliseconds(1))
+    // Revoked here, and then so many others change that nothing is known of this one.
+    directory.forget(Self.id)
+    for number in 0..<InstallationDirectory.capacity {
+      let end = String(number + 1_000_000)
+      directory.forget(try #require(InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7\(end)")))
+    }
+    time.advance(by: .milliseconds(1))
+    old.proceed(with: first)
+    #expect(try await look?.installation == first)
+    #expect(directory.known(Self.id, now: time.now) == nil)
+  }
+
   @Test func `a read that began before a change here does not bring the old record back`() async throws {
     let first = try await put(1)
     let old = store.pause()

@@ -2,6 +2,7 @@
 
 import Gate
 import JOSE
+import Platform
 import Sealing
 import Store
 import StoreSupport
@@ -121,6 +122,115 @@ import Testing
     }
     #expect(try await steps.run() == 1)
     #expect(found.withLock { $0 } == [1])
+  }
+
+  // MARK: Enrollments
+
+  private static let client = InstallationClient(id: id, app: "Shop", detail: nil)
+  private static let address = IPAddress("192.0.2.1")!
+
+  /// A grant to enroll, where no rule objects.
+  private func grant() throws -> Grant {
+    let facts = Facts(
+      action: .enrol, callerID: "users", subject: "ann", appID: "shop", address: nil, phone: nil,
+      instant: Instant(time.unixTime))
+    let decision = Policy(brakes: .off).decide(facts, states: FetchedStates())
+    guard case .granted(_, let grant) = decision.settled(.taken([]), at: facts.instant) else {
+      preconditionFailure("no rule objects")
+    }
+    return grant
+  }
+
+  /// How an enrollment is authorized.
+  enum Authority: CaseIterable, Sendable { case user, attestation, operators }
+
+  /// The first request for an installation, as it may be repeated.
+  private func enrol(
+    _ authority: Authority, _ service: InstallationService, since: Instant? = nil,
+    _ onNotMade: @escaping @Sendable () async -> Void = {}
+  ) async throws {
+    let user = InstallationUser(callerID: "users", subject: "ann")
+    let repeatable = service.codes.repeatable(
+      SHA256Digest(of: [9]), appID: "shop", owner: authority == .user ? user : nil, since: since)
+    let grant = try grant()
+    let terms = InstallationTerms()
+    switch authority {
+    case .user:
+      _ = try await service.install(
+        grant, Self.client, terms, user: user, key: nil, address: Self.address, repeatable,
+        onNotMade: onNotMade)
+    case .attestation:
+      _ = try await service.install(
+        grant, Self.client, terms, replacing: nil, key: nil, address: Self.address, repeatable,
+        onNotMade: onNotMade)
+    case .operators:
+      _ = try await service.open(
+        grant, Self.client, terms, key: nil, address: Self.address, repeatable, onNotMade: onNotMade)
+    }
+  }
+
+  /// What has become of the enrollment before the server finds out.
+  enum Since: CaseIterable, Sendable { case nothing, repeated, revoked }
+
+  @Test(arguments: Authority.allCases, Since.allCases)
+  func `an enrollment without an answer gives back what it took if it was not made`(
+    _ authority: Authority, _ since: Since
+  ) async throws {
+    for fate in [SilentStore.Fate.committed, .lost] {
+      let test = RevocationDoubtTests()
+      let service = test.service()
+      let returns = Mutex(0)
+      test.store.set(fate)
+      let start = Instant(test.time.unixTime)
+      let failure = try await failure {
+        try await test.enrol(authority, service) { returns.withLock { $0 += 1 } }
+      }
+      guard case .store(let error) = failure else { throw failure }
+      #expect(error.isInDoubt)
+      test.store.set(.fine)
+      test.time.advance(by: .seconds(1))
+      switch since {
+      case .nothing: break
+      // The request that is made again pays for itself.
+      case .repeated: try await test.enrol(authority, service, since: start)
+      case .revoked where fate == .committed && authority != .operators: try await service.revoke(Self.id)
+      case .revoked: break
+      }
+      #expect(try await test.steps.run() == 1)
+      #expect(returns.withLock { $0 } == (fate == .lost ? 1 : 0), "\(fate)")
+    }
+  }
+
+  @Test func `the secret of a request is that of its content, its app and its user alone`() {
+    let codes = service().codes
+    func secret(
+      _ content: UInt8 = 1, app: String = "shop", _ user: String? = "ann", of caller: String = "users"
+    ) -> String? {
+      let owner = user.map { InstallationUser(callerID: caller, subject: $0) }
+      return codes.repeatable(SHA256Digest(of: [content]), appID: app, owner: owner, since: nil)
+        .values.first?.secret
+    }
+    #expect(secret() == secret())
+    let all = [
+      secret(), secret(2), secret(app: "bank"), secret("ben"), secret(of: "others"), secret(nil),
+      // One name goes on where the other one ends.
+      secret(app: "shopu", of: "sers"), secret("nn", of: "usersa"),
+    ]
+    #expect(Set(all).count == all.count)
+  }
+
+  @Test func `an enrollment that another one may have replaced gives nothing back`() async throws {
+    let service = service()
+    let returns = Mutex(0)
+    store.set(.lost)
+    _ = try await failure { try await enrol(.user, service) { returns.withLock { $0 += 1 } } }
+    store.set(.fine)
+    time.advance(by: .seconds(1))
+    let user = InstallationUser(callerID: "users", subject: "ann")
+    _ = try await service.install(
+      try grant(), Self.client, InstallationTerms(), user: user, key: nil, address: Self.address)
+    #expect(try await steps.run() == 1)
+    #expect(returns.withLock { $0 } == 0)
   }
 }
 

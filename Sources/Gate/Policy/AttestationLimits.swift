@@ -21,8 +21,13 @@ public enum AttestationLimits {
   }
   /// How long a request whose answer was in doubt may be repeated.
   static let passLife: Int64 = 600
+  /// How much longer it is stored. Given back, a pass ends at the store's time, which may be ahead of this machine's by half as much.
+  /// There it would still look taken, but for its age.
+  static let passMargin: Int64 = 20
   private static let pass = rule(Rule.attestationPass) { () throws(Refusal) in
-    .rate(try RateLimit(limit: 1, per: passLife * 1_000_000_000), key: .caller, onStoreFailure: .deny)
+    .rate(
+      try RateLimit(limit: 1, per: (passLife + passMargin) * 1_000_000_000), key: .caller,
+      onStoreFailure: .deny)
   }
   private static let address = rule(Rule.attestedAddress) { () throws(Refusal) in
     .quota(try Quota(limit: perAddress, period: .day), key: .address, onStoreFailure: .deny)
@@ -69,8 +74,10 @@ public enum AttestationLimits {
   ///
   /// - Parameter state: Of the pass.
   public static func passTaken(_ state: AllowanceState?, at now: Instant) -> Instant? {
-    guard let state, case .refused = pass.plan.take(from: state, at: now) else { return nil }
-    return Instant(seconds: 0).advanced(by: .nanoseconds(state.mark) - .seconds(passLife))
+    guard let state else { return nil }
+    let since = Instant(seconds: 0)
+      .advanced(by: .nanoseconds(state.mark) - .seconds(passLife + passMargin))
+    return now - since < .seconds(passLife) ? since : nil
   }
 
   /// Whether the key of a charge or a receipt is that of a pass.

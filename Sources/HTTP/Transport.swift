@@ -29,7 +29,8 @@ public struct OutboundRequest: Sendable {
   /// Whether a pooled connection may be used.
   public var reuse: ConnectionReuse
   /// Takes the content of a response with status 200 piece by piece, on the transport's thread, instead of the response: for streams
-  /// without an end. `maximumContentLength` does not count then. It must not block; false ends the transfer.
+  /// without an end. `maximumContentLength` does not count then. It must not block; false ends the transfer. Compressed content fails
+  /// the request as `malformedResponse`, and `head` names the coding.
   public var onContent: (@Sendable ([UInt8]) -> Bool)?
   /// With `onContent`: lets its reader pause the content. The timeout keeps running.
   public var hold: ContentHold?

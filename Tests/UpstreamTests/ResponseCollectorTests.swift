@@ -32,6 +32,29 @@ import Testing
     }
   }
 
+  @Test(arguments: ["gzip", "identity, br", "x-unknown"])
+  func `a reader of pieces gets no compressed content, and the head names the coding`(coding: String) throws {
+    var collector = ResponseCollector(maximumHeaderLength: 1000, maximumContentLength: 10) { _ in
+      Issue.record("compressed content was read")
+      return true
+    }
+    try collector.receiveLine("HTTP/1.1 200 OK\r\n".utf8)
+    try collector.receiveLine("Content-Encoding: \(coding)\r\n".utf8)
+    #expect(throws: ResponseCollector.Fault.self) { try collector.receiveLine("\r\n".utf8) }
+    let name = try #require(coding.split(separator: " ").last)
+    #expect(collector.head?.codingFault?.contains(name) == true)
+  }
+
+  @Test(arguments: [("200 OK", "identity"), ("303 See Other", "gzip"), ("404 Not Found", "gzip")])
+  func `a coding matters where the reader gets the content`(status: String, coding: String) throws {
+    var collector = ResponseCollector(maximumHeaderLength: 1000, maximumContentLength: 10) { _ in true }
+    for line in ["HTTP/1.1 \(status)\r\n", "Content-Encoding: \(coding)\r\n", "\r\n"] {
+      try collector.receiveLine(line.utf8)
+    }
+    try collector.receiveContent([1])
+    #expect(try collector.finish().status == Int(status.prefix(3)))
+  }
+
   @Test func `content before the fields' end is refused`() throws {
     var collector = try collector(["HTTP/1.1 200 OK\r\n"])
     #expect(throws: ResponseCollector.Fault.self) { try collector.receiveContent([1]) }

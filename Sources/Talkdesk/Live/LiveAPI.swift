@@ -115,7 +115,7 @@ public struct LiveAPI: Sendable {
       reply = try await transport.send(request)
     } catch {
       // Its words could name the URL.
-      throw .unavailable(error.reason.words())
+      throw .unavailable(error.head?.codingFault ?? error.reason.words())
     }
     guard reply.status == 200 else { throw Self.failure(reply) }
   }

@@ -134,7 +134,7 @@ public struct ReportAPI: Sendable {
       return try await transport.send(request)
     } catch {
       // Its words could name the URL, whose query may be a credential.
-      throw .unavailable(error.reason.words())
+      throw .unavailable(error.head?.codingFault ?? error.reason.words())
     }
   }
 

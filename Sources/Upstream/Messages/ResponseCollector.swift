@@ -105,6 +105,8 @@ struct ResponseCollector {
     let lengths = Set(fields.values(of: "Content-Length"))
     guard lengths.count <= 1 else { throw .malformed("Content-Length fields that differ") }
     part = .content
+    // Its reader would take it for what it asked for.
+    if onContent != nil, status == 200, let fault = head?.codingFault { throw .malformed(fault) }
     // A declared length is enough to refuse, but only now: the answer itself has then been read.
     if status != 204, status != 304, onContent == nil || status != 200,
       let length = lengths.first.flatMap({ Int($0) }),

@@ -42,7 +42,8 @@ import Trust
 
   /// A server with users, and with the phones of two apps.
   private func authenticator(
-    _ proofs: ProofVerifier? = nil, store: any Store = memoryStore(), allowsAnonymous: Bool = false
+    _ proofs: ProofVerifier? = nil, store: any Store = memoryStore(), allowsAnonymous: Bool = false,
+    directory: InstallationDirectory? = nil
   ) throws -> Authenticator {
     let set = try JWKSet(parsing: KeyProvider.set(["k1": issuer.publicKey]))
     return Authenticator(
@@ -52,7 +53,7 @@ import Trust
           keys: .set(set))
       ]),
       installations: InstallationCallers(
-        directory: InstallationDirectory(store: store, clock: clock),
+        directory: directory ?? InstallationDirectory(store: store, clock: clock),
         terms: [
           "plain": InstallationTerms(), "shop": InstallationTerms(key: .optional),
           "bank": InstallationTerms(key: .required),
@@ -60,14 +61,15 @@ import Trust
       allowsAnonymous: allowsAnonymous, proofs: try proofs ?? verifier())
   }
 
-  private func installation(_ app: String, key: PrivateKey? = nil) -> KnownInstallation {
+  private func installation(
+    _ app: String, key: PrivateKey? = nil, usedAt: Instant = Instant(Self.now)
+  ) -> KnownInstallation {
     KnownInstallation(
       Installation(
         client: InstallationClient(
           id: InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44")!, app: "Shop", detail: nil),
         appID: app, user: nil, address: "192.0.2.1", secret: SHA256Digest(of: Array(Self.secret.utf8)),
-        generation: 5, createdAt: Instant(Self.now), usedAt: Instant(Self.now), key: key?.publicKey.thumbprint
-      ))
+        generation: 5, createdAt: usedAt, usedAt: usedAt, key: key?.publicKey.thumbprint))
   }
 
   private static let basic =
@@ -106,25 +108,43 @@ import Trust
 
   private struct NoRequest: Error {}
 
-  /// The outcome and the result for the proof, after everything that the server has to wait for.
-  private func outcome(
-    _ fields: String..., by authenticator: Authenticator? = nil, found: KnownInstallation? = nil,
-    spending: ProofSpending = .spent, host: String = "calls.example.com", peer: String = "192.0.2.1"
-  ) throws -> (outcome: String, proof: ProofResult?, problem: Problem?) {
-    let authenticator = try authenticator ?? self.authenticator()
+  private func request(_ fields: [String], host: String = "calls.example.com") throws -> Request {
     let octets = Array(
       "GET /access?app=shop HTTP/1.1\r\nHost: \(host)\r\n\(fields.map { $0 + "\r\n" }.joined())\r\n".utf8)
     var parser = RequestParser()
     var request = Request()
     var offset = 0
     guard case .complete = parser.parse(octets.span, from: &offset, into: &request) else { throw NoRequest() }
+    return request
+  }
+
+  /// A proof as the head of a request has it verified.
+  private func verified(_ field: String, by authenticator: Authenticator) throws -> VerifiedProof {
+    let circumstances = Authenticator.Circumstances(
+      address: try #require(IPAddress("203.0.113.9")), time: Self.now, now: Self.start, isEarly: true)
+    var result: ProofResult?
+    guard
+      case .first(.keyholder(let proof, _, _)) = authenticator.authenticate(
+        try request([field]), circumstances, &result)
+    else { throw NoRequest() }
+    return proof
+  }
+
+  /// The outcome and the result for the proof, after everything that the server has to wait for.
+  private func outcome(
+    _ fields: String..., by authenticator: Authenticator? = nil, found: KnownInstallation? = nil,
+    spending: ProofSpending = .spent, host: String = "calls.example.com", peer: String = "192.0.2.1",
+    after head: Authenticator.KnownProof? = nil, at now: MonotonicTime = start
+  ) throws -> (outcome: String, proof: ProofResult?, problem: Problem?) {
+    let authenticator = try authenticator ?? self.authenticator()
+    let request = try request(fields, host: host)
     var prepared: Authenticator.Prepared?
-    var known: Authenticator.KnownProof?
+    var known = head
     var waits: [String] = []
     while true {
       var result: ProofResult?
       let circumstances = Authenticator.Circumstances(
-        address: try #require(IPAddress("203.0.113.9")), time: Self.now, now: Self.start, prepared: prepared,
+        address: try #require(IPAddress("203.0.113.9")), time: Self.now, now: now, prepared: prepared,
         proof: known, peer: IPAddress(peer))
       switch authenticator.authenticate(request, circumstances, &result) {
       case .caller(let caller): return ((waits + [caller.id]).joined(separator: " "), result, nil)
@@ -223,6 +243,42 @@ import Trust
     let open = try authenticator(allowsAnonymous: true)
     #expect(try outcome("DPoP: x", by: open).outcome == "invalid_proof")
     #expect(try outcome(by: open).outcome == "anonymous")
+  }
+
+  @Test func `a phone that was idle for too long is refused, also where its key is all it sends`() throws {
+    func outcome(idle span: Duration, _ fields: String...) throws -> String {
+      let found = installation("bank", key: phone, usedAt: Instant(Self.now).advanced(by: .zero - span))
+      return try fields.isEmpty
+        ? self.outcome(proof(), found: found).outcome
+        : self.outcome(fields[0], proof(), found: found).outcome
+    }
+    let idle = InstallationTerms().idle
+    #expect(try outcome(idle: idle - .seconds(1)) == "look spend installation")
+    #expect(try outcome(idle: idle) == "look invalid_proof")
+    #expect(try outcome(idle: idle - .seconds(1), Self.basic) == "look spend installation")
+    #expect(try outcome(idle: idle, Self.basic) == "look unauthenticated")
+  }
+
+  @Test(arguments: [true, false])
+  func `the use of a phone is saved, also where its key is all it sends`(isAlone: Bool) async throws {
+    let store = memoryStore()
+    try await store.migrate()
+    let found = installation("bank", key: phone)
+    let id = found.installation.client.id
+    try await store.changeInstallation(InstallationScope(id), at: Instant(Self.now)) { _ in
+      (InstallationChange(installation: found.installation), ())
+    }
+    let callers = InstallationCallers(
+      directory: InstallationDirectory(store: store, clock: clock),
+      terms: ["bank": InstallationTerms(key: .required)])
+    let server = Authenticator(installations: callers, proofs: try verifier())
+    let result =
+      try isAlone
+      ? outcome(proof(), by: server, found: found)
+      : outcome(Self.basic, proof(), by: server, found: found)
+    #expect(result.outcome == "look spend installation")
+    try await callers.directory.saveUses()
+    #expect(try await store.installation(id)?.usedAt == Instant(clock.unixTime))
   }
 
   @Test func `a token that is bound to a key needs a proof of that key for this token`() throws {
@@ -325,6 +381,32 @@ import Trust
     // What costs no verification is told what is wrong.
     #expect(try result(proof(url: "https://b.example/access")).hasSuffix("wrong_url"))
     #expect(try result(proof()) == "look spend installation -")
+  }
+
+  @Test(arguments: [0, 999, 1000] as [Int64])
+  func `the phone that its head named is looked up once within a second`(milliseconds: Int64) async throws {
+    let store = memoryStore()
+    let bank = installation("bank", key: phone).installation
+    try await store.changeInstallation(InstallationScope(bank.client.id), at: bank.createdAt) { _ in
+      (InstallationChange(installation: bank), ())
+    }
+    let directory = InstallationDirectory(store: store, clock: clock)
+    let authenticator = try authenticator(directory: directory)
+    let verified = try verified(proof(), by: authenticator)
+    #expect(try await directory.look(key: verified.key)?.installation == bank)
+    let now = Self.start + .milliseconds(milliseconds)
+    let holder = Authenticator.KnownProof(verified, nil, holder: bank.client.id)
+    let whole = try outcome(
+      proof(), by: authenticator, found: installation("bank", key: phone), after: holder, at: now)
+    #expect(whole.outcome == (milliseconds < 1000 ? "spend installation" : "look spend installation"))
+    // Nobody is known by a proof of which nothing was looked up.
+    let other = try outcome(
+      proof(), by: authenticator, found: installation("bank", key: phone), after: .init(verified, nil),
+      at: now)
+    #expect(other.outcome == "look spend installation")
+    // Revoked since, here.
+    directory.forget(bank.client.id)
+    #expect(try outcome(proof(), by: authenticator, after: holder, at: now).outcome == "look invalid_proof")
   }
 
   @Test func `a client that sends nothing is told how to begin where a key alone is a credential`() throws {

@@ -78,6 +78,11 @@ extension Authenticator {
       self.now = now
     }
 
+    /// The installation of a known proof, as it was read less than a second ago; nil if the store must be asked.
+    func holder(in directory: InstallationDirectory) -> KnownInstallation? {
+      proof?.holder.flatMap { directory.known($0, now: now) }
+    }
+
     var hasFetchedKeys: Bool { if case .keys = prepared { true } else { false } }
   }
 
@@ -85,10 +90,13 @@ extension Authenticator {
   package struct KnownProof: Sendable {
     let proof: VerifiedProof
     package let spending: ProofSpending?
+    /// The installation that has the key, if the store was asked for it. The whole request finds it by this id in the cache.
+    package let holder: InstallationID?
 
-    package init(_ proof: VerifiedProof, _ spending: ProofSpending?) {
+    package init(_ proof: VerifiedProof, _ spending: ProofSpending?, holder: InstallationID? = nil) {
       self.proof = proof
       self.spending = spending
+      self.holder = holder
     }
   }
 }

@@ -127,7 +127,8 @@ extension Handlers {
       var proof: Authenticator.KnownProof?
       switch await begin(&work, after: prerequisite, request, peer: peer, isEarly: true, &proof) {
       case .respond(let response): responder.respond(response)
-      case .first(.proof(let verified)): responder.proceed(Authenticator.KnownProof(verified, nil))
+      case .first(.proof(let verified)):
+        responder.proceed(proof ?? Authenticator.KnownProof(verified, nil))
       case .content, .first, .later: responder.proceed(proof)
       }
     }
@@ -156,10 +157,12 @@ extension Handlers {
         prepared = nil
       case .proof where isEarly: return next
       case .proof(let verified):
-        proof = .init(verified, await generations.current.spend(verified, at: clock.unixTime))
+        let spending = await generations.current.spend(verified, at: clock.unixTime)
+        proof = .init(verified, spending, holder: proof?.holder)
       case .keyholder(let verified, _, _):
-        proof = .init(verified, proof?.spending)
-        prepared = await prepare(prerequisite, from: work.address)
+        let looked = await prepare(prerequisite, from: work.address)
+        proof = .init(verified, proof?.spending, holder: looked.holder)
+        prepared = looked
       case .keys, .installation:
         prepared = await prepare(prerequisite, from: work.address)
       }
@@ -207,5 +210,12 @@ extension Handlers {
     } catch {
       return .storeFailed(error)
     }
+  }
+}
+
+extension Authenticator.Prepared {
+  /// The id of the installation that was found.
+  fileprivate var holder: InstallationID? {
+    if case .installation(let found) = self { found?.installation.client.id } else { nil }
   }
 }

@@ -121,6 +121,10 @@ import Testing
     #expect(await isRefused { _ = try await store.begin(.made(), at: .noon()) })
     #expect(await isRefused { _ = try await store.book(.made("+14155550167", at: .noon()), at: .noon()) })
     #expect(await isRefused { _ = try await store.move(booking, at: .noon()) })
+    let answer = Rescheduling(
+      id: booking.intent.id, serial: 1, from: booking.at, at: .noon(3900), confirmAt: nil,
+      deadline: .noon(4100), mostSnoozes: nil)
+    #expect(await isRefused { _ = try await store.reschedule(answer, at: .noon()) })
     #expect(await isRefused { _ = try await store.openClaim(.numbered(2), most: 8) })
     #expect(
       await isRefused { _ = try await store.redeemClaim(claim.id, by: claim.installation, at: .noon()) })

@@ -65,6 +65,11 @@ import Testing
     try client.send("ab" + head("/b", expects: false) + "cd")
     #expect(try client.answer().content == "/a 2")
     #expect(try client.answer().content == "/b 2")
+    // Its head is judged, and nothing is found out.
+    try client.send(head("/succeed"))
+    #expect(try client.answer().status == 100)
+    try client.send("ef")
+    #expect(try client.answer().content == "/succeed 2")
     #expect(server.handler.findings.withLock { $0 } == ["/a"])
   }
 

@@ -204,7 +204,7 @@ import Testing
   @Test func `the secret of a request is that of its content, its app and its user alone`() {
     let codes = service().codes
     func secret(
-      _ content: UInt8 = 1, app: String = "shop", _ user: String? = "ann", of caller: String = "users"
+      _ content: UInt8 = 1, app: String = "shop", user: String? = "ann", of caller: String = "users"
     ) -> String? {
       let owner = user.map { InstallationUser(callerID: caller, subject: $0) }
       return codes.repeatable(SHA256Digest(of: [content]), appID: app, owner: owner, since: nil)
@@ -212,9 +212,10 @@ import Testing
     }
     #expect(secret() == secret())
     let all = [
-      secret(), secret(2), secret(app: "bank"), secret("ben"), secret(of: "others"), secret(nil),
+      secret(), secret(2), secret(app: "bank"), secret(user: "ben"), secret(of: "others"),
+      secret(user: nil),
       // One name goes on where the other one ends.
-      secret(app: "shopu", of: "sers"), secret("nn", of: "usersa"),
+      secret(app: "shopu", of: "sers"), secret(user: "nn", of: "usersa"),
     ]
     #expect(Set(all).count == all.count)
   }

@@ -20,6 +20,9 @@ package enum TestNumbers {
   private static let problems: [String: Problem] = Dictionary(
     uniqueKeysWithValues: codes.map { (number(ending: $0.ending), $0.code.exampleProblem) })
 
+  /// The rules that these refusals name, for metrics to count under their own names.
+  package static var rules: Set<String> { Set(problems.values.compactMap(\.rule)) }
+
   /// A number in E.164.
   static func number(ending: Int) -> String { "+120255501\(ending)" }
 

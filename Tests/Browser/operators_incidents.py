@@ -170,7 +170,7 @@ def brake(driver):
 def stop(driver):
     send("POST", "/admin/stop", {"scope": "all", "action": "callback", "reason": "agents have no phones <b>", "for": "30m"})
     call()
-    within(driver, "stop: the button offers more", PROMPT, lambda d: text(d, "stop-open") == "Stop more…", lambda d: text(d, "stop-open"))
+    within(driver, "stop: the button offers more", PROMPT, lambda d: text(d, "stop-open") == "Pause more…", lambda d: text(d, "stop-open"))
     named(driver, "stop", "Callbacks of everyone are stopped by an operator: “agents have no phones <b>”", "held")
     driver.find_element(By.XPATH, "//ul[@id='attention-list']//button[normalize-space()='Resume']").click()
     driver.find_element(By.ID, "confirm-act").click()
@@ -220,7 +220,7 @@ def push(driver):
     check("a device is registered", "" if send("PUT", "/installations/self/push", {"platform": "http", "token": "device"}, basic) == 204 else "no")
     fault("hook", status=410, times=1)
     send("GET", "/access", None, basic)
-    named(driver, "push provider stopped", "Phones get no push notices by the web hook (http): it refuses", "open")
+    named(driver, "push provider stopped", "the webhook (http) rejected this server", "open")
     configure("callbacks: { brakes: { per_5m: 0, per_hour: 0 } }\n")
     over(driver, "push provider stopped", "push notices")
 
@@ -264,7 +264,7 @@ def clock(driver):
 
 def gone(driver):
     os.kill(int(PID), signal.SIGSTOP)
-    within(driver, "server gone: the page says so", 25, lambda d: "What you see is old" in text(d, "connection"), lambda d: text(d, "connection"))
+    within(driver, "server gone: the page says so", 25, lambda d: "out of date" in text(d, "connection"), lambda d: text(d, "connection"))
     check("server gone: it is not called live", "" if text(driver, "heard").startswith("not live since") else text(driver, "heard"))
     grey = driver.execute_script("return getComputedStyle(document.getElementById('board')).filter")
     check("server gone: everything is grey", "" if "grayscale(1)" in grey else grey)

@@ -38,19 +38,19 @@ def demo(base):
     """The demo client, pressed through."""
     with browser(DESKTOP) as driver:
         opened(driver, base)
-        use(driver, "Fetch a token", "token-status", "200: authorized")
+        use(driver, "Get a token", "token-status", "200: authorized")
         check("the claims are shown", "" if "callback:write" in text(driver, "claims") else text(driver, "claims"))
         check("the time runs", "" if ":" in text(driver, "left") else text(driver, "left"))
-        use(driver, "Check only", "token-status", "204")
+        use(driver, "Check without a token", "token-status", "204")
         waits_for(driver, "one token request was seen", lambda d: "accepted" in text(d, "exchanges"))
 
         check("it is open for callbacks", "" if "Open" in text(driver, "open-now") else text(driver, "open-now"))
         check("nothing is to be repeated yet", driver.find_element(By.ID, "repeat").is_enabled() and "enabled")
-        use(driver, "Validate only", "call-status", "200: valid")
+        use(driver, "Validate without calling", "call-status", "200: valid")
         check("nothing rang", "" if text(driver, "handset-state") == "has not rung" else text(driver, "handset-state"))
         use(driver, "Call me", "call-status", "201: accepted")
         waits_for(driver, "the phone rang once", lambda d: text(d, "handset-state") == "rang once")
-        use(driver, "Answer", "end-status", "Talkdesk says: reached")
+        use(driver, "Answer", "end-status", "Talkdesk reports: reached")
         waits_for(driver, "the outcome stands beside the phone", lambda d: text(d, "handset-state") == "rang once, was answered, 40 s")
         check("a call ends once", driver.find_element(By.CSS_SELECTOR, "[data-end=not_reached]").is_enabled() and "enabled")
         check("it is the number's", "" if text(driver, "handset-number") == "+14155550100" else text(driver, "handset-number"))
@@ -58,8 +58,8 @@ def demo(base):
         check("where one looks", "" if driver.execute_script(seen) else "not in view")
         check("the record is shown", "" if "accepted" in text(driver, "call-record") else text(driver, "call-record"))
         check("the answer is masked", "" if "+*********00" in text(driver, "call-answer") else text(driver, "call-answer"))
-        use(driver, "Repeat the same tap", "twice-status", "201: accepted as before, no second call")
-        use(driver, "Tap again", "twice-status", "409 duplicate")
+        use(driver, "Repeat the same tap", "twice-status", "201: accepted, the same response as before; no second call")
+        use(driver, "Tap a second time", "twice-status", "409 duplicate")
         check("beside its body", "" if "duplicate" in text(driver, "twice-answer") else text(driver, "twice-answer"))
         check("the first one's record is shown", "" if "accepted" in text(driver, "call-record") else text(driver, "call-record"))
         waits_for(driver, "it still rang once", lambda d: "+14155550100 rang once" in text(d, "rings"))
@@ -69,12 +69,12 @@ def demo(base):
         phone.send_keys("415 555")
         use(driver, "Call me", "call-status", "422 invalid_request: contact_phone_number: ")
         check("the field is marked", "" if phone.get_attribute("aria-invalid") == "true" else phone.get_attribute("aria-invalid"))
-        for number, button, state, words in (("+14155550107", "Do not answer", "not_reached", "the customer did not answer"),
+        for number, button, state, words in (("+14155550107", "Don't answer", "not_reached", "the customer did not answer"),
                                              ("+14155550108", "Hang up early", "cancelled", "the customer hung up")):
             phone.clear()
             phone.send_keys(number)
             use(driver, "Call me", "call-status", "201: accepted")
-            use(driver, button, "end-status", f"Talkdesk says: {state}")
+            use(driver, button, "end-status", f"Talkdesk reports: {state}")
             waits_for(driver, f"the story ends: {words}", lambda d: text(d, "handset-state") == f"rang once, {words}")
         phone.clear()
         phone.send_keys("+14155550100")
@@ -83,37 +83,37 @@ def demo(base):
         waits_for(driver, "it rang, and the answer was honest", lambda d: text(d, "handset-state") == "rang once" and "0100" not in text(d, "handset-number"))
         use(driver, fault(driver, "callback-faults", "500"), "fault-status", "502 upstream_failed")
         use(driver, fault(driver, "token-faults", "Refused"), "fault-status", "502 upstream_refused")
-        waits_for(driver, "the pause is shown with its countdown", lambda d: "asks Talkdesk ID again in" in text(d, "pauses"))
+        waits_for(driver, "the pause is shown with its countdown", lambda d: "tries Talkdesk ID again in" in text(d, "pauses"))
         first = text(driver, "pauses")
         waits_for(driver, "which runs", lambda d: text(d, "pauses") not in ("", first))
         use(driver, fault(driver, "token-faults", "503"), "fault-status", "503 upstream_unavailable")
         waits_for(driver, "a fault that was not met is shown", lambda d: "token: status 503" in text(d, "waiting"))
         driver.find_element(By.ID, "end-pauses").click()
         waits_for(driver, "the pause is ended", hidden("paused"))
-        use(driver, "Forget all faults", "fault-status", "forgotten")
+        use(driver, "Clear all faults", "fault-status", "cleared")
         waits_for(driver, "no fault waits", hidden("unmet"))
-        use(driver, "Fetch a token", "token-status", "200: authorized")
+        use(driver, "Get a token", "token-status", "200: authorized")
         use(driver, "+12025550131", "fault-status", "403 closed")
 
         name = driver.find_element(By.ID, "app-name")
         name.clear()
         name.send_keys("<b>A phone</b>")
-        use(driver, "Enrol this phone", "enrol-status", "202: pending")
+        use(driver, "Enroll this phone", "enrol-status", "202: pending")
         use(driver, "Approve as operator", "approve-status", "204: approved")
         waits_for(driver, "the secret is delivered", lambda d: "200: installed" in text(d, "enrol-status"))
         check("a stranger's words are text", "" if "<b>A phone</b>" in text(driver, "phone-facts") else text(driver, "phone-facts"))
         check("the secret is masked", "" if "…" in text(driver, "phone-facts") else text(driver, "phone-facts"))
-        use(driver, "Fetch a code", "phone-status", "200: a code")
+        use(driver, "Get a code", "phone-status", "200: a code")
         check("the code's time runs", "" if "for " in text(driver, "code-left") else text(driver, "code-left"))
         use(driver, "Verify the code", "verify-status", "200: valid")
         use(driver, "Verify the code", "verify-status", "200: not valid")
-        use(driver, "Fetch a token as this phone", "phone-status", "200: authorized")
+        use(driver, "Get a token as this phone", "phone-status", "200: authorized")
 
         driver.refresh()
         unfold(driver)
         waits_for(driver, "a reload keeps the phone", lambda d: "<b>A phone</b>" in text(d, "phone-facts"))
         check("and the last tap", "" if driver.find_element(By.ID, "repeat").is_enabled() else "nothing to repeat")
-        use(driver, "Fetch a token as this phone", "phone-status", "200: authorized")
+        use(driver, "Get a token as this phone", "phone-status", "200: authorized")
         use(driver, driver.find_element(By.ID, "revoke"), "enrol-status", "204: revoked. Its secret now gets 401.")
         check("nothing of the phone is left", driver.find_element(By.ID, "installed").is_displayed() and "shown")
         check("nor what needs it", driver.find_element(By.ID, "register-device").is_enabled() and "enabled")
@@ -180,20 +180,6 @@ def reference(base):
         check("and no button does nothing", [button.text for button in driver.find_elements(By.TAG_NAME, "button")])
 
 
-def picture(base):
-    """The picture of README: a token and a callback."""
-    with browser((1080, 820)) as driver:
-        driver.get(base + "/")
-        use(driver, "Fetch a token", "token-status", "200: authorized")
-        phone = driver.find_element(By.ID, "phone")
-        phone.clear()
-        phone.send_keys("+14155550199")
-        use(driver, "Call me", "call-status", "201: accepted")
-        waits_for(driver, "the phone of the picture rang", lambda d: "+14155550199 rang once" in text(d, "rings"))
-        driver.execute_script("document.querySelector('.ringing')?.classList.remove('ringing'); document.activeElement.blur(); scrollTo(0, 0)")
-        driver.save_screenshot(os.path.join(os.environ["SCREENSHOTS"], "demo-page.png"))
-
-
 def choose(driver, element, value):
     driver.find_element(By.CSS_SELECTOR, f"#{element} option[value='{value}']").click()
 
@@ -204,14 +190,14 @@ def pushed(base):
         opened(driver, base)
         check("nothing can be asked before a phone is enrolled", driver.find_element(By.ID, "ask-push").is_enabled() and "enabled")
         choose(driver, "app-kind", "example-app-push")
-        use(driver, "Enrol this phone", "enrol-status", "202: pending")
+        use(driver, "Enroll this phone", "enrol-status", "202: pending")
         use(driver, "Approve as operator", "approve-status", "204: approved")
         waits_for(driver, "the phone is enrolled", lambda d: "200: installed" in text(d, "enrol-status"))
-        use(driver, "Ask for a token", "push-status", "409 no_device")
+        use(driver, "Request a token", "push-status", "409 no_device")
         for seen, provider in enumerate(("fcm", "http"), 1):
             choose(driver, "push-platform", provider)
             use(driver, "Register the device", "push-status", f"204: registered with {provider}")
-            use(driver, "Ask for a token", "push-status", "202: a notice is on its way")
+            use(driver, "Request a token", "push-status", "202: a push notification is on its way")
             # The newest notice is the first.
             buttons = "#notices button"
             waits_for(driver, f"a notice by {provider} arrives", lambda d: len(d.find_elements(By.CSS_SELECTOR, buttons)) == seen)
@@ -219,22 +205,22 @@ def pushed(base):
             check(f"it came by {provider}", "" if f" {provider} " in first and '"_action":"access"' in first else first)
             use(driver, driver.find_elements(By.CSS_SELECTOR, buttons)[0], "claim-status", "200: authorized")
             use(driver, driver.find_elements(By.CSS_SELECTOR, buttons)[0], "claim-status", "410 claim_expired")
-        use(driver, "Fetch a token as this phone", "phone-status", "202: the token comes by push")
+        use(driver, "Get a token as this phone", "phone-status", "202: the token comes by push")
         faults = {name: driver.find_element(By.ID, f"{name}-faults") for name in ("fcm", "hook")}
         use(driver, faults["hook"].find_element(By.XPATH, ".//button[normalize-space()='503']"), "push-fault-status", "waiting")
-        use(driver, "Ask for a token", "push-status", "503 upstream_unavailable")
+        use(driver, "Request a token", "push-status", "503 upstream_unavailable")
         choose(driver, "push-platform", "fcm")
         use(driver, "Register the device", "push-status", "204: registered with fcm")
         use(driver, faults["fcm"].find_element(By.XPATH, ".//button[normalize-space()='Device unknown']"), "push-fault-status", "waiting")
-        use(driver, "Ask for a token", "push-status", "409 no_device")
-        use(driver, "Ask for a token", "push-status", "409 no_device")
+        use(driver, "Request a token", "push-status", "409 no_device")
+        use(driver, "Request a token", "push-status", "409 no_device")
         screenshot(driver, "push-used")
         check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
 
 
 def enrol(driver, kind):
     choose(driver, "app-kind", kind)
-    use(driver, "Enrol this phone", "enrol-status", "202: pending")
+    use(driver, "Enroll this phone", "enrol-status", "202: pending")
     use(driver, "Approve as operator", "approve-status", "204: approved")
     waits_for(driver, "the phone is enrolled", lambda d: "200: installed" in text(d, "enrol-status"))
 
@@ -248,20 +234,20 @@ def attested(base):
             for kind, result in (("genuine", "200: installed"), ("resigned", "403 attestation_failed"), ("old", "403 attestation_failed"),
                                  ("emulator", "401 attestation_required" if way == "app_check" else "403 attestation_failed")):
                 choose(driver, "trust-kind", kind)
-                use(driver, "Enrol by attestation", "trust-status", result)
+                use(driver, "Enroll with attestation", "trust-status", result)
                 check(f"{way}, {kind}: on the page", "" if driver.find_element(By.ID, "trusted").is_displayed() == (kind == "genuine") else "the other")
                 if kind != "genuine":
                     continue
-                use(driver, "Fetch a token with a proof", "trust-token-status", "200: authorized")
+                use(driver, "Get a token with a proof", "trust-token-status", "200: authorized")
                 use(driver, "Send the last proof again", "trust-token-status", "401 invalid_proof")
-                use(driver, "Use its secret without the key", "trust-token-status", "401 invalid_proof")
-                use(driver, "Fetch a token with a proof", "trust-token-status", "200: authorized")
+                use(driver, "Use the secret without the key", "trust-token-status", "401 invalid_proof")
+                use(driver, "Get a token with a proof", "trust-token-status", "200: authorized")
         choose(driver, "trust-kind", "genuine")
         choose(driver, "trust-key", "")
-        use(driver, "Enrol by attestation", "trust-status", "200: installed")
+        use(driver, "Enroll with attestation", "trust-status", "200: installed")
         check("no proof without a key", driver.find_element(By.ID, "trust-copied").is_enabled() and "enabled")
-        use(driver, "Fetch a token with a proof", "trust-token-status", "200: authorized")
-        use(driver, "Fetch a token", "token-status", "200: authorized")
+        use(driver, "Get a token with a proof", "trust-token-status", "200: authorized")
+        use(driver, "Get a token", "token-status", "200: authorized")
         screenshot(driver, "trust-used")
         check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
 
@@ -364,7 +350,7 @@ def appointments(base):
         check("on the phone beside it", "" if text(driver, "handset-number") == "+14155550121" else text(driver, "handset-number"))
         waits_for(driver, "and the page learned of it", lambda d: "accepted" in text(d, "booked"))
         check("the moved clock is shown", "" if text(driver, "sandbox-clock") else "nothing")
-        use(driver, "Fetch a token", "token-status", "200: authorized")
+        use(driver, "Get a token", "token-status", "200: authorized")
         left = text(driver, "left")
         check("a token after a jump is fresh", "" if left.startswith(("9:", "10:")) else left)
         phone = driver.find_element(By.ID, "phone")
@@ -377,7 +363,7 @@ def appointments(base):
         phone.clear()
         phone.send_keys("+14155550132")
         use(driver, "Call me", "call-status", "201: accepted")
-        use(driver, "Fetch a token", "token-status", "200: authorized")
+        use(driver, "Get a token", "token-status", "200: authorized")
         screenshot(driver, "appointments-used")
         shown = text(driver, "booked")
         driver.refresh()
@@ -451,15 +437,13 @@ if kind == "strangers":
     attempt("strangers' texts", strangers, base)
     sys.exit()
 attempt("the first page", looks, base, "/", "the demo" if kind == "sandbox" else "the landing page")
-for page in ("", "/callbacks", "/errors", "/schemas"):
+for page in ("", "/callbacks", "/errors", "/schemas", "/runbook"):
     attempt("the documentation", looks, base, "/docs" + page, f"the documentation{page.replace('/', ' of ')}")
 attempt("the documentation's use", reference, base)
 attempt("the first paint", paints, base, "/", "the demo" if kind == "sandbox" else "the landing page", 120)
 for page in ("", "/tokens", "/callbacks", "/operators", "/schemas"):
     attempt("the documentation's first paint", paints, base, "/docs" + page, f"the documentation{page.replace('/', ' of ')}", 300)
 if kind == "sandbox":
-    if os.environ.get("SCREENSHOTS"):
-        attempt("the picture", picture, base)
     attempt("the demo", demo, base)
     attempt("tokens by push", pushed, base)
     attempt("attested phones", attested, base)

@@ -49,4 +49,8 @@ import Testing
     #expect(loaded.notices.isEmpty, "\(loaded.notices)")
     #expect(loaded.configuration.policy.rules.count == 3)
   }
+
+  @Test func `their rules are known by name`() {
+    #expect(TestNumbers.rules.isSuperset(of: ["opening-hours", "paying", "default-numbers", "agents"]))
+  }
 }

@@ -15,10 +15,26 @@ package struct DocsPages {
     page(
       "Overview",
       """
+      \(Self.placeholder)<div class="starts">
+      \(start("getAccess", "Get a token", "For apps that use Talkdesk's SDK."))\(start("postCallback", "Request a callback", "For apps that never hold a token."))</div>
       <section class="card">
-      \(HTMLText.paragraphs(APIDocument.introduction))\(Self.placeholder)</section>
+      \(HTMLText.paragraphs(APIDocument.introduction))</section>
       \(APIOperation.Tag.allCases.map(summary).joined())\(further)
       """)
+  }
+
+  /// A first request: its command, and where to read more.
+  private func start(_ id: String, _ title: String, _ purpose: String) -> String {
+    operationsOfAll.filter { $0.1.id == id }.map { endpoint, operation in
+      """
+      <section class="card" aria-labelledby="start-\(id)">
+      <h2 id="start-\(id)">\(title)</h2>
+      <p>\(purpose)</p>
+      \(command(endpoint, operation))<p><a href="/docs/\(operation.tag.path)#\(id)">Parameters, responses and errors</a></p>
+      </section>
+
+      """
+    }.joined()
   }
 
   /// What is below `/docs/`, by its name there.
@@ -45,9 +61,9 @@ package struct DocsPages {
     return FixedDocument(fields: HTMLText.pageFields(asksServer: false), content: Array(html.utf8))
   }
 
-  /// What a reader without scripts has to know. With scripts the commands have this server's address.
+  /// Shown without scripts. With scripts, the commands have this server's address.
   private static let placeholder = """
-    <p class="no-script">In the commands, <code>$CALLGATE</code> is the address of this server, without a slash at its end.</p>
+    <p class="no-script">In the commands, replace <code>$CALLGATE</code> with the address of this server, without a final slash.</p>
 
     """
 
@@ -110,14 +126,18 @@ package struct DocsPages {
   private let further = """
     <section aria-labelledby="further">
     <h2 id="further">Errors and schemas</h2>
-    <p>Every error has a code: <a href="/docs/errors">all codes</a>. <a href="/docs/schemas">All schemas</a> describe what the server sends and takes.</p>
+    <p>Every error has a code: <a href="/docs/errors">all codes</a>. <a href="/docs/schemas">All schemas</a> describe what the server sends and accepts.</p>
     </section>
 
     """
 
   private func operations(_ tag: APIOperation.Tag) -> [(Endpoint, APIOperation)] {
+    operationsOfAll.filter { $0.1.tag == tag }
+  }
+
+  private var operationsOfAll: [(Endpoint, APIOperation)] {
     document.endpoints.flatMap { endpoint in
-      endpoint.operations.filter { $0.tag == tag && $0.original == nil }.map { (endpoint, $0) }
+      endpoint.operations.filter { $0.original == nil }.map { (endpoint, $0) }
     }
   }
 
@@ -134,7 +154,7 @@ package struct DocsPages {
       case .everybody: "No credentials are needed."
       case .callers:
         document.allowsAnonymous
-          ? "This server takes requests without credentials." : "The caller sends credentials."
+          ? "This server accepts requests without credentials." : "The caller sends credentials."
       case .operators: "The operator sends <code>Authorization: Bearer TOKEN</code>."
       }
     return """

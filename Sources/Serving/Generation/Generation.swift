@@ -83,6 +83,7 @@ package final class Generation: Sendable {
     let upstream = configuration.talkdesk.upstream
     let apps = configuration.servedApps
     runtime.metrics.register(rules: configuration.policy.rules.lazy.map(\.name))
+    if configuration.purpose == .sandbox { runtime.metrics.register(rules: TestNumbers.rules.sorted()) }
     self.number = number
     self.configuration = configuration
     desks = runtime.desks.use(configuration)

@@ -7,14 +7,14 @@ function heard() {
 }
 
 function missed() {
-  put("gone", `No answer since ${clock(heardAt)}. What you see is old. Trying again …`);
+  put("gone", `No response since ${clock(heardAt)}, so this page is out of date. Trying again…`);
   $("gone").hidden = false;
 }
 
 // The upstreams that Callgate does not ask now, as GET /_sandbox/pauses lists them.
 let pauses = [];
 const asked = {
-  token: "Talkdesk ID", callback: "Talkdesk's Callback API", fcm: "Firebase Cloud Messaging", hook: "the receiver of web hooks",
+  token: "Talkdesk ID", callback: "Talkdesk's Callback API", fcm: "Firebase Cloud Messaging", hook: "the webhook receiver",
   sendbird: "Sendbird", desk: "the chat desk",
 };
 
@@ -32,7 +32,7 @@ function tickPauses() {
   // Lines that stay, so that a screen reader does not speak each second.
   if ($("pauses").children.length !== running.length) $("pauses").replaceChildren(...running.map(() => make("li")));
   running.forEach((pause, index) => {
-    const words = `Callgate asks ${asked[pause.of] ?? pause.of} again in ${rest(pause)} s.`;
+    const words = `Callgate tries ${asked[pause.of] ?? pause.of} again in ${rest(pause)} s.`;
     if ($("pauses").children[index].textContent !== words) $("pauses").children[index].textContent = words;
   });
   if (running.length === 0) say("pause-status", "");
@@ -40,13 +40,13 @@ function tickPauses() {
 
 const endPauses = () => attempt("pause-status", async () => {
   const answer = await ask("DELETE", "/_sandbox/pauses");
-  return answer.ok ? ["204: the next request asks", true] : [problem(answer.status, answer.text), false];
+  return answer.ok ? ["204: the next request tries again", true] : [problem(answer.status, answer.text), false];
 });
 
 const resetClock = () => attempt("clock-status", async () => {
   const answer = await ask("DELETE", "/_sandbox/clock");
   await showTimesAgain();
-  return answer.ok ? ["204: the clock is right", true] : [problem(answer.status, answer.text), false];
+  return answer.ok ? ["204: the clock is reset", true] : [problem(answer.status, answer.text), false];
 });
 
 $("end-pauses").addEventListener("click", endPauses);

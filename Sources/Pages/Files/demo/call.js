@@ -23,19 +23,26 @@ const send = (tap, place) => attempt(`${place}-status`, async () => {
 const repeat = () => attempt("twice-status", async () => {
   const answer = await ask("POST", "/calls/callback", last.body, { "Idempotency-Key": last.key });
   const [words, good] = await showCalled(answer, "twice-answer");
-  return [good ? `${words} as before, no second call` : words, good];
+  return [answer.ok ? `${words}, the same response as before; no second call` : words, good];
 });
 
 const validate = () => attempt("call-status", async () => {
   const answer = await ask("POST", "/calls/callback?validate", callBody());
   showCalled(answer, "call-answer");
-  return answer.ok ? [`${answer.status}: valid, no call is made`, true] : [problem(answer.status, answer.text), false];
+  return answer.ok ? [`${answer.status}: valid; no call was made`, true] : [problem(answer.status, answer.text), false];
 });
+
+// A second call to a number within a minute: nobody rings, as it should be.
+function isRepeated({ status, text }) {
+  if (status !== 409) return false;
+  try { return JSON.parse(text).code === "duplicate"; } catch { return false; }
+}
 
 async function showCalled(answer, place) {
   showAnswer(place, answer.text);
   $("phone").setAttribute("aria-invalid", String(answer.status === 422 && answer.text.includes("contact_phone_number")));
   await showRecord(answer.location ?? namedRecord(answer));
+  if (isRepeated(answer)) return ["409 duplicate: the phone does not ring again", true];
   return answer.ok ? [`${answer.status}: accepted`, true] : [problem(answer.status, answer.text), false];
 }
 
@@ -58,7 +65,7 @@ async function showRecord(path) {
   $("call-record").textContent = `GET ${path}: ${record.status}${reason}`;
 }
 
-// The callback whose phone rings. Talkdesk tells what became of its call, as the customer on this page decides.
+// The callback whose phone is ringing. Talkdesk reports the result that the visitor of this page chooses.
 let ringing = null;
 
 function showEnd(record) {
@@ -70,7 +77,7 @@ function showEnd(record) {
 
 const endWords = { reached: "was answered", not_reached: "the customer did not answer", cancelled: "the customer hung up" };
 
-// What became of the call, as the record says.
+// The outcome in the record.
 function endOf(record) {
   if (!record?.outcome) return "";
   const { state, talk_seconds } = record.outcome;
@@ -82,7 +89,7 @@ const endCall = (state) => attempt("end-status", async () => {
   const told = await ask("POST", "/_sandbox/outcome", { id, state });
   if (!told.ok) return [problem(told.status, told.text), false];
   await showRecord(`/callbacks/${id}?wait=10`);
-  return ringing?.outcome ? [`Talkdesk says: ${ringing.outcome.state}`, true] : ["Talkdesk has not told it yet", false];
+  return ringing?.outcome ? [`Talkdesk reports: ${ringing.outcome.state}`, true] : ["Talkdesk has not reported it yet", false];
 });
 
 for (const button of document.querySelectorAll("[data-end]")) {

@@ -1,4 +1,4 @@
-// What this phone booked, and the id of the notice that it shows.
+// What this phone booked, and the id of the notification that it shows.
 let dialogCall = null;
 let question = null;
 // The phone that the card was last shown for.
@@ -6,7 +6,7 @@ let shownFor = null;
 
 function showDialogPhone() {
   $("book-call").disabled = phone === null;
-  if (!phone) $("dialog-phone").textContent = "Enrol a phone and register its device first.";
+  if (!phone) $("dialog-phone").textContent = "First enroll a phone and register its device.";
   else {
     $("dialog-phone").replaceChildren(
       "Enrolled: ", stranger(phone.values.client_app), ". ",
@@ -20,7 +20,7 @@ function showDialogPhone() {
 function showCall() {
   $("jump-question").disabled = $("jump-call").disabled = dialogCall?.status !== "scheduled";
   $("dialog-record").hidden = !dialogCall;
-  if (dialogCall) $("dialog-record").textContent = `The call: ${dialogCall.status}, ${moment(dialogCall.at)}, ${dialogCall.contact_phone_number}`;
+  if (dialogCall) $("dialog-record").textContent = `Call: ${dialogCall.status}, ${moment(dialogCall.at)}, ${dialogCall.contact_phone_number}`;
 }
 
 const bookCall = () => attempt("dialog-status", async () => {
@@ -37,13 +37,13 @@ const bookCall = () => attempt("dialog-status", async () => {
 const jumpTo = (time, words) => attempt("dialog-status", async () => {
   const clocks = await json("/_sandbox/clock");
   const way = Math.floor((time - Date.parse(clocks.gateway_time)) / 1000) - 2;
-  if (way <= 0) return ["It is time now.", true];
+  if (way <= 0) return ["It is time.", true];
   const answer = await ask(
     "POST", "/_sandbox/clock", { offset_seconds: clocks.gateway_offset_seconds + way, everything: true });
   return answer.ok ? [`200: two seconds before ${words}; wait for it`, true] : [problem(answer.status, answer.text), false];
 });
 
-// The newest notice that asks this phone.
+// The newest notification that asks this phone.
 function showQuestion(notices) {
   if (!phone) return;
   for (const { outcome, message, device } of notices) {
@@ -63,7 +63,7 @@ async function openDialog(path) {
   const answer = await askAsPhone("POST", path);
   if (answer.status === 204) showScreen("Done.");
   else if (answer.status === 200) showDocument(JSON.parse(answer.text));
-  else showScreen("This dialog is over.");
+  else showScreen("This dialog has ended.");
   await readCall();
   return answer.ok ? [`${answer.status}: answered`, true] : [problem(answer.status, answer.text), false];
 }
@@ -90,7 +90,7 @@ function showDocument(dialog) {
   }
   const instead = dialog._resource_url.replace(/[^/]*$/, "connect-inbound");
   const path = new URL(instead, location.href).pathname;
-  row.append(smallButton("I call you instead", () => attempt("dialog-status", () => openDialog(path))));
+  row.append(smallButton("I'll call you instead", () => attempt("dialog-status", () => openDialog(path))));
   showScreen(dialog._label, dialog._content[0]._group_name, row);
 }
 
@@ -99,7 +99,7 @@ async function readCall() {
   const answer = await askAsPhone("GET", `/callbacks/${dialogCall.id}`, undefined, credential());
   if (answer.ok) dialogCall = JSON.parse(answer.text);
   showCall();
-  if (dialogCall.status === "accepted") showScreen("The phone rings.");
+  if (dialogCall.status === "accepted") showScreen("The phone is ringing.");
 }
 
 $("book-call").addEventListener("click", bookCall);

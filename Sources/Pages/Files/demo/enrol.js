@@ -90,7 +90,7 @@ function forgetPhone(words) {
 const approve = () => attempt("approve-status", async () => {
   const answer = await askAsPhone("POST", "/_sandbox/installations/approve", { user_code: $("user-code").textContent });
   return answer.status === 204
-    ? ["204: approved; wait for the next poll", true] : [problem(answer.status, answer.text), false];
+    ? ["204: approved; the phone finds out when it polls next", true] : [problem(answer.status, answer.text), false];
 });
 
 function showCode({ code, expires_in }) {
@@ -103,7 +103,7 @@ function showCode({ code, expires_in }) {
 function tickCode() {
   if (!phone?.code) return;
   const left = Math.max(0, Math.round((phone.codeEnd - Date.now()) / 1000));
-  $("code-left").textContent = left > 0 ? `for ${left} s` : "expired: fetch another";
+  $("code-left").textContent = left > 0 ? `for ${left} s` : "expired: get another";
 }
 
 const renewCode = () => attempt("phone-status", async () => {

@@ -1,7 +1,7 @@
 const faults = [
   ["Refused", { endpoint: "token", status: 401 }],
   ["503", { endpoint: "token", status: 503, retry_after: 3 }],
-  ["3 s late", { endpoint: "token", delay_ms: 3000 }],
+  ["3 s delay", { endpoint: "token", delay_ms: 3000 }],
   ["No response", { endpoint: "token", drop: "before" }],
   ["Not JSON", { endpoint: "token", body: "<html>gateway</html>" }],
   ["Lives 20 s", { endpoint: "token", expires_in: 20 }],
@@ -31,7 +31,7 @@ const breakToken = (fault) => attempt("fault-status", async () => {
   showAnswer("fault-answer", answer.ok ? "" : answer.text);
   if (!answer.ok) return [problem(answer.status, answer.text), false];
   showToken(answer.text);
-  return ["GET /access: 200, a token all the same", true];
+  return ["GET /access: 200; the app got a token anyway", true];
 });
 
 // Each with a number of its own, which no earlier callback makes a duplicate.
@@ -47,23 +47,23 @@ async function callNumber(number) {
   const body = { ...callBody(), contact_phone_number: number };
   const answer = await ask("POST", "/calls/callback", body, { "Idempotency-Key": newKey() });
   showAnswer("fault-answer", answer.text);
-  return answer.ok ? [`${answer.status}: accepted all the same`, true] : [problem(answer.status, answer.text), false];
+  return answer.ok ? [`${answer.status}: accepted anyway`, true] : [problem(answer.status, answer.text), false];
 }
 
 const forgetToken = () => attempt("fault-status", async () => {
   const answer = await ask("DELETE", "/_sandbox/token");
-  return answer.ok ? ["token forgotten", true] : [problem(answer.status, answer.text), false];
+  return answer.ok ? ["token cleared", true] : [problem(answer.status, answer.text), false];
 });
 
 const clearFaults = () => attempt("fault-status", async () => {
   const answer = await ask("DELETE", "/_sandbox/faults");
-  return answer.ok ? ["forgotten", true] : [problem(answer.status, answer.text), false];
+  return answer.ok ? ["all faults cleared", true] : [problem(answer.status, answer.text), false];
 });
 
 // A fault in words.
 function faultText({ endpoint, times, status, retry_after: wait, delay_ms: delay, drop, expires_in: life, body }) {
   const words = [
-    status && `status ${status}`, wait !== undefined && `Retry-After ${wait}`, delay && `${delay / 1000} s late`,
+    status && `status ${status}`, wait !== undefined && `Retry-After ${wait}`, delay && `${delay / 1000} s delay`,
     { before: "no response", during: "closes in the middle", after: "acts, then no response" }[drop],
     life !== undefined && `lives ${life} s`, body !== undefined && `body ${JSON.stringify(body)}`,
   ];

@@ -36,7 +36,7 @@ async function showTimes() {
   if (current) current.tabIndex = 0;
   if (current && focused) current.focus();
   if (!answer.ok) return [problem(answer.status, answer.text), false];
-  return slots.length > 0 ? ["200: choose a time", true] : ["200: no time on this day, choose another", undefined];
+  return slots.length > 0 ? ["200: choose a time", true] : ["200: no free time on this day, choose another", undefined];
 }
 
 function hideTimes() {
@@ -124,7 +124,7 @@ function keep(record) {
 
 // Many rows have the same buttons, so each name ends with its row's time.
 function nameActions(entry) {
-  entry.actions.children[1].textContent = moving === entry ? "Do not move" : "Move";
+  entry.actions.children[1].textContent = moving === entry ? "Keep the time" : "Move";
   for (const button of entry.actions.children) {
     button.setAttribute("aria-label", `${button.textContent}: ${moment(entry.record.at)}`);
   }
@@ -149,7 +149,7 @@ function setMoving(entry) {
   moving = entry;
   for (const one of booked.values()) nameActions(one);
   if (entry && $("times").hidden) attempt("later-status", showTimes);
-  else say("later-status", entry ? "Choose its new time." : "");
+  else say("later-status", entry ? "Choose a new time." : "");
 }
 
 // The request that waits for the soonest appointment. A browser opens only six connections to a server, so there is one.
@@ -180,7 +180,7 @@ async function watch() {
 const jump = (record) => attempt("later-status", async () => {
   const time = await json("/_sandbox/clock");
   const way = Math.floor((Date.parse(record.at) - Date.parse(time.gateway_time)) / 1000) - 2;
-  if (way <= 0) return ["The phone rings now.", true];
+  if (way <= 0) return ["The phone is ringing.", true];
   const answer = await ask(
     "POST", "/_sandbox/clock", { offset_seconds: time.gateway_offset_seconds + way, everything: true });
   await showTimesAgain();

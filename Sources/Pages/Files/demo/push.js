@@ -2,24 +2,24 @@ const pushFaults = [
   ["Device unknown", { endpoint: "fcm", status: 404 }],
   ["Quota used up", { endpoint: "fcm", status: 429, retry_after: 8 }],
   ["503 twice", { endpoint: "fcm", status: 503, times: 2 }],
-  ["3 s late", { endpoint: "fcm", delay_ms: 3000 }],
+  ["3 s delay", { endpoint: "fcm", delay_ms: 3000 }],
   ["Arrives, no response", { endpoint: "fcm", drop: "after" }],
   ["410, stops the sender", { endpoint: "hook", status: 410 }],
   ["503", { endpoint: "hook", status: 503, retry_after: 8 }],
-  ["3 s late", { endpoint: "hook", delay_ms: 3000 }],
+  ["3 s delay", { endpoint: "hook", delay_ms: 3000 }],
   ["No response", { endpoint: "hook", drop: "before" }],
 ];
 
 function showPushPhone() {
   $("register-device").disabled = $("ask-push").disabled = phone === null;
-  if (!phone) $("push-phone").textContent = "Enrol a phone with tokens by push first.";
+  if (!phone) $("push-phone").textContent = "First enroll a phone that gets tokens by push.";
   else if (phone.query !== "?app=example-app-push") {
     $("push-phone").textContent =
-      "This phone gets its tokens in the response. Register its device for other notices, or enrol one with tokens by push.";
+      "This phone gets tokens in the response. Register its device for other notifications, or enroll one that gets tokens by push.";
   } else {
     $("push-phone").replaceChildren(
       "Enrolled: ", stranger(phone.values.client_app), `. Its device ends in ${phone.device.slice(-4)}. `,
-      phone.isRegistered ? "Ask for a token." : "Register it, then ask.");
+      phone.isRegistered ? "Request a token." : "Register it, then request a token.");
   }
   say("push-status", "");
   say("claim-status", "");
@@ -37,9 +37,9 @@ const registerDevice = () => attempt("push-status", async () => {
 
 const askPush = () => attempt("push-status", async () => {
   const answer = await askAsPhone("GET", "/access", undefined, credential());
-  if (answer.status === 202) return ["202: a notice is on its way", true];
+  if (answer.status === 202) return ["202: a push notification is on its way", true];
   return answer.status === 200
-    ? ["200: this app gets its tokens in the response", false] : [problem(answer.status, answer.text), false];
+    ? ["200: this app gets tokens in the response", false] : [problem(answer.status, answer.text), false];
 });
 
 // The id of a notice that lets its phone claim a token; nothing for other notices.
@@ -56,8 +56,8 @@ function showNotices(notices) {
   lines("notices", shown, ({ at, provider, device, error, message, status, claim: id }) => {
     const parts = [timeOf(at), provider, device, stranger(error ?? message), badge(status)];
     if (!id) return parts;
-    const button = smallButton("Claim the token", () => claim(id));
-    button.setAttribute("aria-label", `Claim the token of ${clock(at)}`);
+    const button = smallButton("Fetch the token", () => claim(id));
+    button.setAttribute("aria-label", `Fetch the token of ${clock(at)}`);
     return [...parts, button];
   });
 }

@@ -45,7 +45,7 @@ function showRings(next) {
 }
 
 const about = (context) => (context?.fields ?? []).map((field) => `${field.name}: ${field.value}`).join(", ");
-const ends = { dropped_before: "closed unread", dropped_during: "closed in the middle", dropped_after: "rang, then closed", fault: "as the fault says" };
+const ends = { dropped_before: "closed unread", dropped_during: "closed in the middle", dropped_after: "rang, then closed", fault: "as set in the fault" };
 
 // The newest entries of a journal, the newest first, and how many there are.
 function journal(id, entries, render) {

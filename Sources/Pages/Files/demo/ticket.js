@@ -2,13 +2,13 @@ const ticketFaults = [
   ["Token refused", { endpoint: "desk", status: 401 }],
   ["Rate limit", { endpoint: "desk", status: 400, body: { error: true, code: 500910 }, retry_after: 5 }],
   ["503 three times", { endpoint: "desk", status: 503, times: 3 }],
-  ["3 s late", { endpoint: "desk", delay_ms: 3000 }],
+  ["3 s delay", { endpoint: "desk", delay_ms: 3000 }],
 ];
 
 function showTicketPhone() {
   const isUser = phone?.query === "?app=example-chat";
   if (isUser) $("ticket-phone").replaceChildren("Enrolled: ", stranger(phone.values.client_app), ".");
-  else $("ticket-phone").textContent = phone ? "This phone has no chat desk. Enrol one for the chat desk." : "Enrol a phone for the chat desk first.";
+  else $("ticket-phone").textContent = phone ? "This phone is not enrolled for the chat desk. Enroll one that is." : "First enroll a phone for the chat desk.";
   $("open-ticket").disabled = !isUser;
   say("ticket-status", "");
 }

@@ -34,7 +34,7 @@ function tick() {
   }
   const left = Math.max(0, Math.round(claims.exp - gatewayTime() / 1000));
   $("left").textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
-  $("left-words").textContent = left > 0 ? "until this token expires" : "expired: fetch another";
+  $("left-words").textContent = left > 0 ? "until this token expires" : "expired: get another";
   $("life").value = left;
 }
 

@@ -16,12 +16,12 @@ async function ask(method, path, body, candidate) {
   try { content = JSON.parse(await answer.text()); } catch { /* No body, or a proxy's page. */ }
   // The operator forgot or changed the token meanwhile, so the page does not show this response.
   if (candidate === undefined && used !== token) throw new Error("another token");
-  if (answer.status === 401 && needsToken) forget("This is not the admin token.");
+  if (answer.status === 401 && needsToken) forget("That is not the admin token.");
   return { ok: answer.ok, status: answer.status, content, wait: answer.headers.get("Retry-After") };
 }
 
 function problem({ status, content, wait }) {
-  if (!content || !content.code) return `${status}: not a response of Callgate`;
+  if (!content || !content.code) return `${status}: not a response from Callgate`;
   const fields = (content.fields ?? []).map((field) => `${field.name}: ${field.description}`).join(" ");
   return `${status} ${content.code}: ${fields || content.detail || content.title}${wait && content.code !== "rate_limited" ? ` (${wait} s)` : ""}`;
 }
@@ -35,7 +35,7 @@ async function attempt(id, work) {
     // It is no state: another problem may be at hand later.
     if (good) setTimeout(() => { if ($(id).textContent === words) say(id, ""); }, 10000);
   } catch {
-    say(id, "No response. The server may have done it.", false);
+    say(id, "No response. The server may or may not have done it.", false);
   }
   await poll();
 }
@@ -75,7 +75,7 @@ async function enter(event) {
   const candidate = $("token").value.trim();
   say("login-status", "sending…");
   // A header takes no other characters.
-  if (!/^[!-~]+$/.test(candidate)) return forget("This is not the admin token.");
+  if (!/^[!-~]+$/.test(candidate)) return forget("That is not the admin token.");
   try {
     const answer = await ask("GET", "/admin/status", undefined, candidate);
     if (answer.status === 401) return;
@@ -89,7 +89,7 @@ async function enter(event) {
     // The form that had the focus is gone. The kill switch is the next stop of the tab key.
     $("top").focus();
   } catch {
-    say("login-status", "The server does not respond.", false);
+    say("login-status", "The server is not responding.", false);
   }
 }
 

@@ -1,7 +1,7 @@
 // What needs attention, above everything else.
 const urgent = new Set(["store", "clock", "credential", "talkdesk_id", "callback_api", "stop", "brake", "audit"]);
-const inWords = (callbacks) => (callbacks === "held" ? "held: some or all are refused" : callbacks);
-const outlook = { open: "good", closed: "", held: "warn", failing: "bad" };
+const inWords = (callbacks) => (callbacks === "held" ? "restricted: some or all are refused" : callbacks);
+const outlook = { open: "", closed: "", held: "warn", failing: "bad" };
 
 // How long until a time, and since one.
 const left = (time) => Math.max(0, Math.round((Date.parse(time) - serverNow()) / 1000));
@@ -63,7 +63,7 @@ function fillAttention(item, entry) {
   put(action.firstChild, entry.action);
   if (entry.until) {
     until.dataset.until = entry.until;
-    until.dataset.word = { certificate: "ends", stop: "until", brake: "allowed again", quota: "allowed again", rate: "allowed again" }[entry.code] ?? "next try";
+    until.dataset.word = { certificate: "expires", stop: "until", brake: "allowed again", quota: "allowed again", rate: "allowed again" }[entry.code] ?? "next try";
   } else {
     delete until.dataset.until;
     put(until, "");

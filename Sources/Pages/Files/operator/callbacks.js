@@ -1,5 +1,5 @@
 // How callbacks ended since the start, and how much of each brake is in use.
-const periods = { number: "to one number in a day", burst: "in 5 minutes", hour: "in an hour" };
+const periods = { number: "a day to one number", burst: "in 5 minutes", hour: "an hour" };
 
 function showCallbacks(state) {
   const tiles = Object.entries(state.callback_counts).map(([name, number]) => [name, count(number)]);
@@ -13,7 +13,7 @@ function brakeItem(name, brake) {
   const item = make("li", `${name}: ${count(brake.limit)} ${periods[name]}`);
   if (share === undefined) return item;
   const tone = share >= 1 ? "bad" : share >= 0.5 ? "warn" : "";
-  item.append(", ", make("span", share >= 1 ? "used up" : `${Math.round(share * 100)} % used`, tone && "badge " + tone));
+  item.append(", ", make("span", share >= 1 ? "used up" : `${Math.round(share * 100)}% used`, tone && "badge " + tone));
   const bar = make("progress", null, tone);
   bar.max = 1;
   bar.value = share;

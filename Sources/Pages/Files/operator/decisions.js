@@ -67,7 +67,7 @@ function filterDecisions() {
 
 function countDecisions() {
   const seen = decisionsHeld.filter(({ item }) => !item.hidden).length;
-  put($("decision-count"), `${count(seen)} of ${several(decisionsHeld.length, "decision", "decisions")} that this page has read.`);
+  put($("decision-count"), `${count(seen)} of ${several(decisionsHeld.length, "decision", "decisions")} on this page.`);
 }
 
 function decisionItem(decision) {
@@ -99,9 +99,9 @@ function decisionFacts(decision) {
   for (const { rule, verdict } of decision.verdicts ?? []) {
     verdicts.append(box("li", "", make("span", verdict, "badge " + ({ allow: "good", deny: "warn", would_deny: "warn" }[verdict] ?? "")), " ", rule));
   }
-  if (verdicts.children.length === 0) verdicts.append(make("li", "no rule was asked", "empty"));
+  if (verdicts.children.length === 0) verdicts.append(make("li", "no rule was evaluated", "empty"));
   const reasons = make("div");
-  const parts = [list, make("h3", "Verdicts as they were"), verdicts];
+  const parts = [list, make("h3", "Verdicts at the time"), verdicts];
   if (["access", "callback", "ticket", "enrol"].includes(decision.action)) {
     parts.push(box("p", "row", button("Why…", "small", () => explain(decision, reasons))), reasons);
   }
@@ -120,12 +120,12 @@ async function explain(decision, place) {
     if (!answer.ok) return place.replaceChildren(make("p", problem(answer), "result bad"));
     const { reason, verdicts } = answer.content;
     place.replaceChildren(
-      make("p", `Today's rules, asked for ${whole(decision.time)} with the facts that the server saved. `
-        + "It saves no claims, headers and whole numbers, and counts as of now, so the result may differ.", "soft"),
+      make("p", `Today's rules, applied to ${whole(decision.time)} with the facts that the server recorded. `
+        + "It does not record claims, headers or full phone numbers, and it uses current counts, so the result may differ.", "soft"),
       box("p", "", make("strong", reason)),
       box("ul", "plain", ...verdicts.map((one) => make("li", `${one.rule}: ${one.verdict}. ${one.reason}`))));
   } catch {
-    place.replaceChildren(make("p", "The server does not respond.", "result bad"));
+    place.replaceChildren(make("p", "The server is not responding.", "result bad"));
   }
 }
 
@@ -135,7 +135,7 @@ async function findDecision(event) {
   say("find-decision-status", "sending…");
   try {
     const answer = await ask("GET", "/admin/decisions?request_id=" + encodeURIComponent($("request-id").value.trim()));
-    if (answer.status === 404) return say("find-decision-status", "None of the last 10,000 decisions of this instance. Search the log for it.", false);
+    if (answer.status === 404) return say("find-decision-status", "Not among the last 10,000 decisions of this instance. Search the log for it.", false);
     if (!answer.ok) return say("find-decision-status", problem(answer), false);
     say("find-decision-status", several(answer.content.decisions.length, "decision", "decisions"), true);
     for (const decision of answer.content.decisions) {
@@ -144,7 +144,7 @@ async function findDecision(event) {
       $("found-decisions").append(item);
     }
   } catch {
-    say("find-decision-status", "The server does not respond.", false);
+    say("find-decision-status", "The server is not responding.", false);
   }
 }
 

@@ -20,7 +20,7 @@ function makeBars(count) {
 }
 
 // Rules that the configuration no longer has, or never had, are counted together.
-const nameOfRule = (rule) => (rule === "_other" ? "another rule" : rule ?? "");
+const nameOfRule = (rule) => (rule === "_other" ? "a former rule" : rule ?? "");
 
 function showHour({ last_hour: hour }) {
   const minutes = hour.minutes;
@@ -36,7 +36,7 @@ function showHour({ last_hour: hour }) {
       bars[index][outcome].setAttribute("height", height.toFixed(2));
     }
   });
-  const label = peak > 0 ? `most in a minute: ${count(peak)}` : "no decisions yet";
+  const label = peak > 0 ? `peak: ${count(peak)} a minute` : "no decisions yet";
   put($("first-minute"), minuteOf(minutes[0].start));
   put($("peak"), label);
   $("plot").setAttribute("aria-label", `Decisions in each minute of the last hour, ${label}`);

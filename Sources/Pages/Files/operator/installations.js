@@ -33,7 +33,7 @@ async function list(after) {
     say("active-status", "");
     update("active", listed, () => listed.length > 0 ? listed.map(activeItem) : [make("li", "none yet", "empty")]);
   } catch {
-    say("active-status", "The server does not respond.", false);
+    say("active-status", "The server is not responding.", false);
   }
 }
 
@@ -54,7 +54,7 @@ function activeItem(entry) {
 async function revokeOne(entry) {
   const text = [
     stranger(entry.client_app), " of ", stranger(entry.subject),
-    " gets no token from now on, and its appointments are cancelled. The customer has to enrol the phone again.",
+    " gets no more tokens, and its appointments are canceled. The customer has to enroll the phone again.",
   ];
   if (!await confirmed("Revoke this installation?", text, "Revoke")) return;
   await attempt("active-status", async () => {
@@ -75,14 +75,14 @@ async function find(event) {
     const entry = answer.content;
     facts("found-facts", [
       ["app name", entry.client_app], ["detail", entry.client_detail], ["app", entry.app], ["state", entry.state],
-      ["asked from", entry.address], ["asked at", moment(entry.created_at)], ["expires", moment(entry.expires_at)],
+      ["requested from", entry.address], ["requested at", moment(entry.created_at)], ["expires", moment(entry.expires_at)],
       ["client_id", entry.client_id],
     ]);
     const old = entry.replaces;
     $("found-replaces").hidden = old === undefined;
     $("found-replaces").textContent = old === undefined ? "" :
       `Approval replaces the installation ${old.client_app} ${old.client_detail ?? ""}, enrolled ${moment(old.created_at)}, used `
-      + `${moment(old.used_at)}. Its phone must enrol again, and ${old.scheduled} of its appointments end.`;
+      + `${moment(old.used_at)}. That phone must enroll again, and ${old.scheduled} of its appointments will be canceled.`;
     foundCode = code;
     $("found").hidden = false;
     return ["200: compare this with what the customer says", true];
@@ -104,10 +104,10 @@ async function judge(path, words) {
 }
 
 async function deny() {
-  if (await confirmed("Deny this request?", "The app is told that an operator denied it.", "Deny")) judge("deny", "denied");
+  if (await confirmed("Deny this request?", "The app learns that an operator denied it.", "Deny")) judge("deny", "denied");
 }
 
 $("find-form").addEventListener("submit", find);
-$("approve").addEventListener("click", () => judge("approve", "approved; the app gets its secret at its next poll"));
+$("approve").addEventListener("click", () => judge("approve", "approved; the app gets its secret when it polls next"));
 $("deny").addEventListener("click", deny);
 $("more").addEventListener("click", () => list(nextPage));

@@ -1,4 +1,4 @@
-// The kill switch: a dialog that stops tokens or callbacks, with a reason and an end. The list of problems has each stop.
+// The pause dialog: it stops tokens or callbacks, with a reason and an end. The list of problems has each stop.
 const targetText = ({ scope, id }) => (scope === "all" ? "everyone" : `${scope} ${id}`);
 const actionText = ({ action }) =>
   ({ all: "everything", access: "tokens", callback: "callbacks", ticket: "tickets", enrol: "new installations" })[action] ?? action;
@@ -6,10 +6,10 @@ const actionText = ({ action }) =>
 function showSwitch(state) {
   const waiting = state.queue.running + state.queue.waiting;
   const scheduled = state.appointments?.scheduled;
-  put($("stop-waits"), `${several(waiting, "callback is", "callbacks are")} in line now.`
-    + (scheduled ? ` ${several(scheduled, "appointment is", "appointments are")} scheduled: those that come due before you resume fail.` : ""));
+  put($("stop-waits"), `${several(waiting, "callback is", "callbacks are")} waiting to be sent now.`
+    + (scheduled ? ` ${several(scheduled, "appointment is", "appointments are")} scheduled: any that come due before you resume will fail.` : ""));
   const isStopped = state.stops.some(({ scope, action }) => scope === "all" && ["callback", "all"].includes(action));
-  put($("stop-open"), isStopped ? "Stop more…" : "Stop callbacks…");
+  put($("stop-open"), isStopped ? "Pause more…" : "Pause callbacks…");
   const callers = [...state.callers, ...["anonymous", "installation"].filter((id) => !state.callers.includes(id))];
   const targets = [
     { scope: "all" }, ...state.apps.map((id) => ({ scope: "app", id })), ...callers.map((id) => ({ scope: "caller", id })),
@@ -44,20 +44,20 @@ function chosenStop() {
   return order;
 }
 
-const nameStop = () => put($("stop-act"), `Stop ${actionText(chosenStop())} for ${targetText(chosenStop())}`);
+const nameStop = () => put($("stop-act"), `Pause ${actionText(chosenStop())} for ${targetText(chosenStop())}`);
 
 async function stopClosed() {
-  if ($("stop-dialog").returnValue !== "stop") return say("act-status", "nothing was stopped");
+  if ($("stop-dialog").returnValue !== "stop") return say("act-status", "nothing was paused");
   const order = chosenStop();
   await attempt("act-status", async () => {
     const answer = await ask("POST", "/admin/stop", order);
-    return answer.ok ? [`Stopped ${actionText(order)} for ${targetText(order)}`, true] : [problem(answer), false];
+    return answer.ok ? [`Paused ${actionText(order)} for ${targetText(order)}`, true] : [problem(answer), false];
   });
 }
 
 async function resumeStop({ scope, id, action }) {
   const what = `${actionText({ action })} for ${targetText({ scope, id })}`;
-  if (!await confirmed(`Resume ${what}?`, "The server decides these requests by its rules again.", "Resume")) return;
+  if (!await confirmed(`Resume ${what}?`, "The rules decide about these requests again.", "Resume")) return;
   await attempt("act-status", async () => {
     const answer = await ask("POST", "/admin/resume", { scope, id, action });
     return answer.ok ? [`Resumed ${what}`, true] : [problem(answer), false];

@@ -49,9 +49,9 @@ async function showList(event) {
     const { found, isCut } = await records($("list-kind").value);
     $("list-rows").replaceChildren(...found.slice(0, mostListed).map(recordItem));
     const part = found.length > mostListed ? `, the first ${mostListed} are shown: download all` : "";
-    say("list-status", `${several(found.length, "record", "records")}${part}${isCut ? ". The server has more: the list is cut" : ""}`, true);
+    say("list-status", `${several(found.length, "record", "records")}${part}${isCut ? ". The list is incomplete: the server has more" : ""}`, true);
   } catch (error) {
-    say("list-status", error instanceof TypeError ? "The server does not respond." : error.message, false);
+    say("list-status", error instanceof TypeError ? "The server is not responding." : error.message, false);
   }
 }
 
@@ -68,9 +68,9 @@ async function downloadList(format) {
     const name = $("list-kind").value;
     const { found, isCut } = await records(name);
     download(name, format, found);
-    say("list-status", `${several(found.length, "record", "records")} downloaded${isCut ? `. The list is cut at ${count(mostRecords)}: the server has more` : ""}`, true);
+    say("list-status", `${several(found.length, "record", "records")} downloaded${isCut ? `. The list ends at ${count(mostRecords)}: the server has more` : ""}`, true);
   } catch (error) {
-    say("list-status", error instanceof TypeError ? "The server does not respond." : error.message, false);
+    say("list-status", error instanceof TypeError ? "The server is not responding." : error.message, false);
   }
 }
 

@@ -3,7 +3,8 @@ const words = { pass: "ready", warn: "ready, with warnings", fail: "not ready" }
 
 function showNow(state) {
   put($("health"), words[state.status] ?? state.status);
-  $("health").className = "badge " + (tones[state.status] ?? "");
+  // What is well needs no color here: the list of problems says it once.
+  $("health").className = "badge " + (state.status === "pass" ? "" : tones[state.status] ?? "");
   const { instance, version, account, region } = state.server;
   const apart = Math.abs(serverAhead) / 1000;
   put($("identity"), [
@@ -24,9 +25,9 @@ function makeTile([name, value, more, tone]) {
 function openTile({ openings, callbacks }) {
   const open = openings.filter((opening) => opening.open);
   const changes = openings.map((opening) => opening.next_change).filter(Boolean).sort();
-  const next = changes.length > 0 ? `hours change ${moment(changes[0])}` : "no change of hours";
+  const next = changes.length > 0 ? `hours change at ${moment(changes[0])}` : "hours don't change";
   const some = open.length > 0 && open.length < openings.length ? `open for ${open.length} of ${openings.length}, ` : "";
-  const more = { failing: "see the reason above", held: "some or all are refused: see above" }[callbacks] ?? some + next;
+  const more = { failing: "see the reason above", held: "some or all are refused, see above" }[callbacks] ?? some + next;
   return ["Callbacks", callbacks, more, "state " + (outlook[callbacks] ?? "")];
 }
 
@@ -36,8 +37,8 @@ function trafficTiles({ last_hour: hour, latency }) {
   const access = latency.find((entry) => entry.route === "/access");
   return [
     ["Decisions, last hour", count(allow + deny + error), `${count(allow)} allowed, ${count(deny)} denied, ${several(error, "error", "errors")}`],
-    ["Latency of /access", access ? atMost(access.p99_seconds) : "–",
-      access ? `99 % of ${several(access.count, "request", "requests")}` : "no request yet"],
+    ["Latency of /access, p99", access ? atMost(access.p99_seconds) : "–",
+      access ? `of ${several(access.count, "request", "requests")}` : "no requests yet"],
   ];
 }
 
@@ -48,7 +49,7 @@ function workTiles({ appointments, installations, trust }) {
   if (appointments) tiles.push(["Appointments", count(appointments.scheduled), `${count(appointments.pending)} being called now`]);
   if (installations) tiles.push(["Installations", count(installations.active), `${count(installations.pending)} waiting for approval`]);
   for (const { kind, judged, failed } of trust ?? []) {
-    tiles.push([attestations[kind] ?? kind, `${count(failed)} of ${count(judged)}`, `did not pass: ${kind === "key" ? "required refuses them" : "enforce refuses them, audit counts them"}`]);
+    tiles.push([attestations[kind] ?? kind, `${count(failed)} of ${count(judged)}`, kind === "key" ? "failed; required refuses them" : "failed; enforce refuses them, audit only counts them"]);
   }
   return tiles;
 }

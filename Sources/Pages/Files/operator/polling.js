@@ -69,7 +69,7 @@ async function poll() {
     if (answer.ok) show(answer.content, after);
     else if (answer.status !== 401) trouble(problem(answer));
   } catch {
-    if (!needsToken || token) trouble("The server does not respond.");
+    if (!needsToken || token) trouble("The server is not responding.");
   } finally {
     asking = false;
   }
@@ -78,13 +78,13 @@ async function poll() {
 // The server is lost: what the page shows is old.
 function trouble(words) {
   put($("connection-cause"), words);
-  put($("connection-more"), heardAt === null ? "Trying again …"
-    : `What you see is old, of ${lastHeard()}. Log in to its machine and run callgate status: is it running? Trying again …`);
+  put($("connection-more"), heardAt === null ? "Trying again…"
+    : `This page is out of date since ${lastHeard()}. Log in to the machine and run callgate status to see whether the server is running. Trying again…`);
   $("connection").hidden = false;
   document.body.classList.add("stale");
   document.title = "(!) Callgate operator";
   put($("heard"), heardAt === null ? "not live" : `not live since ${lastHeard()}`);
-  put($("callbacks-state"), "callbacks not known");
+  put($("callbacks-state"), "callbacks: unknown");
   $("callbacks-state").className = "badge";
 }
 

@@ -162,7 +162,7 @@ import Trust
           known = .init(proof, known?.spending)
         case .proof(let proof):
           waits.append("spend")
-          known = .init(proof, spending)
+          known = .init(proof, spending, holder: known?.holder)
         case .keys, .appCheckKeys: throw NoRequest()
         }
       }

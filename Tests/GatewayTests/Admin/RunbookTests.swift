@@ -9,7 +9,10 @@ import Testing
 @testable import Gateway
 
 @Suite(.timeLimit(.minutes(2))) struct RunbookTests {
-  private let token = ["CALLGATE_ADMIN_TOKEN": "canary-operators-token"]
+  private let token = [
+    "CALLGATE_ADMIN_TOKEN": "canary-operators-token", "DEFAULT_USERNAME": "app",
+    "DEFAULT_PASSWORD": "canary-pass",
+  ]
 
   @Test func `both listeners have the runbook, for readers without a token`() async throws {
     let service = try RunningService(environment: token, yaml: "admin: { port: 0 }")

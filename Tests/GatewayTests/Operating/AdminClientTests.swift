@@ -266,7 +266,7 @@ import Upstream
       ("admin: { port: x }", [:], nil, "admin.port: \"x\""),
       ("admin: [", [:], nil, "YAML"),
       ("admin: { host: 0.0.0.0, token_file: none }", [:], nil, "admin.token_file: cannot read"),
-      (nil, ["CALLGATE_ADMIN_TOKEN": "with space"], nil, "CALLGATE_ADMIN_TOKEN: holds spaces"),
+      (nil, ["CALLGATE_ADMIN_TOKEN": "with space"], nil, "CALLGATE_ADMIN_TOKEN: contains spaces"),
       // No token goes out in the clear.
       (
         "admin: { host: 10.0.0.5 }", ["CALLGATE_ADMIN_TOKEN": Self.token], nil,

@@ -65,7 +65,7 @@ import Testing
 
   @Test func `the summary says what holds and what is off`() throws {
     func line(_ yaml: String) throws -> String? {
-      ConfigurationSummary(try Fixture.load(yaml).configuration).lines.first { $0.hasPrefix("brakes") }
+      ConfigurationSummary(try Fixture.load(yaml).configuration).lines.first { $0.hasPrefix("safety limits") }
     }
     #expect(
       try line("")

@@ -215,7 +215,7 @@ public struct Setup: Sendable {
       }
     let number =
       answers.phoneNumber == nil
-      ? ["  # test-call and callbacks need callbacks.talkdesk_phone_numbers in \(config) first"] : []
+      ? ["  # callbacks need callbacks.talkdesk_phone_numbers in \(config) first"] : []
     let host = answers.listen.host
     let address =
       ["127.0.0.1", "::1", "0.0.0.0", "::"].contains(host)

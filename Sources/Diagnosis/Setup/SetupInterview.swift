@@ -126,7 +126,7 @@ public struct SetupInterview {
     }
     if tokens == nil {
       tokens = try ask(
-        dialog, "What will apps use tokens for? callback, sdk (Talkdesk's Mobile SDK) or both",
+        dialog, "What will apps use tokens for? callback, sdk or both",
         empty: "callback"
       ) { text throws(Refusal) in text.isEmpty ? .callback : try SetupTokens.read(text) }
     }

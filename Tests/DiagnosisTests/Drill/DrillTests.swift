@@ -179,7 +179,7 @@ import Upstream
 
   @Test(
     arguments: [
-      (200, "accepted", "rings once an agent takes it"), (201, "accepted", "rings once"),
+      (200, "accepted", "rings once an agent accepts it"), (201, "accepted", "rings once"),
       (202, "accepted", "rings once"), (204, "accepted", "rings once"),
       (400, "refused", "Talkdesk rejected the request. No call was requested"),
       (401, "refused", "rejected the token. No call was requested"),
@@ -189,7 +189,7 @@ import Upstream
       (404, "unavailable", "TD_API_URL"), (409, "unavailable", "No call was requested"),
       (503, "unavailable", "Talkdesk is unavailable (503). No call was requested.\nWait 7 s"),
       (500, "unavailable", "the phone may ring"),
-      (502, "unavailable", "Do not repeat the drill at once"), (302, "unavailable", "the phone may ring"),
+      (502, "unavailable", "Do not repeat the test call right away"), (302, "unavailable", "the phone may ring"),
       (408, "unavailable", "the phone may ring"),
     ])
   func `each status has its end and its words, and is never asked twice`(

@@ -105,7 +105,7 @@ import Testing
     WrongAnswer(3, "cut.pem", "-----END"), WrongAnswer(3, "cut.b64", "Base64"),
     WrongAnswer(3, "ed25519.pem", "Ed25519"),
     WrongAnswer(3, "MIGHAgEAMBMG" + String(repeating: "A", count: 100), "not the DER form of a key"),
-    WrongAnswer(3, "clé-secrète", "characters a client secret cannot have"),
+    WrongAnswer(3, "clé-secrète", "characters that a client secret cannot have"),
     WrongAnswer(4, "", "an answer is required"), WrongAnswer(4, "key 1", "is not a key id"),
     WrongAnswer(5, "calls", "use one of callback, sdk, both"),
     WrongAnswer(6, "18500000000", "is not a telephone number in E.164"),

@@ -189,7 +189,8 @@ import Upstream
       (404, "unavailable", "TD_API_URL"), (409, "unavailable", "No call was requested"),
       (503, "unavailable", "Talkdesk is unavailable (503). No call was requested.\nWait 7 s"),
       (500, "unavailable", "the phone may ring"),
-      (502, "unavailable", "Do not repeat the test call right away"), (302, "unavailable", "the phone may ring"),
+      (502, "unavailable", "Do not repeat the test call right away"),
+      (302, "unavailable", "the phone may ring"),
       (408, "unavailable", "the phone may ring"),
     ])
   func `each status has its end and its words, and is never asked twice`(

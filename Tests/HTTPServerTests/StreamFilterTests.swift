@@ -179,13 +179,15 @@ private func inverted(_ text: String) -> [UInt8] { text.utf8.map { ~$0 } }
   let server = try TestServer(
     limits: ServerLimits(handshakes: 2, handshakeProtection: .zero, headerTimeout: .seconds(60))
   ) { _ in Inverter() }
-  let finished = try (0..<3).map { _ in try server.client() }
-  for client in finished {
+  var finished: [Client] = []
+  for _ in 0..<3 {
+    let client = try server.client()
     try client.send([0])
     try await eventually {
       server.settle()
       return client.hears(within: 10)
     }
+    finished.append(client)
   }
   let silent = try (0..<5).map { _ in try server.client() }
   for client in silent.prefix(3) { #expect(try client.octetsToEnd() == []) }

@@ -13,7 +13,8 @@ import Testing
 
 @Suite struct CallbackRequestTests {
   static func example(_ name: String) throws -> [UInt8] {
-    return [UInt8](try Data(contentsOf: Checkout.root.appendingPathComponent("Examples/samples/callbacks/\(name)")))
+    return [UInt8](
+      try Data(contentsOf: Checkout.root.appendingPathComponent("Examples/samples/callbacks/\(name)")))
   }
 
   @Test func `interfaces without a list of fields read mistakes by the field's name`() throws {

@@ -135,7 +135,8 @@ import Testing
 
 @Suite struct StrangeNumberTests {
   @Test func `every number in a claim is read or refused, at every lifetime that is allowed`() throws {
-    let payload = #"{"iss":"i","sub":"s","aud":["a"],"exp":1900000000,"nbf":1,"iat":1,"jti":"j","tier":{"n":[1]}}"#
+    let payload =
+      #"{"iss":"i","sub":"s","aud":["a"],"exp":1900000000,"nbf":1,"iat":1,"jti":"j","tier":{"n":[1]}}"#
     var (read, refused) = (0, 0)
     for content in try StrangeNumbers.documents(like: payload) {
       for lifetime in [nil, 0, 3600, Int.max] {

@@ -230,7 +230,7 @@ public struct Setup: Sendable {
       + (hasAdmin
         ? ["  \(SetupDocuments.adminTokenName)          the admin token, mode 0600"] : [])
       + [
-        "  \(SetupDocuments.storeKeyName)            the key that encrypts values in the store, mode 0600",
+        "  \(SetupDocuments.storeKeyName)            the key that encrypts stored values, mode 0600",
         "  *.schema.json                schemas that editors use to check both files",
         "  .gitignore                   keeps secrets and state out of git",
         "",

@@ -49,7 +49,8 @@ import Testing
     let booked = try await fixture.book(AppointmentFixture.hour(1))
     let id = booked.id ?? ""
     let at = AppointmentFixture.hour(2)
-    for path in ["/callbacks/\(id)", "/callbacks/none"] {
+    // The head is enough to refuse an id of another form.
+    for path in ["/callbacks/\(id)", "/callbacks/0198a8f2-5f6e-7c1b-9a3d-2e4f5a6b7c8d"] {
       let body = #"{"at":"\#(at)"}"#
       for type in ["text/plain", "application/merge-patch+json; charset=latin1", nil] {
         let answer = try await fixture.calls.send(.patch, path, body, type: type)

@@ -244,7 +244,7 @@ extension Array {
     )
     for text in ["", "\n", "two words", String(repeating: "a", count: VaultAnswer.longestToken + 1)] {
       #expect(
-        await failure(try signer(transport, login: .token(.file(file(text))))).contains("holds no token"))
+        await failure(try signer(transport, login: .token(.file(file(text))))).contains("no token"))
     }
   }
 

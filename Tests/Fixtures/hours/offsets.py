@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Prints the offsets of all time zones in a folder from 1970 to 2099, as Python's zoneinfo reads them.
 
-    Tests/Fixtures/hours/offsets.py FOLDER
+    Tests/Fixtures/hours/offsets.py FOLDER [DISTANCE]
 
 A line for each zone: its name, and for each span of one offset `START:OFFSET` in seconds. A zone whose file is the same as an
-earlier one has `=NAME` instead.
+earlier one has `=NAME` instead. With a DISTANCE of 8, every eighth zone has a line.
 """
 
 import datetime
@@ -17,11 +17,12 @@ DAY = 86_400
 SAMPLES = [*range(0, 2_145_916_800, DAY), *range(2_145_916_800, 4_102_444_800, 7 * DAY), 4_102_444_799]
 
 folder = pathlib.Path(sys.argv[1])
+distance = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+names = [str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
+names = [name for name in names if "/" in name and not name.startswith(("posix/", "right/"))]
 seen = {}
-for path in sorted(folder.rglob("*")):
-    name = str(path.relative_to(folder))
-    if not path.is_file() or "/" not in name or name.startswith(("posix/", "right/")):
-        continue
+for name in names[::distance]:
+    path = folder / name
     content = path.read_bytes()
     if content in seen:
         print(f"{name} ={seen[content]}")

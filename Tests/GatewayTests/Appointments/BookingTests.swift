@@ -64,9 +64,9 @@ import Testing
     let fixture = try await AppointmentFixture()
     for (at, words) in [
       ("soon", "offset"), ("2099-01-01T10:00:00", "offset"), ("2099-02-30T10:00:00Z", "offset"),
-      (AppointmentFixture.time(in: 30), "too early"), (AppointmentFixture.time(in: -90), "too early"),
-      (AppointmentFixture.time(in: 31 * 86_400), "too late"), ("9999-12-31T23:59:59-23:59", "too late"),
-      ("0000-01-01T00:00:00+23:59", "too early"),
+      (AppointmentFixture.time(in: 30), "earliest"), (AppointmentFixture.time(in: -90), "earliest"),
+      (AppointmentFixture.time(in: 31 * 86_400), "latest"), ("9999-12-31T23:59:59-23:59", "latest"),
+      ("0000-01-01T00:00:00+23:59", "earliest"),
     ] {
       let answer = try await fixture.book(at)
       #expect(answer.summary == "422 invalid_request" && answer.names == ["at"], "\(at)")
@@ -105,7 +105,7 @@ import Testing
     for seconds in [3600, -10] as [Int64] {
       let answer = try await fixture.book(AppointmentFixture.time(in: seconds))
       #expect(answer.summary == "422 invalid_request" && answer.names == ["at"])
-      #expect(AppointmentFixture.fault(answer).contains("takes no appointments"))
+      #expect(AppointmentFixture.fault(answer).contains("does not take appointments"))
     }
     let all = try await fixture.calls.call(
       body: #"{"contact_phone_number":"1","at":"\#(AppointmentFixture.time(in: 3600))"}"#)

@@ -46,7 +46,7 @@ extension Problem {
   private init(_ reason: CourierReport.Reason) {
     switch reason {
     case .rejected(let fields):
-      self.init(.invalidRequest, "Talkdesk rejected this callback, so no call was requested.")
+      self.init(.invalidRequest, "Talkdesk rejected this callback, so the phone will not ring.")
       self.fields = fields.map { FieldProblem(name: $0, description: "Talkdesk rejected this value.") }
     case .tokenRefused, .forbidden:
       self.init(
@@ -55,7 +55,7 @@ extension Problem {
     case .rateLimited(let wait): self = .paused(wait ?? CallbackQueue.usualPause)
     case .unavailable(let wait):
       self.init(
-        .upstreamUnavailable, "Talkdesk is unavailable, so no call was requested.",
+        .upstreamUnavailable, "Talkdesk is unavailable, so the phone will not ring.",
         tryAgainAfter: (wait ?? Self.usualWait).wholeSecondsRoundedUp)
     case .unreachable:
       self.init(

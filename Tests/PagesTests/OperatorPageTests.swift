@@ -40,7 +40,7 @@ import Testing
     #expect(
       written == [
         "className = name;", #"className = "badge " + (outlook[state.callbacks] ?? "");"#,
-        #"className = "badge " + (tones[state.status] ?? "");"#,
+        #"className = "badge " + (state.status === "pass" ? "" : tones[state.status] ?? "");"#,
         #"className = "badge";"#,
       ])
   }

@@ -178,7 +178,7 @@ import Testing
       #expect(
         audit["verdicts"]?.array?.map { [$0["rule"], $0["verdict"]] }
           == verdicts.map { [$0["rule"], $0["verdict"]] }, "\(audit) \(expectation.explained)")
-      #expect(verdicts.someAndAll { $0["reason"]?.string?.isEmpty == false }, "\(expectation.explained)")
+      #expect(verdicts.allSatisfy { $0["reason"]?.string?.isEmpty == false }, "\(expectation.explained)")
       #expect(
         verdicts.allSatisfy { ($0["because"] != nil) == ($0["verdict"]?.string == "skipped") },
         "\(expectation.explained)")

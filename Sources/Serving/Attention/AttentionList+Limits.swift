@@ -26,7 +26,7 @@ extension AttentionList {
       let (scope, id) = stop.target.parts
       let whom = id.isEmpty ? "everyone" : "\(scope) \(id)"
       let isOnlyHere = runtime.stops.isOnlyHere(stop)
-      let place = isOnlyHere ? ", only at this instance until the database is back" : ""
+      let place = isOnlyHere ? ", only here, until the database is back" : ""
       return Attention(
         .stop, since: UnixTime(seconds: stop.since), until: stop.until.map { UnixTime(seconds: $0) },
         count: trouble?.hits ?? 0,

@@ -87,7 +87,10 @@ public func fuzzReplies(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
       _ = resolver.scheme(request, peer: peer)
       let client = resolver.resolve(request, peer: peer)
       precondition(IPAddress(client.description) == client, "an address reads as another")
-      _ = (client.isLoopback, client.octets, client.client.hasPrefix(peer, length: 24), client.client.hasPrefix(client, length: 63))
+      _ = (
+        client.isLoopback, client.octets, client.client.hasPrefix(peer, length: 24),
+        client.client.hasPrefix(client, length: 63)
+      )
     }
     _ = IPAddress.isHostName(octets[...])
   }

@@ -31,8 +31,8 @@ from harness.errors import Unmeasured  # noqa: E402
 CONNECTIONS = 64
 FEW, MANY = 8, 40
 RULES = 10
-# What a check lets pass beside the limits: libraries and processors differ by that much.
-TOLERANCE = 1.03
+# What a check lets pass beside the limits: libraries and processors differ by that much, and on a busy machine the work of clocks counts, too.
+TOLERANCE = 1.06
 # Under callgrind a server starts in seconds, on a busy machine in more.
 servers.START_LIMIT = 120.0
 LIMITS = Path(__file__).resolve().parent / "instructions.json"

@@ -29,18 +29,18 @@ callgate_meaning() {
     invalid_client) echo authorize "This phone is no longer registered. Please register it again." ;;
     invalid_proof) echo report "Please update this app." ;;
     attestation_required) echo report "Please update this app." ;;
-    attestation_failed) echo show "Please install this app from its store." ;;
+    attestation_failed) echo show "Please install this app from the official app store." ;;
     closed) echo choose_time "We are closed at this time. Please choose another." ;;
-    denied) echo show "We cannot offer you this. Please contact us." ;;
+    denied) echo show "This is not available to you. Please contact us." ;;
     number_not_allowed) echo correct "We cannot call this number. Please enter another." ;;
     no_agents) echo later "All our agents are busy. Please try again in a minute." ;;
     stopped) echo later "We are not taking requests right now." ;;
-    not_found) echo show "We no longer know this call." ;;
+    not_found) echo show "We can no longer find this call." ;;
     unknown_app) echo report "Something is wrong with this app. Please update it." ;;
     method_not_allowed) echo report "Something is wrong with this app. Please update it." ;;
     request_timeout) echo later "Your connection is slow. Please try again." ;;
     too_many) echo show "You have registered too many phones. Please remove one first." ;;
-    taken) echo enrol "This phone is registered for another user. Please try again." ;;
+    taken) echo enrol "This phone is registered to another user. Please try again." ;;
     request_expired) echo enrol "Your code is no longer valid. Please ask for a new one." ;;
     already_delivered) echo enrol "Your code is no longer valid. Please ask for a new one." ;;
     claim_expired) echo later "This is no longer valid. Please try again." ;;
@@ -58,7 +58,7 @@ callgate_meaning() {
     slow_down) echo later "Please wait a moment." ;;
     rate_limited) echo later "Too many requests. Please try again in a moment." ;;
     quota_exhausted) echo later "You have asked for too many calls. Please try again later." ;;
-    upstream_rate_limited) echo later "We have many calls at the moment. Please try again shortly." ;;
+    upstream_rate_limited) echo later "We are getting a lot of calls right now. Please try again shortly." ;;
     fields_too_large) echo report "Something is wrong with this app. Please update it." ;;
     internal) echo later "Something went wrong on our side. Please try again later." ;;
     upstream_refused) echo show "We cannot call you at the moment." ;;
@@ -67,9 +67,9 @@ callgate_meaning() {
     audit_unavailable) echo later "We cannot call you at the moment. Please try again shortly." ;;
     store_unavailable) echo later "We cannot call you at the moment. Please try again shortly." ;;
     attestation_unavailable) echo later "We cannot call you at the moment. Please try again shortly." ;;
-    overloaded) echo later "We have many requests at the moment. Please try again shortly." ;;
+    overloaded) echo later "We are getting a lot of requests right now. Please try again shortly." ;;
     upstream_timeout) echo later "We cannot call you at the moment. Please try again shortly." ;;
-    outcome_unknown) echo maybe "We may be calling you. Please keep your phone at hand." ;;
+    outcome_unknown) echo maybe "We may be calling you. Please keep your phone nearby." ;;
     no_answer) echo later "We could not reach our server. Check your connection and try again." ;;
     # A newer server may have more codes. For those, decide by the status.
     *) case "${2:-0}" in

@@ -99,18 +99,18 @@ public final class Problem extends Exception {
     means("invalid_client", Action.AUTHORIZE, "This phone is no longer registered. Please register it again.");
     means("invalid_proof", Action.REPORT, "Please update this app.");
     means("attestation_required", Action.REPORT, "Please update this app.");
-    means("attestation_failed", Action.SHOW, "Please install this app from its store.");
+    means("attestation_failed", Action.SHOW, "Please install this app from the official app store.");
     means("closed", Action.CHOOSE_TIME, "We are closed at this time. Please choose another.");
-    means("denied", Action.SHOW, "We cannot offer you this. Please contact us.");
+    means("denied", Action.SHOW, "This is not available to you. Please contact us.");
     means("number_not_allowed", Action.CORRECT, "We cannot call this number. Please enter another.");
     means("no_agents", Action.LATER, "All our agents are busy. Please try again in a minute.");
     means("stopped", Action.LATER, "We are not taking requests right now.");
-    means("not_found", Action.SHOW, "We no longer know this call.");
+    means("not_found", Action.SHOW, "We can no longer find this call.");
     means("unknown_app", Action.REPORT, "Something is wrong with this app. Please update it.");
     means("method_not_allowed", Action.REPORT, "Something is wrong with this app. Please update it.");
     means("request_timeout", Action.LATER, "Your connection is slow. Please try again.");
     means("too_many", Action.SHOW, "You have registered too many phones. Please remove one first.");
-    means("taken", Action.ENROL, "This phone is registered for another user. Please try again.");
+    means("taken", Action.ENROL, "This phone is registered to another user. Please try again.");
     means("request_expired", Action.ENROL, "Your code is no longer valid. Please ask for a new one.");
     means("already_delivered", Action.ENROL, "Your code is no longer valid. Please ask for a new one.");
     means("claim_expired", Action.LATER, "This is no longer valid. Please try again.");
@@ -128,7 +128,7 @@ public final class Problem extends Exception {
     means("slow_down", Action.LATER, "Please wait a moment.");
     means("rate_limited", Action.LATER, "Too many requests. Please try again in a moment.");
     means("quota_exhausted", Action.LATER, "You have asked for too many calls. Please try again later.");
-    means("upstream_rate_limited", Action.LATER, "We have many calls at the moment. Please try again shortly.");
+    means("upstream_rate_limited", Action.LATER, "We are getting a lot of calls right now. Please try again shortly.");
     means("fields_too_large", Action.REPORT, "Something is wrong with this app. Please update it.");
     means("internal", Action.LATER, "Something went wrong on our side. Please try again later.");
     means("upstream_refused", Action.SHOW, "We cannot call you at the moment.");
@@ -137,9 +137,9 @@ public final class Problem extends Exception {
     means("audit_unavailable", Action.LATER, "We cannot call you at the moment. Please try again shortly.");
     means("store_unavailable", Action.LATER, "We cannot call you at the moment. Please try again shortly.");
     means("attestation_unavailable", Action.LATER, "We cannot call you at the moment. Please try again shortly.");
-    means("overloaded", Action.LATER, "We have many requests at the moment. Please try again shortly.");
+    means("overloaded", Action.LATER, "We are getting a lot of requests right now. Please try again shortly.");
     means("upstream_timeout", Action.LATER, "We cannot call you at the moment. Please try again shortly.");
-    means("outcome_unknown", Action.MAYBE, "We may be calling you. Please keep your phone at hand.");
+    means("outcome_unknown", Action.MAYBE, "We may be calling you. Please keep your phone nearby.");
     means("no_answer", Action.LATER, "We could not reach our server. Check your connection and try again.");
   }
 }

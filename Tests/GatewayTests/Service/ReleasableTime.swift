@@ -20,9 +20,12 @@ final class ReleasableTime: TimeSource {
     try await delay.value
   }
 
+  /// Whether something is delayed now.
+  var isDelaying: Bool { delays.withLock { !$0.isEmpty } }
+
   /// Ends all delays, once there is one.
   func release() async throws {
-    try await eventually { delays.withLock { !$0.isEmpty } }
+    try await eventually { isDelaying }
     let ended = delays.withLock { delays in
       defer { delays = [] }
       return delays

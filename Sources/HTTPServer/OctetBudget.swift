@@ -35,7 +35,7 @@ final class OctetBudget: Sendable {
 
     /// Whether much has been given up: much was held and nearly nothing is left, or many connections were closed for the limit.
     mutating func isRelieved(_ limit: Int) -> Bool {
-      // In a flood that goes on, what closed connections leave lies between what the others hold.
+      // During a flood, freed blocks lie between blocks still in use, and the allocator keeps them.
       if closed > limit / 2 {
         closed = 0
         return true

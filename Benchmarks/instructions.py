@@ -4,8 +4,9 @@
 response and logs JSON.
 
 Each kind of request has two runs of a fresh server, with few requests and with many, from 64 connections. What the second takes more,
-divided by the number of requests more, is the figure: the start and the first exchange of a token are in both. Counts do not depend on
-the machine's load. They depend on its libraries and on the processor's features. The kernel's part is not in them."""
+divided by the number of requests more, is the figure: the start and the first exchange of a token are in both. Counts depend on the
+machine's libraries and on the processor's features, and a little on its load, since the work of clocks is in them. So a check counts a
+figure that is beyond its limit again, and takes the least. The kernel's part is not in them."""
 
 import argparse
 import concurrent.futures
@@ -31,8 +32,10 @@ from harness.errors import Unmeasured  # noqa: E402
 CONNECTIONS = 64
 FEW, MANY = 8, 40
 RULES = 10
-# What a check lets pass beside the limits: libraries and processors differ by that much, and on a busy machine the work of clocks counts, too.
+# What a check lets pass beside the limits: libraries and processors differ by that much.
 TOLERANCE = 1.06
+# How often a check counts what is beyond its limit.
+TRIES = 3
 # Under callgrind a server starts in seconds, on a busy machine in more.
 servers.START_LIMIT = 120.0
 LIMITS = Path(__file__).resolve().parent / "instructions.json"
@@ -175,6 +178,22 @@ def kinds(scratch: Path) -> dict[str, tuple[dict[str, object], bytes]]:
     }
 
 
+def figures_of(counts: dict[str, Callable[[int], int]], between: dict[str, tuple[int, int]]) -> dict[str, float]:
+    """Instructions of one request, by the kind of request."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        totals = {(name, rounds): pool.submit(count, rounds) for name, count in counts.items() for rounds in between[name]}
+        return {
+            name: (totals[name, many].result() - totals[name, few].result()) / ((many - few) * CONNECTIONS)
+            for name, (few, many) in between.items()
+            if name in counts
+        }
+
+
+def beyond_limit(figures: dict[str, float], limits: dict[str, int]) -> list[str]:
+    """What takes more instructions than its limit and the tolerance."""
+    return [name for name, limit in limits.items() if figures[name] > limit * TOLERANCE]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="script/bench --instructions", description=__doc__)
     parser.add_argument("--server", type=Path, required=True, help=argparse.SUPPRESS)
@@ -201,12 +220,11 @@ def main() -> int:
             for name, has_id in {"nginx": True, "nginx without $request_id": False}.items():
                 counts[name] = lambda rounds, has_id=has_id: counted_nginx(has_id, rounds, parent)
                 between[name] = (FEW, MANY)
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            totals = {(name, rounds): pool.submit(count, rounds) for name, count in counts.items() for rounds in between[name]}
-            figures = {
-                name: (totals[name, many].result() - totals[name, few].result()) / ((many - few) * CONNECTIONS)
-                for name, (few, many) in between.items()
-            }
+        figures = figures_of(counts, between)
+        for _ in range(TRIES - 1 if chosen.check else 0):
+            again = beyond_limit(figures, limits)
+            least = figures_of({name: counts[name] for name in again}, between)
+            figures |= {name: min(figures[name], figure) for name, figure in least.items()}
     except (Unmeasured, OSError) as error:
         print(f"instructions could not be counted: {error}", file=sys.stderr)
         return 1
@@ -215,7 +233,7 @@ def main() -> int:
     print("| request | instructions | limit |\n| --- | --- | --- |")
     for name, figure in figures.items():
         print(f"| {name} | {round(figure, -2):,.0f} | {f'{limits[name]:,}' if name in limits else '–'} |")
-    beyond = [name for name, limit in limits.items() if figures[name] > limit * TOLERANCE]
+    beyond = beyond_limit(figures, limits)
     if chosen.check and beyond:
         print(f"more instructions than the limit of Benchmarks/instructions.json + {TOLERANCE - 1:.0%}: {', '.join(beyond)}", file=sys.stderr)
         return 1

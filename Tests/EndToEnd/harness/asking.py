@@ -171,7 +171,8 @@ class Connection:
     def ask(self, method, path, content=None, fields=(), close=False):
         """Sends one request and reads its response."""
         began = time.monotonic()
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # A refusal may come before all of the content has gone.
+        # A refusal may come before all of the content has gone; what it means for TLS has a type of its own.
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
             self.send(request(method, path, self.authority, content, fields, close))
         answer = self.read(method)
         answer.seconds = time.monotonic() - began

@@ -206,7 +206,7 @@ extension Settings {
       "attestation.app_check.project_number",
       required: "give the project's number, as the Firebase console shows it",
       example: "\"123456789012\"",
-      "Number of the Firebase project whose App Check tokens the server accepts."),
+      "Number of the Firebase project."),
     projectNumber)
   static let appCheckProject = TypedSetting(
     Setting(
@@ -241,8 +241,8 @@ extension Settings {
   static let attestedMode = TypedSetting(
     Setting(
       "apps.*.attested.mode", default: "off", example: "audit",
-      "Whether a new installation needs an attestation: `off`, `audit` (counts what `enforce` would refuse) or "
-        + "`enforce`."), TextForm<AttestationMode>.choice)
+      "Whether a new installation needs an attestation: `off`, `audit` or `enforce`."),
+    TextForm<AttestationMode>.choice)
   static let attestedPerDay = TypedSetting(
     Setting(
       "apps.*.attested.per_day", default: "\(usualAttestedPerDay)", example: "1000",
@@ -251,7 +251,7 @@ extension Settings {
   static let attestedAppCheck = TypedSetting(
     Setting(
       "apps.*.attested.app_check[]", note: "none", example: "\"1:123456789012:ios:0123456789abcdef\"",
-      "Firebase app ids of this app. Other apps of the project get App Check tokens too, so list each that may pass."
+      "Firebase app ids that may pass. Other apps of the project get App Check tokens too."
     ),
     NameText.visible("a Firebase app id"))
 

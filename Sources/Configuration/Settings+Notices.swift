@@ -54,40 +54,39 @@ extension Settings {
   static let hookSecret = TypedSetting(
     Setting(
       "notices.http.secret_file", .secret, example: "/run/secrets/hook",
-      "Secrets that sign webhooks, one a line: `whsec_` and the Base64 of 24 to 64 bytes. Each secret signs, so you can "
-        + "rotate them."), secretText)
+      "Secrets that all sign webhooks, one a line: `whsec_` and the Base64 of 24 to 64 bytes."), secretText)
   static let accessText = TypedSetting(
     Setting(
       "notices.texts.access", default: "Your secure connection is ready.",
       example: "Your connection is ready.",
-      "Notification when a token is ready: 1 to 200 characters."), shownText)
+      "Notification when a token is ready. Each of these texts has 1 to 200 characters."), shownText)
   static let confirmText = TypedSetting(
     Setting(
       "notices.texts.confirm", default: "We are about to call you. Are you ready?",
       example: "Your call is next. Are you ready?",
-      "Notification before an appointment's call: 1 to 200 characters."), shownText)
+      "Notification before an appointment's call."), shownText)
   static let changedText = TypedSetting(
     Setting(
       "notices.texts.changed", default: "Your callback has changed.",
       example: "Your callback has changed.",
-      "Notification when a callback has ended and the app does not know yet: 1 to 200 characters."),
+      "Notification when a callback has ended and the app does not know yet."),
     shownText)
   static let expiredText = TypedSetting(
     Setting(
       "notices.texts.expired", default: "We could not call you in time.",
       example: "We are sorry that we did not call you.",
-      "Notification when an appointment has expired: 1 to 200 characters."), shownText)
+      "Notification when an appointment has expired."), shownText)
 
   static let callingText = TypedSetting(
     Setting(
       "notices.texts.calling", default: "We're calling you now from {number}.",
       example: "Please pick up: {number} is calling.",
-      "Notification sent by `appointments.calling`: 1 to 200 characters. `{number}` is the number that calls."
+      "Notification sent by `appointments.calling`. `{number}` is the number that calls."
     ), shownText)
   static let readyText = TypedSetting(
     Setting(
       "notices.texts.ready", default: "We are ready to call you", example: "It is your turn",
-      "Heading of the dialog before a call if agent availability is unknown: 1 to 200 characters."), shownText
+      "Heading of the dialog before a call if agent availability is unknown."), shownText
   )
 
   /// The settings below `notices`, in the order of the documents.

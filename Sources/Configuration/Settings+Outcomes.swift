@@ -8,8 +8,7 @@ extension Settings {
   static let outcomesURL = TypedSetting(
     Setting(
       "outcomes.external_url", note: "the first of `external_urls`", example: "https://calls.example.com",
-      "The URL under which Talkdesk reaches this server. `callgate talkdesk triggers add` registers the webhook below "
-        + "it."),
+      "The URL under which Talkdesk reaches this server, for the webhook."),
     URLText.base)
   static let outcomesAPI = TypedSetting(
     Setting(
@@ -19,8 +18,7 @@ extension Settings {
   static let outcomeSecret = TypedSetting(
     Setting(
       "outcomes.hook.secret_file", .secret, example: "/run/secrets/outcomes",
-      "Secret of the webhook for Talkdesk's call events: at least 32 random bytes. The webhook's path is derived from "
-        + "it."), secretText)
+      "Secret of the webhook for call events: at least 32 random bytes."), secretText)
   static let previousOutcomeSecret = TypedSetting(
     Setting(
       "outcomes.hook.previous_secret_file", .secret, example: "/run/secrets/outcomes-previous",
@@ -51,12 +49,12 @@ extension Settings {
   static let matchBefore = TypedSetting(
     Setting(
       "outcomes.match.before", default: "10s", example: "10s",
-      "How long before the handover to Talkdesk a callback's call may begin, because clocks differ."),
+      "How long before the handover to Talkdesk a callback's call may begin."),
     .duration(.zero ... .seconds(600)))
   static let matchAfter = TypedSetting(
     Setting(
       "outcomes.match.after", default: "2h", example: "2h",
-      "How long after the handover to Talkdesk a callback's call may begin, while it waits for an agent."),
+      "How long after the handover it may begin."),
     .duration(.seconds(60) ... .seconds(86_400)))
   static let reachedOver = TypedSetting(
     Setting(

@@ -11,21 +11,21 @@ extension Settings {
   static let brakePerDay = TypedSetting(
     Setting(
       "callbacks.brakes.number_per_day", default: "\(Brakes().numberPerDay)", example: "6",
-      "Safety limit `brake-number`: callbacks to one number in a day (UTC). `0` turns it off; `brakes: off` turns off "
-        + "all three."), brake)
+      "Safety limit `brake-number`: callbacks to one number in a day (UTC). `0` turns a limit off, `brakes: "
+        + "off` all three."), brake)
   static let brakePer5m = TypedSetting(
     Setting(
       "callbacks.brakes.per_5m", default: "\(Brakes().perFiveMinutes)", example: "500",
-      "Safety limit `brake-burst`: callbacks by all callers in five minutes. `0` turns it off."), brake)
+      "Safety limit `brake-burst`: callbacks by all callers in five minutes."), brake)
   static let brakePerHour = TypedSetting(
     Setting(
       "callbacks.brakes.per_hour", default: "\(Brakes().perHour)", example: "1000",
-      "Safety limit `brake-hour`: callbacks by all callers in an hour. `0` turns it off."), brake)
+      "Safety limit `brake-hour`: callbacks by all callers in an hour."), brake)
   static let slot = TypedSetting(
     Setting(
       "appointments.slot", default: "15m", example: "15m",
-      "Length of a slot: 1 minute to 1 day, in whole seconds. Slots start at midnight in the time zone of the opening "
-        + "hours."), wholeSeconds(.seconds(60) ... .seconds(86_400)))
+      "Length of a slot: 1 minute to 1 day, in whole seconds."),
+    wholeSeconds(.seconds(60) ... .seconds(86_400)))
   static let perSlot = TypedSetting(
     Setting(
       "appointments.per_slot", default: "20", example: "20",
@@ -79,7 +79,7 @@ extension Settings {
   static let gmsApp = TypedSetting(
     Setting(
       "gms.services.*.app", required: "write app: and the name of an app", example: "shop",
-      "The app behind a Genesys Mobile Services service. The service has the name that clients use."),
+      "The app behind the Genesys Mobile Services service of this name."),
     TextForm.text)
   static let gmsQueries = TypedSetting(
     Setting(
@@ -98,7 +98,7 @@ extension Settings {
   static let deskToken = TypedSetting(
     Setting(
       "desks.*.api_token_file", .secret, example: "/run/secrets/sendbird-api-token",
-      "A file with the API token (master token) of the Sendbird application."), NameText.path)
+      "A file with the application's API token (master token)."), NameText.path)
   static let deskTokenLife = TypedSetting(
     Setting(
       "desks.*.token_life", default: "1h", example: "1h",
@@ -113,7 +113,7 @@ extension Settings {
     Setting(
       "desks.*.url", note: "`https://api-APPLICATION_ID.sendbird.com`",
       example: "https://api-1A2B3C4D-0000-4000-8000-5E6F7A8B9C0D.sendbird.com",
-      "The host of Sendbird's platform API. The server appends `/v3/…`."), URLText.base)
+      "The host of Sendbird's platform API."), URLText.base)
   static let deskAPIToken = TypedSetting(
     Setting(
       "desks.*.desk_api_token_file", .secret, example: "/run/secrets/sendbird-desk-api-token",
@@ -122,7 +122,7 @@ extension Settings {
     Setting(
       "desks.*.desk_url", note: "`https://desk-api-APPLICATION_ID.sendbird.com`",
       example: "https://desk-api-1A2B3C4D-0000-4000-8000-5E6F7A8B9C0D.sendbird.com",
-      "The host of Sendbird Desk's API, for tickets. The server appends `/platform/v1/…`."), URLText.base)
+      "The host of Sendbird Desk's API."), URLText.base)
   static let callerID = TypedSetting(
     Setting(
       "callers[].id", required: "give it a name: id: ios-app", example: "ios-app",
@@ -136,8 +136,8 @@ extension Settings {
     Setting(
       "callers[].basic.password_sha256", holdsSecret: true,
       example: String(repeating: "0", count: 60) + "cafe",
-      "SHA-256 of its password in lower-case hex (`printf %s PASSWORD | sha256sum`). Use a long random password: a "
-        + "short one can be guessed from its digest."), DigestText.form)
+      "SHA-256 of its long random password in lower-case hex (`printf %s PASSWORD | sha256sum`)."),
+    DigestText.form)
   static let basicStrong = TypedSetting(
     Setting(
       "callers[].basic.strong", default: "false", example: "true",
@@ -153,7 +153,7 @@ extension Settings {
       "callers[].api_key.sha256", holdsSecret: true,
       required: "give the key's digest: printf %s 'THE KEY' | sha256sum",
       example: String(repeating: "0", count: 60) + "beef",
-      "SHA-256 of an API key in lower-case hex. The caller sends the key as `Authorization: Bearer` or `X-API-Key`."
+      "SHA-256 of an API key in lower-case hex."
     ), DigestText.form)
   static let jwtIssuer = TypedSetting(
     Setting(
@@ -162,7 +162,7 @@ extension Settings {
   static let jwtAudience = TypedSetting(
     Setting(
       "callers[].jwt.audience", required: "give the aud its tokens carry for this server",
-      example: "callgate", "The required audience: a token's `aud` must contain this value."),
+      example: "callgate", "A value that a token's `aud` must contain."),
     NameText.visible("an audience"))
   static let jwtURL = TypedSetting(
     Setting(
@@ -241,22 +241,21 @@ extension Settings {
   static let appVerificationCode = TypedSetting(
     Setting(
       "apps.*.callbacks.verification_code", default: "false", example: "true",
-      "Whether a callback carries a code that the agent sees and the app shows. Needs `installations`; clients cannot "
-        + "send fields that look like it."),
+      "Whether a callback carries a code that the agent sees and the app shows. Needs `installations`."),
     TextForm.boolean)
   static let fieldDisplayName = TypedSetting(
     Setting(
       "apps.*.context_schema.fields.*.display_name", note: "the client's, or the name", example: "Issue",
-      "The label that the agent sees. The client's `display_name` is then ignored."), label)
+      "The label that the agent sees."), label)
   static let fieldTooltip = TypedSetting(
     Setting(
       "apps.*.context_schema.fields.*.tooltip", note: "the client's, or the name",
       example: "What the customer asks about",
-      "The tooltip that the agent sees. The client's `tooltip_text` is then ignored."), label)
+      "The tooltip that the agent sees."), label)
   static let fieldType = TypedSetting(
     Setting(
       "apps.*.context_schema.fields.*.data_type", default: "text", example: "text",
-      "The type of this field in a callback's context: `text`, `phone` or `url`."),
+      "The field's type: `text`, `phone` or `url`."),
     TextForm<Configuration.ContextSchema.DataType>.choice)
   static let fieldLength = TypedSetting(
     Setting(
@@ -275,7 +274,7 @@ extension Settings {
   static let otherFields = TypedSetting(
     Setting(
       "apps.*.context_schema.other", default: "refuse", example: "allow",
-      "Whether fields outside the schema are refused (`refuse`) or allowed (`allow`)."),
+      "Whether to `refuse` or `allow` fields outside the schema."),
     TextForm<ConfigurationBuilder.OtherFields>.choice)
 
   /// The keys of the sections that are lists or name things of the operator's own.

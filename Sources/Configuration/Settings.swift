@@ -15,7 +15,7 @@ package enum Settings {
   package static let configText = TypedSetting(
     Setting(
       nil, variable: "CALLGATE_CONFIG_TEXT", holdsSecret: true, example: "apps: { shop: {} }",
-      "The YAML text itself, for platforms without files. Do not set it together with `CALLGATE_CONFIG`."),
+      "The YAML text itself, instead of `CALLGATE_CONFIG`."),
     any)
 
   // listen
@@ -24,15 +24,15 @@ package enum Settings {
     Setting(
       "listen.host", variable: "HOST", flag: "--host", default: "0.0.0.0",
       note: "`0.0.0.0`; `127.0.0.1` with `--sandbox`", example: "127.0.0.1",
-      "The IP address to listen on."), ListenAddress.read)
+      "The IP address."), ListenAddress.read)
   package static let port = TypedSetting(
     Setting(
       "listen.port", variable: "PORT", flag: "--port", default: "8080", example: "8080",
-      "The port to listen on, 0–65535; 0 picks a free one."), port(from: 0))
+      "The port, 0–65535; 0 picks a free one."), port(from: 0))
   package static let certificateFile = TypedSetting(
     Setting(
       "listen.tls.certificate_file", .file, example: "/etc/callgate/tls.pem",
-      "Certificate chain (PEM, leaf first) for TLS. With it the server accepts `https` only."),
+      "Certificate chain (PEM, leaf first). The server then accepts only TLS."),
     NameText.path)
   static let tlsKeyFile = TypedSetting(
     Setting(
@@ -42,7 +42,7 @@ package enum Settings {
   static let hstsSubdomains = TypedSetting(
     Setting(
       "listen.tls.hsts_subdomains", default: "false", example: "true",
-      "Whether browsers use `https` for all subdomains too (`includeSubDomains` in `Strict-Transport-Security`)."
+      "Whether browsers must use `https` for all subdomains too."
     ),
     .boolean)
   package static let trustedProxies = TypedSetting(
@@ -59,15 +59,15 @@ package enum Settings {
   static let sharePort = TypedSetting(
     Setting(
       "listen.share_port", default: "false", example: "true",
-      "Whether another process may listen on the same port. Without it the server does not start on a port in use."
+      "Whether another process may listen on the same port."
     ),
     .boolean)
 
   static let externalURLs = TypedSetting(
     Setting(
       "external_urls", .list, example: "https://calls.example.com",
-      "The URLs under which clients reach this server, each with any path that a proxy removes. DPoP proofs name one of "
-        + "them. Links in push notifications, the webhook for call events and the runbook begin with the first."
+      "The URLs under which clients reach this server, each with any path that a proxy removes. Links and "
+        + "webhooks begin with the first. DPoP proofs can name any of them."
     ), URLText.base)
 
   // admin
@@ -75,8 +75,8 @@ package enum Settings {
   package static let adminHost = TypedSetting(
     Setting(
       "admin.host", default: "127.0.0.1", example: "127.0.0.1",
-      "Address of the separate admin listener for `/metrics` and `/admin`. It starts if you set this or `admin.port`, "
-        + "and needs a token beyond loopback."), ListenAddress.read)
+      "Address of the admin listener, which starts if you set this or `admin.port`. Beyond loopback it needs a "
+        + "token."), ListenAddress.read)
   package static let adminPort = TypedSetting(
     Setting(
       "admin.port", default: "9091", example: "9091", "Port of the admin listener, 0–65535."),
@@ -91,7 +91,7 @@ package enum Settings {
       "admin.runbooks", variable: "CALLGATE_RUNBOOKS",
       note: "`/docs/runbook` below the first of `external_urls`, else on this server",
       example: "https://calls.example.com/docs/runbook",
-      "URL of the runbook, if you serve your own. Links to it end in `#` and the section."
+      "URL of your own runbook. Links add `#` and the section."
     ),
     URLText.base)
 
@@ -116,7 +116,7 @@ package enum Settings {
   static let auditFile = TypedSetting(
     Setting(
       "log.audit.file", example: "/var/log/callgate/audit.log",
-      "The file of audit lines, instead of stdout. After SIGHUP the server opens it again."), NameText.path)
+      "The file for audit lines, instead of stdout. SIGHUP reopens it."), NameText.path)
   static let auditRequired = TypedSetting(
     Setting(
       "log.audit.required", default: "false", example: "true",
@@ -146,27 +146,27 @@ package enum Settings {
   package static let keyAlgorithm = TypedSetting(
     Setting(
       "talkdesk.key_algorithm", variable: "TD_KEY_ALGORITHM", default: "ES256", example: "ES256",
-      "The algorithm that Talkdesk gave with the private key: `ES256`, `ES384`, `ES512`, `PS256`, `PS384`, `PS512` or "
-        + "`RS256`. It must fit the key."), algorithm)
+      "The algorithm that Talkdesk gave with the private key: `ES256`, `ES384`, `ES512`, `PS256`, `PS384`, "
+        + "`PS512` or `RS256`."), algorithm)
   package static let privateKey = TypedSetting(
     Setting(
       "talkdesk.private_key_file", variable: "TD_PRIVATE_KEY", .secret,
       example: "/run/secrets/talkdesk-credential",
-      "The private key of an AppConnect installation, instead of a secret: PEM (PKCS#8 or SEC1, also with `\\n` escapes) "
-        + "or the Base64 of either."), any)
+      "The private key of an AppConnect installation, instead of a secret: PEM (PKCS#8 or SEC1, also with `\\n` "
+        + "escapes) or its Base64."), any)
   package static let clientSecret = TypedSetting(
     Setting(
       "talkdesk.client_secret_file", variable: "TD_CLIENT_SECRET", .secret,
       example: "/run/secrets/talkdesk-credential",
-      "The secret of your account's own OAuth client. Set either this or a private key."), any)
+      "The secret of your account's own OAuth client. Set this or a private key."), any)
   package static let scope = TypedSetting(
     Setting(
       "talkdesk.scope", variable: "TD_SCOPE", default: "callback:write", example: "callback:write",
-      "The OAuth scope that the server requests for tokens. Apps can override it."), NameText.scope)
+      "The OAuth scope of tokens. Apps can override it."), NameText.scope)
   static let tokenURL = TypedSetting(
     Setting(
       "talkdesk.token_url", variable: "TD_TOKEN_URL", note: "follows from account and region",
-      example: "https://acme.talkdeskid.com/oauth/token", "The complete URL of the token endpoint."),
+      example: "https://acme.talkdeskid.com/oauth/token", "The token endpoint's URL."),
     URLText.endpoint)
   static let apiURL = TypedSetting(
     Setting(
@@ -188,7 +188,7 @@ package enum Settings {
   static let nextClientID = TypedSetting(
     Setting(
       "talkdesk.next_key.client_id", note: "`talkdesk.client_id`", example: "1f83d9ab",
-      "The next key's OAuth client, if Talkdesk gave a new client with the key, as AppConnect does."
+      "The next key's OAuth client. AppConnect gives a new one with each key."
     ),
     NameText.visible("a client id"))
   static let nextKeyAlgorithm = TypedSetting(
@@ -203,15 +203,15 @@ package enum Settings {
   package static let caFile = TypedSetting(
     Setting(
       "outbound.ca_file", variable: "CALLGATE_CA_FILE", .file, example: "/etc/ssl/certs/company.pem",
-      "PEM file of the certificate authorities to trust at Talkdesk, issuers and remote policies, instead of the "
-        + "system's. Set it if a proxy in your network inspects TLS."), NameText.path)
+      "PEM file of the certificate authorities to trust instead of the system's. Set it if a proxy in your "
+        + "network inspects TLS."), NameText.path)
 
   // tokens
 
   static let share = TypedSetting(
     Setting(
       "tokens.share", default: "true", example: "false",
-      "Whether requests share one token per scope. Otherwise every request gets its own token."), .boolean)
+      "Whether requests share one token per scope."), .boolean)
   static let minimumRemaining = TypedSetting(
     Setting(
       "tokens.min_remaining", default: "120s", example: "120s",
@@ -220,7 +220,7 @@ package enum Settings {
   static let tokenDeadline = TypedSetting(
     Setting(
       "tokens.deadline", default: "10s", example: "10s",
-      "The time limit of a token exchange, including retries."),
+      "Time limit of a token request, including retries."),
     .duration(.milliseconds(100) ... .seconds(60)))
 
   // callers
@@ -238,8 +238,8 @@ package enum Settings {
     Setting(
       "allow_anonymous", variable: "CALLGATE_ALLOW_ANONYMOUS", default: "false",
       note: "`false`; `true` with `--sandbox`", example: "true",
-      "Whether requests without credentials are served, as the caller `anonymous`. Without a configured caller the "
-        + "server starts only with `true`."), .boolean)
+      "Whether to accept requests without credentials, as the caller `anonymous`. Required if no caller is "
+        + "configured."), .boolean)
 
   // callbacks
 
@@ -251,7 +251,7 @@ package enum Settings {
   static let phoneNumbers = TypedSetting(
     Setting(
       "callbacks.talkdesk_phone_numbers", .list, holdsPhoneNumber: true, example: "\"+18500000000\"",
-      "The account's numbers that callbacks may use, in E.164. The first is the default."),
+      "The account's numbers that callbacks may use. The first is the default."),
     PhoneNumberText.read)
   static let dedupeWindow = TypedSetting(
     Setting(
@@ -271,7 +271,7 @@ package enum Settings {
   static let callbackTimeout = TypedSetting(
     Setting(
       "callbacks.timeout", default: "20s", example: "20s",
-      "Time limit of a callback after its body arrives: policies, queue, token and both requests to Talkdesk."
+      "Time limit of a callback after its body arrives."
     ),
     .duration(.milliseconds(100) ... .seconds(120)))
   static let concurrency = TypedSetting(
@@ -285,7 +285,7 @@ package enum Settings {
   static let origins = TypedSetting(
     Setting(
       "cors.origins", .list, example: "\"https://shop.example\"",
-      "Origins whose web pages may call this server from a browser, such as `capacitor://localhost` for a web view."
+      "Origins whose web pages may call this server, such as `capacitor://localhost`."
     ),
     URLText.origin)
 
@@ -313,12 +313,12 @@ package enum Settings {
     Setting(
       "store.key_file", variable: "CALLGATE_STORE_KEY", .secret, example: "/run/secrets/store-key",
       "The store key, 32 random bytes as Base64 or hex, encrypts values in the database. `callgate key generate "
-        + "--store` prints one. Store a copy apart from database backups."), any)
+        + "--store` prints one."), any)
   package static let previousStoreKey = TypedSetting(
     Setting(
       "store.previous_key_file", variable: "CALLGATE_STORE_PREVIOUS_KEY", .secret,
       example: "/run/secrets/store-key-previous",
-      "During a rotation: the other store key. It decrypts values and encrypts none."), any)
+      "During a rotation: the other store key, which only decrypts."), any)
 
   // limits
 
@@ -350,7 +350,7 @@ package enum Settings {
   static let idleTimeout = TypedSetting(
     Setting(
       "limits.idle_timeout", default: "95s", example: "95s",
-      "How long a connection may wait for its next request. The default exceeds the 90 s of Heroku's router."),
+      "How long a connection may wait for its next request."),
     .duration(.milliseconds(10) ... .seconds(3600)))
   package static let drainDelay = TypedSetting(
     Setting(

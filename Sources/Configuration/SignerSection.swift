@@ -32,7 +32,7 @@ struct SignerSettings: Sendable {
     version = TypedSetting(
       Setting(
         "\(path).key_version", note: "the newest at the start", example: "1",
-        "The version of the key that Talkdesk knows. It stays until a restart, whatever happens in Vault."),
+        "The version of the key that Talkdesk knows. It stays fixed until a restart."),
       .number(1...1_000_000, of: "a version"))
     tokenFile = TypedSetting(
       Setting(

@@ -91,7 +91,7 @@ package struct AppointmentContent: Hashable, Sendable {
       installation: installation.map { InstallationFacts(id: $0.id.description, callerID: $0.callerID) },
       appID: appID, address: address, phone: contact, claims: claims, fields: fields, instant: now, at: at,
       // Rules do not ask for them again.
-      agents: nil)
+      agents: nil, number: nil)
   }
 
   /// The request that booked it, for log lines and requests upstream.
@@ -108,8 +108,27 @@ package struct AppointmentContent: Hashable, Sendable {
 
   /// The content as the store keeps it: sealed with the current store key, for this record only.
   package func sealed(with keys: StoreKeys, for id: CallbackID) throws(OpenSSLError) -> [UInt8] {
-    try keys.seal(json.serialized(), for: .appointment, associated: id.bytes)
+    try unsealed.sealed(adding: receipts, with: keys, for: id)
   }
+
+  /// The content as text, without its receipts.
+  package struct Unsealed: Sendable {
+    /// Its JSON, up to the closing brace.
+    fileprivate let text: [UInt8]
+
+    /// The content with receipts, sealed with the current store key, for a record only.
+    package func sealed(
+      adding receipts: [KeptReceipt], with keys: StoreKeys, for id: CallbackID
+    ) throws(OpenSSLError) -> [UInt8] {
+      let receipts = JSONValue.array(receipts.map { JSONValue($0.document) }).serialized()
+      return try keys.seal(
+        text + Array(#","receipts":"#.utf8) + receipts + Array("}".utf8), for: .appointment,
+        associated: id.bytes)
+    }
+  }
+
+  /// Prepared before a transaction, which adds the receipts of what it takes: other requests wait for the transaction.
+  package var unsealed: Unsealed { Unsealed(text: json.serialized().dropLast()) }
 
   /// Opens the content of a record.
   ///
@@ -170,6 +189,7 @@ extension AppointmentContent {
   /// The form of the JSON. A release that changes it must still read the ones before.
   private static let version: Int64 = 1
 
+  /// All but the receipts.
   private var json: JSONObject {
     var object: JSONObject = [
       "version": .number(JSONNumber(Self.version)), "body": .string(String(decoding: body, as: UTF8.self)),
@@ -178,7 +198,6 @@ extension AppointmentContent {
       "logged_subject": .string(loggedSubject),
       "claims": .object(JSONObject(claims)),
       "fields": .array(fields.map { .array([.string($0.name), .string($0.value)]) }),
-      "receipts": .array(receipts.map { JSONValue($0.document) }),
       "request_id": .string(requestID.description),
       "terms": .array(
         [terms.dedupeWindow, terms.keyRetention, terms.retention].map {

@@ -82,9 +82,11 @@ package final class AppointmentKeeper: Sendable {
   /// An appointment that waits longer after its time is overdue.
   private static let usualDelay = Duration.seconds(5)
 
-  /// Counts them every ten seconds until its task is cancelled.
+  /// Counts them every ten seconds, and less often the more there are, until its task is cancelled.
   package func keepCounted() async {
+    var pause: Duration
     repeat {
+      pause = RowCounts.pause(after: counts?.scheduled ?? 0)
       guard lateness() != nil else {
         latestCounts.withLock { $0 = nil }
         continue
@@ -94,8 +96,9 @@ package final class AppointmentKeeper: Sendable {
         let now = Instant(clock.unixTime)
         let counts = try await store.appointmentCounts(dueBefore: now.advanced(by: .zero - Self.usualDelay))
         latestCounts.withLock { $0 = counts }
+        pause = RowCounts.pause(after: counts.scheduled)
       } catch {}
-    } while await clock.hasSlept(until: clock.now + .seconds(10))
+    } while await clock.hasSlept(until: clock.now + pause)
   }
 
   // MARK: The loop

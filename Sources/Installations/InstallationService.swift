@@ -422,11 +422,13 @@ package struct InstallationService: Sendable {
 
   /// Approves or denies the request that waits under a user code.
   @discardableResult
-  package func judge(_ judgement: Enrolling.Judgement, userCode: String) async throws(Failure) -> Enrolment {
+  package func judge(
+    _ judgement: Enrolling.Judgement, userCode: String, by operator: Operator.Identity
+  ) async throws(Failure) -> Enrolment {
     let found = try await find(userCode: userCode)
     return try await change(InstallationScope(found.client.id, request: found.request, takes: false)) {
       view, now in
-      Enrolling.judge(judgement, view, at: now)
+      Enrolling.judge(judgement, by: `operator`, view, at: now)
     }
   }
 
@@ -491,16 +493,17 @@ package struct InstallationService: Sendable {
 
   // MARK: Upkeep
 
-  /// Saves the last uses each second and counts installations every ten seconds, until its task is cancelled. Then it saves the last
-  /// uses once more. The store's health shows a failure, and the next turn tries again.
+  /// Saves the last uses each second and counts installations every ten seconds, and less often the more there are, until its task is
+  /// cancelled. Then it saves the last uses once more. The store's health shows a failure, and the next turn tries again.
   package func keepCounted() async {
-    var turn = 0
+    var nextCount = clock.now
     repeat {
       do throws(StoreError) { try await directory.saveUses() } catch {}
-      if turn % 10 == 0 {
+      if clock.now >= nextCount {
+        let begun = clock.now
         do throws(StoreError) { counts.latest = try await store.installationCounts(at: now) } catch {}
+        nextCount = begun + RowCounts.pause(after: counts.latest.map { $0[.active] + $0[.revoked] } ?? 0)
       }
-      turn += 1
     } while await clock.hasSlept(until: clock.now + .seconds(1))
     do throws(StoreError) { try await directory.saveUses() } catch {}
   }

@@ -9,6 +9,8 @@ package final class PostgresSession: DatabaseSession {
   package typealias Shared = PostgresInstance
 
   package static let portion = 2000
+  /// Its sessions commit beside each other, and the server flushes for all of them.
+  package static let sharesTransactions = false
   /// It writes a sign of life each time.
   package static let recovery = StoreHealth.Effect.writes
   /// How long a connection may take to be made, and a few statements to be answered.

@@ -52,7 +52,7 @@ extension SQLiteSession {
   ) throws(StoreError) -> [(until: Int64?, open: Int64?)] {
     var answers: [(until: Int64?, open: Int64?)] = []
     for table in tables {
-      try SQLiteStatement(connection, table.question(parameter: "?")).run([.bytes(key.bytes)]) {
+      try SQLiteStatement(connection, table.question(parameter: "?1")).run([.bytes(key.bytes)]) {
         answers.append(($0.optionalInteger(0), $0.optionalInteger(1)))
       }
     }

@@ -7,7 +7,7 @@ extension SQLiteSession {
   /// Does one part of an upgrade, each in a transaction of its own: another process that serves the file waits for one part only.
   ///
   /// - Returns: Whether the schema is up to date.
-  package func migrate(_: MigrationWait) throws(StoreError) -> Bool {
+  package func migrate(_ wait: MigrationWait) throws(StoreError) -> Bool {
     closedUntil = nil
     var isDone = false
     try transaction { open throws(StoreError) in
@@ -20,7 +20,7 @@ extension SQLiteSession {
         try Self.create(connection)
         isDone = true
       } else {
-        isDone = try Self.upgrade(connection, from: version)
+        isDone = try Self.upgrade(connection, from: version, wait.report)
       }
       return true
     }
@@ -39,7 +39,9 @@ extension SQLiteSession {
   }
 
   /// The changes first, then one index after the other, and the version last.
-  private static func upgrade(_ connection: SQLiteConnection, from version: Int) throws(StoreError) -> Bool {
+  private static func upgrade(
+    _ connection: SQLiteConnection, from version: Int, _ report: (String) -> Void
+  ) throws(StoreError) -> Bool {
     var prepared = 0
     try SQLiteStatement(connection, "SELECT value FROM callgate_meta WHERE name = ?").run([
       .text(SchemaUpgrade.mark)
@@ -61,6 +63,7 @@ extension SQLiteSession {
       try finish(connection, from: version)
       return true
     }
+    report("the upgrade of the schema builds the index \(index.name)")
     try connection.execute(index.sql)
     return false
   }

@@ -11,6 +11,7 @@ package final class SQLiteSession: DatabaseSession {
 
   /// In portions of a few milliseconds.
   package static let portion = 250
+  package static let sharesTransactions = true
   /// It writes only what it has to recover.
   package static let recovery = StoreHealth.Effect.updates
 
@@ -28,6 +29,8 @@ package final class SQLiteSession: DatabaseSession {
   /// The file that was opened first, and whether another one or none has been at its path since.
   private var file: SQLiteFile.Identity?
   private var isReplaced = false
+  /// While jobs that are committed together run: the transaction that theirs are parts of, and whether it has something to commit.
+  private var shared: (open: Open, isChanged: Bool)?
   /// When to free room on a full volume next.
   private var nextRoom = MonotonicTime(nanoseconds: 0)
 
@@ -59,7 +62,10 @@ package final class SQLiteSession: DatabaseSession {
       try statements.read(&working)
       working.run(instance: instance.number, at: turn)
       try statements.write(working)
-      return working.isChanged
+      shared = (open, isChanged: working.isChanged)
+      defer { shared = nil }
+      for job in jobs { if case .session(let body) = job.work { try body(self) } }
+      return shared?.isChanged ?? false
     }
   }
 
@@ -152,6 +158,10 @@ package final class SQLiteSession: DatabaseSession {
   func transaction(
     flushing isFlushing: Bool = true, _ body: (Open) throws(StoreError) -> Bool
   ) throws(StoreError) {
+    if let open = shared?.open {
+      if try body(open) { shared?.isChanged = true }
+      return
+    }
     try use { open throws(StoreError) in
       if path != nil { try open.connection.flush(isFlushing) }
       try open.begin.run()

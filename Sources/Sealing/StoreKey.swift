@@ -15,6 +15,8 @@ public struct StoreKey: Sendable {
   public let mark: StoreKeyMark
   /// The key of the codes that name callbacks for GMS clients. Each of their requests needs some, so it is derived once.
   public let naming: Secret
+  /// The ciphers of the purposes that seal. A booking seals while other requests wait for the store, so their keys are derived once.
+  let ciphers: [Purpose: AESGCM]
   /// Its name in sealed values, in the store and in logs.
   public var id: StoreKeyID { mark.id }
 
@@ -23,6 +25,9 @@ public struct StoreKey: Sendable {
     precondition(secret.count == Self.byteCount)
     self.secret = secret
     naming = Self.derive(secret, Purpose.gms.label, [], count: Self.byteCount)
+    ciphers = [Purpose.sealing, .appointment, .device].reduce(into: [:]) {
+      $0[$1] = AESGCM(Self.derive(secret, $1.label, [], count: AESGCM.keyByteCount))
+    }
     let id = Self.derive(secret, "id", [], count: StoreKeyID.byteCount).exposedBytes()
     guard let id = StoreKeyID(id) else { preconditionFailure("as many bytes as were derived") }
     mark = StoreKeyMark(

@@ -78,6 +78,6 @@ public struct StoreKeys: Sendable {
   }
 
   private static func cipher(_ key: StoreKey, _ purpose: Purpose) -> AESGCM {
-    AESGCM(key.derived(purpose, count: AESGCM.keyByteCount))
+    key.ciphers[purpose] ?? AESGCM(key.derived(purpose, count: AESGCM.keyByteCount))
   }
 }

@@ -118,11 +118,9 @@ extension Handlers {
   ) -> Booking {
     guard let keys = appointments.keys else { preconditionFailure("appointments without a store key") }
     var booking = time.booking(intent, content: [])
-    booking.seal = { [log] receipts in
-      var content = content
-      content.receipts = receipts.map(\.kept)
+    booking.seal = { [log, content = content.unsealed] receipts in
       do throws(OpenSSLError) {
-        return try content.sealed(with: keys, for: intent.id)
+        return try content.sealed(adding: receipts.map(\.kept), with: keys, for: intent.id)
       } catch {
         log.write(.error, "an appointment could not be encrypted", ["error.message": "\(error)"])
         return nil
@@ -203,7 +201,9 @@ extension Denial {
   fileprivate var isOfAllowance: Bool {
     switch code {
     case .rateLimited, .quotaExhausted, .storeUnavailable: true
-    case .closed, .denied, .numberNotAllowed, .noAgents, .stopped, .unauthenticated, .unknownApp: false
+    case .closed, .denied, .numberNotAllowed, .noAgents, .stopped, .unauthenticated, .unknownApp,
+      .numberNotProven, .consentRequired, .overloaded:
+      false
     }
   }
 }

@@ -118,9 +118,11 @@ package struct SealedTable: Sendable {
   ]
 
   /// Asks when the last value that a key has sealed is forgotten, NULL where there is none, and whether one outlasts its time: 1 or 0.
+  /// Two searches, each of one row of an index: the start waits for the answer.
   package func question(parameter: String) -> String {
-    let open = outlasts ? "max(CASE WHEN settled IS NULL THEN 1 ELSE 0 END)" : "0"
-    return "SELECT max(\(until)), \(open) FROM \(name) WHERE \(key) = \(parameter)"
+    let sealed = "FROM \(name) WHERE \(key) = \(parameter)"
+    let open = outlasts ? "CASE WHEN EXISTS (SELECT 1 \(sealed) AND settled IS NULL) THEN 1 ELSE 0 END" : "0"
+    return "SELECT (SELECT max(\(until)) \(sealed)), \(open)"
   }
 
   /// Some of the values that a key has sealed, in the order of their ids. Each portion begins after the last id of the one before, so

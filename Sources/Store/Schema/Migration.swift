@@ -508,7 +508,8 @@ package struct Migration: Sendable {
       ]),
     // Where callers' passwords were right, as keyed digests. Times are nanoseconds since the epoch. And callbacks that may have a call,
     // but were saved without the hash of its numbers (`CallbackStatements.lastWithoutNumbers`). And until
-    // when a revocation may be repeated.
+    // when a revocation may be repeated. And indexes for what the server reads at its start and at regular times, so that it takes no
+    // longer with more rows. And who paused, approved or denied: NULL for rows of releases that did not store it. And the conversations of AI agents, as digests: NULL for other clients.
     Migration(
       sqlite: [
         """
@@ -522,6 +523,38 @@ package struct Migration: Sendable {
           WHERE numbers IS NULL AND ticket IS NULL AND status IN ('pending', 'accepted', 'unknown')
         """,
         "ALTER TABLE callgate_installation ADD COLUMN unconfirmed INTEGER",
+        "ALTER TABLE callgate_stop ADD COLUMN operator TEXT",
+        "ALTER TABLE callgate_stop ADD COLUMN operator_by TEXT",
+        "ALTER TABLE callgate_enrolment ADD COLUMN operator TEXT",
+        "ALTER TABLE callgate_enrolment ADD COLUMN operator_by TEXT",
+        "ALTER TABLE callgate_installation ADD COLUMN operator TEXT",
+        "ALTER TABLE callgate_installation ADD COLUMN operator_by TEXT",
+        """
+        CREATE INDEX callgate_callback_without_origin ON callgate_callback (due)
+          WHERE due IS NOT NULL AND generation IS NULL
+        """,
+        """
+        CREATE INDEX callgate_callback_verification_by_key ON callgate_callback (verification_key, verification_until)
+          WHERE verification_key IS NOT NULL
+        """,
+        """
+        CREATE INDEX callgate_callback_content_by_key ON callgate_callback (content_key, content_until)
+          WHERE content_key IS NOT NULL
+        """,
+        """
+        CREATE INDEX callgate_callback_device_by_key ON callgate_callback (device_key, device_until)
+          WHERE device_key IS NOT NULL
+        """,
+        """
+        CREATE INDEX callgate_callback_content_open ON callgate_callback (content_key)
+          WHERE content_key IS NOT NULL AND settled IS NULL
+        """,
+        """
+        CREATE INDEX callgate_callback_device_open ON callgate_callback (device_key)
+          WHERE device_key IS NOT NULL AND settled IS NULL
+        """,
+        "CREATE INDEX callgate_installation_live ON callgate_installation (id) WHERE revoked IS NULL",
+        "ALTER TABLE callgate_callback ADD COLUMN conversation BLOB",
       ],
       postgres: [
         """
@@ -535,6 +568,35 @@ package struct Migration: Sendable {
           WHERE numbers IS NULL AND ticket IS NULL AND status IN ('pending', 'accepted', 'unknown')
         """,
         "ALTER TABLE callgate_installation ADD COLUMN unconfirmed bigint",
+        "ALTER TABLE callgate_stop ADD COLUMN operator text, ADD COLUMN operator_by text",
+        "ALTER TABLE callgate_enrolment ADD COLUMN operator text, ADD COLUMN operator_by text",
+        "ALTER TABLE callgate_installation ADD COLUMN operator text, ADD COLUMN operator_by text",
+        """
+        CREATE INDEX callgate_callback_without_origin ON callgate_callback (due)
+          WHERE due IS NOT NULL AND generation IS NULL
+        """,
+        """
+        CREATE INDEX callgate_callback_verification_by_key ON callgate_callback (verification_key, verification_until)
+          WHERE verification_key IS NOT NULL
+        """,
+        """
+        CREATE INDEX callgate_callback_content_by_key ON callgate_callback (content_key, content_until)
+          WHERE content_key IS NOT NULL
+        """,
+        """
+        CREATE INDEX callgate_callback_device_by_key ON callgate_callback (device_key, device_until)
+          WHERE device_key IS NOT NULL
+        """,
+        """
+        CREATE INDEX callgate_callback_content_open ON callgate_callback (content_key)
+          WHERE content_key IS NOT NULL AND settled IS NULL
+        """,
+        """
+        CREATE INDEX callgate_callback_device_open ON callgate_callback (device_key)
+          WHERE device_key IS NOT NULL AND settled IS NULL
+        """,
+        "CREATE INDEX callgate_installation_live ON callgate_installation (id) WHERE revoked IS NULL",
+        "ALTER TABLE callgate_callback ADD COLUMN conversation uuid",
       ]),
   ]
 

@@ -11,6 +11,8 @@ package protocol DatabaseSession: StoreSession {
 
   /// How many rows of callbacks, claims and such one deletion takes: other work waits for it.
   static var portion: Int { get }
+  /// Whether `updateAll` runs the work of sessions (`UpdateJob.Work.session`), so that one flush to the disk serves all that wait.
+  static var sharesTransactions: Bool { get }
   /// What a recovery that succeeds says about the store.
   static var recovery: StoreHealth.Effect { get }
   /// Waits for the transactions whose outcome is not known. If one of them is still open, or another task looks, that is no failure of

@@ -84,6 +84,17 @@ extension QueuedStore {
   }
 
   package func appointmentCounts(dueBefore time: Instant) async throws(StoreError) -> AppointmentCounts {
-    try await rows(CallbackStatements.counts, .time(time)).first ?? AppointmentCounts()
+    var counts = AppointmentCounts(pending: try await rows(CallbackStatements.pendingAppointments).first ?? 0)
+    var last: Int64? = .min
+    while let after = last {
+      guard
+        let found = try await rows(CallbackStatements.scheduledAppointments, .integer(after), .time(time))
+          .first
+      else { break }
+      counts.scheduled += found.count
+      counts.overdue += found.overdue
+      last = found.count < RowCounts.portion ? nil : found.last
+    }
+    return counts
   }
 }

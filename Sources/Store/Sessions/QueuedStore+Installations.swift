@@ -66,7 +66,23 @@ extension QueuedStore {
   }
 
   package func installationCounts(at now: Instant) async throws(StoreError) -> InstallationCounts {
-    try await rows(InstallationStatements.counts, .time(now)).first ?? InstallationCounts()
+    var counts =
+      try await rows(InstallationStatements.enrolmentCounts, .time(now)).first ?? InstallationCounts()
+    counts.counts[.active] = try await countInstallations(isRevoked: false)
+    counts.counts[.revoked] = try await countInstallations(isRevoked: true)
+    return counts
+  }
+
+  private func countInstallations(isRevoked: Bool) async throws(StoreError) -> Int {
+    let (last, rest) = InstallationStatements.portion(isRevoked: isRevoked)
+    // No installation has the id of zeros.
+    var after = StoreID(high: 0, low: 0)
+    var count = 0
+    while let next = try await rows(last, .id(after)).first {
+      after = next
+      count += RowCounts.portion
+    }
+    return try await count + (rows(rest, .id(after)).first ?? 0)
   }
 
   @discardableResult

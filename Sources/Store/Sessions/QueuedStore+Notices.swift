@@ -21,14 +21,12 @@ extension QueuedStore {
   }
 
   package func noteUse(of device: StoredDevice, at time: Instant) async throws(StoreError) {
-    try await sessions.call(.updates) { session throws(StoreError) in
-      try session.noteUse(of: device, at: time)
-    }
+    try await join { session throws(StoreError) in try session.noteUse(of: device, at: time) }
   }
 
   package func keepNotice(_ notice: StoredNotice) async throws(StoreError) {
     let put = ChangeCall(NoticeStatements.put, values: NoticeColumn.table.values(of: notice))
-    _ = try await sessions.call(.updates) { session throws(StoreError) in try session.change([put]) }
+    _ = try await join { session throws(StoreError) in try session.change([put]) }
   }
 
   package func dropDevice(_ device: StoredDevice) async throws(StoreError) -> Bool {
@@ -38,9 +36,7 @@ extension QueuedStore {
   package func openClaim(_ claim: StoredClaim, most: Int) async throws(StoreError) -> [StoredClaim] {
     try claim.check()
     try health.checkClock()
-    return try await sessions.call(.updates) { session throws(StoreError) in
-      try session.openClaim(claim, most: most)
-    }
+    return try await join { session throws(StoreError) in try session.openClaim(claim, most: most) }
   }
 
   package func claim(_ id: SHA256Digest) async throws(StoreError) -> ClaimStanding? {
@@ -51,13 +47,13 @@ extension QueuedStore {
     _ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant
   ) async throws(StoreError) -> Bool {
     try health.checkClock()
-    return try await sessions.call(.updates) { session throws(StoreError) in
+    return try await join { session throws(StoreError) in
       try session.redeemClaim(id, by: installation, at: time)
     }
   }
 
   package func withdrawClaim(_ id: SHA256Digest) async throws(StoreError) -> Bool {
-    try await sessions.call(.updates) { session throws(StoreError) in try session.withdrawClaim(id) }
+    try await join { session throws(StoreError) in try session.withdrawClaim(id) }
   }
 
   package func lapseClaims(at time: Instant, most: Int) async throws(StoreError) -> [StoredClaim] {

@@ -24,7 +24,7 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
 
   package func migrate(_ wait: MigrationWait) async throws(StoreError) {
     while try await !sessions.call(
-      .reads, isProbe: true, { session throws(StoreError) in try session.migrate(wait) })
+      .reads, isProbe: true, mayTakeLong: true, { session throws(StoreError) in try session.migrate(wait) })
     {
       // Another process that serves the file gets its turn. Cancelled, the upgrade goes on without pauses.
       try? await Task.sleep(for: .milliseconds(150))
@@ -80,7 +80,7 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     let calls = stop.action.single.map { action in
       StopSet.Row(
         scope: scope, id: id, action: action.rawValue, since: stop.since, until: stop.until,
-        reason: stop.reason
+        reason: stop.reason, by: stop.by
       ).saving
     }
     try await changeStops(stop.target, stop.action, calls)
@@ -151,6 +151,18 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     try await sessions.call(.reads) { session throws(StoreError) in try session.rows(query, values) }
   }
 
+  /// Waits until a session has changed something: in the transaction of the updates that wait, where sessions share them.
+  func join<R: Sendable>(
+    _ body: @escaping @Sendable (any DatabaseSession) throws(StoreError) -> R
+  ) async throws(StoreError) -> R {
+    guard Session.sharesTransactions else {
+      return try await sessions.call(.updates) { session throws(StoreError) in try body(session) }
+    }
+    return try await sessions.commit { onResult in
+      .session { session throws(StoreError) in onResult(try body(session)) }
+    }
+  }
+
   /// Deletes in portions, so that other work gets its turn between.
   func inPortions(
     _ most: Int = Session.portion,
@@ -171,6 +183,6 @@ extension StopSet.Row {
   fileprivate var saving: ChangeCall {
     ChangeCall(
       StopStatements.stop, .text(scope), .text(id), .text(action), .integer(since), .optional(until),
-      .optional(reason))
+      .optional(reason), .optional(by?.name), .optional(by?.by.rawValue))
   }
 }

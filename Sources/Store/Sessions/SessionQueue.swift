@@ -131,9 +131,10 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
   /// - Parameters:
   ///   - effect: what its success says about the store.
   ///   - isProbe: whether it asks a store that does not answer, too.
+  ///   - mayTakeLong: whether a session without deadlines that runs it never counts as hanging.
   ///   - undo: runs after a success that comes too late, for a caller that has been told of a failure.
   package func call<R: Sendable>(
-    _ effect: StoreHealth.Effect, isProbe: Bool = false,
+    _ effect: StoreHealth.Effect, isProbe: Bool = false, mayTakeLong: Bool = false,
     _ body: @escaping @Sendable (Session) throws(StoreError) -> R,
     undo: (@Sendable (Session, R) -> Void)? = nil
   ) async throws(StoreError) -> R {
@@ -143,7 +144,8 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
       let fail: @Sendable (StoreError) -> Void = { continuation.resume(returning: .failure($0)) }
       work.submit(
         .call(
-          WorkQueue.Call(effect: effect, isProbe: isProbe) { [workers] index, onEnd in
+          WorkQueue.Call(effect: effect, isProbe: isProbe, mayTakeLong: mayTakeLong) {
+            [workers] index, onEnd in
             do throws(StoreError) {
               let result = try body(workers[index].session)
               answer.say { continuation.resume(returning: .success(result)) }

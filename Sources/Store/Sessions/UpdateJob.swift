@@ -10,9 +10,11 @@ package struct UpdateJob: Sendable {
     case allowances([AllowanceKey], at: Instant, @Sendable ([AllowanceState?], Instant) -> [AllowanceWrite])
     /// Of a callback.
     indirect case callback(CallbackWork)
+    /// What a session does by itself, in the transaction of the others (`DatabaseSession.sharesTransactions`).
+    case session(@Sendable (any DatabaseSession) throws(StoreError) -> Void)
   }
 
-  let work: Work
+  package let work: Work
   /// Whether it only counts.
   package var counts: Bool { if case .allowances = work { true } else { false } }
   /// Tells the caller that it is committed, or why not. The first call counts.

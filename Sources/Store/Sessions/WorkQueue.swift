@@ -13,6 +13,8 @@ final class WorkQueue: Sendable {
     let effect: StoreHealth.Effect
     /// Whether it asks a store that does not answer, too.
     let isProbe: Bool
+    /// Whether it may take any time in a session without deadlines.
+    var mayTakeLong = false
     /// Tells how it went before its caller hears it.
     let body: @Sendable (_ session: Int, _ onEnd: (StoreError?) -> Void) -> Void
     let fail: @Sendable (StoreError) -> Void
@@ -31,6 +33,7 @@ final class WorkQueue: Sendable {
     /// Whether it only counts. Such updates are committed together, and not with updates that wait for the disk.
     var counts: Bool { if case .update(let job) = work { job.counts } else { false } }
     var isProbe: Bool { if case .call(let call) = work { call.isProbe } else { false } }
+    var mayTakeLong: Bool { if case .call(let call) = work { call.mayTakeLong } else { false } }
     var effect: StoreHealth.Effect { if case .call(let call) = work { call.effect } else { .updates } }
   }
 
@@ -160,7 +163,7 @@ final class WorkQueue: Sendable {
           return []
         }
         var taken: [Entry] = []
-        defer { if !hasDeadlines { state.running = taken } }
+        defer { if !hasDeadlines { state.running = taken.filter { !$0.mayTakeLong } } }
         guard case .update = first.work else {
           state.waiting.removeFirst()
           taken = [first]

@@ -144,6 +144,7 @@ package struct WorkingSet {
       case .callback(.note(let origin, let id, let onResult)):
         callbacks.insert(id)
         self.jobs.append(.note(id, origin, onResult))
+      case .session: break
       }
     }
   }

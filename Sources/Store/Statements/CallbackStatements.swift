@@ -82,23 +82,33 @@ package enum CallbackStatements {
     """, [.integer, .integer]
   ) { row throws(UnreadableValue) in (try row.integer(0), Int(try row.integer(1))) }
 
-  static let counts = Query<AppointmentCounts>(
-    "appointment_counts",
+  static let pendingAppointments = Query<Int>(
+    "pending_appointments",
+    "SELECT count(*) FROM callgate_callback WHERE status = 'pending' AND at IS NOT NULL", [.integer]
+  ) { row throws(UnreadableValue) in Int(try row.integer(0)) }
+
+  /// Counts a portion of the scheduled appointments, in the order of their due times, after a due time. Those that are due together are
+  /// counted together. Then those of them that were due before another time, and the last due time of the portion.
+  static let scheduledAppointments = Query<(count: Int, overdue: Int, last: Int64?)>(
+    "scheduled_appointments",
     """
-    SELECT (SELECT count(*) FROM callgate_callback WHERE due IS NOT NULL),
-      (SELECT count(*) FROM callgate_callback WHERE status = 'pending' AND at IS NOT NULL),
-      (SELECT count(*) FROM callgate_callback WHERE due IS NOT NULL AND due < $1)
+    SELECT count(*), count(CASE WHEN due < $2 THEN 1 END), max(due) FROM callgate_callback
+    WHERE due IS NOT NULL AND due > $1 AND due <= coalesce((
+      SELECT due FROM callgate_callback WHERE due IS NOT NULL AND due > $1
+      ORDER BY due LIMIT 1 OFFSET \(RowCounts.portion - 1)), \(Int64.max))
     """, [.integer, .integer, .integer]
   ) { row throws(UnreadableValue) in
-    AppointmentCounts(
-      scheduled: Int(try row.integer(0)), pending: Int(try row.integer(1)), overdue: Int(try row.integer(2)))
+    (Int(try row.integer(0)), Int(try row.integer(1)), try row.optionalInteger(2))
   }
 
   /// For a test of the databases' plans.
   package static let all =
     [record, due, withoutOrigin, appointments, ofCall, alias, page(nil)].map(\.sql)
     + StoredCallback.Status.allCases.map { page($0).sql }
-    + [lastWithoutNumbers.sql, firstWithNumbers.sql, takenPlaces.sql, counts.sql]
+    + [
+      lastWithoutNumbers.sql, firstWithNumbers.sql, takenPlaces.sql, pendingAppointments.sql,
+      scheduledAppointments.sql,
+    ]
     + [NoticeStatements.dueQuestions.sql, NoticeStatements.dueNews.sql]
     + [NoticeStatements.givenQuestions.sql, NoticeStatements.givenNews.sql]
     + purges.map(\.withoutLocks)

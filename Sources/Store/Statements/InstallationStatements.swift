@@ -103,22 +103,35 @@ package enum InstallationStatements {
       where: "state = '\(state.rawValue)' AND id > $1 AND expires > $2 ORDER BY id LIMIT $3")
   }
 
+  // MARK: Counts
+
   /// Each from an index alone.
-  static let counts = Query<InstallationCounts>(
-    "installation_counts",
+  static let enrolmentCounts = Query<InstallationCounts>(
+    "enrolment_counts",
     """
     SELECT
       (SELECT count(*) FROM callgate_enrolment WHERE state = 'pending' AND expires > $1),
-      (SELECT count(*) FROM callgate_installation),
-      (SELECT count(*) FROM callgate_installation WHERE revoked IS NOT NULL),
       (SELECT count(*) FROM callgate_enrolment WHERE state = 'denied'),
       (SELECT count(*) FROM callgate_enrolment WHERE state = 'approved' AND expires > $1)
-    """, Array(repeating: .integer, count: 5)
+    """, [.integer, .integer, .integer]
   ) { row throws(UnreadableValue) in
-    let revoked = Int(try row.integer(2))
-    return InstallationCounts([
-      .pending: Int(try row.integer(0)), .active: Int(try row.integer(1)) - revoked,
-      .denied: Int(try row.integer(3)), .revoked: revoked, .approved: Int(try row.integer(4)),
+    InstallationCounts([
+      .pending: Int(try row.integer(0)), .denied: Int(try row.integer(1)),
+      .approved: Int(try row.integer(2)),
     ])
+  }
+
+  /// The last installation of a full portion after an id, in the order of ids. Then the number of those in a portion that is not full.
+  static func portion(isRevoked: Bool) -> (last: Query<StoreID>, rest: Query<Int>) {
+    let name = isRevoked ? "revoked" : "active"
+    let found =
+      "SELECT id FROM callgate_installation WHERE revoked IS \(isRevoked ? "NOT NULL" : "NULL") AND id > $1 ORDER BY id"
+    return (
+      Query("\(name)_portion", "\(found) LIMIT 1 OFFSET \(RowCounts.portion - 1)", [.id]) {
+        row throws(UnreadableValue) in try row.id(0)
+      },
+      count(
+        "\(name)_rest", "SELECT count(*) FROM (\(found) LIMIT \(RowCounts.portion)) AS portion")
+    )
   }
 }

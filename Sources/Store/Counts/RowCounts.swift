@@ -1,0 +1,9 @@
+// How rows are counted for gauges, so that counting takes the same share of the store's time whatever their number.
+
+public enum RowCounts {
+  /// How many rows one statement counts. Other work waits for one statement at most: a tenth of a millisecond in SQLite.
+  static let portion = 10_000
+
+  /// The time between two counts: ten seconds, and ten more for each 100,000 rows.
+  public static func pause(after rows: Int) -> Duration { .seconds(10 * (1 + rows / 100_000)) }
+}

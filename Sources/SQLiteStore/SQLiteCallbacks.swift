@@ -17,7 +17,7 @@ struct SQLiteCallbacks {
   private static let columns = table.list
 
   /// The SQL of each statement.
-  private enum SQL {
+  enum SQL {
     static let readRow = "SELECT \(columns) FROM callgate_callback WHERE id = ?"
     static let putRow = table.upsert
     static let putKey = KeyColumn.table.upsert
@@ -43,14 +43,6 @@ struct SQLiteCallbacks {
         AND (installation = ?3 AND generation = ?4 OR notifies = ?3 AND notifies_generation = ?4)
       """
   }
-
-  /// All statements, for a test of SQLite's query plans.
-  static let allSQL = [
-    SQL.readRow, CallbackStatements.key.sql, CallbackStatements.place.sql, SQL.putRow, SQL.putKey,
-    SQL.putPlace, SQL.putNotice,
-    SQL.removeRow, SQL.removeKey, SQL.removePlace, SQL.pending, SQL.late, SQL.slot, SQL.number, SQL.living,
-    SQL.ofInstallation, SQLiteSession.ofAliasNumber.sql,
-  ]
 
   init(_ connection: SQLiteConnection) throws(StoreError) {
     readRow = try SQLiteStatement(connection, SQL.readRow)

@@ -9,10 +9,11 @@ extension SQLiteSession {
   private static let unused =
     "SELECT id FROM callgate_installation WHERE used < ?1 AND app = ?2 ORDER BY used, id LIMIT ?3"
   /// Keeps the ids that an operator has approved, of those that are forgotten: their names are spent.
-  private static let spendIDs = """
+  static let spendIDs = """
     INSERT OR IGNORE INTO callgate_spent_id (id) SELECT id FROM callgate_installation
     WHERE id IN (\(unused)) AND coalesce(operator_deliveries, 1) > 0
     """
+  static let forgetUnused = "DELETE FROM callgate_installation WHERE id IN (\(unused))"
 
   package func changeInstallation<Result>(
     _ scope: InstallationScope, at now: Instant, receipts: ReceiptReader,
@@ -80,8 +81,7 @@ extension SQLiteSession {
       _ = try open.prepared()
       removed = 0
       let spend = try SQLiteStatement(open.connection, Self.spendIDs)
-      let forget = try SQLiteStatement(
-        open.connection, "DELETE FROM callgate_installation WHERE id IN (\(Self.unused))")
+      let forget = try SQLiteStatement(open.connection, Self.forgetUnused)
       for (appID, time) in unused where removed < most {
         let values: [ColumnValue] = [
           .integer(time.nanosecondsSinceEpoch), .text(appID), .integer(Int64(most - removed)),

@@ -508,7 +508,7 @@ package struct Migration: Sendable {
       ]),
     // Where callers' passwords were right, as keyed digests. Times are nanoseconds since the epoch. And callbacks that may have a call,
     // but were saved without the hash of its numbers (`CallbackStatements.lastWithoutNumbers`). And until
-    // when a revocation may be repeated. And indexes for what the server reads at its start and at regular times, so that it takes no
+    // when a revocation may be repeated. And the key of phone numbers' hashes, and the numbers that operators have blocked. And indexes for what the server reads at its start and at regular times, so that it takes no
     // longer with more rows. And who paused, approved or denied: NULL for rows of releases that did not store it. And the conversations of AI agents, as digests: NULL for other clients.
     Migration(
       sqlite: [
@@ -519,10 +519,41 @@ package struct Migration: Sendable {
         """,
         "CREATE INDEX callgate_login_last ON callgate_login (last, id)",
         """
+        CREATE TABLE callgate_number_key (
+          id BLOB PRIMARY KEY NOT NULL, sealed BLOB, sealing_key BLOB, sealed_until INTEGER
+        ) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE callgate_blocked_number (
+          id BLOB PRIMARY KEY NOT NULL, mask TEXT NOT NULL, reason TEXT, since INTEGER NOT NULL, ends INTEGER,
+          operator TEXT, operator_by TEXT, serial INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX callgate_blocked_number_serial ON callgate_blocked_number (serial)",
+        "CREATE INDEX callgate_blocked_number_ends ON callgate_blocked_number (ends) WHERE ends IS NOT NULL",
+        """
+        CREATE TABLE callgate_screening (
+          id BLOB PRIMARY KEY NOT NULL, settings INTEGER NOT NULL, refusal TEXT, ends INTEGER NOT NULL,
+          serial INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX callgate_screening_ends ON callgate_screening (ends)",
+        "CREATE INDEX callgate_screening_serial ON callgate_screening (serial)",
+        """
         CREATE INDEX callgate_callback_without_numbers ON callgate_callback (coalesce(settled, at, created))
           WHERE numbers IS NULL AND ticket IS NULL AND status IN ('pending', 'accepted', 'unknown')
         """,
         "ALTER TABLE callgate_installation ADD COLUMN unconfirmed INTEGER",
+        """
+        CREATE TABLE callgate_proven_number (
+          id BLOB PRIMARY KEY NOT NULL, owner BLOB NOT NULL, proven INTEGER NOT NULL, expires INTEGER NOT NULL,
+          serial INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX callgate_proven_number_owner ON callgate_proven_number (owner, serial)",
+        "CREATE INDEX callgate_proven_number_serial ON callgate_proven_number (serial)",
+        "CREATE INDEX callgate_proven_number_expires ON callgate_proven_number (expires)",
+        "ALTER TABLE callgate_callback ADD COLUMN consent TEXT",
         "ALTER TABLE callgate_stop ADD COLUMN operator TEXT",
         "ALTER TABLE callgate_stop ADD COLUMN operator_by TEXT",
         "ALTER TABLE callgate_enrolment ADD COLUMN operator TEXT",
@@ -553,7 +584,8 @@ package struct Migration: Sendable {
         CREATE INDEX callgate_callback_device_open ON callgate_callback (device_key)
           WHERE device_key IS NOT NULL AND settled IS NULL
         """,
-        "CREATE INDEX callgate_installation_live ON callgate_installation (id) WHERE revoked IS NULL",
+        // With the time, which is always NULL: SQLite then counts from the index alone.
+        "CREATE INDEX callgate_installation_live ON callgate_installation (id, revoked) WHERE revoked IS NULL",
         "ALTER TABLE callgate_callback ADD COLUMN conversation BLOB",
       ],
       postgres: [
@@ -564,10 +596,40 @@ package struct Migration: Sendable {
         """,
         "CREATE INDEX callgate_login_last ON callgate_login (last, id)",
         """
+        CREATE TABLE callgate_number_key (
+          id uuid PRIMARY KEY, sealed bytea, sealing_key bytea, sealed_until bigint
+        )
+        """,
+        """
+        CREATE TABLE callgate_blocked_number (
+          id uuid PRIMARY KEY, mask text NOT NULL, reason text, since bigint NOT NULL, ends bigint,
+          operator text, operator_by text, serial bigint NOT NULL
+        )
+        """,
+        "CREATE INDEX callgate_blocked_number_serial ON callgate_blocked_number (serial)",
+        "CREATE INDEX callgate_blocked_number_ends ON callgate_blocked_number (ends) WHERE ends IS NOT NULL",
+        """
+        CREATE TABLE callgate_screening (
+          id uuid PRIMARY KEY, settings bigint NOT NULL, refusal text, ends bigint NOT NULL, serial bigint NOT NULL
+        )
+        """,
+        "CREATE INDEX callgate_screening_ends ON callgate_screening (ends)",
+        "CREATE INDEX callgate_screening_serial ON callgate_screening (serial)",
+        """
         CREATE INDEX callgate_callback_without_numbers ON callgate_callback (coalesce(settled, at, created))
           WHERE numbers IS NULL AND ticket IS NULL AND status IN ('pending', 'accepted', 'unknown')
         """,
         "ALTER TABLE callgate_installation ADD COLUMN unconfirmed bigint",
+        """
+        CREATE TABLE callgate_proven_number (
+          id uuid PRIMARY KEY NOT NULL, owner uuid NOT NULL, proven bigint NOT NULL, expires bigint NOT NULL,
+          serial bigint NOT NULL
+        )
+        """,
+        "CREATE INDEX callgate_proven_number_owner ON callgate_proven_number (owner, serial)",
+        "CREATE INDEX callgate_proven_number_serial ON callgate_proven_number (serial)",
+        "CREATE INDEX callgate_proven_number_expires ON callgate_proven_number (expires)",
+        "ALTER TABLE callgate_callback ADD COLUMN consent text",
         "ALTER TABLE callgate_stop ADD COLUMN operator text, ADD COLUMN operator_by text",
         "ALTER TABLE callgate_enrolment ADD COLUMN operator text, ADD COLUMN operator_by text",
         "ALTER TABLE callgate_installation ADD COLUMN operator text, ADD COLUMN operator_by text",

@@ -41,7 +41,7 @@ package enum CallbackStatements {
     where:
       "alias_number IS NOT NULL AND content IS NOT NULL AND status = 'scheduled' AND id > $1 ORDER BY id LIMIT $2"
   )
-  private static let renewAlias = Change(
+  static let renewAlias = Change(
     "renew_alias",
     """
     UPDATE callgate_callback SET alias_number = $1, content = $2, content_key = $3 WHERE id = $4 AND content = $5
@@ -100,18 +100,6 @@ package enum CallbackStatements {
   ) { row throws(UnreadableValue) in
     (Int(try row.integer(0)), Int(try row.integer(1)), try row.optionalInteger(2))
   }
-
-  /// For a test of the databases' plans.
-  package static let all =
-    [record, due, withoutOrigin, appointments, ofCall, alias, page(nil)].map(\.sql)
-    + StoredCallback.Status.allCases.map { page($0).sql }
-    + [
-      lastWithoutNumbers.sql, firstWithNumbers.sql, takenPlaces.sql, pendingAppointments.sql,
-      scheduledAppointments.sql,
-    ]
-    + [NoticeStatements.dueQuestions.sql, NoticeStatements.dueNews.sql]
-    + [NoticeStatements.givenQuestions.sql, NoticeStatements.givenNews.sql]
-    + purges.map(\.withoutLocks)
 
   /// What a purge deletes, in this order: rows that point to a record go before it. Codes and contents are columns of records.
   /// Callgate wipes a content with the end of its appointment; an instance of an older release, which ends one that it does not

@@ -194,7 +194,7 @@ def text(driver, element):
 
 def use(driver, button, place, expected):
     """Presses a button and waits for its words."""
-    control = driver.find_element(By.XPATH, f"//button[normalize-space()='{button}']") if isinstance(button, str) else button
+    control = driver.find_element(By.XPATH, f'//button[normalize-space()="{button}"]') if isinstance(button, str) else button
     # Read before the click, which may replace the button.
     what = f"{' '.join(control.text.split())} says {expected}"
     # As a person does where something that stays in view covers it.

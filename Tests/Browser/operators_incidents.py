@@ -189,7 +189,7 @@ def unknown(driver):
     call()
     call()
     call()
-    named(driver, "unknown callbacks", "The outcome of 2 callbacks of the last 24 hours is unknown", "open")
+    named(driver, "unknown callbacks", "The outcome of 2 callbacks in the last 24 hours is unknown", "open")
     driver.find_element(By.XPATH, "//button[normalize-space()='List them']").click()
     waits_for(driver, "the unknown ones are listed", lambda d: "2 records" in text(d, "list-status"))
     rows = driver.find_elements(By.CSS_SELECTOR, "#list-rows li")
@@ -236,7 +236,7 @@ def token_changed(driver):
 
 def store(driver):
     os.rename(FILE, FILE + ".away")
-    named(driver, "store gone", "are refused: the store (sqlite) has lost its file", "failing")
+    named(driver, "store gone", "The server refuses callbacks and requests with a limit: the store (sqlite) has lost its file", "failing")
     check("the page goes on", "" if send("GET", "/admin/") == 200 else "it does not")
 
 
@@ -249,7 +249,7 @@ def read_only(driver):
                            check=True, stdout=subprocess.DEVNULL)
 
     allow(writing=False)
-    named(driver, "store read-only", "are refused: the store (postgres) is read-only", "failing")
+    named(driver, "store read-only", "The server refuses callbacks and requests with a limit: the store (postgres) is read-only", "failing")
     allow(writing=True)
     over(driver, "store read-only", "the store")
 

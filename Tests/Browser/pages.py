@@ -27,7 +27,7 @@ def opened(driver, base):
 
 def fault(driver, group, name):
     """The button of a fault."""
-    return driver.find_element(By.ID, group).find_element(By.XPATH, f".//button[normalize-space()='{name}']")
+    return driver.find_element(By.ID, group).find_element(By.XPATH, f'.//button[normalize-space()="{name}"]')
 
 
 def hidden(element):
@@ -176,7 +176,7 @@ def reference(base):
         driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
         driver.get(base + "/docs/callbacks")
         body = driver.find_element(By.TAG_NAME, "main").text
-        check("without scripts the placeholder stands", "" if '"$CALLGATE/calls/callback"' in body and "is the address" in body else body[:200])
+        check("without scripts the placeholder stands", "" if '"$CALLGATE/calls/callback"' in body and "the address of this server" in body else body[:200])
         check("and no button does nothing", [button.text for button in driver.find_elements(By.TAG_NAME, "button")])
 
 
@@ -333,7 +333,7 @@ def appointments(base):
         check("its place is taken", "" if free(driver, 40) == places - 1 else free(driver, 40))
         use(driver, times(driver)[48], "later-status", "409 duplicate")
         before = text(driver, "booked")
-        use(driver, "Move", "later-status", "Choose its new time")
+        use(driver, "Move", "later-status", "Choose a new time")
         use(driver, times(driver)[44], "later-status", "200: moved to")
         check("the new time is shown", "" if text(driver, "booked") not in ("", before) else before)
         check("the place moves along", "" if (free(driver, 40), free(driver, 44)) == (places, places - 1) else free(driver, 40))

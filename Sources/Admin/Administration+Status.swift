@@ -30,7 +30,11 @@ extension Administration {
     let responder = exchange.deferred()
     // It reads thousands of counters, for which a loop has no time.
     operators.context.task { [self] in
-      let (status, lines) = status(operators.generation, after: after ?? 0)
+      var (status, lines) = status(operators.generation, after: after ?? 0)
+      status["operator"] = [
+        "name": .string(operators.by.identity.name), "role": .string(operators.by.role.rawValue),
+        "by": .string(operators.by.identity.by.rawValue),
+      ]
       responder.respond(StatusDocument.response(status, decisions: lines))
     }
   }
@@ -134,7 +138,8 @@ extension Administration {
     let talkdesk = generation.configuration.talkdesk
     var server: JSONObject = ["instance": .string(HostName.current), "version": .string(Version.current)]
     if let upstream = talkdesk.upstream {
-      server["account"] = .string(StatusDocument.account(upstream.tokenURL))
+      let isSandbox = generation.configuration.purpose == .sandbox
+      server["account"] = .string(isSandbox ? "sandbox" : StatusDocument.account(upstream.tokenURL))
       server["region"] = .string(talkdesk.regionName)
     }
     return .object(server)

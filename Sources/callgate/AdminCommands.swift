@@ -115,7 +115,7 @@ struct PauseCommand: ParsableCommand {
 
   private var order: StopOrder {
     var order = target.order
-    (order.reason, order.duration) = (reason, duration)
+    (order.reason, order.duration, order.server) = (reason, duration, admin.given)
     return order
   }
 

@@ -14,13 +14,14 @@ struct AdminOptions: ParsableArguments {
   static let search = """
     The command finds the server through --url, else the admin listener in the configuration file, else the public port \
     if an admin token is set, else http://127.0.0.1:9091. The token comes from --admin-token-file, \
-    CALLGATE_ADMIN_TOKEN, CALLGATE_ADMIN_TOKEN_FILE or the file's admin.token_file. A listener on loopback needs no token.
+    CALLGATE_OPERATOR_TOKEN or CALLGATE_OPERATOR_TOKEN_FILE, else CALLGATE_ADMIN_TOKEN, CALLGATE_ADMIN_TOKEN_FILE or the file's \
+    admin.token_file. A listener on loopback needs a token only if the configuration has admin.operators or admin.jwt.
     """
 
   /// A reference to that help, for the other commands.
   static let discussion =
     "By default the command talks to the server on this machine. callgate status --help explains how it finds the server "
-    + "and the admin token."
+    + "and the token."
 
   /// The exit statuses, for the help of each command.
   static let exits =
@@ -33,7 +34,7 @@ struct AdminOptions: ParsableArguments {
     help: ArgumentHelp("The server's address: http://127.0.0.1:9091.", valueName: "url"))
   var url: String?
 
-  @Option(help: ArgumentHelp("A file with the admin token.", valueName: "file"))
+  @Option(help: ArgumentHelp("A file with an operator's token or the admin token.", valueName: "file"))
   var adminTokenFile: String?
 
   @Option(
@@ -41,6 +42,15 @@ struct AdminOptions: ParsableArguments {
       "A PEM file of the certificate authorities to trust instead of the system's.",
       valueName: "file"))
   var caFile: String?
+
+  /// The options that name the server, as they were given.
+  var given: [String] {
+    [
+      ("--config", options.config), ("--url", url), ("--admin-token-file", adminTokenFile),
+      ("--ca-file", caFile),
+    ]
+    .flatMap { name, value in value.map { [name, $0] } ?? [] }
+  }
 
   /// Asks the server; prints why there is no result, and ends the command.
   func ask(for command: AdminClient.Command) throws -> AdminClient.Reply {
@@ -93,6 +103,9 @@ struct AdminOptions: ParsableArguments {
       if url == nil, options.config == nil {
         Output.message(
           "To ask another address: --url URL. To ask the server of a configuration: --config FILE")
+        Output.message(
+          "To ask a sandbox: --url http://localhost:8080, with the token from http://localhost:8080/_sandbox/operator"
+        )
       }
       return .unavailable
     case .client(.foreign(let text)):

@@ -210,9 +210,13 @@ public struct AdminClient: Sendable {
     let first = "the server refuses this (\(TerminalText.plain(code))): \(detail)"
     switch status {
     case 401 where destination.token == nil:
-      return .refused([
-        "\(destination.url) needs the admin token: give \(AdminDestination.tokenFlag), or set CALLGATE_ADMIN_TOKEN"
-      ])
+      // Plain HTTP goes to this machine only, where a sandbox may run.
+      let sandbox = "A sandbox returns its token at \(destination.url)/_sandbox/operator"
+      return .refused(
+        [
+          "\(destination.url) needs a token: set \(AdminDestination.tokenVariable) or CALLGATE_ADMIN_TOKEN, or give "
+          + AdminDestination.tokenFlag
+        ] + (destination.url.hasPrefix("http:") ? [sandbox] : []))
     case 404 where !hasInterface:
       return .unreachable(
         "there is no admin interface at \(destination.url), because the server's configuration has no admin: for it. Give the "
@@ -238,6 +242,8 @@ public struct StopOrder: Sendable {
   public var reason: String?
   /// After how long the stop ends by itself, as in the configuration: `30m`.
   public var duration: String?
+  /// The options that named the server, for the command that resumes there.
+  public var server: [String] = []
 
   /// An order.
   public init(scope: String, id: String?, action: String, reason: String? = nil, duration: String? = nil) {
@@ -279,7 +285,7 @@ public struct StopOrder: Sendable {
 
   /// The command that ends this stop.
   var resumption: String {
-    var words = ["callgate resume"]
+    var words = ["callgate resume"] + server.map(NewKey.shellWord)
     if let id { words.append("--scope \(scope) --id \(NewKey.shellWord(id))") }
     if !action.hasSameBytes(as: "all") { words.append("--action \(action)") }
     return words.joined(separator: " ")

@@ -44,7 +44,7 @@ struct StatusText {
 
   private func rows(_ url: String) -> [(name: String, value: String)] {
     var rows: [(name: String, value: String)] = [
-      ("Server", url), ("Status", word(document["status"])), ("Started", word(document["started"])),
+      ("Server", url), ("Operator", "\(word(document["operator"]?["name"])), \(word(document["operator"]?["role"]))"), ("Status", word(document["status"])), ("Started", word(document["started"])),
     ]
     rows += StopText.values(document).enumerated().map { ($0 == 0 ? "Paused" : "", $1) }
     rows += configuration + [("Store", store)]
@@ -119,7 +119,7 @@ enum StopText {
   /// A sentence for each stop of a document, or that there is none.
   static func lines(_ document: JSONObject) -> [String] {
     let stops = document["stops"]?.array ?? []
-    guard !stops.isEmpty else { return ["Nothing is paused."] }
+    guard !stops.isEmpty else { return ["Nothing is paused now."] }
     return stops.flatMap { TerminalText.wrapped("Paused: \(describe($0))", indent: 2) }
   }
 
@@ -140,7 +140,8 @@ enum StopText {
       }
     let whom = word("scope") == "all" ? "everyone" : "\(word("scope") ?? "-") \(word("id") ?? "-")"
     return "\(what) for \(whom) since \(word("since") ?? "-")"
-      + (word("until").map { ", until \($0)" } ?? "") + (word("reason").map { ", because: \($0)" } ?? "")
+      + (word("until").map { ", until \($0)" } ?? "") + (word("operator").map { ", by \($0)" } ?? "")
+      + (word("reason").map { ", because: \($0)" } ?? "")
   }
 }
 

@@ -62,7 +62,7 @@ import Upstream
     #expect(document["stops"]?.array?.first?["reason"]?.string == "agents are ill")
     // Reason and end are a stop's alone.
     let resumed = try await run(.resume(order), service.baseURL).get()
-    #expect(resumed.lines == ["Nothing is paused."])
+    #expect(resumed.lines == ["Nothing is paused now."])
     #expect(
       try await run(.status, service.baseURL).get().lines.contains("Paused         nothing"))
     _ = try await service.end()

@@ -53,7 +53,7 @@ import Testing
     #expect(
       fields[0] == [
         "name": "issue", "display_name": "issue", "tooltip_text": "issue", "data_type": "text",
-        "value": "My flight was cancelled",
+        "value": "My flight was canceled",
       ])
   }
 

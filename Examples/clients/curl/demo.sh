@@ -34,7 +34,7 @@ renewal() {
 }
 
 callback() {
-  local context='{"issue":"My flight was cancelled"}'
+  local context='{"issue":"My flight was canceled"}'
   echo "callback: $(callgate_call "$(callgate_uuid)" "{\"contact_phone_number\":\"$number\",\"context\":$context}")"
 }
 

@@ -46,7 +46,7 @@ const steps = {
     console.log("renewal: another token");
   },
   async callback() {
-    console.log(`callback: ${describe(await callgate.call(tap(number, { context: { issue: "My flight was cancelled" } })))}`);
+    console.log(`callback: ${describe(await callgate.call(tap(number, { context: { issue: "My flight was canceled" } })))}`);
   },
   async again() {
     // A page that sends its tap twice, and after a reload the saved tap, until its outcome is known.

@@ -81,7 +81,7 @@ func step(_ name: String) async throws {
     while try await callgate.token() == first { try await Task.sleep(for: .milliseconds(100)) }
     print("renewal: another token")
   case "callback":
-    let tap = Callgate.Tap(number: number, context: ["issue": "My flight was cancelled"])
+    let tap = Callgate.Tap(number: number, context: ["issue": "My flight was canceled"])
     print("callback: \(describe(try await callgate.call(tap)))")
   case "again":
     // An app that sends its tap twice, and after a restart the saved tap, until its outcome is known.

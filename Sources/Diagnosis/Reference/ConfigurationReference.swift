@@ -31,7 +31,7 @@ public enum ConfigurationReference {
       if sections.last?.name != name { sections.append((name, [])) }
       let standard = standard(setting)
       sections[sections.count - 1].items.append(
-        "- \(names(of: setting)): \(setting.meaning)\(standard.isEmpty ? "" : " Default: \(standard).")\n")
+        "- \(names(of: setting))\(standard.isEmpty ? "" : " (\(standard))"): \(setting.meaning)\n")
     }
     return sections.map { "### \($0.name)\n\n\($0.items.joined())" }.joined(separator: "\n")
   }
@@ -48,7 +48,7 @@ public enum ConfigurationReference {
 
     <!-- Made from the declarations in Sources/Configuration by `callgate reference`; a test compares. -->
 
-    For operators: every setting, its default and how to set it. Start from the file that `callgate init` writes, or from this one:
+    For operators: every setting and its default. Start from the file that `callgate init` writes, or from this one:
 
     ```yaml
     listen:
@@ -79,8 +79,8 @@ public enum ConfigurationReference {
     `CALLGATE_CONFIG_TEXT`), the default.
 
     - **Secrets** never go into the YAML file, except a password inside `store.url`. A key that ends in `_file` names a file.
-      The same key with `_variable` names an environment variable: `client_secret_variable: SHOP_TALKDESK_SECRET`. Every
-      secret variable `X` also exists as `X_FILE`. The server warns if other users can read the file.
+      The same key with `_variable` names an environment variable. Every secret variable `X` also exists as `X_FILE`. The server
+      warns if other users can read the file.
     - **Unknown names.** The server refuses unknown keys, and warns about unknown variables that begin with `TD_` or
       `CALLGATE_`. An empty variable counts as unset.
     - **YAML.** Every value is text, quoted or not. The server refuses empty values, duplicate keys, several documents,
@@ -91,12 +91,12 @@ public enum ConfigurationReference {
     - **Files** are UTF-8. Windows PowerShell 5.1 writes UTF-16, which the server refuses: save with
       `Set-Content -Encoding utf8`. The server drops a byte order mark, and one line ending after a secret. Passwords cannot
       contain control characters.
-    - **Editors** check the file as you type: its first line names the [JSON Schema](../schema/callgate.schema.json), which
-      `callgate reference --schema callgate` prints. `--schema tests` prints the schema of `tests.yaml`.
+    - **Editors** check the file against the [JSON Schema](../schema/callgate.schema.json) in its first line.
+      `callgate reference --schema callgate` prints it, `--schema tests` that of `tests.yaml`.
 
     ## Settings
 
-    `[]` stands for each item of a list, `*` for a name that you choose. [Rules](../build/rules.md) explains `rules`. `\(nextSigner)` has the keys of `talkdesk.signer`.
+    Defaults are in parentheses. `[]` stands for each item of a list, `*` for a name that you choose. [Rules](../build/rules.md) explains `rules`. `\(nextSigner)` has the keys of `talkdesk.signer`.
 
     \(sections)
     """

@@ -122,9 +122,9 @@ import Trust
         "RecentDecision"]?["properties"]?.object)
     let page = try String(
       contentsOf: Checkout.root.appending(path: "docs/operate/logging.md"), encoding: .utf8)
-    // The members are in the first cells of a row.
+    // The members begin an entry of the list.
     let rows = page.split(separator: "\n").compactMap {
-      $0.hasPrefix("| `") ? $0.split(separator: "|").first : nil
+      $0.hasPrefix("- `") ? $0.split(separator: ":").first : nil
     }
     for (name, value) in try #require(try line(wholeRecord(action)).1.object).members {
       let schema = try #require(known[name], "\(name)")

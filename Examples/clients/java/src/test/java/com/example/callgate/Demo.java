@@ -61,7 +61,7 @@ final class Demo {
         break;
       case "callback":
         System.out.println("callback: " + told(callgate.call(
-            new Callgate.Tap(number, Collections.singletonMap("issue", "My flight was cancelled"), null))));
+            new Callgate.Tap(number, Collections.singletonMap("issue", "My flight was canceled"), null))));
         break;
       case "again":
         // An app that sends its tap twice, and after a restart the saved tap, until its outcome is known.

@@ -3,6 +3,7 @@
 // wrong type passed to the real ones is undefined behaviour that no compiler would see.
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
+#include <openssl/ssl.h>
 
 #if LIBCURL_VERSION_NUM < 0x075000
 #error "libcurl 7.80 or newer is needed: CURLOPT_PREREQFUNCTION tells whether a request may have been sent"
@@ -52,6 +53,28 @@ static inline CURLcode callgate_easy_set_prerequest(CURL *easy, curl_prereq_call
 
 static inline CURLcode callgate_easy_set_socket_options(CURL *easy, curl_sockopt_callback value) {
   return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, value);
+}
+
+// Completes the SSL_CTX that libcurl creates for each connection.
+static inline CURLcode callgate_complete_context(CURL *easy, void *context, void *unused) {
+  (void)easy;
+  (void)unused;
+  // Most servers resume TLS 1.2 sessions by ticket alone (RFC 5077). libcurl switches tickets off for servers of 2010.
+  SSL_CTX_clear_options(context, SSL_OP_NO_TICKET);
+  // Level 2 refuses RSA under 2048 bits and SHA-1 signatures whatever openssl.cnf says. A list of ciphers with the level would be
+  // parsed for each connection.
+  SSL_CTX_set_security_level(context, 2);
+  return CURLE_OK;
+}
+
+static inline CURLcode callgate_easy_set_context(CURL *easy) {
+  return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, callgate_complete_context);
+}
+
+// Makes a file in memory. memfd_create(2) is declared here because its header hides it without _GNU_SOURCE.
+int memfd_create(const char *name, unsigned flags);
+static inline int callgate_memory_file(const char *name) {
+  return memfd_create(name, 1 /* MFD_CLOEXEC */);
 }
 
 // Leaves one protocol, so that nothing a server says can lead to another one.

@@ -43,16 +43,21 @@ public final class CurlTransport: HTTPTransport {
     } catch {
       throw .proxy(error)
     }
+    var file: AuthorityFile?
+    if case .pem(let bytes) = settings.authorities, let made = AuthorityFile(bytes) {
+      file = made
+      settings.authorities = .file(made.path)
+    }
     try CurlLibrary.start()
     let multi = try CurlMulti(
       pooledConnections: settings.pooledConnections, streams: settings.multiplexing?.streams)
     let inbox = TransferInbox(waker: multi.waker)
     // The thread takes the handle over; nothing here keeps it.
     nonisolated(unsafe) let handedOver = multi
-    DispatchQueue(label: "callgate.upstream").async { [settings] in
+    DispatchQueue(label: "callgate.upstream").async { [settings, file] in
       let thread = TransferThread(
         settings: settings, multi: handedOver, inbox: inbox, names: names, lookUp: lookUp)
-      thread.run()
+      withExtendedLifetime(file) { thread.run() }
       inbox.finish()
     }
     routes = TransferRoutes(settings)

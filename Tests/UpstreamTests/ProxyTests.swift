@@ -144,6 +144,7 @@ import Testing
   @Test func `a proxy that is spoken to over TLS is verified like an upstream`() async throws {
     let good = TLSContext(TestIdentity("DNS:localhost", issuer: authority))
     let wrong = TLSContext(TestIdentity("DNS:other.test", issuer: authority))
+    let weak = TLSContext(TestIdentity("DNS:localhost", issuer: authority, key: .rsa(bits: 1024)))
     let tunnel = { [proxy] (port: Int, context: TLSContext) in
       Script { connection in
         try connection.startTLS(context)
@@ -159,11 +160,13 @@ import Testing
           #expect(proxy.heads.first?.hasPrefix("CONNECT upstream.test:443 ") == true)
         }
       }
-      try await withUpstream(tunnel(upstream.port, wrong)) { proxy in
-        try await withTransport(try settings(["https_proxy": "https://localhost:\(proxy.port)"])) {
-          transport in
-          expect(await transport.failure(.post("https://upstream.test/")), .tls, sent: false)
-          #expect(proxy.arrivals == 0)
+      for refused in [wrong, weak] {
+        try await withUpstream(tunnel(upstream.port, refused)) { proxy in
+          try await withTransport(try settings(["https_proxy": "https://localhost:\(proxy.port)"])) {
+            transport in
+            expect(await transport.failure(.post("https://upstream.test/")), .tls, sent: false)
+            #expect(proxy.arrivals == 0)
+          }
         }
       }
     }

@@ -2,6 +2,7 @@
 
 import COpenSSL
 import Certificates
+import Foundation
 import Glibc
 import HTTP
 import Synchronization
@@ -118,6 +119,52 @@ import Upstream
         _ = try await transport.send(.post("https://localhost:\(upstream.port)/"))
         #expect(resumptions.all.last == false, "transports share nothing")
       }
+    }
+  }
+
+  @Test(arguments: [Int(TLS1_2_VERSION), Int(TLS1_3_VERSION)])
+  func `a server that saves no sessions resumes them by ticket`(version: Int) async throws {
+    let context = TLSContext(TestIdentity(Self.names, issuer: authority), only: version)
+    context.forgetSessions()
+    let resumptions = Resumptions()
+    try await withUpstream(script(context, resumptions)) { upstream in
+      try await withTransport(TransportSettings(authorities: .file(caFile))) { transport in
+        for _ in 1...3 { _ = try await transport.send(.post("https://localhost:\(upstream.port)/")) }
+      }
+    }
+    #expect(resumptions.all == [false, true, true])
+  }
+
+  /// Parsing 150 certificates for each connection would cost more than a hundred handshakes.
+  @Test func `authorities are read once, not for each connection`() async throws {
+    let context = TLSContext(TestIdentity(Self.names, issuer: authority))
+    let file = authority.writeCertificate()
+    defer { unlink(file) }
+    try await withUpstream(script(context)) { upstream in
+      let settings = TransportSettings(authorities: .file(file), sessionLifetime: .zero)
+      try await withTransport(settings) { transport in
+        _ = try await transport.send(.post("https://localhost:\(upstream.port)/"))
+        unlink(file)
+        _ = try await transport.send(.post("https://localhost:\(upstream.port)/"))
+      }
+    }
+  }
+
+  @Test func `authorities given as text are a file in memory until the transport ends`() async throws {
+    try await withTransport(TransportSettings(authorities: .pem(authority.certificatePEM))) { _ in
+      #expect(filesInMemory(authority.certificatePEM) == 1)
+    }
+    try await eventually { filesInMemory(authority.certificatePEM) == 0 }
+  }
+
+  /// How many files without a name hold this content in this process.
+  private func filesInMemory(_ content: [UInt8]) -> Int {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    return names.count { name in
+      let path = "/proc/self/fd/\(name)"
+      let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path)
+      return target?.contains("memfd:callgate-authorities") == true
+        && FileManager.default.contents(atPath: path) == Data(content)
     }
   }
 

@@ -23,8 +23,9 @@ enum CurlLibrary {
       return .failure(.library("curl_version_info failed"))
     }
     let tls = version.pointee.ssl_version.map { String(cString: $0) } ?? "none"
-    guard tls.hasPrefix("OpenSSL/") else {
-      return .failure(.library("libcurl is built with \(tls), not with OpenSSL"))
+    // This process completes the SSL_CTX of libcurl's connections, so both must use the same OpenSSL.
+    guard tls.hasPrefix("OpenSSL/\(OPENSSL_version_major()).") else {
+      return .failure(.library("libcurl is built with \(tls), not with OpenSSL \(OPENSSL_version_major())"))
     }
     return .success(())
   }()

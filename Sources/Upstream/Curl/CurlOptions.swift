@@ -8,9 +8,6 @@ import HTTP
 ///
 /// Rules: used while a handle is being made, by the one who makes it; owns nothing.
 final class CurlOptions {
-  /// Level 2 refuses RSA under 2048 bits and SHA-1 signatures whatever openssl.cnf says.
-  private static let ciphers = "DEFAULT:@SECLEVEL=2"
-
   private let handle: UnsafeMutableRawPointer
   /// The option that libcurl refused and why.
   private(set) var failure: String?
@@ -69,7 +66,7 @@ final class CurlOptions {
     set(CURLOPT_CAPATH, nil as String?)
     // Each connection copies these texts, too: where no TLS can be spoken, not even libcurl's own stay.
     guard target.secure else { return set(CURLOPT_CAINFO, nil as String?) }
-    set(CURLOPT_SSL_CIPHER_LIST, Self.ciphers)
+    check("the TLS context", callgate_easy_set_context(handle))
     // libcurl compares it whatever else it verifies (CURLOPT_PINNEDPUBLICKEY(3)).
     if let key = settings.pinnedKey { set(CURLOPT_PINNEDPUBLICKEY, key) }
     switch settings.authorities {
@@ -88,7 +85,7 @@ final class CurlOptions {
     set(CURLOPT_PROXY_SSL_VERIFYPEER, 1)
     set(CURLOPT_PROXY_SSL_VERIFYHOST, 2)
     set(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-    set(CURLOPT_PROXY_SSL_CIPHER_LIST, Self.ciphers)
+    // Only https targets have proxies, and libcurl also completes the SSL_CTX for an https proxy: see setTLS.
     switch settings.authorities {
     case .file(let path): set(CURLOPT_PROXY_CAINFO, path)
     case .pem(let bytes): set(CURLOPT_PROXY_CAINFO_BLOB, copying: bytes)

@@ -28,6 +28,9 @@ final class TLSContext: @unchecked Sendable {
     show(identity)
   }
 
+  /// Saves no sessions, so that clients can only resume theirs by ticket. Most servers behind a load balancer do so.
+  func forgetSessions() { SSL_CTX_ctrl(pointer, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil) }
+
   /// Shows another certificate from now on, and knows its sessions still. While nobody makes a session from it.
   func show(_ identity: TestIdentity) {
     precondition(SSL_CTX_use_certificate(pointer, identity.certificate) == 1, "SSL_CTX_use_certificate")

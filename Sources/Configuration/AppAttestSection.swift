@@ -105,7 +105,7 @@ extension Settings {
   static let attestedAppID = TypedSetting(
     Setting(
       "apps.*.attested.app_attest.app_id", required: "give the team's id and the bundle id, as in Xcode",
-      example: "ABCDE12345.com.example.shop", "The app on iOS: the team's id and the bundle id."), appID)
+      example: "ABCDE12345.com.example.shop", "App on iOS: the team's id and the bundle id."), appID)
   static let attestedAtLeast = TypedSetting(
     Setting(
       "apps.*.attested.app_attest.at_least", note: "every build", example: "\"2.3.0\"",

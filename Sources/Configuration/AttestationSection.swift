@@ -211,11 +211,11 @@ extension Settings {
   static let appCheckProject = TypedSetting(
     Setting(
       "attestation.app_check.project_id", required: "give the project's id, as the Firebase console shows it",
-      example: "shop-prod", "The id of the same project."), NameText.visible("a project's id"))
+      example: "shop-prod", "Id of the same project."), NameText.visible("a project's id"))
   static let appCheckKeys = TypedSetting(
     Setting(
       "attestation.app_check.keys_url", note: "`\(appCheckKeysURL)`", example: appCheckKeysURL,
-      "The URL of the keys that verify these tokens."), URLText.complete)
+      "URL of the keys that verify these tokens."), URLText.complete)
   static let appCheckConsume = TypedSetting(
     Setting(
       "attestation.app_check.consume", default: "false", example: "true",
@@ -255,7 +255,7 @@ extension Settings {
     ),
     NameText.visible("a Firebase app id"))
 
-  private static let projectNumber: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+  static let projectNumber: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     guard (1...20).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
       throw Refusal("\(quoted(text)) is not a project's number", "copy the digits from the Firebase console")
     }

@@ -20,7 +20,7 @@ extension ConfigurationBuilder {
           section.place, Self.brakesSection,
           Refusal(
             "\(quoted(text)) is neither off nor a mapping",
-            "write off, or { number_per_day: 6, per_5m: 500, per_hour: 1000 }"))
+            "write off, or { number_per_day: 6, per_5m: 500, per_hour: 1000, lookups: 500 }"))
         return Brakes()
       }
       return .off
@@ -30,6 +30,7 @@ extension ConfigurationBuilder {
     brakes.numberPerDay = members.value(Settings.brakePerDay.key()).map(Int64.init) ?? brakes.numberPerDay
     brakes.perFiveMinutes = members.value(Settings.brakePer5m.key()).map(Int64.init) ?? brakes.perFiveMinutes
     brakes.perHour = members.value(Settings.brakePerHour.key()).map(Int64.init) ?? brakes.perHour
+    brakes.lookupsPerHour = members.value(Settings.brakeLookups.key()).map(Int64.init) ?? brakes.lookupsPerHour
     close(&members, Self.brakesSection + ".")
     return brakes
   }

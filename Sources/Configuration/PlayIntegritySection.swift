@@ -143,7 +143,7 @@ extension Settings {
   static let attestedPackage = TypedSetting(
     Setting(
       "apps.*.attested.play.package", required: "give the package's name, as in the Play Console",
-      example: "com.example.shop", "The app on Android: the name of its package."), packageName)
+      example: "com.example.shop", "App on Android: the name of its package."), packageName)
   static let attestedCertificates = TypedSetting(
     Setting(
       "apps.*.attested.play.certificates[]", note: "none; give at least one",

@@ -14,11 +14,13 @@ extension ConfigurationBuilder {
   ///
   /// - Parameter desks: Nil where callers, apps or desks have problems: one slip is one problem, and not another one of each rule.
   mutating func policy(
-    callers: [ConfiguredCaller], apps: [Configuration.App], desks: [Configuration.Desk]?
+    callers: [ConfiguredCaller], apps: [Configuration.App], desks: [Configuration.Desk]?,
+    _ numbers: Configuration.Numbers? = nil
   ) -> Policy {
     let brakes = brakes()
     guard let section = partial.sections["rules"] else { return Policy(brakes: brakes) }
     var known = KnownNames(callers: Set(callerIDs(callers)), apps: Set(appIDs(apps)))
+    if let numbers { known.numbers = numbers.terms }
     let requests = desks.map { PossibleRequests(callers, apps, $0) }
     if let requests { known.objection = { requests.objection(to: $0, $1, $2) } }
     switch Policy.reading(section, known: known, brakes: brakes) {
@@ -30,10 +32,14 @@ extension ConfigurationBuilder {
             + "the server refuses every request that they all apply to")
       }
       judgeAgents(policy, section)
+      judgeNumbers(policy, section, numbers)
       if let requests, case .list(let items) = section.content {
         // A policy without problems has its rules in the order of the file.
         for (rule, item) in zip(policy.rules, items) {
           for notice in requests.notices(of: rule) { problems.note(item.place, notice) }
+          if let numbers, let notice = requests.unprovable(by: rule, callers, apps, numbers) {
+            problems.note(item.place, notice)
+          }
         }
       }
       return policy
@@ -113,6 +119,29 @@ private struct PossibleRequests: Sendable {
     return Refusal(
       at: "callers", "\(callers.joined(separator: ", ")) cannot make a request (\(asked))\(place), \(end)",
       "change on, apps or callers, or remove the rule")
+  }
+
+  /// Names those that a rule `own_number` concerns and that have no way to pass it; nil if each has one.
+  func unprovable(
+    by rule: Rule, _ callers: [ConfiguredCaller], _ apps: [Configuration.App], _ numbers: Configuration.Numbers
+  ) -> String? {
+    // Any caller can send a proof. A claim is a user's, or was the user's who authorized an installation.
+    guard case .ownNumber = rule.kind, rule.mode != .off, numbers.firebase == nil else { return nil }
+    func isUser(_ id: String) -> Bool {
+      callers.contains { caller in
+        if case .jwt = caller.proof { caller.id.hasSameBytes(as: id) } else { false }
+      }
+    }
+    let stuck = Set(
+      those(rule.actions.intersection([.callback]), rule.apps, rule.callers).filter { request in
+        guard request.callerID.hasSameBytes(as: Caller.installationID) else { return !isUser(request.callerID) }
+        let app = request.appID
+        return numbers.remember == .zero
+          || !authorizedApps.contains { isUser($0.key.text) && $0.value.contains { $0 == app } }
+      }.map { $0.callerID + ($0.appID.map { " (app \($0))" } ?? "") })
+    guard !stuck.isEmpty else { return nil }
+    return "rule \"\(rule.name)\" refuses every callback of \(stuck.sorted().joined(separator: ", ")), which cannot prove a "
+      + "number — add numbers.proofs.firebase, or name callers with jwt"
   }
 
   /// What an operator may have overlooked about a rule on claims.

@@ -24,7 +24,7 @@ extension Settings {
   static let liveRingGroup = TypedSetting(
     Setting(
       "availability.live.ring_group", note: "all agents", example: "agents",
-      "The ring group or queue whose agents count."), liveText)
+      "Ring group or queue whose agents count."), liveText)
   static let liveAtLeast = TypedSetting(
     Setting(
       "availability.live.at_least", default: "1", example: "2",

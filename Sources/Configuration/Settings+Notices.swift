@@ -7,11 +7,11 @@ extension Settings {
   static let externalURL = TypedSetting(
     Setting(
       "notices.external_url", note: "the first of `external_urls`", example: "https://calls.example.com",
-      "The URL under which apps reach this server, for links in dialogs."), URLText.base)
+      "URL under which apps reach this server, for links in dialogs."), URLText.base)
   static let fcmAccount = TypedSetting(
     Setting(
       "notices.fcm.service_account_file", .secret, example: "/run/secrets/firebase.json",
-      "The JSON service account from the Firebase console. Turns on Firebase Cloud Messaging (Android and iOS)."
+      "JSON service account from the Firebase console. Turns on Firebase Cloud Messaging (Android and iOS)."
     ), secretText)
   static let fcmURL = TypedSetting(
     Setting(
@@ -26,16 +26,16 @@ extension Settings {
   static let apnsKey = TypedSetting(
     Setting(
       "notices.apns.key_file", .secret, example: "/run/secrets/AuthKey_ABC123DEFG.p8",
-      "The signing key from Apple's developer account. Turns on the Apple Push Notification service."),
+      "Signing key from Apple's developer account. Turns on the Apple Push Notification service."),
     secretText)
   static let apnsKeyID = TypedSetting(
     Setting(
-      "notices.apns.key_id", example: "ABC123DEFG", "The ten characters of the key's id."), secretText)
+      "notices.apns.key_id", example: "ABC123DEFG", "Key id: ten characters."), secretText)
   static let apnsTeamID = TypedSetting(
     Setting(
-      "notices.apns.team_id", example: "DEF123GHIJ", "The ten characters of the team's id."), secretText)
+      "notices.apns.team_id", example: "DEF123GHIJ", "Team id: ten characters."), secretText)
   static let apnsTopic = TypedSetting(
-    Setting("notices.apns.topic", example: "com.example.shop", "The app's bundle id."), secretText)
+    Setting("notices.apns.topic", example: "com.example.shop", "App's bundle id."), secretText)
   static let apnsEnvironment = TypedSetting(
     Setting(
       "notices.apns.environment", default: "production", example: "sandbox",

@@ -8,7 +8,7 @@ extension Settings {
   static let outcomesURL = TypedSetting(
     Setting(
       "outcomes.external_url", note: "the first of `external_urls`", example: "https://calls.example.com",
-      "The URL under which Talkdesk reaches this server, for the webhook."),
+      "URL under which Talkdesk reaches this server, for the webhook."),
     URLText.base)
   static let outcomesAPI = TypedSetting(
     Setting(
@@ -22,7 +22,7 @@ extension Settings {
   static let previousOutcomeSecret = TypedSetting(
     Setting(
       "outcomes.hook.previous_secret_file", .secret, example: "/run/secrets/outcomes-previous",
-      "The previous secret, accepted until you replace its triggers."), secretText)
+      "Previous secret, accepted until you replace its triggers."), secretText)
   static let outcomeTriggers = TypedSetting(
     Setting(
       "outcomes.triggers", .list, note: "`outboundCallEnds`, `inboundCallEnds`", example: "outboundCallEnds",
@@ -44,7 +44,7 @@ extension Settings {
   static let reportZone = TypedSetting(
     Setting(
       "outcomes.report.timezone", default: "UTC", example: "Europe/Lisbon",
-      "The time zone of `at`, by its IANA name."),
+      "Time zone of `at`, by its IANA name."),
     TextForm { text throws(Refusal) in try Zone(named: text) })
   static let matchBefore = TypedSetting(
     Setting(

@@ -12,7 +12,7 @@ extension Settings {
     Setting(
       "callbacks.brakes.number_per_day", default: "\(Brakes().numberPerDay)", example: "6",
       "Safety limit `brake-number`: callbacks to one number in a day (UTC). `0` turns a limit off, `brakes: "
-        + "off` all three."), brake)
+        + "off` all of them."), brake)
   static let brakePer5m = TypedSetting(
     Setting(
       "callbacks.brakes.per_5m", default: "\(Brakes().perFiveMinutes)", example: "500",
@@ -79,7 +79,7 @@ extension Settings {
   static let gmsApp = TypedSetting(
     Setting(
       "gms.services.*.app", required: "write app: and the name of an app", example: "shop",
-      "The app behind the Genesys Mobile Services service of this name."),
+      "App behind the Genesys Mobile Services service of this name."),
     TextForm.text)
   static let gmsQueries = TypedSetting(
     Setting(
@@ -90,11 +90,11 @@ extension Settings {
   static let deskKind = TypedSetting(
     Setting(
       "desks.*.kind", required: "write kind: sendbird", example: "sendbird",
-      "The kind of chat desk: `sendbird`."), TextForm<Configuration.Desk.Kind>.choice)
+      "Kind of chat desk: `sendbird`."), TextForm<Configuration.Desk.Kind>.choice)
   static let deskApplication = TypedSetting(
     Setting(
       "desks.*.application_id", required: "give the id of your Sendbird application",
-      example: "1A2B3C4D-0000-4000-8000-5E6F7A8B9C0D", "The id of the Sendbird application."), applicationID)
+      example: "1A2B3C4D-0000-4000-8000-5E6F7A8B9C0D", "Id of the Sendbird application."), applicationID)
   static let deskToken = TypedSetting(
     Setting(
       "desks.*.api_token_file", .secret, example: "/run/secrets/sendbird-api-token",
@@ -107,13 +107,13 @@ extension Settings {
   static let deskUserID = TypedSetting(
     Setting(
       "desks.*.user_id", default: "{subject}", example: "\"{caller}:{subject}\"",
-      "The user's Sendbird id: `{subject}` is the authenticated subject, `{caller}` its caller. Above 80 characters it "
+      "User's Sendbird id: `{subject}` is the authenticated subject, `{caller}` its caller. Above 80 characters it "
         + "becomes a SHA-256 in hex."), userIDForm)
   static let deskURL = TypedSetting(
     Setting(
       "desks.*.url", note: "`https://api-APPLICATION_ID.sendbird.com`",
       example: "https://api-1A2B3C4D-0000-4000-8000-5E6F7A8B9C0D.sendbird.com",
-      "The host of Sendbird's platform API."), URLText.base)
+      "Host of Sendbird's platform API."), URLText.base)
   static let deskAPIToken = TypedSetting(
     Setting(
       "desks.*.desk_api_token_file", .secret, example: "/run/secrets/sendbird-desk-api-token",
@@ -122,11 +122,11 @@ extension Settings {
     Setting(
       "desks.*.desk_url", note: "`https://desk-api-APPLICATION_ID.sendbird.com`",
       example: "https://desk-api-1A2B3C4D-0000-4000-8000-5E6F7A8B9C0D.sendbird.com",
-      "The host of Sendbird Desk's API."), URLText.base)
+      "Host of Sendbird Desk's API."), URLText.base)
   static let callerID = TypedSetting(
     Setting(
       "callers[].id", required: "give it a name: id: ios-app", example: "ios-app",
-      "The caller's unique name in logs, rules and `apps`, except `anonymous` and `installation`."),
+      "Caller's unique name in logs, rules and `apps`, except `anonymous` and `installation`."),
     callerName)
   static let basicUsername = TypedSetting(
     Setting(
@@ -158,7 +158,7 @@ extension Settings {
   static let jwtIssuer = TypedSetting(
     Setting(
       "callers[].jwt.issuer", required: "give the exact iss of its tokens", example: "https://id.example",
-      "The exact `iss` of an identity provider's tokens."), NameText.visible("an issuer"))
+      "Exact `iss` of an identity provider's tokens."), NameText.visible("an issuer"))
   static let jwtAudience = TypedSetting(
     Setting(
       "callers[].jwt.audience", required: "give the aud its tokens carry for this server",
@@ -179,16 +179,16 @@ extension Settings {
       "A file with the secret shared with the provider, 32 bytes or more."), NameText.path)
   static let jwtSubject = TypedSetting(
     Setting(
-      "callers[].jwt.subject_claim", default: "sub", example: "sub", "The claim with the subject."),
+      "callers[].jwt.subject_claim", default: "sub", example: "sub", "Claim with the subject."),
     NameText.claim)
   static let appCallers = TypedSetting(
     Setting(
       "apps.*.callers[]", note: "every caller", example: "ios-app",
-      "The callers that may use the app; `anonymous` for requests without credentials."), TextForm.text)
+      "Callers that may use the app; `anonymous` for requests without credentials."), TextForm.text)
   static let appScope = TypedSetting(
     Setting(
       "apps.*.scope", note: "`talkdesk.scope`", example: "visual-sessions:execute",
-      "The OAuth scope of its tokens."), NameText.scope)
+      "OAuth scope of its tokens."), NameText.scope)
   static let appDelivery = TypedSetting(
     Setting(
       "apps.*.delivery", default: "response", example: "push",
@@ -199,12 +199,12 @@ extension Settings {
     Setting(
       "apps.*.talkdesk_phone_numbers[]", holdsPhoneNumber: true, note: "`callbacks.talkdesk_phone_numbers`",
       example: "\"+18500000000\"",
-      "The numbers that its callbacks may use. The first is the default."),
+      "Numbers that its callbacks may use. The first is the default."),
     PhoneNumberText.read)
   static let appDesk = TypedSetting(
     Setting(
       "apps.*.desk", example: "chat",
-      "The chat desk whose session tokens the app gets instead of Talkdesk's. The app's callers need their own users."
+      "Chat desk whose session tokens the app gets instead of Talkdesk's. The app's callers need their own users."
     ),
     TextForm.text)
   static let installationAuthorizers = TypedSetting(
@@ -246,16 +246,16 @@ extension Settings {
   static let fieldDisplayName = TypedSetting(
     Setting(
       "apps.*.context_schema.fields.*.display_name", note: "the client's, or the name", example: "Issue",
-      "The label that the agent sees."), label)
+      "Label that the agent sees."), label)
   static let fieldTooltip = TypedSetting(
     Setting(
       "apps.*.context_schema.fields.*.tooltip", note: "the client's, or the name",
       example: "What the customer asks about",
-      "The tooltip that the agent sees."), label)
+      "Tooltip that the agent sees."), label)
   static let fieldType = TypedSetting(
     Setting(
       "apps.*.context_schema.fields.*.data_type", default: "text", example: "text",
-      "The field's type: `text`, `phone` or `url`."),
+      "Field's type: `text`, `phone` or `url`."),
     TextForm<Configuration.ContextSchema.DataType>.choice)
   static let fieldLength = TypedSetting(
     Setting(
@@ -278,10 +278,11 @@ extension Settings {
     TextForm<ConfigurationBuilder.OtherFields>.choice)
 
   /// The keys of the sections that are lists or name things of the operator's own.
-  static let structured: [Setting] = [
+  static let structured: [Setting] = operators + [
     brakePerDay.setting,
     brakePer5m.setting,
     brakePerHour.setting,
+    brakeLookups.setting,
     slot.setting,
     perSlot.setting,
     horizon.setting,
@@ -357,7 +358,14 @@ extension Settings {
     playMaximumAge.setting,
     playURL.setting,
     playTokenURL.setting,
-  ]
+    numberClaim.setting,
+    numberVerified.setting,
+    numberProject.setting,
+    numberProjectID.setting,
+    numberKeys.setting,
+    numberRemember.setting,
+    consentText.setting,
+  ] + screening
 
   /// Every setting there is.
   package static let all: [Setting] = scalars + structured
@@ -367,9 +375,11 @@ extension Settings {
     "desks.*.": ["api_token_file", "api_token_variable"],
     "callers[].": ["basic", "api_key", "jwt"],
     "callers[].basic.": ["password_sha256", "password_file", "password_variable"],
-    "callers[].jwt.": [
-      "jwks_url", "jwks_file", "jwks_variable", "hs256_secret_file", "hs256_secret_variable",
-    ],
+    "callers[].jwt.": keySources, "admin.jwt.": keySources,
+  ]
+
+  private static let keySources = [
+    "jwks_url", "jwks_file", "jwks_variable", "hs256_secret_file", "hs256_secret_variable",
   ]
 
   private static let brake = TextForm.number(0...Int(Brakes.maximum), of: "a number of callbacks")

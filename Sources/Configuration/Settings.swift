@@ -15,7 +15,7 @@ package enum Settings {
   package static let configText = TypedSetting(
     Setting(
       nil, variable: "CALLGATE_CONFIG_TEXT", holdsSecret: true, example: "apps: { shop: {} }",
-      "The YAML text itself, instead of `CALLGATE_CONFIG`."),
+      "YAML text itself, instead of `CALLGATE_CONFIG`."),
     any)
 
   // listen
@@ -24,11 +24,11 @@ package enum Settings {
     Setting(
       "listen.host", variable: "HOST", flag: "--host", default: "0.0.0.0",
       note: "`0.0.0.0`; `127.0.0.1` with `--sandbox`", example: "127.0.0.1",
-      "The IP address."), ListenAddress.read)
+      "IP address."), ListenAddress.read)
   package static let port = TypedSetting(
     Setting(
       "listen.port", variable: "PORT", flag: "--port", default: "8080", example: "8080",
-      "The port, 0–65535; 0 picks a free one."), port(from: 0))
+      "Port, 0–65535; 0 picks a free one."), port(from: 0))
   package static let certificateFile = TypedSetting(
     Setting(
       "listen.tls.certificate_file", .file, example: "/etc/callgate/tls.pem",
@@ -66,7 +66,7 @@ package enum Settings {
   static let externalURLs = TypedSetting(
     Setting(
       "external_urls", .list, example: "https://calls.example.com",
-      "The URLs under which clients reach this server, each with any path that a proxy removes. Links and "
+      "URLs under which clients reach this server, each with any path that a proxy removes. Links and "
         + "webhooks begin with the first. DPoP proofs can name any of them."
     ), URLText.base)
 
@@ -84,7 +84,7 @@ package enum Settings {
   package static let adminToken = TypedSetting(
     Setting(
       "admin.token_file", variable: "CALLGATE_ADMIN_TOKEN", .secret, example: "/run/secrets/admin-token",
-      "The operators' Bearer token, which opens `/metrics` and `/admin/*` on the public port."), any)
+      "Operators' Bearer token, which opens `/metrics` and `/admin/*` on the public port."), any)
 
   package static let runbooks = TypedSetting(
     Setting(
@@ -106,7 +106,7 @@ package enum Settings {
     Setting(
       "log.format", variable: "CALLGATE_LOG_FORMAT", flag: "--log-format",
       note: "`json`; `text` on a terminal", example: "json",
-      "The format of log and audit lines: `json` or `text`."),
+      "Format of log and audit lines: `json` or `text`."),
     TextForm<LogSettings.Format>.choice)
   static let auditChain = TypedSetting(
     Setting(
@@ -116,7 +116,7 @@ package enum Settings {
   static let auditFile = TypedSetting(
     Setting(
       "log.audit.file", example: "/var/log/callgate/audit.log",
-      "The file for audit lines, instead of stdout. SIGHUP reopens it."), NameText.path)
+      "File for audit lines, instead of stdout. SIGHUP reopens it."), NameText.path)
   static let auditRequired = TypedSetting(
     Setting(
       "log.audit.required", default: "false", example: "true",
@@ -129,16 +129,16 @@ package enum Settings {
   package static let account = TypedSetting(
     Setting(
       "talkdesk.account", variable: "TD_ACCOUNT_NAME", example: "acme",
-      "The Talkdesk account: `acme` in `acme.talkdeskid.com`."), NameText.account)
+      "Talkdesk account: `acme` in `acme.talkdeskid.com`."), NameText.account)
   package static let region = TypedSetting(
     Setting(
       "talkdesk.region", variable: "TD_REGION", default: "us", example: "eu",
-      "The account's region: `us`, `eu`, `ca` or `au`."),
+      "Account's region: `us`, `eu`, `ca` or `au`."),
     TextForm<Configuration.Region>.choice)
   package static let clientID = TypedSetting(
     Setting(
       "talkdesk.client_id", variable: "TD_CLIENT_ID", example: "6f3c5a0e8b1d4c7e",
-      "The OAuth client's id."), NameText.visible("a client id"))
+      "OAuth client's id."), NameText.visible("a client id"))
   package static let keyID = TypedSetting(
     Setting(
       "talkdesk.key_id", variable: "TD_KEY_ID", example: "0d6b7c1f",
@@ -146,59 +146,59 @@ package enum Settings {
   package static let keyAlgorithm = TypedSetting(
     Setting(
       "talkdesk.key_algorithm", variable: "TD_KEY_ALGORITHM", default: "ES256", example: "ES256",
-      "The algorithm that Talkdesk gave with the private key: `ES256`, `ES384`, `ES512`, `PS256`, `PS384`, "
+      "Algorithm that Talkdesk gave with the private key: `ES256`, `ES384`, `ES512`, `PS256`, `PS384`, "
         + "`PS512` or `RS256`."), algorithm)
   package static let privateKey = TypedSetting(
     Setting(
       "talkdesk.private_key_file", variable: "TD_PRIVATE_KEY", .secret,
       example: "/run/secrets/talkdesk-credential",
-      "The private key of an AppConnect installation, instead of a secret: PEM (PKCS#8 or SEC1, also with `\\n` "
+      "Private key of an AppConnect installation, instead of a secret: PEM (PKCS#8 or SEC1, also with `\\n` "
         + "escapes) or its Base64."), any)
   package static let clientSecret = TypedSetting(
     Setting(
       "talkdesk.client_secret_file", variable: "TD_CLIENT_SECRET", .secret,
       example: "/run/secrets/talkdesk-credential",
-      "The secret of your account's own OAuth client. Set this or a private key."), any)
+      "Secret of your account's own OAuth client. Set this or a private key."), any)
   package static let scope = TypedSetting(
     Setting(
       "talkdesk.scope", variable: "TD_SCOPE", default: "callback:write", example: "callback:write",
-      "The OAuth scope of tokens. Apps can override it."), NameText.scope)
+      "OAuth scope of tokens. Apps can override it."), NameText.scope)
   static let tokenURL = TypedSetting(
     Setting(
       "talkdesk.token_url", variable: "TD_TOKEN_URL", note: "follows from account and region",
-      example: "https://acme.talkdeskid.com/oauth/token", "The token endpoint's URL."),
+      example: "https://acme.talkdeskid.com/oauth/token", "Token endpoint's URL."),
     URLText.endpoint)
   static let apiURL = TypedSetting(
     Setting(
       "talkdesk.api_url", variable: "TD_API_URL", note: "follows from the region",
       example: "https://api.talkdeskapp.com",
-      "The base URL of Talkdesk's API. The server appends `/calls/callback`."),
+      "Base URL of Talkdesk's API. The server appends `/calls/callback`."),
     URLText.base)
   static let audience = TypedSetting(
     Setting(
       "talkdesk.audience", variable: "TD_AUDIENCE", note: "the token URL",
-      example: "https://acme.talkdeskid.com/oauth/token", "The `aud` of client assertions."),
+      example: "https://acme.talkdeskid.com/oauth/token", "`aud` of client assertions."),
     NameText.visible("an audience"))
   static let nextKeyID = TypedSetting(
     Setting(
       "talkdesk.next_key.key_id", example: "5be0cd19",
-      "The next key's id. The server tries the next key first, and uses the current key after `invalid_client`."
+      "Next key's id. The server tries the next key first, and uses the current key after `invalid_client`."
     ),
     NameText.visible("a key id"))
   static let nextClientID = TypedSetting(
     Setting(
       "talkdesk.next_key.client_id", note: "`talkdesk.client_id`", example: "1f83d9ab",
-      "The next key's OAuth client. AppConnect gives a new one with each key."
+      "Next key's OAuth client. AppConnect gives a new one with each key."
     ),
     NameText.visible("a client id"))
   static let nextKeyAlgorithm = TypedSetting(
     Setting(
       "talkdesk.next_key.key_algorithm", note: "`talkdesk.key_algorithm`", example: "ES256",
-      "The algorithm of the next key."), algorithm)
+      "Algorithm of the next key."), algorithm)
   static let nextKey = TypedSetting(
     Setting(
       "talkdesk.next_key.private_key_file", .secret, example: "/run/secrets/talkdesk-next.pem",
-      "The next private key."), any)
+      "Next private key."), any)
 
   package static let caFile = TypedSetting(
     Setting(
@@ -246,12 +246,12 @@ package enum Settings {
   package static let phoneNumber = TypedSetting(
     Setting(
       nil, variable: "TD_PHONE_NUMBER", holdsPhoneNumber: true, example: "+18500000000",
-      "The default `talkdesk_phone_number` of callbacks, listed first in `callbacks.talkdesk_phone_numbers`."),
+      "Default `talkdesk_phone_number` of callbacks, listed first in `callbacks.talkdesk_phone_numbers`."),
     PhoneNumberText.read)
   static let phoneNumbers = TypedSetting(
     Setting(
       "callbacks.talkdesk_phone_numbers", .list, holdsPhoneNumber: true, example: "\"+18500000000\"",
-      "The account's numbers that callbacks may use. The first is the default."),
+      "Account's numbers that callbacks may use. The first is the default."),
     PhoneNumberText.read)
   static let dedupeWindow = TypedSetting(
     Setting(
@@ -301,18 +301,18 @@ package enum Settings {
     Setting(
       nil, variable: "CALLGATE_STATE", default: "callgate.sqlite3",
       note: "`callgate.sqlite3`; `memory` with `--sandbox`", example: "/data/callgate.sqlite3",
-      "The SQLite file of the database, or `memory`."), StoreText.state)
+      "SQLite file of the database, or `memory`."), StoreText.state)
   static let storeURL = TypedSetting(
     Setting(
       "store.url", holdsSecret: true, note: "`sqlite:callgate.sqlite3`; `memory` with `--sandbox`",
       example: "sqlite:callgate.sqlite3",
-      "The database: `sqlite:PATH`, `memory` or `postgres://…`. `DATABASE_URL` and `CALLGATE_STATE` override it."
+      "Database: `sqlite:PATH`, `memory` or `postgres://…`. `DATABASE_URL` and `CALLGATE_STATE` override it."
     ), StoreText.read)
 
   package static let storeKey = TypedSetting(
     Setting(
       "store.key_file", variable: "CALLGATE_STORE_KEY", .secret, example: "/run/secrets/store-key",
-      "The store key, 32 random bytes as Base64 or hex, encrypts values in the database. `callgate key generate "
+      "Store key, 32 random bytes as Base64 or hex, encrypts values in the database. `callgate key generate "
         + "--store` prints one."), any)
   package static let previousStoreKey = TypedSetting(
     Setting(
@@ -422,7 +422,7 @@ package enum Settings {
       callbackTimeout.setting,
       concurrency.setting,
       origins.setting,
-    ] + notices + outcomes + live + [
+    ] + mcp + notices + outcomes + live + [
       connections.setting,
       headerBytes.setting,
       contentBytes.setting,

@@ -19,20 +19,20 @@ struct SignerSettings: Sendable {
     vault = TypedSetting(
       Setting(
         "\(path).vault", example: "https://vault.example.com:8200",
-        "The URL of Vault or OpenBao, whose Transit secrets engine signs instead of a private key here."),
+        "URL of Vault or OpenBao, whose Transit secrets engine signs instead of a private key here."),
       URLText.base)
     mount = TypedSetting(
-      Setting("\(path).mount", default: "transit", example: "transit", "The path of the secrets engine."),
+      Setting("\(path).mount", default: "transit", example: "transit", "Path of the secrets engine."),
       Self.path)
     key = TypedSetting(
-      Setting("\(path).key", example: "talkdesk", "The name of the key there."),
+      Setting("\(path).key", example: "talkdesk", "Name of the key there."),
       NameText.identifier("a key's name"))
     namespace = TypedSetting(
-      Setting("\(path).namespace", example: "team-a", "The namespace of its requests."), Self.path)
+      Setting("\(path).namespace", example: "team-a", "Namespace of its requests."), Self.path)
     version = TypedSetting(
       Setting(
         "\(path).key_version", note: "the newest at the start", example: "1",
-        "The version of the key that Talkdesk knows. It stays fixed until a restart."),
+        "Version of the key that Talkdesk knows. It stays fixed until a restart."),
       .number(1...1_000_000, of: "a version"))
     tokenFile = TypedSetting(
       Setting(
@@ -40,7 +40,7 @@ struct SignerSettings: Sendable {
         "A file with a token, which another program renews. The server reads it for each signature."),
       NameText.path)
     roleID = TypedSetting(
-      Setting("\(path).auth.approle.role_id", example: "db02de05", "The role's id, for a login by AppRole."),
+      Setting("\(path).auth.approle.role_id", example: "db02de05", "Role's id, for a login by AppRole."),
       NameText.visible("a role id"))
     secretIDFile = TypedSetting(
       Setting(
@@ -52,13 +52,13 @@ struct SignerSettings: Sendable {
       Self.path)
     role = TypedSetting(
       Setting(
-        "\(path).auth.kubernetes.role", example: "callgate", "The role, for a login by a service account."),
+        "\(path).auth.kubernetes.role", example: "callgate", "Role, for a login by a service account."),
       NameText.visible("a role"))
     jwtFile = TypedSetting(
       Setting(
         "\(path).auth.kubernetes.jwt_file", .file,
         default: "/var/run/secrets/kubernetes.io/serviceaccount/token",
-        example: "/var/run/secrets/vault/token", "The file with the service account's JWT."), NameText.path)
+        example: "/var/run/secrets/vault/token", "File with the service account's JWT."), NameText.path)
     kubernetesPath = TypedSetting(
       Setting(
         "\(path).auth.kubernetes.path", default: "kubernetes", example: "kubernetes",
@@ -70,7 +70,7 @@ struct SignerSettings: Sendable {
     timeout = TypedSetting(
       Setting(
         "\(path).timeout", default: "2s", example: "2s",
-        "The time limit of a signature, with the login: 100 ms to 30 s."),
+        "Time limit of a signature, with the login: 100 ms to 30 s."),
       .duration(.milliseconds(100) ... .seconds(30)))
   }
 

@@ -81,7 +81,7 @@ import Testing
     let password = "a%40b%2Fc%3Fd%23e%25f%26g%3Ah"
     var providers: [String] = []
     for row in document.split(separator: "\n") {
-      guard let match = row.firstMatch(of: #/^\| ([^|]+) \| `(postgres[^`]*)` \|/#) else { continue }
+      guard let match = row.firstMatch(of: #/^- ([^:]+): `(postgres[^`]*)`: /#) else { continue }
       providers.append(String(match.1))
       let address = try PostgresAddress(String(match.2).replacing("PASSWORD", with: password))
       let parameters = Dictionary(uniqueKeysWithValues: address.parameters(for: nil))

@@ -286,14 +286,14 @@ import Testing
     return sections
   }
 
-  @Test func `each code has a row and a section that begins with a command`() throws {
+  @Test func `each code has an entry and a section that begins with a command`() throws {
     let sections = try sections()
     let table = try #require(
       try Self.text("docs/operate/runbook.md").split(separator: "## What needs attention\n").last?
         .split(separator: "\n## ").first)
-    let rows = table.split(separator: "\n").filter { $0.hasPrefix("| `") }.dropFirst()
+    let rows = table.split(separator: "\n").filter { $0.hasPrefix("- `") }
     let documented = rows.flatMap { row in
-      row.split(separator: "|")[0].split(separator: ",").map { $0.filter { $0 != "`" && $0 != " " } }
+      row.dropFirst(2).prefix { $0 != ":" }.split(separator: ",").map { $0.filter { $0 != "`" && $0 != " " } }
     }
     #expect(documented == Attention.Code.allCases.map(\.rawValue))
     for code in Attention.Code.allCases {

@@ -256,6 +256,18 @@ extension StoreDecorator {
     try check()
     try await base.save(logins)
   }
+  package func verdict(_ id: StoreID) async throws(StoreError) -> ScreeningVerdict? {
+    try check()
+    return try await base.verdict(id)
+  }
+  package func save(_ verdict: ScreeningVerdict) async throws(StoreError) {
+    try check()
+    try await base.save(verdict)
+  }
+  package func forgetVerdict(_ id: StoreID) async throws(StoreError) {
+    try check()
+    try await base.forgetVerdict(id)
+  }
   package func enrolment(userCode: String, at now: Instant) async throws(StoreError) -> Enrolment? {
     try check()
     return try await base.enrolment(userCode: userCode, at: now)
@@ -345,5 +357,40 @@ extension StoreDecorator {
   package func lapseClaims(at time: Instant, most: Int) async throws(StoreError) -> [StoredClaim] {
     try check()
     return try await base.lapseClaims(at: time, most: most)
+  }
+  package func proven(_ number: ProvenNumber) async throws(StoreError) -> Instant? {
+    try check()
+    return try await base.proven(number)
+  }
+  package func remember(_ number: ProvenNumber, at now: Instant, until end: Instant) async throws(StoreError)
+  {
+    try check()
+    try await base.remember(number, at: now, until: end)
+  }
+  package func numberKey(or new: StoredNumberKey) async throws(StoreError) -> StoredNumberKey {
+    try check()
+    return try await base.numberKey(or: new)
+  }
+  package func replaceNumberKey(_ old: StoredNumberKey, by new: StoredNumberKey) async throws(StoreError) {
+    try check()
+    try await base.replaceNumberKey(old, by: new)
+  }
+  package func block(_ number: BlockedNumber) async throws(StoreError) -> Bool {
+    try check()
+    return try await base.block(number)
+  }
+  package func unblock(_ id: StoreID, at now: Instant) async throws(StoreError) {
+    try check()
+    try await base.unblock(id, at: now)
+  }
+  package func blockedNumbers(before serial: Int64?, most: Int, at now: Instant) async throws(StoreError)
+    -> [BlockedNumber]
+  {
+    try check()
+    return try await base.blockedNumbers(before: serial, most: most, at: now)
+  }
+  package func blockChanges(after serial: Int64, most: Int) async throws(StoreError) -> [BlockChange] {
+    try check()
+    return try await base.blockChanges(after: serial, most: most)
   }
 }

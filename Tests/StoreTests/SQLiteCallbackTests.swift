@@ -239,32 +239,4 @@ import Testing
     #expect(content == kept)
     await store.close()
   }
-
-  @Test func `every look and every portion uses an index`() throws {
-    let (place, path) = try place()
-    defer { place.end() }
-    let connection = try SQLiteConnection(path: path)
-    for step in Migration.all { for statement in step.sqlite { try connection.execute(statement) } }
-    for sql in SQLiteCallbacks.allSQL + CallbackStatements.all {
-      var plan: [String] = []
-      try SQLiteStatement(connection, "EXPLAIN QUERY PLAN " + sql).run { plan.append($0.text(3)) }
-      for step in plan where step.hasPrefix("SCAN") {
-        // Only the index that holds nothing but what is pending.
-        let isPending = step.hasSuffix("INDEX callgate_callback_pending")
-        #expect(isPending || step == "SCAN CONSTANT ROW", "\(step): \(sql)")
-      }
-    }
-    var plan: [String] = []
-    try SQLiteStatement(connection, "EXPLAIN QUERY PLAN " + InstallationStatements.withCode.sql).run {
-      plan.append($0.text(3))
-    }
-    #expect(plan == ["SEARCH callgate_enrolment USING INDEX callgate_enrolment_code (code=?)"])
-    for table in SealedTable.all {
-      plan = []
-      try SQLiteStatement(
-        connection, "EXPLAIN QUERY PLAN " + table.values(most: 250).sql
-      ).run { plan.append($0.text(3)) }
-      #expect(plan.count == 1 && plan[0].hasSuffix("(id>?)"), "\(plan)")
-    }
-  }
 }

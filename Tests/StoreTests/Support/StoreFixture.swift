@@ -57,6 +57,8 @@ final class StoreFixture: Sendable {
   func end() { directory?.end() }
 
   var path: String { directory!.path + "/state.sqlite3" }
+  /// The name of its database.
+  var databaseName: String { address!.text.split(separator: "/").last.map(String.init) ?? "" }
 }
 
 /// A directory until its `end`.

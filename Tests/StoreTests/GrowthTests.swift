@@ -1,0 +1,173 @@
+// Tests that a store with many rows answers as fast as one with few, and counts them all.
+
+import Foundation
+import Gate
+import JOSE
+import Sealing
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+@testable import SQLiteStore
+@testable import Store
+
+@Suite struct GrowthTests {
+  private static func filled(_ kind: StoreKind, _ rows: ManyRows) async throws -> (StoreFixture, any Store) {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    if kind == .sqlite { try rows.fill(fixture.path) }
+    if kind == .postgres { try rows.fill(PostgresPlanTests.connect(fixture.databaseName)) }
+    return (fixture, store)
+  }
+
+  @Test(arguments: StoreKind.lasting)
+  func `counts in portions are exact, also where many appointments are due together`(_ kind: StoreKind)
+    async throws
+  {
+    let rows = ManyRows(count: 12_000, together: 9000, revoked: 10)
+    let (fixture, store) = try await Self.filled(kind, rows)
+    defer { fixture.end() }
+    let counts = try await store.appointmentCounts(dueBefore: ManyRows.firstDue.advanced(by: .seconds(1)))
+    // The portion of 10,000 ends among the 3,001 that are due one second later.
+    #expect(counts == AppointmentCounts(scheduled: 12_000, pending: 0, overdue: 8999))
+    let installations = try await store.installationCounts(at: .noon())
+    #expect(installations[.active] == 10_800 && installations[.revoked] == 1200)
+    await store.close()
+  }
+
+  @Test(arguments: [(0, 10), (99_999, 10), (100_000, 20), (1_000_000, 110)])
+  func `a hundred thousand rows more are counted ten seconds later`(rows: Int, seconds: Int) {
+    #expect(RowCounts.pause(after: rows) == .seconds(seconds))
+  }
+
+  @Test func `claims that wait are committed with one flush, callbacks among them`() async throws {
+    let (place, _, disk, store) = try await TestDisk.made()
+    defer { place.end() }
+    _ = try await store.openClaim(.numbered(99), most: 99)
+    disk.hold()
+    let before = disk.begun
+    async let first = store.openClaim(.numbered(0), most: 99)
+    try await eventually { disk.begun == before + 1 }
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      for number in 1...8 {
+        group.addTask { try await store.openClaim(.numbered(number), most: 99).isEmpty }
+      }
+      group.addTask {
+        try await store.redeemClaim(StoredClaim.numbered(99).id, by: .numbered(1), at: .noon())
+      }
+      group.addTask { try await !store.withdrawClaim(StoredClaim.numbered(77).id) }
+      group.addTask { try await store.begin(.made(), at: .noon()) == .begun }
+      try await eventually { store.sessions.waiting == 11 }
+      disk.letGo()
+      for try await isRight in group { #expect(isRight) }
+    }
+    #expect(try await first.isEmpty)
+    #expect(disk.begun == before + 2)
+    for number in 0...8 {
+      let claim = StoredClaim.numbered(number)
+      #expect(try await store.claim(claim.id) == .live(claim))
+    }
+    guard case .over? = try await store.claim(StoredClaim.numbered(99).id) else {
+      return #expect(Bool(false))
+    }
+    await store.close()
+  }
+
+  @Test func `an upgrade may take longer than requests wait`() async throws {
+    let place = try TemporaryPlace()
+    defer { place.end() }
+    let disk = TestDisk()
+    let store = SQLiteStore(path: place.path + "/state.sqlite3", vfs: disk.vfs, patience: .milliseconds(100))
+    disk.hold()
+    async let upgrade: Void = store.migrate()
+    try await eventually { disk.begun == 1 }
+    // It waits behind the upgrade, for as long as requests do.
+    await #expect(throws: StoreError.self) { try await store.ping() }
+    disk.letGo()
+    try await upgrade
+    try await retry { try await store.ping() }
+    await store.close()
+  }
+
+  // MARK: A million rows
+
+  /// `script/test --all growth` sets the variable.
+  private static let isLong = getenv("CALLGATE_GROWTH") != nil
+
+  @Test(.enabled(if: isLong), .serialized, arguments: StoreKind.lasting)
+  func `with a million rows of each kind nothing regular takes longer`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await Self.filled(kind, ManyRows(count: 1_000_000))
+    defer { fixture.end() }
+    if kind == .postgres {
+      let statements = try PostgresPlanTests.all()
+      let plans = try PostgresPlanTests.plans(
+        statements, PostgresPlanTests.connect(fixture.databaseName))
+      for (sql, plan) in zip(statements, plans) {
+        for scan in PostgresPlanTests.scans(plan) where !SmallTables.isOne(of: scan) {
+          // The others are empty, and read whole for that.
+          let isFilled = scan.contains(#/ on callgate_(callback|installation|allowance)( |$)/#)
+          if isFilled { Issue.record("\(scan): \(sql)") }
+        }
+      }
+    } else {
+      let connection = try SQLiteConnection(path: fixture.path)
+      for sql in try SQLitePlanTests.all() {
+        for scan in try SQLitePlanTests.scans(sql, connection) where !SmallTables.isOne(of: scan) {
+          Issue.record("\(scan): \(sql)")
+        }
+      }
+    }
+    let key = StoreKeys(current: StoreKey(Secret([UInt8](repeating: 7, count: 32))))
+    let now = Instant.noon(60)
+    let (low, high) = (now.advanced(by: .seconds(-3600)), now)
+    let slots = ManyRows.firstDue.seconds...ManyRows.firstDue.seconds + 100
+    // Each returns how much it has found.
+    let works: [(name: String, found: Int, work: @Sendable () async throws -> Int)] = [
+      (
+        "key at the start", 0,
+        {
+          _ = try await store.updateKeys(at: now) { KeyRuling($0, holding: key) }
+          return 0
+        }
+      ),
+      ("earlier releases", 0, { try await store.appointmentsWithoutOrigin(most: 256).count }),
+      ("due", 0, { try await store.dueAppointments(at: now, most: 256).count }),
+      ("recovery", 0, { try await store.recoverCallbacks(at: now, besides: []).callbacks }),
+      ("purge", 0, { try await store.purge(at: now) }),
+      (
+        "purge of installations", 0,
+        { try await store.purgeInstallations(at: now, unusedSince: ["shop": low]) }
+      ),
+      ("claims", 0, { try await store.lapseClaims(at: now, most: 256).count }),
+      ("taken slots", 101, { try await store.takenPlaces(in: slots).count }),
+      (
+        "notices", 0,
+        { try await store.dueNotices(on: "fcm", questions: low...high, news: low...high, most: 9).count }
+      ),
+      ("list", 100, { try await store.callbacks(CallbackQuery(limit: 100)).count }),
+      (
+        "installations", 100,
+        {
+          try await store.installations(InstallationQuery(.active, limit: 100, at: now)).entries.count
+        }
+      ),
+    ]
+    for (name, found, work) in works {
+      var times: [Duration] = []
+      for _ in 0..<5 {
+        let begun = ContinuousClock.now
+        #expect(try await work() == found, "\(name)")
+        times.append(ContinuousClock.now - begun)
+      }
+      let median = times.sorted()[2]
+      print("growth: \(kind.rawValue): \(name): \(median)")
+      #expect(median < .milliseconds(50), "\(name)")
+    }
+    let begun = ContinuousClock.now
+    let counts = try await store.appointmentCounts(dueBefore: now)
+    let installations = try await store.installationCounts(at: now)
+    #expect(counts.scheduled == 1_000_000 && installations[.active] == 990_000)
+    let time = ContinuousClock.now - begun
+    print("growth: \(kind.rawValue): all counts, in portions: \(time)")
+    await store.close()
+  }
+}

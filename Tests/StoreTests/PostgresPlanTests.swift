@@ -1,0 +1,82 @@
+// Tests that no statement reads a whole table in PostgreSQL.
+
+import Platform
+import Testing
+
+@testable import PostgresStore
+@testable import Store
+
+@Suite(.enabled(if: PostgresServer.isInstalled)) struct PostgresPlanTests {
+  /// The statements of PostgreSQL that are put together.
+  static let own =
+    [
+      PostgresStatements.aliasNumbers, PostgresStatements.callbacks, PostgresStatements.formerPlaces,
+      PostgresStatements.lockKeys, PostgresStatements.lockPlaces, PostgresStatements.lockCallbacks,
+      PostgresStatements.putNotices, PostgresStatements.putCallbacks, PostgresStatements.putKeys,
+      PostgresStatements.putPlaces, PostgresStatements.lockOwnInstallation,
+    ].map(\.sql) + [PostgresStatements.lockOldClaims.sql, PostgresStatements.lockOverdueClaims.sql]
+
+  /// All statements, each once.
+  static func all() throws -> [String] {
+    let listed = (StoreStatements.queries + StoreStatements.changes.map(\.withLocks) + own)
+      .map(SQLStatement.normalized)
+    let here = try SQLStatement.all(in: "PostgresStore")
+    for statement in here where !isStatement(statement.whole ?? "") {
+      #expect(
+        listed.contains { statement.isPart(of: $0) },
+        "\(statement.file) has a statement that PostgresPlanTests does not list: \(statement.parts)")
+    }
+    return listed + here.compactMap(\.whole).filter(isStatement)
+  }
+
+  /// Not a condition only.
+  private static func isStatement(_ sql: String) -> Bool {
+    sql.contains(#/^(SELECT|INSERT|UPDATE|DELETE|WITH) /#)
+  }
+
+  static func connect(_ database: String) throws -> PostgresConnection {
+    try PostgresConnection(
+      [
+        ("host", "127.0.0.1"), ("port", "\(PostgresServer.shared.get().port)"), ("user", "callgate"),
+        ("password", "secret"), ("dbname", database),
+      ], until: SystemClock().now + .seconds(5))
+  }
+
+  /// The lines of each statement's plan, whatever the values of its parameters.
+  static func plans(_ statements: [String], _ connection: PostgresConnection) throws -> [[String]] {
+    var commands: [PostgresCommand] = [.plain("SET plan_cache_mode = force_generic_plan")]
+    for (index, sql) in statements.enumerated() {
+      let parameters = sql.matches(of: /\$([0-9]+)/).compactMap { Int($0.output.1) }.max() ?? 0
+      let values = repeatElement("NULL", count: parameters).joined(separator: ", ")
+      commands += [
+        .plain("PREPARE s\(index) AS \(sql)"),
+        .plain("EXPLAIN (COSTS OFF) EXECUTE s\(index)" + (parameters == 0 ? "" : "(\(values))")),
+      ]
+    }
+    let found = try connection.run(commands, within: .seconds(20))
+    return statements.indices.map { found[2 * $0 + 2].rows.compactMap { $0[0] } }
+  }
+
+  /// The steps of a plan that read a whole table or index.
+  static func scans(_ plan: [String]) -> [String] {
+    plan.indices.filter { index in
+      if plan[index].contains("Seq Scan on") { return true }
+      guard plan[index].contains(#/(Index|Index Only|Bitmap Index) Scan /#) else { return false }
+      let details = plan[(index + 1)...].prefix { !$0.contains("->") }
+      return !details.contains { $0.contains("Index Cond:") }
+    }.map { plan[$0] }
+  }
+
+  @Test func `no statement gets slower with the rows of a table`() async throws {
+    let connection = try Self.connect(await PostgresServer.template.value)
+    // The tables are empty, and PostgreSQL would rather read one whole than use an index.
+    _ = try connection.run([.plain("SET enable_seqscan = off")], within: .seconds(1))
+    let statements = try Self.all() + ["SELECT id FROM callgate_callback WHERE code = 'x'"]
+    let plans = try Self.plans(statements, connection)
+    for (sql, plan) in zip(statements, plans).dropLast() {
+      for scan in Self.scans(plan) where !SmallTables.isOne(of: scan) { Issue.record("\(scan): \(sql)") }
+    }
+    // The check finds a table that has no index for a condition.
+    #expect(plans.last.map(Self.scans)?.count == 1)
+  }
+}

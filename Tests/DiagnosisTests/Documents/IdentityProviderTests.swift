@@ -1,4 +1,4 @@
-// Tests that the callers and rules in docs/build/integrate.md accept the tokens of the identity providers that it names.
+// Tests that the callers and rules in Examples/samples/identity-providers accept the tokens of those providers.
 
 import Callers
 import Foundation
@@ -12,12 +12,12 @@ import Testing
 @testable import Diagnosis
 @testable import RoomSupport
 
-/// The part "Your identity provider" of docs/build/integrate.md. The tokens have the form that each provider's documentation shows; the
-/// keys are made here.
+/// The sample for the part "Your identity provider" of docs/build/integrate.md. The tokens have the form that each provider's
+/// documentation shows; the keys are made here.
 @Suite struct IdentityProviderTests {
   /// A provider's token.
   struct Shape: Sendable, CustomTestStringConvertible {
-    /// The id of its caller on the page.
+    /// The id of its caller in the sample.
     let provider: String
     /// Members of the header beside `alg`.
     let header: JSONObject
@@ -94,13 +94,10 @@ import Testing
         """, role: "hd"),
   ]
 
-  /// The YAML below the table.
   private static func configuration() throws -> String {
-    let page = try String(
-      contentsOf: Checkout.root.appending(path: "docs/build/integrate.md"), encoding: .utf8)
-    let part = try #require(page.components(separatedBy: "\n## Your identity provider\n").dropFirst().first)
-    let block = try #require(part.components(separatedBy: "```yaml\n").dropFirst().first)
-    return try #require(block.components(separatedBy: "\n```").first)
+    try String(
+      contentsOf: Checkout.root.appending(path: "Examples/samples/identity-providers/callgate.yaml"),
+      encoding: .utf8)
   }
 
   private static let provider = Result { try TokenFixture(.RS256) }

@@ -1,0 +1,87 @@
+// Reads what Talkdesk answers about a number. Its booleans and numbers may be texts, and "N/A" says nothing.
+
+import Gate
+import JSON
+import Platform
+
+extension ScreeningSettings.Refusals {
+  /// Judges the content of a validation, `{"_embedded":{…}}`.
+  func finding(_ content: [UInt8]) -> ScreeningFinding {
+    guard let answer = ScreeningReply.embedded(content),
+      ScreeningReply.known.contains(where: { answer[$0] != nil })
+    else { return .failed("Talkdesk's phone validation: the response is unusable") }
+    let status = ScreeningReply.word(answer["status"])?.lowercased()
+    if status == "error" { return .failed("Talkdesk's phone validation: status ERROR") }
+    func refused(_ key: String) -> ScreeningFinding { .refused(setting: "validation.refuse.\(key)") }
+    if let status, statuses.contains(status) { return refused("status") }
+    if let type = ScreeningReply.word(answer["line_type"]).map(ScreeningReply.folded),
+      lineTypes.contains(where: { ScreeningReply.folded($0) == type })
+    {
+      return refused("line_type")
+    }
+    if tcpaBlacklist, ScreeningReply.word(answer["tcpa_blacklist"])?.lowercased() == "true" {
+      return refused("tcpa_blacklist")
+    }
+    // One page of Talkdesk's documentation spells it `fraude_score`.
+    let scores = ["fraud_score", "fraude_score"].compactMap { name in
+      ScreeningReply.word(answer[name]).flatMap { Double($0) }
+    }
+    if let fraudScore, scores.contains(where: { $0 >= Double(fraudScore) }) { return refused("fraud_score") }
+    return .allowed(isUnknown: false)
+  }
+}
+
+extension ScreeningSettings {
+  /// Judges the content of a query of a do-not-call list, `{"_embedded":{"entries":[…]}}`.
+  func finding(_ content: [UInt8], of phone: E164, at now: Instant) -> ScreeningFinding {
+    guard let entries = ScreeningReply.embedded(content)?["entries"]?.array else {
+      return .failed("Talkdesk's do-not-call lists: the response is unusable")
+    }
+    let isListed = entries.contains { entry in
+      if let number = entry["phone_number"]?.string, number.digits != phone.text.digits { return false }
+      guard let end = ScreeningReply.word(entry["expiration_date"]) else { return true }
+      return !hasPassed(end, at: now)
+    }
+    return isListed ? .refused(setting: "do_not_call.lists") : .allowed(isUnknown: false)
+  }
+
+  /// Whether an entry has ended: a date at the end of its day, a time at that time. What cannot be read never ends.
+  private func hasPassed(_ end: String, at now: Instant) -> Bool {
+    if let time = Instant(rfc3339: end) { return time <= now }
+    guard let day = CivilDate(end), let local = zone.localSeconds(at: now.seconds) else { return false }
+    return local >= (Int64(day.dayNumber) + 1) * 86_400
+  }
+}
+
+enum ScreeningReply {
+  /// The members that settings look at, one of which every validation has.
+  static let known = ["status", "line_type", "tcpa_blacklist", "fraud_score", "fraude_score"]
+
+  static func embedded(_ content: [UInt8]) -> JSONValue? {
+    do throws(JSONError) {
+      let embedded = try JSONValue(parsing: content)["_embedded"]
+      return embedded?.object == nil ? nil : embedded
+    } catch {
+      return nil
+    }
+  }
+
+  /// A text, number or boolean as a text; nil for nothing and "N/A".
+  static func word(_ value: JSONValue?) -> String? {
+    switch value {
+    case .string(let text)?: folded(text) == "n/a" || text.isEmpty ? nil : text
+    case .number(let number)?: number.text
+    case .bool(let value)?: "\(value)"
+    default: nil
+    }
+  }
+
+  /// Without case, blanks, hyphens and underscores.
+  static func folded(_ text: String) -> String {
+    text.lowercased().filter { $0 != " " && $0 != "-" && $0 != "_" }
+  }
+}
+
+extension String {
+  fileprivate var digits: [UInt8] { utf8.filter { (0x30...0x39).contains($0) } }
+}

@@ -1,0 +1,75 @@
+// What an operator has refused: results of the phone validation, and numbers of do-not-call lists.
+
+public import Gate
+import JOSE
+public import Tokens
+
+/// Which numbers are not called, by what Talkdesk knows about them.
+public struct ScreeningSettings: Sendable {
+  /// The results of the phone validation that refuse a number.
+  public struct Refusals: Sendable {
+    /// Lower-case words, such as `high_risk`.
+    public var statuses: [String] = []
+    /// As configured, such as `premium_rate`.
+    public var lineTypes: [String] = []
+    public var tcpaBlacklist = false
+    /// The lowest score that refuses; nil for none.
+    public var fraudScore: Int64?
+
+    public init() {}
+
+    /// Whether nothing is refused.
+    public var isEmpty: Bool {
+      statuses.isEmpty && lineTypes.isEmpty && !tcpaBlacklist && fraudScore == nil
+    }
+  }
+
+  /// Nil where numbers are not validated.
+  public var validation: Refusals?
+  /// The ids of the do-not-call lists.
+  public var lists: [String]
+  /// Where the day of an entry's expiration ends.
+  public var zone: Zone
+  /// How long a verdict counts; zero for none that is saved.
+  public var remember: Duration
+  /// The API's base; nil for that of callbacks.
+  public var url: String?
+
+  public init(
+    validation: Refusals? = nil, lists: [String] = [], zone: Zone = .utc,
+    remember: Duration = .seconds(30 * 86_400), url: String? = nil
+  ) {
+    self.validation = validation
+    self.lists = lists
+    self.zone = zone
+    self.remember = remember
+    self.url = url
+  }
+
+  /// The scopes that it needs.
+  public var scopes: [OwnScope] {
+    (validation == nil ? [] : [.phoneValidation]) + (lists.isEmpty ? [] : [.doNotCall])
+  }
+
+  /// The first 8 octets of the SHA-256 of all settings that a verdict depends on, so that a changed one asks again.
+  public var fingerprint: Int64 {
+    var parts = [zone.name, "\(remember.components.seconds)", url ?? ""] + lists
+    if let validation {
+      parts += ["validation"] + validation.statuses + ["line_type"] + validation.lineTypes
+      parts += ["\(validation.tcpaBlacklist)", validation.fraudScore.map { "\($0)" } ?? ""]
+    }
+    let digest = SHA256Digest(of: Array(parts.joined(separator: "\u{0}").utf8)).bytes
+    return digest.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+  }
+}
+
+/// The result of looking a number up.
+public enum ScreeningFinding: Sendable {
+  /// Nothing speaks against the number.
+  /// - Parameter isUnknown: whether the phone validation does not know it.
+  case allowed(isUnknown: Bool)
+  /// The setting that refuses it, below `numbers.screening`.
+  case refused(setting: String)
+  /// There is no result, for this reason.
+  case failed(String)
+}

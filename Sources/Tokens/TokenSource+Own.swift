@@ -1,0 +1,32 @@
+// Tokens for the server's own requests. They have scopes of their own, so none of them can make a call.
+
+public import Platform
+
+/// The scopes of tokens that never leave the server. Each is in a token of its own, and none may be configured for handing out.
+public enum OwnScope: String, CaseIterable, Sendable {
+  case phoneValidation = "identity-phone-validation:read"
+  case doNotCall = "do-not-call-lists:manage"
+
+  /// The first of these scopes among words separated by spaces; nil if there is none.
+  public init?(in scope: String) {
+    guard let first = Self.allCases.first(where: { scope.split(separator: " ").contains(Substring($0.rawValue)) })
+    else { return nil }
+    self = first
+  }
+}
+
+extension TokenSource {
+  /// The shared token with one of the server's own scopes. Its failures pause no other scope.
+  ///
+  /// - Parameter deadline: when this request gives up.
+  public func token(forServer scope: OwnScope, deadline: MonotonicTime) async throws(TokenError) -> AccessToken {
+    try await token(scopeID(scope.rawValue), deadline: deadline)
+  }
+
+  /// Gives up a token that the API answered with 401.
+  ///
+  /// - Returns: whether asking again is worth it.
+  public func invalidate(_ token: AccessToken, forServer scope: OwnScope) -> Bool {
+    invalidate(token, scope: scopeID(scope.rawValue))
+  }
+}

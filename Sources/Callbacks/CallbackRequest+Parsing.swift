@@ -4,6 +4,7 @@ package import API
 import Configuration
 package import Gate
 package import JSON
+import Texts
 
 extension CallbackRequest {
   /// Reads a request's content in either form and checks all of it.
@@ -53,7 +54,9 @@ extension CallbackRequest {
   ) throws(Problem) {
     var problems = FieldProblems()
     problems.refuseUnknown(
-      in: body, known: ["contact_phone_number", "talkdesk_phone_number", "context", "at"], prefix: "")
+      in: body,
+      known: ["contact_phone_number", "talkdesk_phone_number", "context", "at"]
+        + (terms.takesProof ? ["number_proof"] : []) + (terms.takesConsent ? ["consent"] : []), prefix: "")
     let contact = problems.number("contact_phone_number", in: body)
     if body["contact_phone_number"] == nil {
       problems.add("contact_phone_number", "Give the number to call in E.164 form, such as +14155550123.")
@@ -71,6 +74,8 @@ extension CallbackRequest {
       problems.add("talkdesk_phone_number", "Give one of the account's numbers; this server has no default.")
     }
     let at = problems.time("at", in: body)
+    let proof = terms.takesProof ? problems.proof(in: body) : nil
+    let consent = terms.takesConsent ? problems.consent(in: body, terms.knownTexts) : nil
     var context = ContextReader(terms, namesFields: namesFields, problems: problems)
     if let value = body["context"] { context.read(value) }
     context.finish()
@@ -85,12 +90,47 @@ extension CallbackRequest {
     talkdeskNumber = talkdesk
     namesTalkdeskNumber = named != nil
     self.at = at
+    numberProof = proof
+    self.consent = consent
     fields = context.fields
     additions = terms.schema?.additions.map { ContextField(name: $0.name, value: $0.value) } ?? []
   }
 }
 
 extension FieldProblems {
+  /// The proof of the number; `null` is none.
+  fileprivate mutating func proof(in body: JSONObject) -> String? {
+    let text = body["number_proof"] == .null ? nil : string("number_proof", in: body)
+    guard let text else { return nil }
+    guard (1...4096).contains(text.unicodeScalars.count) else {
+      add("number_proof", "Give 1 to 4,096 characters, or leave the member out.")
+      return nil
+    }
+    return text
+  }
+
+  /// The customer's consent; `null` is none.
+  fileprivate mutating func consent(in body: JSONObject, _ known: [String]?) -> GivenConsent? {
+    guard let value = body["consent"], value != .null else { return nil }
+    guard let members = value.object else {
+      add("consent", "This is \(value.kindName); give an object with text and at.")
+      return nil
+    }
+    refuseUnknown(in: members, known: ["text", "at"], prefix: "consent.")
+    let text = members["text"]?.string
+    if text.map({ (1...64).contains($0.utf8.count) }) != true {
+      add("consent.text", "Give the name of the text that the customer agreed to, of 1 to 64 characters.")
+    } else if let known, let text, !known.contains(exactly: text) {
+      add("consent.text", "Give one of these texts: \(known.joined(separator: ", ")).")
+    }
+    let at = members["at"]?.string.flatMap { Instant(rfc3339: $0) }
+    if at == nil {
+      add("consent.at", "Give the time of the consent with an offset, such as 2026-11-23T10:00:00-05:00.")
+    }
+    guard let text, let at, text.utf8.count <= 64 else { return nil }
+    return GivenConsent(text: text, at: Instant(seconds: at.seconds))
+  }
+
   /// A member's time, to the second; `null` is none.
   mutating func time(_ name: String, in object: JSONObject) -> Instant? {
     if case .null = object[name] { return nil }

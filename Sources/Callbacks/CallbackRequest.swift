@@ -17,6 +17,9 @@ package struct CallbackRequest: Sendable, Equatable {
   let namesTalkdeskNumber: Bool
   /// The context's fields as asked for, in their order.
   let fields: [ContextField]
+  /// A proof that the number is the caller's, and the customer's consent. Neither is a part of the content that a key stands for.
+  package let numberProof: String?
+  package let consent: GivenConsent?
   /// The fields the server adds after them.
   let additions: [ContextField]
 

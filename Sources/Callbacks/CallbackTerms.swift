@@ -15,6 +15,12 @@ package struct CallbackTerms: Sendable {
   let schema: Configuration.ContextSchema?
   /// Whether callbacks of installations carry a verification code, so that no client may send such a field.
   package let addsVerificationCode: Bool
+  /// Whether a request may have a proof of its number.
+  private(set) var takesProof = false
+  /// Whether a request may have a consent.
+  private(set) var takesConsent = false
+  /// The texts of which a consent has to name one; nil where a rule judges that.
+  package var knownTexts: [String]?
   /// What the agent sees of the fields that the server adds, while callbacks carry verification codes; empty otherwise.
   private let ownLabels: Set<FoldedLabel>
 
@@ -49,6 +55,19 @@ package struct CallbackTerms: Sendable {
     ownLabels = Self.ownLabels(schema, addsVerificationCode)
   }
 
+  /// The same for AI agents, whose reason is longer than other values.
+  ///
+  /// - Parameter longest: The most characters of the field `reason`, where the schema does not know it.
+  package func takingReasons(longest: Int) -> CallbackTerms {
+    guard schema?.fields.contains(where: { $0.name.hasSameBytes(as: "reason") }) != true else { return self }
+    var terms = CallbackTerms(
+      talkdeskNumbers: talkdeskNumbers, takesAnyTalkdeskNumber: takesAnyTalkdeskNumber,
+      schema: Configuration.ContextSchema(schema, reasonsOf: longest),
+      addsVerificationCode: addsVerificationCode)
+    (terms.takesProof, terms.takesConsent) = (takesProof, takesConsent)
+    return terms
+  }
+
   /// The terms of an app, or of requests without one.
   package init(app: Configuration.App?, _ configuration: Configuration) {
     let own = app?.talkdeskPhoneNumbers ?? []
@@ -62,6 +81,8 @@ package struct CallbackTerms: Sendable {
         preconditionFailure("the configuration holds a telephone number that is none")
       }
     }
+    takesProof = configuration.numbers?.firebase != nil
+    takesConsent = configuration.numbers?.consentTexts.isEmpty == false
     schema = app?.contextSchema
     addsVerificationCode = app?.verificationCode ?? false
     ownLabels = Self.ownLabels(schema, addsVerificationCode)

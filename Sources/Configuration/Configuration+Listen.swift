@@ -1,5 +1,6 @@
 // The settings for listeners, TLS, the admin interface, logging, limits and the store.
 
+public import Callers
 public import Gate
 public import JOSE
 public import TLS
@@ -36,6 +37,10 @@ extension Configuration {
     /// The Bearer token: demanded on the public port (without one nothing is served there), and on the operators'
     /// own listener unless that is on loopback.
     public package(set) var token: Secret?
+    /// The operators with tokens of their own.
+    public package(set) var operators: [ConfiguredOperator]
+    /// The issuer of operators' JWTs; nil for none.
+    public package(set) var jwt: OperatorIssuer?
     /// The runbook's address, to which links add `#section`: a URL, or a path on this server.
     public package(set) var runbooks: String
 

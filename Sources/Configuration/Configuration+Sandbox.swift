@@ -9,10 +9,11 @@ import Texts
 import Trust
 
 extension Configuration {
-  /// Whether the sandbox makes an admin token: only this machine reaches the server, and operators have neither a token nor a
+  /// Whether the sandbox makes an admin token: only this machine reaches the server, and operators have neither tokens nor a
   /// listener.
   package var takesAdminToken: Bool {
-    admin.token == nil && admin.listener == nil && IPAddress(listen.host)?.isLoopback == true
+    admin.token == nil && admin.operators.isEmpty && admin.jwt == nil && admin.listener == nil
+      && IPAddress(listen.host)?.isLoopback == true
   }
 
   /// Opens the operator's page on the public port, where the configuration leaves that to the sandbox.

@@ -52,8 +52,12 @@ public struct Configuration: Sendable {
   package var appAttest: AppAttest?
   /// How tokens of Play Integrity are decoded; nil where no app takes any.
   package var play: PlayIntegrity?
+  /// How numbers are proven, and the texts of consents; nil: neither.
+  package var numbers: Numbers?
   /// What GMS clients may ask for; nil: nothing.
   public package(set) var gms: GMS?
+  /// Who may use the door for AI agents; nil: nobody.
+  package var mcp: MCP?
   /// How devices get notices; nil: they get none.
   public package(set) var notices: Notices?
   /// How outcomes of calls are learnt; nil: they are not.

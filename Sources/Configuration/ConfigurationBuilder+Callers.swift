@@ -171,20 +171,27 @@ extension ConfigurationBuilder {
 
   private mutating func jwt(_ node: DocumentNode, path: String) -> JWTIssuer? {
     guard var members = open(node, path: path) else { return nil }
+    let subject = members.value(Settings.jwtSubject.key())
+    return issuer(&members, "callers[].jwt.", subject: subject ?? "sub")
+  }
+
+  /// Reads issuer, audience and keys, and ends reading.
+  mutating func issuer(
+    _ members: inout MappingReader, _ section: String, subject: String, fallback: String? = nil
+  ) -> JWTIssuer? {
     let issuer = members.value(Settings.jwtIssuer.key())
     let audience = members.value(Settings.jwtAudience.key())
-    let subject = members.value(Settings.jwtSubject.key())
     let url = members.value(Settings.jwtURL.key())
     let set = self.source(Settings.jwtFile, in: &members)
     let secret = self.source(Settings.jwtSecret, in: &members)
     let one = closeWithOne(
-      &members, "callers[].jwt.", none: "keys to verify with", several: "sources of keys")
-    guard let one, let place = node[one]?.place else { return nil }
+      &members, section, none: "keys to verify with", several: "sources of keys")
+    guard let one, let place = members.node[one]?.place else { return nil }
     let keys: JWTIssuer.Keys? =
       url.map { .url($0, place) } ?? set.flatMap { keySet($0) } ?? secret.flatMap { sharedSecret($0) }
     guard let issuer, let audience, let keys else { return nil }
     return JWTIssuer(
-      issuer: issuer, audience: audience, keys: keys, subjectClaim: subject ?? "sub")
+      issuer: issuer, audience: audience, keys: keys, subjectClaim: subject, fallbackClaim: fallback)
   }
 
   private mutating func keySet(_ placed: PlacedSource) -> JWTIssuer.Keys? {

@@ -40,7 +40,7 @@ extension ConfigurationBuilder {
     return address.host
   }
 
-  /// `admin`: the operators' listener and token.
+  /// `admin`: the operators, their listener and token.
   /// - Parameter externalURL: The first URL under which clients reach this server.
   mutating func admin(beside listen: Configuration.Listen, at externalURL: String?) -> Configuration.Admin {
     let token = adminToken()
@@ -48,22 +48,24 @@ extension ConfigurationBuilder {
     let statedPlace = place(of: Settings.adminHost) ?? place(of: Settings.adminPort)
     let address = value(Settings.adminHost)
     let port = value(Settings.adminPort)
-    guard let statedPlace else { return Configuration.Admin(listener: nil, token: token, runbooks: runbooks) }
-    if !address.isLoopback, partial.entries[Settings.adminToken.setting] == nil {
+    var admin = Configuration.Admin(
+      listener: nil, token: token, operators: operators(beside: token), jwt: operatorIssuer(), runbooks: runbooks)
+    guard let statedPlace else { return admin }
+    if !address.isLoopback, partial.entries[Settings.adminToken.setting] == nil, !mentionsOperators {
       problems.add(
         statedPlace, Settings.adminHost.setting.name,
         Refusal(
           "opens /metrics and /admin beyond this machine without a token",
-          "use 127.0.0.1, or set CALLGATE_ADMIN_TOKEN (admin.token_file)"))
+          "use 127.0.0.1, set CALLGATE_ADMIN_TOKEN (admin.token_file), or list admin.operators"))
     }
     if port != 0, port == listen.port, overlaps(address.host, listen.host) {
       problems.add(
         place(of: Settings.adminPort) ?? statedPlace, Settings.adminPort.setting.name,
         Refusal("\(port) is the port of the public listener too", "choose another port"))
     }
-    let listener = Configuration.Admin.Listener(
+    admin.listener = Configuration.Admin.Listener(
       host: address.host, port: port, isLoopback: address.isLoopback)
-    return Configuration.Admin(listener: listener, token: token, runbooks: runbooks)
+    return admin
   }
 
   private func overlaps(_ a: String, _ b: String) -> Bool {

@@ -109,13 +109,15 @@ extension ConfigurationBuilder {
     let admin = admin(beside: listen, at: externalURLs.first)
     let before = problems.problems.count
     let callers = callers()
+    judgeOperators(admin.jwt, beside: callers)
     let allowAnonymous = allowAnonymous(beside: callers)
     let apps = apps(callers: callers, allowAnonymous: allowAnonymous)
     let attestation = attestation(apps)
     let desks = desks()
     judgeDesks(apps, callers: callers, desks: desks)
     let isWhole = problems.problems.count == before
-    let policy = policy(callers: callers, apps: apps, desks: isWhole ? desks : nil)
+    let numbers = numbers()
+    let policy = policy(callers: callers, apps: apps, desks: isWhole ? desks : nil, numbers)
     judgeInstallations(apps)
     noteAuthorizers(apps, callers)
     let notices = notices(externalURLs.first)
@@ -132,7 +134,10 @@ extension ConfigurationBuilder {
       enrolmentApp: partial.sections["apps"] == nil ? Self.sampleID : nil, policy: policy,
       callbacks: callbacks(),
       appointments: appointments(keptIn: store, notices), appCheck: attestation.appCheck,
-      appAttest: attestation.appAttest, play: attestation.play, gms: gms(apps),
+      appAttest: attestation.appAttest, play: attestation.play, numbers: numbers,
+      gms: gms(apps),
+      mcp: mcp(
+        callers, allowAnonymous: allowAnonymous, apps, policy, texts: numbers?.consentNames ?? [], externalURLs.first),
       notices: notices,
       outcomes: outcomes(externalURLs.first), live: live(),
       desks: desks,

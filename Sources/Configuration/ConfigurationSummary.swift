@@ -17,7 +17,7 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
   public init(_ configuration: Configuration) {
     lines =
       Self.effects(configuration) + Self.rules(configuration.policy.rules)
-      + [Self.brakes(configuration.policy.brakes)] + Self.appointments(configuration)
+      + [Self.brakes(configuration.policy)] + Self.appointments(configuration)
       + Self.statements(configuration.origins)
   }
 
@@ -38,6 +38,10 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
       facts.append(
         ("admin", "http://\(admin.host.contains(":") ? "[\(admin.host)]" : admin.host):\(admin.port)"))
     }
+    let operators =
+      configuration.admin.operators.map { "\($0.name) (\($0.role.rawValue))" }
+      + (configuration.admin.jwt.map { ["JWTs of \($0.issuer.issuer)"] } ?? [])
+    if !operators.isEmpty { facts.append(("operators", operators.joined(separator: ", "))) }
     if let upstream = configuration.talkdesk.upstream {
       facts.append(("token URL", upstream.tokenURL))
       facts.append(("API URL", upstream.apiURL))
@@ -52,6 +56,10 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
     if let gms = configuration.gms {
       let services = gms.services.map { "\($0.key) (app \($0.value.app))" }
       facts.append(("gms", services.sorted().joined(separator: ", ")))
+    }
+    if let mcp = configuration.mcp {
+      let tools = Configuration.MCP.Tool.allCases.filter(mcp.tools.contains).map(\.rawValue)
+      facts.append(("mcp", "\(tools.joined(separator: ", ")) for \(mcp.callers?.joined(separator: ", ") ?? "every caller")"))
     }
     if !configuration.desks.isEmpty {
       facts.append(("desks", configuration.desks.map { "\($0.id) (\($0.url))" }.joined(separator: ", ")))
@@ -91,11 +99,12 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
   }
 
   /// The brakes in force, and those that are off.
-  private static func brakes(_ brakes: Brakes) -> String {
-    let figures = Brake.allCases.compactMap { brake in
+  private static func brakes(_ policy: Policy) -> String {
+    let brakes = policy.brakes
+    let figures = policy.possibleBrakes.compactMap { brake in
       brakes[brake] == 0 ? nil : "\(brakes[brake]) \(brake.measure)"
     }
-    let off = Brake.allCases.filter { brakes[$0] == 0 }.map(\.ruleName)
+    let off = policy.possibleBrakes.filter { brakes[$0] == 0 }.map(\.ruleName)
     return "safety limits on callbacks: " + (figures.isEmpty ? "none" : list(figures))
       + (off.isEmpty ? "" : "; off: \(list(off))")
   }
@@ -166,6 +175,7 @@ extension Brake {
     case .number: "per number and day (UTC)"
     case .burst: "per 5 minutes"
     case .hour: "per hour"
+    case .lookups: "lookups of numbers per hour"
     }
   }
 }

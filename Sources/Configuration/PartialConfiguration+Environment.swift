@@ -84,7 +84,8 @@ extension PartialConfiguration {
   ) {
     let environment = environment.filter { !named.contains($0.key) }
     let settings = Settings.scalars
-    let known = Set(settings.compactMap(\.variable) + settings.compactMap(\.fileVariable))
+    let known = Set(
+      settings.compactMap(\.variable) + settings.compactMap(\.fileVariable) + Settings.operatorTokenVariables)
     // Other programs have variables with this prefix, so only near misses of our own count.
     let logins = known.filter { $0.hasPrefix("DEFAULT_") }.sorted() + [usernameAlias]
     for name in environment.keys.sorted() where name.hasPrefix("DEFAULT_") && !logins.contains(name) {

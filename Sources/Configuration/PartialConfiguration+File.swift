@@ -8,7 +8,8 @@ extension PartialConfiguration {
   static let ownSections = [
     "callers", "apps", "rules", ConfigurationBuilder.brakesSection, ConfigurationBuilder.appointmentsSection,
     ConfigurationBuilder.desksSection, ConfigurationBuilder.gmsSection,
-    ConfigurationBuilder.attestationSection,
+    ConfigurationBuilder.attestationSection, ConfigurationBuilder.numbersSection,
+    ConfigurationBuilder.operatorsSection, ConfigurationBuilder.operatorIssuerSection,
   ]
 
   /// The settings in a YAML file. Unknown keys are problems.

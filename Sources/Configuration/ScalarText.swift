@@ -5,6 +5,7 @@ import Documents
 import Gate
 import JOSE
 import Texts
+import Tokens
 
 /// A SHA-256 digest in lower-case hex. The refused text is never shown: it may be the secret itself.
 enum DigestText {
@@ -102,6 +103,10 @@ package enum NameText {
         "\(quoted(text)) is not a scope",
         text.firstMistakable.map { "remove \($0.unseenName)" }
           ?? "write scope tokens separated by single spaces: callback:write visual-sessions:execute")
+    }
+    if let own = OwnScope(in: text) {
+      throw Refusal(
+        "\(own.rawValue) is a scope of the server's own requests, and no token with it leaves the server", "remove it")
     }
     return text
   }

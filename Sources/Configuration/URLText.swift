@@ -48,16 +48,20 @@ package enum URLText {
     guard text != "*" else {
       throw Refusal("\"*\" would allow the pages of every site", "list each origin: https://shop.example")
     }
-    let parts = try read(text, as: .origin)
-    let implied = ["https": 443, "http": 80][parts.scheme]
-    let port = parts.port.flatMap { $0 == implied ? nil : ":\($0)" } ?? ""
-    let form = "\(parts.scheme)://\(parts.host.lowercased())\(port)"
+    let form = origin(of: try read(text, as: .origin))
     guard text == form else {
       throw Refusal(
         "\(quoted(text)) is not an origin as browsers send it",
         "write scheme, host and port only: \(quoted(form))")
     }
     return text
+  }
+
+  /// The origin of a URL, as browsers send it.
+  static func origin(of parts: Parts) -> String {
+    let implied = ["https": 443, "http": 80][parts.scheme]
+    let port = parts.port.flatMap { $0 == implied ? nil : ":\($0)" } ?? ""
+    return "\(parts.scheme)://\(parts.host.lowercased())\(port)"
   }
 
   /// What a URL is for.

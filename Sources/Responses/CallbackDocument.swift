@@ -31,6 +31,11 @@ package enum CallbackDocument {
     if let settledAt = record.settledAt { document["settled_at"] = .string(settledAt.rfc3339) }
     if let code = record.code { document["reason"] = .string(code) }
     if record.ticket == nil { document["contact_phone_number"] = .string(record.contact) }
+    if let consent = record.consent {
+      document["consent"] = [
+        "text": .string(consent.text), "at": .string(consent.at.rfc3339), "digest": .string(consent.digest),
+      ]
+    }
     if let outcome = record.outcome { document["outcome"] = .object(members(of: outcome)) }
     return document
   }

@@ -1,13 +1,14 @@
 // The regular background work on a store: recovery, kill switch refresh, health checks and cleanup.
 
-public import Gate
-public import Platform
+package import Gate
+package import Platform
 
 /// Recovers callbacks of ended processes, refreshes the kill switch, writes every three seconds to test the
 /// store, and purges. The store's health shows its failures. With a wrong clock it neither recovers nor purges.
 public struct Upkeep: Sendable {
   private let store: any Store
   private let board: StopBoard
+  private let blocked: BlockedNumbers?
   private let clock: any TimeSource
   private let inHand: @Sendable (Instant) -> Set<CallbackID>
   private let recovered: @Sendable (RecoveredRecords) -> Void
@@ -23,8 +24,8 @@ public struct Upkeep: Sendable {
   ///   - ended: Gets the stops that have ended.
   ///   - lapsed: Gets the stops that the store could not save, and that end because it works again.
   ///   - unused: Returns the latest last use of the installations to remove at a time; nil to remove none.
-  public init(
-    store: any Store, board: StopBoard, clock: any TimeSource,
+  package init(
+    store: any Store, board: StopBoard, blocked: BlockedNumbers? = nil, clock: any TimeSource,
     inHand: @escaping @Sendable (Instant) -> Set<CallbackID> = { _ in [] },
     recovered: @escaping @Sendable (RecoveredRecords) -> Void = { _ in },
     ended: @escaping @Sendable ([Stop]) -> Void = { _ in },
@@ -38,11 +39,12 @@ public struct Upkeep: Sendable {
     self.recovered = recovered
     self.store = store
     self.board = board
+    self.blocked = blocked
     self.clock = clock
   }
 
-  /// Works until its task is cancelled. It refreshes the kill switch each second, beside it callbacks each
-  /// second, and beside those it purges every minute. A stop and the sign of life must
+  /// Works until its task is cancelled. It refreshes the kill switch each second, beside it the blocked numbers and
+  /// callbacks each second, and beside those it purges every minute. A stop and the sign of life must
   /// not wait for slow work after a busy day.
   public func run() async {
     async let stops: Void = everySecond { _ in
@@ -50,13 +52,17 @@ public struct Upkeep: Sendable {
       if !over.isEmpty { ended(over) }
       await refresh()
     }
+    async let numbers: Void = everySecond { _ in
+      // The known blocks stay.
+      do throws(StoreError) { try await blocked?.refresh() } catch {}
+    }
     async let rest: Void = withDiscardingTaskGroup { group in
       await everySecond { turn in
         if turn % 60 == 30 { group.addTask { await purge() } }
         await tidy(turn: turn)
       }
     }
-    _ = await (stops, rest)
+    _ = await (stops, numbers, rest)
   }
 
   private func everySecond(_ body: (Int) async -> Void) async {

@@ -77,6 +77,12 @@ struct ExplainCommand: ParsableCommand {
     help: ArgumentHelp("A header of the request; repeat the option for more.", valueName: "name=value"))
   var fields: [String] = []
 
+  @Option(help: ArgumentHelp("true if the caller has proven that the number is its own.", valueName: "bool"))
+  var proven: String?
+
+  @Option(help: ArgumentHelp("The text that the customer has just agreed to.", valueName: "name"))
+  var consent: String?
+
   @Option(help: ArgumentHelp("The time, with an offset. Without it: now.", valueName: "RFC 3339"))
   var at: String?
 
@@ -172,6 +178,8 @@ struct ExplainCommand: ParsableCommand {
     case .address: address
     case .phone: phone
     case .at: at
+    case .proven: proven
+    case .consent: consent
     }
   }
 

@@ -7,11 +7,11 @@ extension Facts {
   package init(
     action: Action, callerID: String?, subject: String? = nil, appID: String? = nil, address: IPAddress?,
     phone: E164?, claims: [FactMember] = [], fields: [RequestField] = [], instant: Instant,
-    installation: InstallationFacts? = nil, agents: Int64? = nil
+    installation: InstallationFacts? = nil, agents: Int64? = nil, number: NumberEvidence? = nil
   ) {
     self.init(
       action: action, callerID: callerID, subject: subject, installation: installation, appID: appID,
       address: address, phone: phone, claims: claims, fields: fields, instant: instant, at: nil,
-      agents: agents)
+      agents: agents, number: number)
   }
 }

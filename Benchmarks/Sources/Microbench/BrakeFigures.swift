@@ -41,7 +41,7 @@ enum BrakeFigures {
             let facts = Facts(
               action: .callback, callerID: "app-users", subject: "ann", installation: nil, appID: "shop",
               address: IPAddress(v4: 0xCB00_7109), phone: numbers[next], claims: [], fields: [], instant: now,
-              at: nil, agents: nil)
+              at: nil, agents: nil, number: nil)
             var evaluation = policy.evaluation(of: facts)
             guard case .decided(let decision) = evaluation.next(PresumedStates()) else {
               preconditionFailure("the benchmark's own request was refused")

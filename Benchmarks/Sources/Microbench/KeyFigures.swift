@@ -69,7 +69,8 @@ enum KeyFigures {
   private static func charges(_ policy: Policy, _ number: Int) -> [AllowanceCharge] {
     let facts = Facts(
       action: .access, callerID: "app-users", subject: "user-\(number)@shop.example", installation: nil,
-      appID: nil, address: nil, phone: nil, claims: [], fields: [], instant: start, at: nil, agents: nil)
+      appID: nil, address: nil, phone: nil, claims: [], fields: [], instant: start, at: nil, agents: nil,
+      number: nil)
     guard case .allow(let clearance) = policy.decide(facts, states: PresumedStates()).outcome else {
       preconditionFailure("the benchmark's own request was refused")
     }

@@ -46,7 +46,8 @@ enum RuleFigures {
       // What the gateway does between the caller and the cache, and with the answer's fields (Decider, Vending).
       var facts = Facts(
         action: .access, callerID: "app-users", subject: "ann", installation: nil, appID: "shop",
-        address: address, phone: nil, claims: claims, fields: [], instant: now, at: nil, agents: nil)
+        address: address, phone: nil, claims: claims, fields: [], instant: now, at: nil, agents: nil,
+        number: nil)
       facts.fields.append(RequestField(lowercaseName: "x-app-version", value: "2.4.1"))
       facts.fields.append(RequestField(lowercaseName: "x-platform", value: "ios"))
       var evaluation = policy.evaluation(of: facts)

@@ -1,5 +1,6 @@
 // Generates the OpenAPI 3.1 document from the endpoints, problem codes and schemas.
 
+import Gate
 import HTTP
 package import JSON
 
@@ -102,7 +103,8 @@ package struct APIDocument: Sendable {
   private func security(_ operation: APIOperation) -> JSONValue {
     switch operation.access {
     case .everybody: return []
-    case .operators: return [["operators": []]]
+    // OpenAPI 3.1 §4.8.30: for schemes that are not OAuth, the names of roles.
+    case .operators(let role): return [["operators": [.string(role.rawValue)]]]
     case .callers:
       var schemes: [JSONValue] = [["basic": []], ["bearer": []], ["apiKey": []]]
       if operation.tag == .gms { schemes.append(["gmsKey": []]) }
@@ -217,7 +219,7 @@ package struct APIDocument: Sendable {
     "operators": [
       "type": "http", "scheme": "bearer",
       "description":
-        "The admin token, `CALLGATE_ADMIN_TOKEN`. Without one, these paths are 404 on the public listener.",
+        "The token of an operator whose role is at least the one that the operation names, a JWT of the operators' issuer, or the admin token, `CALLGATE_ADMIN_TOKEN`. If the server has none of them, these paths are 404 on the public listener.",
     ],
   ]
 }

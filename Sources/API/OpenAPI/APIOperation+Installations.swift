@@ -1,5 +1,6 @@
 // Describes the endpoints for installations for the API documentation.
 
+import Gate
 import HTTP
 import JSON
 
@@ -153,7 +154,7 @@ extension APIOperation {
   // MARK: Operators
 
   package static let adminInstallations = APIOperation(
-    method: .get, id: "listInstallations", tag: .operators, access: .operators,
+    method: .get, id: "listInstallations", tag: .operators, access: .operators(.read),
     summary: "List installations and the requests for them",
     description:
       "A page of entries, not sorted by time. For the next page, send `next` as `after`. The last page has no `next`. The list never shows a user code.",
@@ -180,7 +181,7 @@ extension APIOperation {
     ], refusals: [.invalidRequest, .storeUnavailable])
 
   package static let adminFindInstallation = APIOperation(
-    method: .post, id: "postFindInstallation", tag: .operators, access: .operators,
+    method: .post, id: "postFindInstallation", tag: .operators, access: .operators(.approve),
     summary: "Find the request of a user code",
     description:
       """
@@ -205,14 +206,14 @@ extension APIOperation {
     _ id: String, _ summary: String, _ description: String, and others: [Problem.Code] = []
   ) -> APIOperation {
     APIOperation(
-      method: .post, id: id, tag: .operators, access: .operators, summary: summary, description: description,
+      method: .post, id: id, tag: .operators, access: .operators(.approve), summary: summary, description: description,
       content: .json("UserCodeRequest", ("code", ["user_code": "BCDF-GHJK"])),
       answers: [APIAnswer(status: .noContent, description: "Done.", fields: [.noStore])],
       refusals: [.invalidJSON, .invalidRequest, .storeUnavailable] + others)
   }
 
   package static let adminRevokeInstallation = APIOperation(
-    method: .post, id: "postRevokeInstallation", tag: .operators, access: .operators,
+    method: .post, id: "postRevokeInstallation", tag: .operators, access: .operators(.approve),
     summary: "Revoke an installation, or all of a user",
     description:
       "Every instance with the same store refuses the installation within two seconds, and its scheduled appointments are canceled. With `subject` the server revokes all installations of that user, from every issuer. After a 503, send the same request again: it succeeds whether or not the first one was made.",

@@ -1,5 +1,6 @@
 // Describes the admin endpoints for the API documentation.
 
+import Gate
 import HTTP
 import JSON
 
@@ -23,7 +24,7 @@ extension APIOperation {
     ], refusals: [.notFound])
 
   package static let adminStatus = APIOperation(
-    method: .get, id: "getStatus", tag: .operators, access: .operators,
+    method: .get, id: "getStatus", tag: .operators, access: .operators(.read),
     summary: "Get the state of the server",
     description: """
       Configuration, last reload, rules, stops, store, tokens, keys and opening hours; decisions and latency of the last hour; and \
@@ -55,7 +56,7 @@ extension APIOperation {
     ("app", ["scope": "app", "id": "example-app-ios", "action": "callback"]))
 
   package static let adminStop = APIOperation(
-    method: .post, id: "postStop", tag: .operators, access: .operators,
+    method: .post, id: "postStop", tag: .operators, access: .operators(.operate),
     summary: "Stop tokens, callbacks or both",
     description: """
       The kill switch, for everyone, one app or one caller. The server refuses the next request with `stopped`. Other instances \
@@ -77,20 +78,20 @@ extension APIOperation {
     answers: switchAnswer([
       [
         "scope": "all", "action": "callback", "since": time, "until": "2026-11-20T15:34:05Z",
-        "reason": "agents have no phones",
+        "reason": "agents have no phones", "operator": "ann", "by": "token",
       ]
     ]),
     refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])
 
   package static let adminResume = APIOperation(
-    method: .post, id: "postResume", tag: .operators, access: .operators, summary: "Resume",
+    method: .post, id: "postResume", tag: .operators, access: .operators(.operate), summary: "Resume",
     description:
       "Ends the stop of the same scope and action. Without such a stop nothing changes.",
     content: resumeContent, answers: switchAnswer([]),
     refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])
 
   package static let adminReload = APIOperation(
-    method: .post, id: "postReload", tag: .operators, access: .operators,
+    method: .post, id: "postReload", tag: .operators, access: .operators(.operate),
     summary: "Reload the configuration",
     description: """
       The same as SIGHUP. The server uses the whole new configuration or none of it. After a mistake the old configuration stays \
@@ -105,7 +106,7 @@ extension APIOperation {
     ], refusals: [.invalidRequest])
 
   package static let adminDecisions = APIOperation(
-    method: .get, id: "findDecisions", tag: .operators, access: .operators,
+    method: .get, id: "findDecisions", tag: .operators, access: .operators(.read),
     summary: "Find the decisions about a request",
     description: """
       The decisions with this request id among the last 10,000 of this instance. An appointment has the request id of its booking, \
@@ -124,7 +125,7 @@ extension APIOperation {
     ], refusals: [.invalidRequest, .notFound])
 
   package static let adminCallbacks = APIOperation(
-    method: .get, id: "listCallbacks", tag: .operators, access: .operators,
+    method: .get, id: "listCallbacks", tag: .operators, access: .operators(.read),
     summary: "List the callbacks of every caller, newest first",
     description: """
       A page of records with masked numbers. To find callbacks with an unknown outcome, send `status=unknown`. For the next page, \
@@ -167,7 +168,7 @@ extension APIOperation {
     ], refusals: [.invalidRequest, .storeUnavailable])
 
   package static let adminExplain = APIOperation(
-    method: .post, id: "postExplain", tag: .operators, access: .operators,
+    method: .post, id: "postExplain", tag: .operators, access: .operators(.read),
     summary: "Explain the decision about a request",
     description: """
       Every rule's verdict, from the same code that decides requests. The request counts against no quota and sends nothing, \

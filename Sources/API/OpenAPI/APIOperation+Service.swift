@@ -1,5 +1,6 @@
 // Describes the health, metrics and documentation endpoints for the API documentation.
 
+import Gate
 import HTTP
 import JSON
 
@@ -52,7 +53,7 @@ extension APIOperation {
     ])
 
   package static let metrics = APIOperation(
-    method: .get, id: "getMetrics", tag: .operators, access: .operators,
+    method: .get, id: "getMetrics", tag: .operators, access: .operators(.read),
     summary: "Get metrics for Prometheus",
     description:
       "Counters, gauges and histograms in Prometheus' text format. docs/operate/metrics.md lists their names and labels.",
@@ -97,32 +98,29 @@ extension APIOperation {
       unchanged,
     ])
 
+  /// A page for people, which a browser may have already.
+  private static let page = [
+    APIAnswer(
+      status: .ok, description: "The page.",
+      contents: [APIContent(type: "text/html", schema: ["type": "string"])],
+      fields: [.cacheControl, .entityTag]),
+    unchanged,
+  ]
+
   package static let docs = APIOperation(
     method: .get, id: "getDocs", tag: .about, access: .everybody,
     summary: "Get this API description as a page",
     description:
       "An overview for people, with links to a page for each tag. The pages can be read without scripts and load nothing from other hosts.",
     parameters: [ifNoneMatch],
-    answers: [
-      APIAnswer(
-        status: .ok, description: "The page.",
-        contents: [APIContent(type: "text/html", schema: ["type": "string"])],
-        fields: [.cacheControl, .entityTag]),
-      unchanged,
-    ])
+    answers: page)
 
   package static let runbook = APIOperation(
     method: .get, id: "getRunbook", tag: .about, access: .everybody, summary: "Get the runbook",
     description:
       "A page for operators: for each alert and each entry of `attention`, what it means and how to fix it. The admin listener serves it, too.",
     parameters: [ifNoneMatch],
-    answers: [
-      APIAnswer(
-        status: .ok, description: "The page.",
-        contents: [APIContent(type: "text/html", schema: ["type": "string"])],
-        fields: [.cacheControl, .entityTag]),
-      unchanged,
-    ])
+    answers: page)
 
   package static let docsPage = APIOperation(
     method: .get, id: "getDocsPage", tag: .about, access: .everybody,
@@ -133,11 +131,5 @@ extension APIOperation {
       APIParameter(name: "tag", place: .path, description: "The page's name.", example: "callbacks"),
       ifNoneMatch,
     ],
-    answers: [
-      APIAnswer(
-        status: .ok, description: "The page.",
-        contents: [APIContent(type: "text/html", schema: ["type": "string"])],
-        fields: [.cacheControl, .entityTag]),
-      unchanged,
-    ], refusals: [.notFound])
+    answers: page, refusals: [.notFound])
 }

@@ -1,5 +1,6 @@
 // The parts of an API description: operations, parameters, responses and refusals, as in OpenAPI 3.1.
 
+package import Gate
 import HTTP
 import JSON
 
@@ -18,10 +19,11 @@ package struct APIOperation: Sendable {
   }
 
   /// The clients that may use it.
-  enum Access: Sendable {
+  enum Access: Hashable, Sendable {
     case everybody
     case callers
-    case operators
+    /// Operators with this role or a higher one.
+    case operators(Operator.Role)
   }
 
   let method: Method
@@ -56,6 +58,11 @@ package struct APIOperation: Sendable {
   var allParameters: [APIParameter] {
     guard access == .callers else { return parameters }
     return parameters + [.proof] + (isAttested ? [.appCheck] : [])
+  }
+
+  /// The lowest role of operators that may use it; nil if it is not for operators alone.
+  package var role: Operator.Role? {
+    if case .operators(let role) = access { role } else { nil }
   }
 
   /// Every refusal: its own, those of the credentials, and those of every request.

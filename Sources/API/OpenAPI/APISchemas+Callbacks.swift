@@ -84,7 +84,32 @@ extension APISchemas {
               "at": { "anyOf": [ { "type": "string", "format": "date-time" }, { "type": "null" } ],
                 "description": "When the phone is to ring, with an offset; fractions of a second are dropped. Without it, or with null: now." },
               "context": { "description": "Text for the agent.",
-                "oneOf": [ { "$ref": "#/components/schemas/ContextForm" }, { "$ref": "#/components/schemas/ContextShortForm" } ] } } }
+                "oneOf": [ { "$ref": "#/components/schemas/ContextForm" }, { "$ref": "#/components/schemas/ContextShortForm" } ] },
+              "number_proof": { "type": ["string", "null"], "minLength": 1, "maxLength": 4096,
+                "description": "A token of Firebase Phone Number Verification for this number. It works once. Only where the operator has configured numbers.proofs.firebase." },
+              "consent": { "description": "What the customer agreed to. Only where the operator has configured numbers.consent.",
+                "anyOf": [ { "$ref": "#/components/schemas/Consent" }, { "type": "null" } ] } } }
+          """#)
+    ),
+    (
+      "Consent",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["text", "at"],
+            "properties": {
+              "text": { "type": "string", "minLength": 1, "maxLength": 64, "description": "The name of the text that the customer agreed to." },
+              "at": { "type": "string", "format": "date-time", "description": "When, with an offset; fractions of a second are dropped." } } }
+          """#)
+    ),
+    (
+      "SavedConsent",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "required": ["text", "at", "digest"],
+            "properties": {
+              "text": { "type": "string", "description": "The name of the text that the customer agreed to." },
+              "at": { "type": "string", "format": "date-time", "description": "When." },
+              "digest": { "type": "string", "pattern": "^[0-9a-f]{16}$", "description": "The first 16 digits of the text's SHA-256." } } }
           """#)
     ),
     (
@@ -153,6 +178,7 @@ extension APISchemas {
               "settled_at": { "type": "string", "format": "date-time", "description": "When the callback ended." },
               "reason": { "type": "string", "description": "Why the callback is not accepted: the code of a problem." },
               "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" },
+              "consent": { "$ref": "#/components/schemas/SavedConsent" },
               "outcome": { "$ref": "#/components/schemas/CallOutcome" },
               "verification_code": { "$ref": "#/components/schemas/VerificationCode" } } }
           """#)

@@ -133,6 +133,8 @@ extension APISchemas {
               "created_at": { "type": "string", "format": "date-time", "description": "When it was enrolled or requested." },
               "used_at": { "type": "string", "format": "date-time", "description": "When it was last used, to the hour." },
               "expires_at": { "type": "string", "format": "date-time", "description": "When it expires if it is not used or approved." },
+              "operator": { "type": "string", "description": "The operator who approved or denied it. `-` if the release that saved it stored none." },
+              "by": { "type": "string", "enum": ["token", "jwt", "local", "-"], "description": "How that was proved." },
               "replaces": { "type": "object", "additionalProperties": false,
                 "required": ["client_app", "created_at", "used_at", "scheduled"],
                 "description": "The installation that the approval of this request replaces. Only `find` says so.",

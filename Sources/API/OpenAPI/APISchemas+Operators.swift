@@ -36,14 +36,16 @@ extension APISchemas {
       "Stop",
       JSONValue(
         literally: #"""
-          { "type": "object", "additionalProperties": false, "required": ["scope", "action", "since"],
+          { "type": "object", "additionalProperties": false, "required": ["scope", "action", "since", "operator", "by"],
             "properties": {
               "scope": { "type": "string", "enum": ["all", "app", "caller"], "description": "Whether the stop concerns everyone, an app or a caller." },
               "id": { "type": "string", "description": "The app or caller." },
               "action": { "type": "string", "enum": "STOP ACTIONS", "description": "The stopped action." },
               "since": { "type": "string", "format": "date-time", "description": "The start of the stop." },
               "until": { "type": "string", "format": "date-time", "description": "The end of the stop; absent if it lasts until resumed." },
-              "reason": { "type": "string", "description": "The reason, for operators." } } }
+              "reason": { "type": "string", "description": "The reason, for operators." },
+              "operator": { "type": "string", "description": "The last operator who paused this. `-` if the release that saved it stored none." },
+              "by": { "type": "string", "enum": ["token", "jwt", "local", "-"], "description": "How that was proved." } } }
           """#)
     ),
     (
@@ -130,8 +132,14 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false,
-            "required": ["status", "started", "time", "configuration", "callers", "apps", "rules", "stops", "store", "tokens", "keys", "upstreams", "openings", "callbacks", "attention", "server", "callback_counts", "queue", "brakes", "last_hour", "latency", "sequence", "decisions"],
+            "required": ["operator", "status", "started", "time", "configuration", "callers", "apps", "rules", "stops", "store", "tokens", "keys", "upstreams", "openings", "callbacks", "attention", "server", "callback_counts", "queue", "brakes", "last_hour", "latency", "sequence", "decisions"],
             "properties": {
+              "operator": { "type": "object", "additionalProperties": false, "required": ["name", "role", "by"],
+                "description": "The operator who asked.",
+                "properties": {
+                  "name": { "type": "string" },
+                  "role": { "type": "string", "enum": ["read", "approve", "operate"] },
+                  "by": { "type": "string", "enum": ["token", "jwt", "local"], "description": "How the name was proved." } } },
               "status": { "$ref": "#/components/schemas/Health" },
               "time": { "type": "string", "format": "date-time", "description": "The time at the server." },
               "started": { "type": "string", "format": "date-time", "description": "When the process started." },
@@ -288,9 +296,12 @@ extension APISchemas {
               "via": { "type": "string", "enum": ["gms"], "description": "The interface of the request, if it is not Callgate's own." },
               "contact": { "$ref": "#/components/schemas/MaskedNumber" }, "callback": { "type": "string", "format": "uuid" },
               "ticket": { "type": "string", "format": "uuid" },
+              "consent": { "$ref": "#/components/schemas/SavedConsent" },
               "cancelled": { "type": "integer", "minimum": 0, "description": "How many appointments a revocation has cancelled." },
               "cache": { "type": "string", "enum": ["hit", "miss", "none"] }, "upstream_status": { "type": "integer" },
               "token_sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" }, "replay": { "type": "boolean" },
+              "operator": { "type": "string", "description": "The operator of an admin request." },
+              "by": { "type": "string", "enum": ["token", "jwt", "local"], "description": "How that was proved." },
               "duration_ms": { "type": "number", "minimum": 0 },
               "request_id": { "type": "string" }, "trace_id": { "type": "string" } } }
           """#)

@@ -10,7 +10,7 @@ import JSON
 enum APISchemas {
   /// All of them, by name, in the order of the document.
   static let all: [(name: String, schema: JSONValue)] =
-    ([problem] + values + tokens + callbacks + tickets + gms + installations + push + health + operators).map
+    ([problem] + values + tokens + callbacks + tickets + gms + installations + push + health + operators + blockedNumbers).map
   {
     name, schema in
     (name, ofRequests.contains(name) ? schema : opened(schema))
@@ -21,7 +21,7 @@ enum APISchemas {
     "ContextForm", "ContextShortForm", "ContextField", "CallbackRequest", "CallbackChange", "TicketRequest",
     "StopRequest",
     "ResumeRequest",
-    "Inquiry", "FetchCodeRequest", "VerifyCodeRequest", "UserCodeRequest", "RevocationRequest",
+    "Inquiry", "FetchCodeRequest", "VerifyCodeRequest", "UserCodeRequest", "RevocationRequest", "BlockRequest", "UnblockRequest",
   ]
 
   /// A schema of a response as it is published: without an end to the members, and with the values known so far.
@@ -66,8 +66,10 @@ enum APISchemas {
               "id": { "type": "string", "description": "The id of the callback." },
               "alternatives": { "type": "array", "maxItems": 10, "items": { "type": "string", "format": "date-time" },
                 "description": "The next times that can be booked." },
-              "accepts": { "type": "array", "minItems": 1, "items": { "type": "string", "enum": ["app_check", "app_attest", "play_integrity"] },
-                "description": "The types of attestation that the app takes." },
+              "accepts": { "type": "array", "minItems": 1, "items": { "type": "string", "enum": ["app_check", "app_attest", "play_integrity", "claim", "proof"] },
+                "description": "The types of attestation that the app takes, or the ways to prove the number." },
+              "texts": { "type": "array", "minItems": 1, "items": { "type": "string" },
+                "description": "The texts that the customer can agree to." },
               "verification_code": { "$ref": "#/components/schemas/VerificationCode" } } }
           """#
       ).object ?? [:]

@@ -5,7 +5,7 @@ import JSON
 /// A fact of a hypothetical request that an operator gives as a text. A case is a member of the body of `/admin/explain`; the compiler
 /// names the two other places: its option of `callgate explain`, and how it is read.
 public enum AskedFact: String, CaseIterable, Sendable {
-  case caller, subject, owner, installation, app, address, phone, at
+  case caller, subject, owner, installation, app, address, phone, at, proven, consent
 
   var schema: JSONValue {
     switch self {
@@ -17,6 +17,8 @@ public enum AskedFact: String, CaseIterable, Sendable {
     case .app: Self.text("The app that the request names.")
     case .address: Self.one(of: [Self.format("ipv4"), Self.format("ipv6")], "The client's address.")
     case .phone: Self.one(of: [["$ref": "#/components/schemas/PhoneNumber"]], "The number to call.")
+    case .proven: Self.text("`true` if the caller has proven that the number is its own.")
+    case .consent: Self.text("The text that the customer has just agreed to.")
     case .at: Self.one(of: [Self.format("date-time")], "The time of the request. The default is now.")
     }
   }

@@ -28,6 +28,18 @@ package enum AuditedAction: String, CaseIterable, Sendable {
   case device
   /// Talkdesk tells the outcome of a call.
   case outcome
+  /// An operator pauses something.
+  case stop
+  /// An operator resumes something.
+  case resume
+  /// An operator reloads the configuration.
+  case reload
+  /// An operator blocks a number.
+  case block
+  /// An operator unblocks a number.
+  case unblock
+  /// An operator without a role that allows it reads something. Other reads have no line.
+  case read
 
   /// The name of an action that rules judge.
   package init(_ action: Action) {
@@ -57,6 +69,12 @@ package enum AuditedAction: String, CaseIterable, Sendable {
     case .connect: 11
     case .device: 12
     case .outcome: 13
+    case .stop: 14
+    case .resume: 15
+    case .reload: 16
+    case .block: 17
+    case .unblock: 18
+    case .read: 19
     }
   }
 }

@@ -8,6 +8,8 @@ package final class Endpoint: Sendable {
   package enum Audience: Sendable {
     /// Apps. Pages of the origins in `cors.origins` may use it from a browser.
     case apps
+    /// AI agents. Pages of the origins in `mcp.origins` may use it from a browser.
+    case agents
     case everybody
     /// Operators, on the public listener with their token and on a listener of their own.
     case operators

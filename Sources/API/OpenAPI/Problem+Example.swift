@@ -50,6 +50,10 @@ extension Problem.Code {
       var problem = Problem(DenialCode.noAgents, after: 60)
       problem.rule = "agents"
       return problem
+    case .numberNotProven:
+      return Problem(Denial(code: .numberNotProven, rule: "own-number", options: ["claim", "proof"]))
+    case .consentRequired:
+      return Problem(Denial(code: .consentRequired, rule: "agreed", options: ["v3"]))
     case .unknownApp: return .noApp
     case .invalidClient:
       return Problem(

@@ -29,10 +29,26 @@ extension Problem {
   /// The problem a denial is to a caller.
   package init(_ denial: Denial) {
     self.init(denial.code, nextOpen: denial.nextOpen?.rfc3339, after: denial.retryAfter)
-    rule = denial.rule
+    switch denial.code {
+    case .numberNotProven:
+      accepts = denial.options
+      detail += accepts.compactMap { Self.ways[$0] }.map { " \($0)" }.joined()
+    case .consentRequired:
+      texts = denial.options
+      detail += " Accepted texts: \(texts.joined(separator: ", "))."
+    default: break
+    }
+    rule = denial.publicRule
+    ownRule = denial.rule
     nextOpen = denial.nextOpen?.rfc3339
     if let status = denial.status { responseFields.append(allowances: [status]) }
   }
+
+  /// What an app does to prove a number, by the words of `accepts`.
+  private static let ways = [
+    "claim": "Sign the user in with an account that has this number.",
+    "proof": "Verify the number on this phone and send the proof in number_proof.",
+  ]
 
   /// The problem of a denial, without its rule.
   ///
@@ -50,6 +66,14 @@ extension Problem {
     case .quotaExhausted: self.init(code, "The quota for this period is used up.", tryAgainAfter: seconds)
     case .storeUnavailable:
       self.init(code, "The server cannot check the limits right now.", tryAgainAfter: seconds)
+    case .numberNotProven:
+      self.init(code, "This server calls only numbers that are proven to be the caller's.")
+    case .consentRequired:
+      self.init(code, "Ask the customer to agree to be called, and send consent with the text and the time.")
+    case .overloaded:
+      self.init(code, "The server cannot accept more proofs right now.", tryAgainAfter: seconds)
+    case .upstreamUnavailable:
+      self.init(code, "The server cannot check this phone number right now.", tryAgainAfter: seconds)
     case .noAgents: self.init(code, "No agent is available right now.", tryAgainAfter: seconds)
     case .stopped: self.init(code, Self.stopped.detail, retryAfter: seconds)
     case .unauthenticated: self.init(code, "Send credentials.", retryAfter: seconds)
@@ -75,6 +99,10 @@ extension Problem.Code {
       case .quotaExhausted: .quotaExhausted
       case .storeUnavailable: .storeUnavailable
       case .noAgents: .noAgents
+      case .numberNotProven: .numberNotProven
+      case .consentRequired: .consentRequired
+      case .overloaded: .overloaded
+      case .upstreamUnavailable: .upstreamUnavailable
       case .stopped: .stopped
       case .unauthenticated: .unauthenticated
       case .unknownApp: .unknownApp

@@ -21,6 +21,8 @@ public struct Problem: Error, Sendable {
     case denied
     case numberNotAllowed = "number_not_allowed"
     case noAgents = "no_agents"
+    case numberNotProven = "number_not_proven"
+    case consentRequired = "consent_required"
     case stopped
     case notFound = "not_found"
     case unknownApp = "unknown_app"
@@ -117,10 +119,16 @@ public struct Problem: Error, Sendable {
   package var alternatives: [Offer]?
   /// Whether a duplicate is a second appointment for one number.
   package var isOfAppointment = false
+  /// Whether the first callback of a duplicate was requested in the same conversation of an AI agent.
+  package var isOfConversation = false
   /// The time of the first appointment. Only other interfaces tell it: this server's own names the record by its id.
   package var appointmentTime: Instant?
-  /// The types of attestation that would do.
+  /// The name of the rule for operators, where callers get another one.
+  package var ownRule: String?
+  /// The types of attestation, or the ways to prove a number, that would do.
   public var accepts: [String] = []
+  /// The texts to agree to that would do.
+  public var texts: [String] = []
   /// The verification code of that callback, which may ring.
   package var verificationCode: String?
   /// Whether the client has gone, so that no one reads the response. Its status is then 499, as in nginx: not
@@ -159,6 +167,7 @@ public struct Problem: Error, Sendable {
       document["alternatives"] = .array(alternatives.map { .string($0.time) })
     }
     if !accepts.isEmpty { document["accepts"] = .array(accepts.map { .string($0) }) }
+    if !texts.isEmpty { document["texts"] = .array(texts.map { .string($0) }) }
     if let verificationCode { document["verification_code"] = .string(verificationCode) }
     return document.serialized()
   }
@@ -192,7 +201,9 @@ extension Problem.Code {
     switch self {
     case .malformedRequest, .invalidJSON: .badRequest
     case .unauthenticated, .invalidToken, .invalidClient, .invalidProof, .attestationRequired: .unauthorized
-    case .closed, .denied, .numberNotAllowed, .noAgents, .stopped, .attestationFailed: .forbidden
+    case .closed, .denied, .numberNotAllowed, .noAgents, .stopped, .attestationFailed,
+      .numberNotProven, .consentRequired:
+      .forbidden
     case .notFound, .unknownApp: .notFound
     case .methodNotAllowed: .methodNotAllowed
     case .requestTimeout: .requestTimeout
@@ -227,12 +238,14 @@ extension Problem.Code {
     case .denied: "Not allowed"
     case .numberNotAllowed: "This phone number cannot be called"
     case .noAgents: "No agent is available"
+    case .numberNotProven: "This phone number is not proven to be the caller's"
+    case .consentRequired: "The customer's consent is missing or not valid"
     case .stopped: "Stopped by the operator"
     case .notFound: "Not found"
     case .unknownApp: "Unknown app"
     case .methodNotAllowed: "Method not allowed"
     case .requestTimeout: "The request did not arrive in time"
-    case .tooMany: "This user has too many installations"
+    case .tooMany: "No more of these are possible"
     case .taken: "This id is already in use"
     case .requestExpired: "The enrollment request has expired"
     case .alreadyDelivered: "The secret has already been delivered"

@@ -67,7 +67,7 @@ public struct Explanation: Sendable {
   /// The decision and its reason as a sentence.
   public var summary: String {
     guard let code else { return allowance }
-    guard let rule, let index = verdicts.firstIndex(where: { $0.rule == rule }) else {
+    guard let rule, let index = verdicts.firstIndex(where: { $0.verdict == .deny }) else {
       return "Refused without a rule (\(code)): \(cause ?? "")."
     }
     return "Refused by \(rule) (\(code)): \(reasons[index].text)."

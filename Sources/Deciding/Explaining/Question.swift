@@ -93,6 +93,7 @@ extension Question {
     let action = self.action.flatMap(Action.init(rawValue:))
     if action == nil { note("action", "must be one of \(Self.actions.joined(separator: ", "))") }
     var facts = Facts.unknown(action ?? .access, at: now)
+    var number = NumberEvidence()
     for (fact, text) in AskedFact.allCases.compactMap({ fact in self[fact].map { (fact, $0) } }) {
       switch fact {
       case .caller:
@@ -132,8 +133,16 @@ extension Question {
         } else {
           note("at", "\(quoted(text)) is not a time; write it with its offset: 2026-11-22T10:00:00-05:00")
         }
+      case .proven:
+        if let isProven = Bool(text) {
+          number.isRemembered = isProven
+        } else {
+          note("proven", "must be true or false")
+        }
+      case .consent: number.consent = GivenConsent(text: text, at: facts.instant)
       }
     }
+    if action == .callback { facts.number = number }
     facts.claims = claims
     for field in fields {
       let field = RequestField(

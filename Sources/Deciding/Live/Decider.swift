@@ -7,30 +7,44 @@ package import HTTP
 package import Platform
 package import Store
 
+/// Judges the proof that a request has for its number. Throws a problem if it cannot be judged now.
+package typealias NumberProver = @Sendable () async throws(Problem) -> NumberProofAnswer
+
+/// Gets the verdict on a number. Only where `looksUp` is true may that cost a lookup at Talkdesk.
+package typealias NumberScreener = @Sendable (
+  _ query: ScreeningQuery, _ looksUp: Bool, _ deadline: MonotonicTime?
+) async -> ScreeningAnswer
+
 /// Decides about requests whose caller is known: kill switch, then app, then rules. Each configuration has its own decider. Stops
 /// and the use of allowances outlive it. A class, because every request would copy a structure.
 package final class Decider: Sendable {
   package let apps: AppRegistry
   package let policy: Policy
   package let stops: StopBoard
+  /// The numbers that operators have blocked; nil where the rules are asked without a server.
+  package let blocked: BlockedNumbers?
   package let ledger: AllowanceLedger
   let remotes: RemotePolicies
   /// Whether there is a Talkdesk credential, which a server whose apps all have chat desks does without.
   private let hasTalkdesk: Bool
   private let liveAgents: @Sendable () -> Int64?
+  private let screener: NumberScreener?
 
   /// - Parameter liveAgents: How many agents are available now; nil where it is not known.
   package init(
-    apps: AppRegistry, policy: Policy, stops: StopBoard, ledger: AllowanceLedger, remotes: RemotePolicies,
-    hasTalkdesk: Bool = true, liveAgents: @escaping @Sendable () -> Int64? = { nil }
+    apps: AppRegistry, policy: Policy, stops: StopBoard, blocked: BlockedNumbers? = nil, ledger: AllowanceLedger, remotes: RemotePolicies,
+    hasTalkdesk: Bool = true, screener: NumberScreener? = nil,
+    liveAgents: @escaping @Sendable () -> Int64? = { nil }
   ) {
     self.apps = apps
     self.policy = policy
     self.stops = stops
+    self.blocked = blocked
     self.ledger = ledger
     self.remotes = remotes
     self.hasTalkdesk = hasTalkdesk
     self.liveAgents = liveAgents
+    self.screener = screener
   }
 
   /// How many agents are available now, for the facts of a request; nil where it is not known, or no rule asks.
@@ -105,7 +119,7 @@ package final class Decider: Sendable {
   /// - Parameter takes: Whether an allowed request takes from allowances; a probe takes nothing.
   package func ruleAtOnce(_ facts: Facts, taking takes: Bool) -> AtOnce {
     let states = PresumedStates()
-    var evaluation = policy.evaluation(of: facts)
+    var evaluation = policy.evaluation(of: facts, isBlocked: isBlocked(facts))
     guard case .decided(let decision) = evaluation.next(states) else {
       return .undecided(Preliminary(allowed: nil))
     }
@@ -150,10 +164,18 @@ package final class Decider: Sendable {
   /// exhausted already refuses the request here, and one that others exhaust meanwhile refuses it there.
   ///
   /// - Throws: As `ruling` does.
-  package func rulingOfRecord(_ facts: Facts, deadline: MonotonicTime? = nil) async throws(Problem) -> Ruling
-  {
+  package func rulingOfRecord(
+    _ facts: Facts, deadline: MonotonicTime? = nil, proving prover: NumberProver? = nil
+  ) async throws(Problem) -> Ruling {
     let saved = await states(for: facts)
-    return Ruling(withRecord: try await decide(facts, saved, deadline: deadline), facts)
+    return Ruling(
+      withRecord: try await decide(facts, saved, deadline: deadline, proving: prover, looksUp: true), facts)
+  }
+
+  /// Only the facts of a callback have a number.
+  private func isBlocked(_ facts: Facts) -> Bool {
+    guard let blocked else { return false }
+    return blocked.contain(facts.phone)
   }
 
   /// Takes the allowances of an allowed request from the store, all or none.
@@ -171,21 +193,38 @@ package final class Decider: Sendable {
   ///
   /// - Throws: As `rule` does.
   package func ruleAgain(
-    _ facts: Facts, asking questions: Evaluation.Questions, deadline: MonotonicTime? = nil
+    _ facts: Facts, asking questions: Evaluation.Questions, deadline: MonotonicTime? = nil,
+    proving prover: NumberProver? = nil
   ) async throws(Problem) -> Ruling {
-    let decision = try await decide(facts, FetchedStates(), deadline: deadline, asking: questions)
+    let decision = try await decide(
+      facts, FetchedStates(), deadline: deadline, asking: questions, proving: prover)
     return Ruling(decision, .taken([]), facts)
   }
 
   /// The rules' decision with the given allowances. Takes nothing.
   func decide(
     _ facts: Facts, _ states: any AllowanceStates & Sendable, deadline: MonotonicTime? = nil,
-    asking questions: Evaluation.Questions = .all
+    asking questions: Evaluation.Questions = .all, proving prover: NumberProver? = nil, looksUp: Bool = false
   ) async throws(Problem) -> Decision {
-    var evaluation = policy.evaluation(of: facts, asking: questions)
+    var evaluation = policy.evaluation(of: facts, asking: questions, isBlocked: isBlocked(facts))
     while true {
       switch evaluation.next(states) {
       case .decided(let decision): return decision
+      case .proves(let isEnforced):
+        guard let prover else {
+          evaluation.answer(.unjudged)
+          continue
+        }
+        let answer: NumberProofAnswer
+        do throws(Problem) {
+          answer = try await prover()
+        } catch {
+          guard !isEnforced else { throw error }
+          answer = .unavailable
+        }
+        evaluation.answer(answer)
+      case .screens(let query):
+        evaluation.answer(await screener?(query, looksUp, deadline) ?? ScreeningAnswer.unasked)
       case .asks(let query):
         switch await remotes.ask(query, deadline: deadline) {
         case .answer(let answer): evaluation.answer(answer)

@@ -17,6 +17,8 @@ package struct Ruling: ~Copyable, Sendable {
   package let statuses: [AllowanceStatus]
   /// Why a remote policy refused, or that it gave no decision: for the audit line alone.
   package let reason: String?
+  /// How the request met the rules about its number; nil where none was asked.
+  package let ownership: NumberResult?
   private let outcome: Outcome
 
   /// The outcome; it can be taken once.
@@ -56,6 +58,7 @@ extension Ruling {
       outcome = .refused(denial)
     }
     verdicts = decision.verdicts
+    ownership = decision.ownership
     reason = decision.denial?.reason ?? decision.audited.lazy.compactMap(\.reason).first
   }
 }

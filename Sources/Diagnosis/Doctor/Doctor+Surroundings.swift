@@ -165,6 +165,11 @@ extension Doctor {
         fix:
           "let this machine reach the host; until the keys can be read, apps with mode enforce get 503")
     }
+    if let setting = configuration.numbers?.firebase {
+      await reportKeySet(
+        setting.keysURL, of: "phone number verification: Google's",
+        fix: "let this machine reach the host; until the keys can be read, callbacks with a proof get 503")
+    }
     if let settings = configuration.appCheck?.consumption {
       let consumer = AppCheckConsumer(settings, transport: transport, time: clock) { _ in }
       if let failure = await consumer.service.check() {

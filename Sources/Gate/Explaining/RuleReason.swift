@@ -45,13 +45,16 @@ extension Decision {
     return marks.indices.map { verdict in
       let index = policy.index(at: verdict, among: marks.count)
       guard marks[verdict] == .skipped else {
-        let evidence = policy.evidence(at: index, facts, states, index.flatMap { answers[$0] })
+        if index == nil, isBlocked { return RuleReason(text: Denial.blocked.cause ?? "") }
+        let evidence = policy.evidence(at: index, facts, states, index.flatMap { answers[$0] }, proof, screening)
         return RuleReason(text: policy.reason(at: index, facts, evidence, .shown))
       }
       if let text = policy.exemption(at: index, scope) {
         return RuleReason(skip: .notApplicable, text: text)
       }
-      guard let refusal, refusal < verdict else {
+      let isOfLookup = index.map { policy.screened.contains($0) || $0 == policy.lookups?.index } ?? false
+      guard let refusal, refusal < verdict || isOfLookup else {
+        guard !isOfLookup else { return RuleReason(skip: .notReached, text: ScreenedRule.unasked) }
         return RuleReason(skip: .notReached, text: "too many queries wait for the policy")
       }
       return RuleReason(skip: .notReached, text: "\(verdicts[refusal].rule) refused the request")
@@ -65,9 +68,10 @@ extension Policy {
   public func reason(for denial: Denial, of facts: Facts) -> String? {
     guard let rule = denial.rule else { return nil }
     let index = entries.firstIndex { $0.name == rule }
-    guard index != nil || rule == Rule.defaultNumbers else { return nil }
+    guard index != nil || rule == Rule.defaultNumbers || rule == Rule.blocked else { return nil }
     let evidence: Evidence =
       switch (denial.code, denial.status, denial.answer) {
+      case _ where denial.cause != nil: .cause(denial.cause ?? "")
       case (.storeUnavailable, _, _): .storeUnavailable
       case (_, let status?, _): .count(status.count)
       case (_, _, let answer?): .answer(answer)
@@ -82,12 +86,19 @@ extension Policy {
     case count(AllowanceCount)
     case storeUnavailable
     case answer(RemoteAnswer)
+    case proof(NumberProofAnswer)
+    case screening(ScreeningAnswer?)
+    /// The words of the denial itself.
+    case cause(String)
   }
 
   fileprivate func evidence(
-    at index: Int?, _ facts: Facts, _ states: some AllowanceStates, _ answer: RemoteAnswer?
+    at index: Int?, _ facts: Facts, _ states: some AllowanceStates, _ answer: RemoteAnswer?,
+    _ proof: NumberProofAnswer?, _ screening: ScreeningAnswer?
   ) -> Evidence {
     if let answer { return .answer(answer) }
+    if let proof, let index, case .ownNumber = entries[index].question { return .proof(proof) }
+    if let index, case .screened = entries[index].question { return .screening(screening) }
     guard let index, let rule = entries[index].allowance else { return .none }
     switch states.lookup(AllowanceKey(rule: rule.name, party: rule.scope.party(of: facts))) {
     case .unused: return .count(rule.plan.count(of: nil, at: facts.instant))
@@ -100,6 +111,7 @@ extension Policy {
   fileprivate func reason(
     at index: Int?, _ facts: Facts, _ evidence: Evidence, _ values: ValueDisclosure
   ) -> String {
+    if case .cause(let words) = evidence { return words }
     guard let index else { return NumbersRule.defaults.reason(facts.phone) }
     switch entries[index].question {
     case .hours(let schedule):
@@ -117,6 +129,13 @@ extension Policy {
     case .claims(let rule): return rule.value.reason(facts.claims, values)
     case .field(let rule): return rule.value.reason(facts.fields, values)
     case .agents(let rule): return rule.value.reason(facts)
+    case .ownNumber(let rule):
+      guard case .proof(let answer) = evidence else { return rule.value.reason(facts, nil) }
+      return rule.value.reason(facts, answer)
+    case .consent(let rule): return rule.value.reason(facts)
+    case .screened(let rule):
+      guard case .screening(let answer) = evidence else { return rule.value.reason(nil) }
+      return rule.value.reason(answer)
     case .remote(let rule):
       guard case .answer(let answer) = evidence else { return "the policy got no query" }
       return answer.reason(rule.value.onFailure)

@@ -54,13 +54,16 @@ public struct Facts: Sendable {
   public var at: Instant?
   /// How many agents are available now; nil where it is not known, and where no rule asks (`Policy.asksAgents`).
   public var agents: Int64?
+  /// What a request for a new callback shows about its number; nil where the rules do not ask about the number again.
+  public var number: NumberEvidence?
 
   /// Collects the facts. None has a default, so that the compiler names every place that must fill a new one.
   public init(
     action: Action, callerID: String?, subject: String?, installation: InstallationFacts?, appID: String?,
     address: IPAddress?, phone: E164?, claims: [FactMember], fields: [RequestField], instant: Instant,
-    at: Instant?, agents: Int64?
+    at: Instant?, agents: Int64?, number: NumberEvidence?
   ) {
+    self.number = number
     self.installation = installation
     self.agents = agents
     self.action = action
@@ -79,7 +82,7 @@ public struct Facts: Sendable {
   public static func unknown(_ action: Action, at instant: Instant) -> Facts {
     Facts(
       action: action, callerID: nil, subject: nil, installation: nil, appID: nil, address: nil, phone: nil,
-      claims: [], fields: [], instant: instant, at: nil, agents: nil)
+      claims: [], fields: [], instant: instant, at: nil, agents: nil, number: nil)
   }
 
   /// The id and subject of callers without a name.

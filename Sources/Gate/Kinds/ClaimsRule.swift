@@ -65,7 +65,7 @@ public struct ClaimsRule: Sendable {
   }
 
   /// The value at the end of a path into objects.
-  private static func value(at path: [String], in claims: [FactMember]) -> FactValue? {
+  static func value(at path: [String], in claims: [FactMember]) -> FactValue? {
     guard let first = path.first, var value = claims.first(where: { $0.name.hasSameBytes(as: first) })?.value
     else { return nil }
     for name in path.dropFirst() {

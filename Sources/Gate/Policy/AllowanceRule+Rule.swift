@@ -14,7 +14,9 @@ extension AllowanceRule {
       quota.outlastsPeriod = scope != .address && scope != .phone
       plan = .quota(quota)
       counted = (scope, onStoreFailure)
-    case .hours, .numbers, .addresses, .claims, .field, .remote, .agents: return nil
+    case .hours, .numbers, .addresses, .claims, .field, .remote, .agents, .ownNumber, .consent,
+      .screened:
+      return nil
     }
     self.init(
       name: rule.name, plan: plan, scope: counted.scope, isEnforced: rule.mode == .enforce,

@@ -11,19 +11,24 @@ public struct Brakes: Hashable, Sendable {
   public var perFiveMinutes: Int64
   /// Callbacks of all callers in an hour; 0 for any number of them.
   public var perHour: Int64
+  /// Lookups of numbers in an hour, of all callers; 0 for any number of them.
+  public var lookupsPerHour: Int64
 
   /// The largest figure.
   public static let maximum: Int64 = 1_000_000_000
 
   /// Brakes with these figures, each from 0 to `maximum`.
-  public init(numberPerDay: Int64 = 6, perFiveMinutes: Int64 = 500, perHour: Int64 = 1000) {
+  public init(numberPerDay: Int64 = 6, perFiveMinutes: Int64 = 500, perHour: Int64 = 1000,
+    lookupsPerHour: Int64 = 500
+  ) {
     self.numberPerDay = numberPerDay
     self.perFiveMinutes = perFiveMinutes
     self.perHour = perHour
+    self.lookupsPerHour = lookupsPerHour
   }
 
   /// No brakes.
-  public static let off = Brakes(numberPerDay: 0, perFiveMinutes: 0, perHour: 0)
+  public static let off = Brakes(numberPerDay: 0, perFiveMinutes: 0, perHour: 0, lookupsPerHour: 0)
 
   /// How many callbacks a brake lets pass; 0 where it is off.
   public subscript(brake: Brake) -> Int64 {
@@ -31,12 +36,17 @@ public struct Brakes: Hashable, Sendable {
     case .number: numberPerDay
     case .burst: perFiveMinutes
     case .hour: perHour
+    case .lookups: lookupsPerHour
     }
   }
 
   /// The rules of the brakes that are on.
-  var rules: [Rule] {
-    Brake.allCases.compactMap { self[$0] == 0 ? nil : Rule($0, limit: self[$0]) }
+  ///
+  /// - Parameter hasLookups: Whether a rule has numbers looked up. That brake is the last.
+  func rules(withLookups hasLookups: Bool) -> [Rule] {
+    Brake.allCases.compactMap { brake in
+      self[brake] == 0 || brake == .lookups && !hasLookups ? nil : Rule(brake, limit: self[brake])
+    }
   }
 }
 
@@ -47,7 +57,7 @@ extension Rule {
       switch brake {
       case .number:
         self.init(brake, .quota(try Quota(limit: limit, period: .day), key: .phone, onStoreFailure: .deny))
-      case .burst, .hour:
+      case .burst, .hour, .lookups:
         let rate = try RateLimit(limit: limit, per: brake.seconds.multipliedClamped(by: 1_000_000_000))
         self.init(brake, .rate(rate, key: .global, onStoreFailure: .deny))
       }
@@ -58,6 +68,9 @@ extension Rule {
 }
 
 extension Policy {
+  /// The brakes that can concern a request: the one on lookups only where a rule has numbers looked up.
+  public var possibleBrakes: [Brake] { Brake.allCases.filter { $0 != .lookups || asksScreening } }
+
   /// The charges of a callback to the brakes that all callers share.
   public var sharedBrakes: [AllowanceCharge] {
     entries[firstBrake...].compactMap { entry in

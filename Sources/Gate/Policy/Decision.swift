@@ -32,6 +32,14 @@ public enum DenialCode: String, CaseIterable, Sendable {
   case storeUnavailable = "store_unavailable"
   /// Too few agents are available.
   case noAgents = "no_agents"
+  /// Nothing shows that the number is the caller's.
+  case numberNotProven = "number_not_proven"
+  /// The customer's consent is missing, or not to an accepted text.
+  case consentRequired = "consent_required"
+  /// Talkdesk gave no verdict on the number, and the rule refuses without one.
+  case upstreamUnavailable = "upstream_unavailable"
+  /// More has been used up than the server can remember.
+  case overloaded
   /// The kill switch. The server makes this denial, not a rule.
   case stopped
   /// The request needs credentials and has none. The server makes this denial, not a rule.
@@ -56,19 +64,24 @@ public struct Denial: Hashable, Sendable {
   /// The remote policy's reason, or why there is none: for operators, never for the caller.
   public var answer: RemoteAnswer?
 
-  /// Why a remote policy refused, or that it gave no decision, for the audit line.
+  /// Why the rule refused, for operators, where its kind alone does not say it.
+  public var cause: String?
+  /// The ways to prove the number, or the texts to agree to, that would do.
+  public var options: [String]
+
+  /// Why a rule refused, or why a remote policy gave no decision, for the audit line.
   public var reason: String? {
     switch answer {
     case .deny(let reason): reason
     case .failed(let cause): "the policy gave no decision: \(cause)"
-    case .allow, nil: nil
+    case .allow, nil: cause
     }
   }
 
   /// Describes a refusal.
   public init(
     code: DenialCode, rule: String?, nextOpen: Instant? = nil, retryAfter: Int64? = nil,
-    status: AllowanceStatus? = nil, answer: RemoteAnswer? = nil
+    status: AllowanceStatus? = nil, answer: RemoteAnswer? = nil, cause: String? = nil, options: [String] = []
   ) {
     self.code = code
     self.rule = rule
@@ -76,6 +89,8 @@ public struct Denial: Hashable, Sendable {
     self.retryAfter = retryAfter
     self.status = status
     self.answer = answer
+    self.cause = cause
+    self.options = options
   }
 }
 
@@ -98,10 +113,13 @@ public struct RuleVerdict: Hashable, Sendable {
 public struct RuleVerdicts: RandomAccessCollection, Sendable {
   let policy: Policy
   let marks: [Verdict]
+  /// Whether the built-in rule about numbers is the one for blocked numbers.
+  let isBlocked: Bool
 
-  init(_ policy: Policy, _ marks: [Verdict]) {
+  init(_ policy: Policy, _ marks: [Verdict], isBlocked: Bool = false) {
     self.policy = policy
     self.marks = marks
+    self.isBlocked = isBlocked
   }
 
   /// No verdicts: no rule has been asked.
@@ -113,7 +131,8 @@ public struct RuleVerdicts: RandomAccessCollection, Sendable {
   public var startIndex: Int { 0 }
   public var endIndex: Int { marks.count }
   public subscript(index: Int) -> RuleVerdict {
-    RuleVerdict(rule: policy.name(at: index, among: marks.count), verdict: marks[index])
+    RuleVerdict(
+      rule: policy.name(at: index, among: marks.count, isBlocked: isBlocked), verdict: marks[index])
   }
 }
 
@@ -143,9 +162,17 @@ public struct Decision: Sendable {
   var marks: [Verdict]
   /// The results of remote policies, by the index of their rules.
   let answers: [Int: RemoteAnswer]
+  /// The result of judging the proof of the number.
+  let proof: NumberProofAnswer?
+  /// How the request met the last rule about its number; nil where none was asked.
+  public let ownership: NumberResult?
+  /// The verdict on the number; nil where none was asked for.
+  let screening: ScreeningAnswer?
+  /// Whether an operator has blocked the number.
+  let isBlocked: Bool
 
   /// Every rule of the policy in order with its verdict, and the built-in rules if they were evaluated.
-  public var verdicts: RuleVerdicts { RuleVerdicts(policy, marks) }
+  public var verdicts: RuleVerdicts { RuleVerdicts(policy, marks, isBlocked: isBlocked) }
 
   /// The charges of an allowed request; none for a refusal.
   public var charges: [AllowanceCharge] {
@@ -171,6 +198,10 @@ public struct Decision: Sendable {
       return .granted(self, clearance.grant(receipts, at: now))
     case .refused(let index, let states):
       let charge = clearance.charges[index]
+      if charge.rule.isOfProofs {
+        deny(at: charge.rule.index, policy.denial(charge.rule, clearance.facts))
+        return .refused(self)
+      }
       var denial = Denial.exhausted(charge.rule, states[index], at: now)
       denial.wait(for: waiting(clearance, states), from: now)
       deny(at: charge.rule.index, denial)
@@ -201,9 +232,26 @@ public struct Decision: Sendable {
   }
 }
 
+extension Policy {
+  /// The denial of a proof that was used before, or that cannot be remembered as used.
+  fileprivate func denial(_ charged: AllowanceRule, _ facts: Facts) -> Denial {
+    let entry = entries[charged.index]
+    guard charged.name == Rule.numberProof, case .ownNumber(let rule) = entry.question else {
+      return Denial(
+        code: .overloaded, rule: entry.name, retryAfter: Denial.storeRetryAfter,
+        cause: "too many proofs were used in the last 24 hours")
+    }
+    return rule.value.denial(facts, rule: entry.name, cause: OwnNumberRule.used)
+  }
+}
+
 extension Denial {
   /// How long to wait for a store that fails, in seconds.
   static let storeRetryAfter: Int64 = 5
+
+  /// The denial of a number that an operator has blocked.
+  public static let blocked = Denial(
+    code: .numberNotAllowed, rule: Rule.blocked, cause: "an operator blocked this number")
 
   static func noAgents(_ rule: String) -> Denial {
     Denial(code: .noAgents, rule: rule, retryAfter: AgentsRule.retryAfter)

@@ -13,6 +13,10 @@ public struct Evaluation: Sendable {
     case decided(Decision)
     /// Send a query to a remote policy. Pass its result to `answer`, or `failed` if there is none.
     case asks(RemoteQuery)
+    /// Judge the proof that the request has for its number, and pass the result to `answer`.
+    case proves(isEnforced: Bool)
+    /// Get the verdict on the number, and pass it to `answer`. Everything else allows the request.
+    case screens(ScreeningQuery)
   }
 
   /// Which rules are asked.
@@ -44,17 +48,26 @@ public struct Evaluation: Sendable {
   private var isWaiting = false
   /// The results of remote policies, by the index of their rules.
   private var answers: [Int: RemoteAnswer] = [:]
+  /// The result of judging the proof of the number, for all rules that ask for it.
+  fileprivate var proof: NumberProofAnswer?
+  private var ownership: NumberResult?
+  /// The verdict on the number, for all rules that ask for it.
+  private var screening: ScreeningAnswer?
+
+  /// Whether an operator has blocked the number.
+  private let isBlocked: Bool
 
   private var facts: Facts { held.value }
 
-  init(_ policy: Policy, _ facts: Facts, _ questions: Questions) {
+  init(_ policy: Policy, _ facts: Facts, _ questions: Questions, isBlocked: Bool = false) {
     self.policy = policy
     self.questions = questions
+    self.isBlocked = isBlocked
     scope = policy.scope(of: facts)
     held = Policy.Held(facts)
     // Appended, since `[Verdict](repeating:count:)` asks the runtime for the type of its storage each time.
     var skipped: [Verdict] = []
-    skipped.append(contentsOf: repeatElement(.skipped, count: policy.verdictCount(scope)))
+    skipped.append(contentsOf: repeatElement(.skipped, count: policy.verdictCount(scope, isBlocked: isBlocked)))
     marks = skipped
   }
 
@@ -69,6 +82,20 @@ public struct Evaluation: Sendable {
         case .denies: object(Denial(code: .denied, rule: policy.entries[index].name))
         case .numberNotAllowed: object(Denial(code: .numberNotAllowed, rule: policy.entries[index].name))
         case .noAgents: object(.noAgents(policy.entries[index].name))
+        case .owns(.proof):
+          guard let proof else {
+            isWaiting = true
+            return .proves(isEnforced: policy.entries[index].isEnforced)
+          }
+          judge(proof)
+        case .owns(let result):
+          ownership = result
+          if result == .missing { objectToNumber(OwnNumberRule.missing) } else { marks[index] = .allow }
+        case .lacksConsent(let fault):
+          guard case .consent(let rule) = policy.entries[index].question else {
+            preconditionFailure("a consent without its rule")
+          }
+          object(rule.value.denial(fault, rule: policy.entries[index].name))
         case .closed: object(closed())
         case .counts: ask(states)
         case .asks:
@@ -84,16 +111,26 @@ public struct Evaluation: Sendable {
       }
       index += 1
     }
-    if marks.count > policy.firstBrake, !isDenied { askBuiltIn(states) }
-    // Only a refusal pays for saying how long to wait.
-    if isDenied, var refusal = denial, refusal.passes {
+    if marks.count > policy.firstBrake, !isDenied, screening == nil { askBuiltIn(states) }
+    // Only a refusal pays for saying how long to wait. The limit on lookups knows its own time.
+    if isDenied, screening == nil, var refusal = denial, refusal.passes {
       refusal.wait(for: policy.waiting(facts, scope, states), from: facts.instant)
       denial = refusal
+    }
+    if screening == nil, !policy.screened.isEmpty, !isDenied, questions == .all,
+      let query = policy.screening(of: facts, scope)
+    {
+      guard let known = facts.number?.screening else {
+        isWaiting = true
+        return .screens(query)
+      }
+      judge(known)
     }
     let outcome: Decision.Outcome =
       if let denial { .deny(denial) } else { .allow(Clearance(charges: charges, held: held)) }
     return .decided(
-      Decision(outcome: outcome, audited: audited, policy: policy, marks: marks, answers: answers))
+      Decision(outcome: outcome, audited: audited, policy: policy, marks: marks, answers: answers, proof: proof,
+        ownership: ownership, screening: screening, isBlocked: isBlocked))
   }
 
   /// Takes the result of the query that `next` returned.
@@ -119,6 +156,86 @@ public struct Evaluation: Sendable {
     index += 1
   }
 
+  /// Takes the result of judging the proof that `next` asked for. If that is not available, the rule stays skipped: answer so for a rule in
+  /// audit mode only.
+  public mutating func answer(_ answer: NumberProofAnswer) {
+    precondition(isWaiting, "an answer without a question")
+    isWaiting = false
+    proof = answer
+    judge(answer)
+    index += 1
+  }
+
+  /// Takes the verdict that `next` asked for.
+  public mutating func answer(_ answer: ScreeningAnswer) {
+    precondition(isWaiting, "an answer without a question")
+    isWaiting = false
+    judge(answer)
+  }
+
+  /// Has the verdict on the number decide about the rules that ask for it, which come last.
+  private mutating func judge(_ answer: ScreeningAnswer) {
+    screening = answer
+    let end = index
+    defer { index = end }
+    for screened in policy.screened where !isDenied && Policy.applies(policy.entries[screened], scope) {
+      let entry = policy.entries[screened]
+      index = screened
+      guard case .screened(let rule) = entry.question else {
+        preconditionFailure("a verdict without its rule")
+      }
+      switch answer {
+      case .allowed: marks[verdictIndex] = .allow
+      case .unasked: break
+      case .refused(let setting):
+        object(
+          Denial(code: .numberNotAllowed, rule: entry.name, cause: ScreenedRule.refusal(by: setting)))
+      case .failed(let cause):
+        if rule.value.onFailure == .allow {
+          marks[verdictIndex] = .allow
+        } else {
+          object(
+            Denial(
+              code: .upstreamUnavailable, rule: entry.name, retryAfter: Denial.storeRetryAfter, cause: cause))
+        }
+      case .uncounted(let outcome):
+        guard entry.isEnforced, let brake = policy.lookups else { continue }
+        index = brake.index
+        if case .refused(_, let states) = outcome {
+          object(.exhausted(brake, states.first ?? nil, at: facts.instant))
+        } else {
+          object(.storeUnavailable(brake.name))
+        }
+      }
+    }
+  }
+
+  /// Has the proof decide about the rule at `index`.
+  private mutating func judge(_ answer: NumberProofAnswer) {
+    switch answer {
+    case .proven(let id, let expires):
+      ownership = .proof
+      marks[index] = .allow
+      guard !charges.contains(where: { $0.rule.isOfProofs && ($0.isEnforced || !policy.entries[index].isEnforced) })
+      else { return }
+      charges.removeAll { $0.rule.isOfProofs }
+      charges += NumberProofLimits.charges(
+        id, expires: expires, at: facts.instant, index: index, isEnforced: policy.entries[index].isEnforced)
+    case .refused(let cause):
+      ownership = .refused
+      objectToNumber(cause)
+    case .unjudged: marks[index] = .allow
+    case .unavailable: ownership = .unavailable
+    }
+  }
+
+  private mutating func objectToNumber(_ cause: String) {
+    guard case .ownNumber(let rule) = policy.entries[index].question else {
+      preconditionFailure("a proof without its rule")
+    }
+    object(rule.value.denial(facts, rule: policy.entries[index].name, cause: cause))
+  }
+
   /// Continues without the result of the query that `next` returned. The rule stays skipped. For a rule in
   /// audit mode only.
   public mutating func skip() {
@@ -127,11 +244,15 @@ public struct Evaluation: Sendable {
     index += 1
   }
 
-  /// Evaluates the built-in rules for callbacks: first the one about numbers, then the brakes. Brakes come
+  /// Evaluates the built-in rules for callbacks: first the ones about numbers, then the brakes. Brakes come
   /// last, so a number that is always refused never gets a time to retry.
   private mutating func askBuiltIn(_ states: some AllowanceStates) {
     if marks.count > policy.entries.count {
-      if let phone = held.value.phone, NumberRanges.refuses(phone) {
+      if isBlocked {
+        marks[index] = .deny
+        denial = .blocked
+        isDenied = true
+      } else if let phone = held.value.phone, NumberRanges.refuses(phone) {
         marks[index] = .deny
         denial = Denial(code: .numberNotAllowed, rule: Rule.defaultNumbers)
         isDenied = true
@@ -140,7 +261,8 @@ public struct Evaluation: Sendable {
       }
     }
     while index < policy.entries.count, !isDenied {
-      if questions == .all { ask(states) }
+      // A lookup alone is charged to the limit on lookups.
+      if questions == .all, index < policy.charged.endIndex { ask(states) }
       index += 1
     }
   }
@@ -214,10 +336,13 @@ extension Decision {
   public func again(_ states: some AllowanceStates) -> Decision {
     guard case .allow(let clearance) = outcome else { return self }
     var evaluation = policy.evaluation(of: clearance.facts)
+    evaluation.proof = proof
     while true {
       switch evaluation.next(states) {
       case .decided(let decision): return decision
       case .asks: evaluation.repeatAnswer(of: self)
+      case .proves: evaluation.skip()
+      case .screens: evaluation.answer(screening ?? .unasked)
       }
     }
   }
@@ -241,7 +366,7 @@ extension Evaluation.Questions {
     case .whenDue:
       return switch entry.question {
       case .hours, .numbers, .remote: true
-      case .allowance, .addresses, .claims, .field, .agents: false
+      case .allowance, .addresses, .claims, .field, .agents, .ownNumber, .consent, .screened: false
       }
     }
   }

@@ -60,7 +60,8 @@ extension [AllowanceReceipt] {
   func statuses(at now: Instant) -> [AllowanceStatus] {
     var statuses: [AllowanceStatus] = []
     statuses.reserveCapacity(count)
-    for receipt in self where receipt.rule.isEnforced && receipt.rule.brake == nil {
+    for receipt in self
+    where receipt.rule.isEnforced && receipt.rule.brake == nil && !receipt.rule.isOfProofs {
       statuses.append(AllowanceStatus(rule: receipt.rule.name, count: receipt.count(at: now)))
     }
     return statuses

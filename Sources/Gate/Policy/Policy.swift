@@ -15,6 +15,14 @@ public final class Policy: Sendable {
   public let asksRemotes: Bool
   /// Whether any rule asks how many agents are available.
   public let asksAgents: Bool
+  /// Whether any rule asks whether a number is the caller's.
+  public let asksOwnNumber: Bool
+  /// The indices of the rules that ask for a verdict on the number.
+  let screened: [Int]
+  /// The limit on lookups of such verdicts, which is the last entry; nil where no rule asks, and where it is off.
+  let lookups: AllowanceRule?
+  /// Whether any rule asks for a verdict on the number.
+  public var asksScreening: Bool { !screened.isEmpty }
 
   /// A rule, prepared for evaluation. It is an object, so that reading one costs one reference count and
   /// copies nothing.
@@ -54,6 +62,9 @@ public final class Policy: Sendable {
       case .field(let rule): return rule.value.allows(facts.value.fields) ? .allows : .denies
       case .remote: return .asks
       case .agents(let rule): return rule.value.allows(facts.value) ? .allows : .noAgents
+      case .ownNumber(let rule): return rule.value.result(facts.value).map { .owns($0) } ?? .allows
+      case .consent(let rule): return rule.value.fault(facts.value).map { .lacksConsent($0) } ?? .allows
+      case .screened: return .passedOver
       }
     }
   }
@@ -66,6 +77,9 @@ public final class Policy: Sendable {
     case denies
     case numberNotAllowed
     case noAgents
+    /// What the request shows of its number; a proof has to be judged.
+    case owns(NumberResult)
+    case lacksConsent(ConsentFault)
     /// By opening hours.
     case closed
     /// Its allowance has to be looked at.
@@ -84,6 +98,9 @@ public final class Policy: Sendable {
     case field(Held<FieldRule>)
     case remote(Held<RemoteRule>)
     case agents(Held<AgentsRule>)
+    case ownNumber(Held<OwnNumberRule>)
+    case consent(Held<ConsentRule>)
+    case screened(Held<ScreenedRule>)
 
     init(_ rule: Rule, index: Int) {
       switch rule.kind {
@@ -99,6 +116,9 @@ public final class Policy: Sendable {
       case .field(let rule): self = .field(Held(rule))
       case .remote(let rule): self = .remote(Held(rule))
       case .agents(let rule): self = .agents(Held(rule))
+      case .ownNumber(let rule): self = .ownNumber(Held(rule))
+      case .consent(let rule): self = .consent(Held(rule))
+      case .screened(let rule): self = .screened(Held(rule))
       }
     }
   }
@@ -145,7 +165,10 @@ public final class Policy: Sendable {
   public static let open = Policy(brakes: .off)
 
   private init(distinct configured: [Rule], _ brakes: Brakes) {
-    let asked = configured + brakes.rules
+    screened = configured.indices.filter {
+      configured[$0].kind.word == .screened && configured[$0].mode != .off
+    }
+    let asked = configured + brakes.rules(withLookups: !screened.isEmpty)
     rules = configured
     self.brakes = brakes
     firstBrake = configured.count
@@ -156,7 +179,8 @@ public final class Policy: Sendable {
         rule, index: index, apps: rule.apps.map { NameSet($0, numbering: &apps) },
         callers: rule.callers.map { NameSet($0, numbering: &callers) })
     }
-    verdictTexts = VerdictTexts(entries.map(\.name) + [Rule.defaultNumbers])
+    lookups = entries.last?.allowance.flatMap { $0.brake == .lookups ? $0 : nil }
+    verdictTexts = VerdictTexts(entries.map(\.name) + [Rule.defaultNumbers, Rule.blocked])
     entryActions = entries.map(\.actions)
     appNames = apps
     callerNames = callers
@@ -164,6 +188,7 @@ public final class Policy: Sendable {
     var allowances = 0
     var remotes = false
     var agents = false
+    var ownNumber = false
     var optOut = false
     for rule in asked where rule.mode != .off {
       switch rule.kind {
@@ -171,26 +196,32 @@ public final class Policy: Sendable {
       case .rate, .quota: allowances += 1
       case .remote: remotes = true
       case .agents: agents = true
+      case .ownNumber: ownNumber = true
       case .numbers(let numbers): if !numbers.refusesDefaultRanges { optOut = true }
-      case .hours, .addresses, .claims: break
+      case .hours, .addresses, .claims, .consent, .screened: break
       }
     }
     fieldNames = fields
     mostCharges = allowances
     asksRemotes = remotes
     asksAgents = agents
+    asksOwnNumber = ownNumber
     hasOptOut = optOut
   }
 
+  /// The entries that a request itself can be charged for: all but the limit on lookups.
+  var charged: ArraySlice<Entry> { entries[..<(entries.count - (lookups == nil ? 0 : 1))] }
+
   /// The names of all rules that can decide, the built-in ones among them.
-  var ruleNames: [String] { entries.map(\.name) + [Rule.defaultNumbers] }
+  var ruleNames: [String] { entries.map(\.name) + [Rule.defaultNumbers, Rule.blocked] }
 
   // MARK: Verdicts
 
-  /// The number of verdicts on a request. Brakes and the built-in rule about numbers apply to callbacks only.
-  func verdictCount(_ scope: RequestScope) -> Int {
+  /// The number of verdicts on a request. Brakes and the built-in rules about numbers apply to callbacks only. The rule for blocked
+  /// numbers takes the place of the other one.
+  func verdictCount(_ scope: RequestScope, isBlocked: Bool) -> Int {
     guard scope.action == Action.callback.bit else { return firstBrake }
-    return entries.count + (asksDefaultNumbers(scope) ? 1 : 0)
+    return entries.count + (isBlocked || asksDefaultNumbers(scope) ? 1 : 0)
   }
 
   /// The index of an entry's verdict among so many verdicts.
@@ -206,8 +237,9 @@ public final class Policy: Sendable {
   }
 
   /// The name of the rule with an index among so many verdicts.
-  func name(at verdict: Int, among count: Int) -> String {
-    index(at: verdict, among: count).map { entries[$0].name } ?? Rule.defaultNumbers
+  func name(at verdict: Int, among count: Int, isBlocked: Bool) -> String {
+    index(at: verdict, among: count).map { entries[$0].name }
+      ?? (isBlocked ? Rule.blocked : Rule.defaultNumbers)
   }
 
   // MARK: Scope
@@ -255,6 +287,12 @@ public final class Policy: Sendable {
 
   // MARK: Asking
 
+  /// Whether a rule of a kind concerns a request.
+  public func asks(_ kind: Rule.Kind.Word, about facts: Facts) -> Bool {
+    let scope = scope(of: facts)
+    return zip(rules, entries).contains { $0.kind.word == kind && Self.applies($1, scope) }
+  }
+
   /// The grant of access where there are no rules to ask about it; nil where there are.
   public func unconditionalAccess(callerID: String?, subject: String?, appID: String?, at now: Instant)
     -> Grant?
@@ -266,19 +304,25 @@ public final class Policy: Sendable {
   }
 
   /// Begins to ask the rules about a request.
-  public func evaluation(of facts: Facts, asking questions: Evaluation.Questions = .all) -> Evaluation {
-    Evaluation(self, facts, questions)
+  /// - Parameter isBlocked: Whether an operator has blocked the number of a callback.
+  public func evaluation(
+    of facts: Facts, asking questions: Evaluation.Questions = .all, isBlocked: Bool = false
+  ) -> Evaluation {
+    Evaluation(self, facts, questions, isBlocked: isBlocked)
   }
 
   /// Evaluates the rules on a request if no rule is remote, or `remote` has the result of those.
   public func decide(
-    _ facts: Facts, states: some AllowanceStates, remote: (RemoteQuery) -> RemoteAnswer = { _ in .notAsked }
+    _ facts: Facts, states: some AllowanceStates, isBlocked: Bool = false,
+    remote: (RemoteQuery) -> RemoteAnswer = { _ in .notAsked }
   ) -> Decision {
-    var evaluation = Evaluation(self, facts, .all)
+    var evaluation = Evaluation(self, facts, .all, isBlocked: isBlocked)
     while true {
       switch evaluation.next(states) {
       case .decided(let decision): return decision
       case .asks(let query): evaluation.answer(remote(query))
+      case .proves: evaluation.answer(.unjudged)
+      case .screens: evaluation.answer(.unasked as ScreeningAnswer)
       }
     }
   }
@@ -291,7 +335,7 @@ public final class Policy: Sendable {
     guard mostCharges > 0 else { return [] }
     let scope = scope(of: facts)
     var charges: [AllowanceCharge] = []
-    for entry in taking ? entries[..<firstBrake] : entries[...] where Self.applies(entry, scope) {
+    for entry in taking ? entries[..<firstBrake] : charged where Self.applies(entry, scope) {
       guard case .allowance(let rule) = entry.question else { continue }
       charges.append(AllowanceCharge(rule: rule, party: rule.scope.party(of: facts)))
     }
@@ -303,7 +347,7 @@ public final class Policy: Sendable {
   public func statuses(for facts: Facts, states: some AllowanceStates) -> [AllowanceStatus] {
     let scope = scope(of: facts)
     var statuses: [AllowanceStatus] = []
-    for entry in entries where entry.isEnforced && Self.applies(entry, scope) {
+    for entry in charged where entry.isEnforced && Self.applies(entry, scope) {
       guard case .allowance(let rule) = entry.question, rule.scope != .phone || facts.phone != nil
       else { continue }
       let state: AllowanceState?
@@ -329,7 +373,8 @@ extension Rule.Kind {
   /// The actions that a kind can apply to: callbacks only for numbers, and for counts by number.
   var actions: UInt8 {
     switch self {
-    case .numbers, .rate(_, key: .phone, _), .quota(_, key: .phone, _): Action.callback.bit
+    case .numbers, .rate(_, key: .phone, _), .quota(_, key: .phone, _), .ownNumber, .consent, .screened:
+      Action.callback.bit
     case .hours, .rate, .quota, .addresses, .claims, .field, .remote, .agents: .max
     }
   }

@@ -25,11 +25,16 @@ public struct Rule: Sendable {
     case field(FieldRule)
     case remote(RemoteRule)
     case agents(AgentsRule)
+    case ownNumber(OwnNumberRule)
+    case consent(ConsentRule)
+    case screened(ScreenedRule)
 
     /// The word for a kind in a configuration: the one list of them. The keys of each stand in `RuleKeys`, its reading in
     /// `RuleReader`; neither compiles without a kind that stands here.
     public enum Word: String, CaseIterable, Sendable {
       case hours, rate, quota, numbers, addresses, claims, field, remote, agents
+      case ownNumber = "own_number"
+      case consent, screened
     }
 
     /// The word for it in a configuration.
@@ -44,6 +49,9 @@ public struct Rule: Sendable {
       case .field: .field
       case .remote: .remote
       case .agents: .agents
+      case .ownNumber: .ownNumber
+      case .consent: .consent
+      case .screened: .screened
       }
     }
   }
@@ -65,6 +73,8 @@ public struct Rule: Sendable {
 
   /// The name of the rule that refuses premium, short and satellite numbers without being configured.
   public static let defaultNumbers = "default-numbers"
+  /// The name of the rule that refuses numbers that an operator has blocked. A configured rule may have it too.
+  public static let blocked = "blocked"
   /// The name of the rule that limits first requests for an installation without being configured. A configured rule of this name
   /// would share its count.
   static let enrolments = "built-in.enrolments"
@@ -82,6 +92,9 @@ public struct Rule: Sendable {
   static let proof = "built-in.proof"
   /// The name of the limit on such proofs by address.
   static let proofs = "built-in.proofs"
+  /// The names of the limits on proofs of numbers: of one, which is good once, and of all together.
+  static let numberProof = "built-in.number-proof"
+  static let numberProofs = "built-in.number-proofs"
   /// The same for the rule that limits unknown ids of notices.
   static let unknownNotices = "built-in.unknown-notices"
 
@@ -130,6 +143,7 @@ public struct Rule: Sendable {
   private static let ownNames = [
     defaultNumbers, enrolments, unknownNotices, attestedApp, attestedAddress, attestationToken,
     attestationChallenge, attestationPass, challenges, decodings, proof, proofs,
+    numberProof, numberProofs,
   ]
 
   init(builtIn name: String, _ action: Action, _ kind: Kind) {

@@ -53,7 +53,7 @@ extension RuleVerdicts {
   public func appendObjects(to output: inout OutputSpan<UInt8>) {
     let marks = marks.span
     for index in marks.indices {
-      let rule = policy.index(at: index, among: marks.count) ?? policy.entries.count
+      let rule = policy.index(at: index, among: marks.count) ?? policy.entries.count + (isBlocked ? 1 : 0)
       policy.verdictTexts.append(marks[index], of: rule, isFirst: index == 0, to: &output)
     }
   }

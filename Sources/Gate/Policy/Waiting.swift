@@ -84,7 +84,8 @@ extension Denial {
   var passes: Bool {
     switch code {
     case .closed, .rateLimited, .quotaExhausted: retryAfter != nil
-    case .denied, .numberNotAllowed, .storeUnavailable, .noAgents, .stopped, .unauthenticated, .unknownApp:
+    case .denied, .numberNotAllowed, .storeUnavailable, .noAgents, .stopped, .unauthenticated, .unknownApp,
+      .numberNotProven, .consentRequired, .overloaded, .upstreamUnavailable:
       false
     }
   }

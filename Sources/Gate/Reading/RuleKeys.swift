@@ -118,8 +118,22 @@ enum RuleKeys {
 
   static let leastAgents = Key<Int64>.one(
     "at_least", .wholeNumber, "How many agents have to be available; 1 without it.")
+  static func consentTexts(_ known: [String]? = nil) -> Key<String> {
+    .many(
+      "texts",
+      TextForm { text throws(Refusal) in
+        if let known, !known.contains(exactly: text) { throw .unknown(text, known: known) }
+        return text
+      }, "The names of the texts that suffice. Without it: all of `numbers.consent.texts`.")
+  }
+
   static let onStale = Key<FailurePolicy>.one(
     "on_stale", .choice, "The decision while the number of agents is not known.")
+
+  static let screeningTimeout = Key<Duration>.one(
+    "timeout", .duration, "How long all lookups of a request may take together; `3s` without it.")
+  static let onScreeningFailure = Key<FailurePolicy>.one(
+    "on_failure", .choice, "The decision when Talkdesk gives no verdict; `allow` without it.")
 
   // MARK: All of them
 
@@ -139,6 +153,9 @@ enum RuleKeys {
     case .field: [field, equals, among, atLeast]
     case .remote: [url, dialect, timeout, onFailure]
     case .agents: [leastAgents, onStale]
+    case .ownNumber: []
+    case .consent: [consentTexts()]
+    case .screened: [screeningTimeout, onScreeningFailure]
     }
   }
 

@@ -11,6 +11,8 @@ public struct KnownNames: Sendable {
   /// The apps' ids.
   // Our text: likewise.
   public var apps: Set<String>?
+  /// What is configured about numbers.
+  public var numbers = NumberTerms()
   /// Why no request has one of these actions, apps and callers together, of which nil stands for all; nil if some request has. A
   /// rule for such requests would never be asked.
   public var objection:
@@ -157,6 +159,10 @@ struct RuleReader {
       case .field: return try field(&mapping)
       case .remote: return try remote(&mapping)
       case .agents: return try agents(&mapping)
+      case .ownNumber:
+        return .ownNumber(OwnNumberRule(claim: known.numbers.claim, takesProofs: known.numbers.takesProofs))
+      case .consent: return try consent(&mapping)
+      case .screened: return try screened(&mapping)
       }
     } catch {
       mapping.report(error)
@@ -281,6 +287,24 @@ struct RuleReader {
     let onStale = mapping.value(RuleKeys.onStale) ?? .allow
     guard mapping.problems.count == before else { return nil }
     return .agents(try AgentsRule(atLeast: atLeast, onStale: onStale))
+  }
+
+  private func consent(_ mapping: inout MappingReader) throws(Refusal) -> Rule.Kind? {
+    let before = mapping.problems.count
+    let configured = known.numbers.consentTexts.map(\.name)
+    // Without the section, the configuration's reader refuses the rule.
+    let texts = mapping.values(RuleKeys.consentTexts(configured.isEmpty ? nil : configured))
+    guard mapping.problems.count == before else { return nil }
+    return .consent(try ConsentRule(texts: texts ?? (configured.isEmpty ? ["none"] : configured)))
+  }
+
+  private func screened(_ mapping: inout MappingReader) throws(Refusal) -> Rule.Kind? {
+    let before = mapping.problems.count
+    let timeout = mapping.value(RuleKeys.screeningTimeout) ?? .seconds(3)
+    let onFailure = mapping.value(RuleKeys.onScreeningFailure) ?? .allow
+    guard mapping.problems.count == before else { return nil }
+    return .screened(
+      try ScreenedRule(timeoutMilliseconds: timeout.milliseconds, onFailure: onFailure))
   }
 
   private func remote(_ mapping: inout MappingReader) throws(Refusal) -> Rule.Kind? {

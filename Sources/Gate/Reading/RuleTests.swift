@@ -41,6 +41,7 @@ public struct RuleTest: Sendable {
   /// The position of the test in its file.
   public let place: DocumentPlace
   let facts: Facts
+  let isBlocked: Bool
   let states: CountedStates
   let answers: [String: RemoteAnswer]
   let refusal: (denial: Denial, reason: String)?
@@ -62,7 +63,7 @@ public struct RuleTest: Sendable {
   public func failure(under policy: Policy) -> String? {
     let decision =
       refusal == nil
-      ? policy.decide(facts, states: states, remote: { answers[$0.rule] ?? .notAsked }) : nil
+      ? policy.decide(facts, states: states, isBlocked: isBlocked, remote: { answers[$0.rule] ?? .notAsked }) : nil
     let denial = refusal?.denial ?? decision?.denial
     let found = Expectation(
       allows: denial == nil, code: denial?.code.rawValue, rule: denial.map { $0.rule ?? "-" })
@@ -153,6 +154,7 @@ struct RuleTestReader {
         answer == .allow
         ? .allow : answer == .deny ? .deny(reason: nil) : .failed(because: "the test sets this")
     }
+    let isBlocked = mapping.value(TestKeys.blocked) ?? false
     let expectation = expectation(&mapping, code)
     mapping.finish(TestKeys.all)
     let states = mapping.attempt { () throws(Refusal) in
@@ -172,7 +174,8 @@ struct RuleTestReader {
     }
     return (
       RuleTest(
-        name: name, place: node.place, facts: resolved, states: states, answers: answers, refusal: refusal,
+        name: name, place: node.place, facts: resolved, isBlocked: isBlocked && facts.phone != nil,
+        states: states, answers: answers, refusal: refusal,
         expectation: expectation), []
     )
   }
@@ -191,6 +194,17 @@ struct RuleTestReader {
         fields.append(RequestField(name: member.name, value: String(value)))
       }
     }
+    let now = mapping.value(TestKeys.at) ?? context.now
+    let number = NumberEvidence(
+      isRemembered: mapping.value(TestKeys.proven) ?? false,
+      consent: mapping.value(TestKeys.consent).map { GivenConsent(text: $0, at: now) },
+      screening: mapping.value(TestKeys.screened).map { answer in
+        switch answer {
+        case .allow: .allowed
+        case .refuse: .refused(setting: "validation")
+        case .unknown: .failed("the test sets this")
+        }
+      })
     return Facts(
       action: mapping.value(TestKeys.action) ?? .access,
       callerID: mapping.value(TestKeys.caller(context.known.callers)),
@@ -198,8 +212,8 @@ struct RuleTestReader {
       // Only a test that expects this code may name an app that there is not: elsewhere it is a mistake.
       appID: mapping.value(TestKeys.app(code == .unknownApp ? nil : context.known.apps)),
       address: mapping.value(TestKeys.address), phone: mapping.value(TestKeys.phone), claims: claims,
-      fields: fields, instant: mapping.value(TestKeys.at) ?? context.now, at: nil,
-      agents: mapping.value(TestKeys.agents))
+      fields: fields, instant: now, at: nil,
+      agents: mapping.value(TestKeys.agents), number: number)
   }
 
   /// A claim. Rules treat a text the same as a number or a string.

@@ -8,6 +8,8 @@ enum TestKeys {
   enum Verdict: String, CaseIterable { case allow, deny }
   enum Answer: String, CaseIterable { case allow, deny, fail }
 
+  enum Screening: String, CaseIterable { case allow, refuse, unknown }
+
   static let answer = TextForm<Answer>.choice
 
   static let name = Key<String>.one(
@@ -51,6 +53,14 @@ enum TestKeys {
   static let remote = NestedKey("remote", .named(.text(answer.schema)), "The decisions of remote policies.")
   static let agents = Key<Int64>.one(
     "agents", .wholeNumber, "How many agents are available. Without it the number is not known.")
+  static let proven = Key<Bool>.one(
+    "proven", .boolean, "Whether the caller has proven that the number is its own. Without it: no.")
+  static let consent = Key<String>.one("consent", .text, "The text that the customer has just agreed to.")
+  static let screened = Key<Screening>.one(
+    "screened", .choice,
+    "The verdict on the number. `unknown`: the lookup has no answer. Without it, nothing is looked up.")
+  static let blocked = Key<Bool>.one(
+    "blocked", .boolean, "Whether an operator has blocked the number. Without it: no.")
   static let expect = Key<Verdict>.one(
     "expect", .choice, required: "write \"expect: allow\" or \"expect: deny\"", "The expected decision.")
   static let code = Key<DenialCode>.one("code", .choice, "The code of the expected denial.")
@@ -76,7 +86,7 @@ enum TestKeys {
 
   static let all: [any DeclaredKey] = [
     name, action, at, caller(), subject, owner, app(), address, phone, claims, fields, counts, remote,
-    agents, expect, code,
+    agents, proven, consent, screened, blocked, expect, code,
     rule(),
   ]
 

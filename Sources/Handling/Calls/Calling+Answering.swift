@@ -31,12 +31,16 @@ extension Handlers {
       var problem = Problem(reason)
       if case .noToken = reason { calling.record.lacksToken = true }
       if isRecorded { problem.id = id.description }
-      if problem.code == .outcomeUnknown { problem.verificationCode = pending.verificationCode }
+      if problem.code == .outcomeUnknown {
+        problem.verificationCode = pending.verificationCode
+        remember(order.intent, calling)
+      }
       return refuse(calling, problem)
     case .replay(let record): return replay(&calling, record)
     case .postponed, .elsewhere:
       preconditionFailure("the outcome of an appointment for an immediate callback")
     case .accepted(let createdAt):
+      remember(order.intent, calling)
       calling.record.callback = id.description
       let created =
         calling.created(id, at: nil, createdAt)
@@ -54,6 +58,8 @@ extension Handlers {
     }
     let policy = calling.generation.decider.policy
     calling.record.verdicts = verdicts
+    calling.record.reason = denial.reason
+    if denial.code == .numberNotProven { calling.record.ownership = .used }
     logRefusal(denial, of: charges.facts, by: policy, calling.context)
     callbacks.brakes.refused(
       denial, by: policy.brakes, contact: calling.record.contact, at: Instant(clock.unixTime))
@@ -66,6 +72,7 @@ extension Handlers {
     if record.at == nil, let responder = calling.responder { calling.generation.told(record, by: responder) }
     calling.record.callback = record.id.description
     calling.record.isReplay = true
+    if let agent = calling.call?.agent { return answer(&calling, agent.answers.repeated(record), []) }
     let code = calling.generation.verificationCode(of: record, at: Instant(clock.unixTime), log)
     // A booking was answered when it was kept, whatever came of the call.
     if record.at == nil, var problem = Problem(repeating: record) {

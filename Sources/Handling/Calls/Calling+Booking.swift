@@ -43,12 +43,16 @@ extension Handlers {
       ruling =
         calling.isValidation
         ? try await decider.ruling(facts, taking: false, deadline: requested.deadline)
-        : try await decider.rulingOfRecord(facts, deadline: requested.deadline)
+        : try await decider.rulingOfRecord(
+          facts, deadline: requested.deadline,
+          proving: calling.generation.prover(requested.request, clock: clock))
     } catch {
       calling.record.verdicts = decider.policy.skipped
+      calling.record.note(unproven: error, requested.request)
       return .answer(refuse(calling, error))
     }
     (calling.record.verdicts, calling.record.reason) = (ruling.verdicts, ruling.reason)
+    calling.record.ownership = ruling.ownership
     let statuses = ruling.statuses
     let charges: RecordCharges?
     switch ruling.concluded() {
@@ -91,6 +95,7 @@ extension Handlers {
     }
     if result == .exhausted { return .answer(refuseExhausted(&calling, intent)) }
     if let response = await response(to: result, &calling, time) { return .answer(response) }
+    remember(intent, calling)
     if let charges = intent.charges { hold.took(charges.receipts, at: now) }
     keeper?.wake(at: at)
     calling.record.callback = intent.id.description
@@ -154,7 +159,8 @@ extension Handlers {
     case .unsealed:
       refuse(
         calling, Problem(.internal, "The server could not encrypt the appointment, so it was not booked."))
-    case .duplicate(let first): refuse(calling, await alreadyBooked(first, calling.client))
+    case .duplicate(let first):
+      refuse(calling, await known(alreadyBooked(first, calling.client), first, calling))
     case .full: refuse(calling, await full(time, calling.context))
     case .inProgress: refuse(calling, Problem(.inProgress))
     case .mismatch: refuse(calling, Problem(.mismatch))
@@ -201,7 +207,7 @@ extension Denial {
   fileprivate var isOfAllowance: Bool {
     switch code {
     case .rateLimited, .quotaExhausted, .storeUnavailable: true
-    case .closed, .denied, .numberNotAllowed, .noAgents, .stopped, .unauthenticated, .unknownApp,
+    case .closed, .denied, .numberNotAllowed, .noAgents, .stopped, .unauthenticated, .upstreamUnavailable, .unknownApp,
       .numberNotProven, .consentRequired, .overloaded:
       false
     }

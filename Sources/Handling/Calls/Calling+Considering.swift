@@ -54,24 +54,26 @@ extension Handlers {
     switch await consider(&calling, requested, &hold) {
     case .answer(let response):
       hold.withdraw()
-      responder.respond(response)
-      callbacks.inHand.leave()
+      respond(response, to: calling, responder)
     case .booked(let response):
       hold.settle()
-      responder.respond(response)
-      callbacks.inHand.leave()
+      respond(response, to: calling, responder)
     case .mayBeBooked(let response):
       hold.settle()
-      responder.respond(response)
-      callbacks.inHand.leave()
+      respond(response, to: calling, responder)
     case .make(let order, let code):
       let pending = PendingResponse(
         calling: calling, order: order, verificationCode: code, responder: responder)
       await calling.generation.delivery(callbacks, tokens: tokens).carryOut(order, hold) { [self] result in
-        pending.responder.respond(response(to: pending, result))
-        callbacks.inHand.leave()
+        respond(response(to: pending, result), to: pending.calling, pending.responder)
       }
     }
+  }
+
+  private func respond(_ response: PreparedResponse, to calling: Calling, _ responder: Responder) {
+    calling.timer?.cancel()
+    responder.respond(response)
+    callbacks.inHand.leave()
   }
 
   /// Claims the key, reads the saved state of key and number, and waits for another request that is about to call the number.
@@ -84,11 +86,17 @@ extension Handlers {
     let now = Instant(clock.unixTime)
     let isAppointment = calling.at.map { !$0.isNow(at: now) } ?? false
     var duplicate: CallbackID?
+    var requested = requested
     do throws(StoreError) {
-      if requested.key != nil || !isAppointment && requested.intent.terms.dedupeWindow > .zero {
+      if requested.intent.key != nil || requested.intent.ownership != nil
+        || requested.intent.screening != nil
+        || !isAppointment && requested.intent.terms.dedupeWindow > .zero
+      {
         let standing = try await callbacks.store.standing(of: requested.intent, at: now)
+        requested.facts.number?.isRemembered = calling.generation.isRemembered(standing.proven, at: now)
+        requested.facts.number?.screening = calling.generation.screening(standing.screening)
         switch standing.key {
-        case .free: duplicate = standing.duplicate
+        case .free: duplicate = isAppointment ? nil : standing.duplicate
         case .inProgress: return .answer(refuse(calling, Problem(.inProgress)))
         case .mismatch: return .answer(refuse(calling, Problem(.mismatch)))
         case .replay(let record)
@@ -105,10 +113,21 @@ extension Handlers {
       callbacks.log.storeFailed(error, doing: "standing", calling.context)
       return .answer(refuse(calling, Problem(.notSaved)))
     }
+    let agent = calling.call?.agent
+    if agent != nil, claim != .free, let response = await follow(&calling, requested, &hold) {
+      return .answer(response)
+    }
     switch claim {
+    // An agent's first request made no callback.
+    case _ where agent != nil: break
     case .inProgress: return .answer(refuse(calling, Problem(.inProgress)))
     case .mismatch: return .answer(refuse(calling, Problem(.mismatch)))
     case .free: break
+    }
+    if let agent, let fault = agent.fault(requested.request.consent, at: now) {
+      calling.record.verdicts = calling.generation.decider.policy.skipped
+      calling.record.reason = fault.rawValue
+      return .answer(refuse(calling, agent.problem(fault)))
     }
     if let at = calling.at {
       if let fault = calling.generation.fault(inCallTime: at, at: now) {
@@ -117,10 +136,11 @@ extension Handlers {
       }
       if isAppointment { return await book(&calling, requested, for: at, &hold) }
     }
-    if duplicate == nil, !calling.isValidation, requested.intent.terms.dedupeWindow > .zero {
+    let isDeduped = requested.intent.terms.dedupeWindow > .zero
+    if duplicate == nil, !calling.isValidation, isDeduped || agent != nil {
       switch await hold.takeNumber(deadline: requested.deadline) {
       case .free: break
-      case .taken(let first): duplicate = first
+      case .taken(let first): duplicate = isDeduped ? first : nil
       case .late: return .answer(refuse(calling, Problem(.noTurn(.late))))
       case .full:
         return .answer(refuse(calling, Problem(.noTurn(.overloaded(retryAfter: .seconds(1))))))
@@ -133,7 +153,9 @@ extension Handlers {
   private func claim(
     _ calling: Calling, _ requested: RequestedCallback, _ hold: inout Hold
   ) -> CallbacksInHand.Claim {
-    let fingerprint = requested.request.fingerprint
+    // Equal requests of an agent name the first one.
+    let fingerprint =
+      calling.call?.agent == nil ? requested.request.fingerprint : requested.intent.id.description
     guard calling.isValidation else { return hold.claimKey(fingerprint: fingerprint) }
     guard let key = CallbacksInHand.Key(requested.intent) else { return .free }
     return callbacks.inHand.look(key, fingerprint: fingerprint)
@@ -158,17 +180,23 @@ extension Handlers {
     let ruling: Ruling
     do throws(Problem) {
       if duplicate != nil {
-        ruling = try await decider.ruleAgain(facts, asking: .besideAllowances, deadline: requested.deadline)
+        ruling = try await decider.ruleAgain(
+          facts, asking: .besideAllowances, deadline: requested.deadline,
+          proving: calling.generation.prover(requested.request, clock: clock))
       } else {
         ruling =
           takes
-          ? try await decider.rulingOfRecord(facts, deadline: requested.deadline)
+          ? try await decider.rulingOfRecord(
+            facts, deadline: requested.deadline,
+            proving: calling.generation.prover(requested.request, clock: clock))
           : try await decider.ruling(facts, taking: false, deadline: requested.deadline)
       }
     } catch {
       calling.record.verdicts = decider.policy.skipped
+      calling.record.note(unproven: error, requested.request)
       return .answer(refuse(calling, error))
     }
+    calling.record.ownership = ruling.ownership
     let (verdicts, reason, statuses) = (ruling.verdicts, ruling.reason, ruling.statuses)
     let grant: Grant
     switch ruling.concluded() {
@@ -189,7 +217,9 @@ extension Handlers {
     }
     calling.record.verdicts = verdicts
     calling.record.reason = reason
-    if let duplicate { return .answer(refuse(calling, Problem(.duplicate(of: duplicate)))) }
+    if let duplicate {
+      return .answer(refuse(calling, await known(Problem(.duplicate(of: duplicate)), duplicate, calling)))
+    }
     if calling.isValidation { return .answer(answer(&calling, CallbackDocument.valid, statuses)) }
     if let noTurn { return .answer(refuse(calling, Problem(.noTurn(noTurn)))) }
     var intent = requested.intent

@@ -35,6 +35,8 @@ struct Calling: Sendable {
   var device = CallForm.Device.none
   /// Gets the response; nil until the request waits for one.
   var responder: Responder?
+  /// Answers an AI agent that has waited for long; nil for other clients.
+  var timer: Task<Void, Never>?
 }
 
 /// The checked content of a request for a callback.
@@ -44,7 +46,7 @@ struct RequestedCallback: Sendable {
   let caller: Caller
   /// Whether it carries a verification code if an installation asks.
   let carriesCode: Bool
-  let facts: Facts
+  var facts: Facts
   let intent: CallbackIntent
   let deadline: MonotonicTime
 }
@@ -82,59 +84,82 @@ extension Handlers {
   fileprivate func read(
     _ request: borrowing Request, _ calling: inout Calling, _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
-    let generation = calling.generation
     let name = calling.call?.app ?? request.queryItem("app")
     switch identify(request, app: name, for: calling.client, circumstances, &calling.record) {
     case .first(let prerequisite): return .first(prerequisite)
     case .refused(let problem): return .respond(refuse(calling, problem))
     case .caller(let caller):
       calling.record.caller = caller.audited
-      let app: App?
-      do throws(Decider.Refusal) {
-        app = try generation.decider.admit(Applicant(caller), to: .callback, app: name)
-      } catch {
-        calling.record.note(error, generation.decider.policy)
-        return .respond(refuse(calling, error.problem))
-      }
-      calling.record.app = app?.id
-      do throws(Problem) {
-        if circumstances.isEarly {
-          if calling.call == nil {
-            try JSONContent.check(request)
-          } else {
-            _ = try JSONContent.isForm(request)
-          }
-          try JSONContent.checkLength(request, atMost: CallbackLimits.contentBytes)
-          return .content
+      return read(request, &calling, of: caller, circumstances)
+    }
+  }
+
+  /// Asks kill switch and app about the request of a known caller, and checks its content.
+  func read(
+    _ request: borrowing Request, _ calling: inout Calling, of caller: Caller,
+    _ circumstances: Authenticator.Circumstances
+  ) -> NextStep {
+    let generation = calling.generation
+    let agent = calling.call?.agent
+    let app: App?
+    do throws(Decider.Refusal) {
+      app = try generation.decider.admit(
+        Applicant(caller), to: .callback, app: calling.call?.app ?? request.queryItem("app"))
+    } catch {
+      calling.record.note(error, generation.decider.policy)
+      return .respond(refuse(calling, error.problem))
+    }
+    calling.record.app = app?.id
+    do throws(Problem) {
+      if circumstances.isEarly {
+        if calling.call == nil {
+          try JSONContent.check(request)
+        } else {
+          _ = try JSONContent.isForm(request)
         }
-        let terms = generation.callbackTerms.terms(of: app?.id)
-        let now = Instant(circumstances.time)
-        let fault = { generation.fault(inCallTime: $0, at: now) }
-        let read = calling.call?.read(request)
-        let isOfAnother = read != nil
-        let (asked, key) = try IdempotencyKey.read(
-          with: request, converted: read?.map { $0.content }
-        ) { (content) throws(Problem) in
-          try CallbackRequest(
-            parsing: content, terms: terms, namesFields: isOfAnother, timeFault: fault)
-        } laterFaults: {
+        try JSONContent.checkLength(request, atMost: CallbackLimits.contentBytes)
+        return .content
+      }
+      var terms = generation.callbackTerms.terms(of: app?.id)
+      if agent != nil { terms = terms.takingReasons(longest: AgentTools.reasonLength) }
+      var facts = generation.facts(
+        .callback, caller, app: app, address: circumstances.address, request, at: circumstances.time)
+      terms.knownTexts = agent?.requiredTexts == nil ? generation.textsToKnow(facts) : nil
+      let now = Instant(circumstances.time)
+      let fault = { generation.fault(inCallTime: $0, at: now) }
+      let read = calling.call?.read(request)
+      let isOfAnother = read != nil
+      let reading = { [terms] (content: [UInt8]) throws(Problem) in
+        try CallbackRequest(
+          parsing: content, terms: terms, namesFields: isOfAnother, timeFault: fault)
+      }
+      let (asked, key): (CallbackRequest, IdempotencyKey?)
+      if let agent, let read {
+        // It has a key of its own, whatever its client sends.
+        (asked, key) = (try reading(try read.get().content), nil)
+        guard agent.answers.mistakes.isEmpty else { throw .invalid([]) }
+      } else {
+        (asked, key) = try IdempotencyKey.read(with: request, converted: read?.map { $0.content }, reading) {
           $0.at.flatMap(fault).map { [$0] } ?? []
         }
-        calling.record.contact = asked.maskedContact
-        calling.at = asked.at
-        if case .success(let read)? = read { calling.device = read.device }
-        if calling.call != nil { calling.asked = asked }
-        var facts = generation.facts(
-          .callback, caller, app: app, address: circumstances.address, request, at: circumstances.time)
-        facts.phone = asked.contactNumber
-        let requested = requested(asked, key, caller, terms, facts, calling)
-        guard calling.mayWait else { return .respond(refuse(calling, .tooManyWaiting)) }
-        callbacks.inHand.enter()
-        return .later { [self, calling] in await answer(calling, requested, $0) }
-      } catch {
-        calling.record.verdicts = generation.decider.policy.skipped
-        return .respond(refuse(calling, error))
       }
+      calling.record.contact = asked.maskedContact
+      calling.at = asked.at
+      if case .success(let read)? = read { calling.device = read.device }
+      if calling.call != nil { calling.asked = asked }
+      calling.record.consent = generation.consent(asked.consent)
+      facts.phone = asked.contactNumber
+      facts.number = generation.evidence(asked)
+      let requested = requested(asked, key, caller, terms, facts, calling)
+      guard calling.mayWait else { return .respond(refuse(calling, .tooManyWaiting)) }
+      callbacks.inHand.enter()
+      if let agent {
+        return .later { [self, calling] in await answer(calling, requested, agent, $0) }
+      }
+      return .later { [self, calling] in await answer(calling, requested, $0) }
+    } catch {
+      calling.record.verdicts = generation.decider.policy.skipped
+      return .respond(refuse(calling, error))
     }
   }
 
@@ -144,16 +169,22 @@ extension Handlers {
   ) -> RequestedCallback {
     let terms = calling.generation.configuration.callbacks
     let owner = caller.owner
+    let agent = calling.call?.agent
     var intent = CallbackIntent(
       id: CallbackID(at: facts.instant), callerID: owner.callerID, subject: owner.subject, appID: facts.appID,
       contact: asked.contactNumber,
-      key: key.map { .init(text: caller.owned($0), fingerprint: Array(asked.fingerprint.utf8)) },
-      terms: terms.kept,
+      key: agent?.key(subject: owner.subject, asked.contactNumber, at: asked.at)
+        ?? key.map { .init(text: caller.owned($0), fingerprint: Array(asked.fingerprint.utf8)) },
+      terms: terms.kept(agent),
       deadline: facts.instant.advanced(by: terms.timeout))
+    intent.conversation = agent?.conversation(of: owner)
     intent.installation = caller.installation?.installation.identity
     notify(caller, of: &intent, calling)
     intent.alias = calling.call?.alias(intent)
     intent.talkdeskNumber = asked.talkdeskNumber
+    intent.consent = calling.record.consent
+    intent.screening = calling.generation.screeningID(of: asked.contactNumber)
+    intent.ownership = calling.generation.ownership(asked.contactNumber, of: caller, facts)
     return RequestedCallback(
       request: asked, key: key, caller: caller, carriesCode: own.addsVerificationCode, facts: facts,
       intent: intent, deadline: calling.start + terms.timeout)

@@ -3,6 +3,7 @@
 import API
 import Appointments
 import Callbacks
+import Configuration
 import Gate
 import HTTP
 import JSON
@@ -13,10 +14,19 @@ import Texts
 struct GMSContent {
   private static let number = "_customer_number"
 
+  private static let numberProof = "number_proof"
+  private static let consent = ["consent_text", "consent_at"]
+
   private let members: [(name: String, value: JSONValue)]
+  /// The properties that say something about the number, and are no data for the agent.
+  private let reserved: [String]
 
   /// Reads JSON or a form.
-  init(_ request: borrowing Request) throws(Problem) {
+  /// - Parameter numbers: What is configured about numbers: it decides whether there are proofs and consents.
+  init(_ request: borrowing Request, _ numbers: Configuration.Numbers?) throws(Problem) {
+    reserved =
+      (numbers?.firebase == nil ? [] : [Self.numberProof])
+      + (numbers?.consentTexts.isEmpty == false ? Self.consent : [])
     guard try JSONContent.isForm(request) else {
       members = try CallbackRequest.object(parsing: request.content, holding: "the phone number").members
       return
@@ -48,7 +58,9 @@ struct GMSContent {
   /// The customer's data. A boolean is the same as its text, and null is absent.
   var properties: [(name: String, value: JSONValue)] {
     members.compactMap { member in
-      guard !member.name.utf8.starts(with: [UInt8(ascii: "_")]) else { return nil }
+      guard !member.name.utf8.starts(with: [UInt8(ascii: "_")]), !reserved.contains(exactly: member.name) else {
+        return nil
+      }
       return switch member.value {
       case .null: nil
       case .bool(let value): (member.name, .string(value ? "true" : "false"))
@@ -81,6 +93,17 @@ struct GMSContent {
     var object = JSONObject()
     if let number = self[Self.number] { object["contact_phone_number"] = number }
     if let at = try time("_desired_time") { object["at"] = .string(at.rfc3339) }
+    if reserved.contains(Self.numberProof) { object["number_proof"] = self[Self.numberProof] }
+    if reserved.contains(Self.consent[0]) {
+      let given = zip(["text", "at"], Self.consent).compactMap { name, property in
+        self[property].map { (name, $0) }
+      }
+      if !given.isEmpty {
+        var consent = JSONObject()
+        for (name, value) in given { consent[name] = value }
+        object["consent"] = .object(consent)
+      }
+    }
     let fields = properties.filter { $0.value != .string("") }
     if !fields.isEmpty { object["context"] = Self.context(fields) }
     return object.serialized()

@@ -57,6 +57,9 @@ struct GMSFailure {
       .fieldsTooLarge:
       return nil
     case .numberNotAllowed: self.init(.number, "We cannot call this phone number.")
+    case .numberNotProven:
+      self.init(.number, "We call only numbers that are confirmed to be yours. Confirm this number first.")
+    case .consentRequired: self.init(.number, "We call only customers who agreed to it. Please agree first.")
     case .closed:
       let opening = problem.nextOpen.flatMap { Instant(rfc3339: $0) }
       self.init(

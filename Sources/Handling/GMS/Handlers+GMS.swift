@@ -25,6 +25,7 @@ struct GMSSetting: Sendable {
   let errors: GMSErrors
   /// How long after its time a callback may still be called.
   let late: Duration
+  let numbers: Configuration.Numbers?
 
   /// The app that a service stands for, as a request names one.
   func app(_ name: String?) -> Request.QueryItem {
@@ -54,7 +55,8 @@ extension Handlers {
       errors: GMSErrors(
         window: callbacks.dedupeWindow, timeout: callbacks.timeout, clock: clock,
         times: GMSLocalTimes(zone: generation.decider.policy.zoneOfHours)),
-      late: configuration.appointments?.late ?? AppointmentSetting.usualLateness)
+      late: configuration.appointments?.late ?? AppointmentSetting.usualLateness,
+      numbers: configuration.numbers)
   }
 
   // MARK: Creating
@@ -67,7 +69,7 @@ extension Handlers {
       as: CallForm(
         setting.errors.form, app: setting.app(name),
         content: { (request) throws(Problem) in
-          let content = try GMSContent(request)
+          let content = try GMSContent(request, setting.numbers)
           return (try content.callback(), content.device)
         },
         alias: { setting.names.alias(of: $0, service: name ?? "") },
@@ -132,7 +134,7 @@ extension Handlers {
     ) { [self] visit, line throws(Problem) in
       line?.verdicts = visit.generation.decider.policy.skipped
       let service = try setting.service(name)
-      let content = try GMSContent(visit.request)
+      let content = try GMSContent(visit.request, setting.numbers)
       let at = try content.time("_new_desired_time")
       let record = try await callback(id, of: service.name, visit)
       line?.note(record)

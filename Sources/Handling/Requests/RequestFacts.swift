@@ -37,7 +37,7 @@ extension Generation {
     return Facts(
       action: action, callerID: caller?.id, subject: caller?.subject,
       installation: caller?.installationFacts, appID: appID, address: address, phone: nil, claims: claims,
-      fields: fields, instant: Instant(now), at: nil, agents: agentsForRules)
+      fields: fields, instant: Instant(now), at: nil, agents: agentsForRules, number: nil)
   }
 }
 

@@ -46,15 +46,17 @@ package struct AuditLog: Sendable {
     } else {
       let isTaken = sink.append(lane: lane) { bytes in
         let start = bytes.count
-        record.append(to: &bytes, time: time, nanoseconds: nanoseconds)
-        if record.outcome != nil { recent.append(bytes.span.extracting(start..<bytes.count), lane: lane) }
+        let repeated = record.append(to: &bytes, time: time, nanoseconds: nanoseconds)
+        if record.outcome != nil {
+          recent.append(bytes.span.extracting(start..<bytes.count), repeated, lane: lane)
+        }
       }
       if isTaken { return }
     }
     // The log has the line as text, or no room for it.
     guard record.outcome != nil else { return }
     var line: [UInt8] = []
-    record.append(to: &line, time: time, nanoseconds: nanoseconds)
-    recent.append(line.span, lane: lane)
+    let repeated = record.append(to: &line, time: time, nanoseconds: nanoseconds)
+    recent.append(line.span, repeated, lane: lane)
   }
 }

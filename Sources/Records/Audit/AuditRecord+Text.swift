@@ -48,8 +48,16 @@ extension AuditRecord {
     if let upstreamStatus { Self.append(member: "upstream_status", "\(upstreamStatus)", to: &line) }
     if let trigger { Self.append(member: "trigger", trigger.rawValue, to: &line) }
     if let callback { Self.append(member: "callback", callback, to: &line) }
+    if let conversation { Self.append(member: "conversation", conversation, to: &line) }
+    if let consent {
+      Self.append(member: "consent", "\(consent.text),\(consent.at.rfc3339),\(consent.digest)", to: &line)
+    }
     if let cancelled { Self.append(member: "cancelled", "\(cancelled)", to: &line) }
     if isReplay { Self.append(member: "replay", "true", to: &line) }
+    if let by {
+      Self.append(member: "operator", by.name, to: &line)
+      Self.append(member: "by", by.by.rawValue, to: &line)
+    }
     line.append(UInt8(ascii: " "))
     line.append(upTo: Self.mostEndOctets) { output in
       output.append(millisecondsOf: nanoseconds)

@@ -16,7 +16,7 @@ package struct AuditRecord: Sendable {
   /// The cause of a decision without a request.
   package enum Trigger: String, Sendable { case appointment }
   /// The interface of a request that is not this server's own.
-  package enum Via: String, Sendable { case gms }
+  package enum Via: String, Sendable { case gms, mcp }
 
   var action: AuditedAction
   /// Nil for a request.
@@ -50,14 +50,23 @@ package struct AuditRecord: Sendable {
   package var contact: String?
   /// The id of the callback's or ticket's record, as in the response.
   package var callback: String?
+  /// The id that an AI agent gave its conversation.
+  package var conversation: String?
+  /// The customer's consent, of which this line is the lasting evidence.
+  package var consent: StoredConsent?
   /// How many appointments a revocation has ended.
   package var cancelled: Int?
   /// Whether the response repeats that of the first request with the same `Idempotency-Key`.
   package var isReplay = false
+  /// The operator of a request to the admin interface.
+  package var by: Operator.Identity?
   /// The trace the client sent.
   package var trace: TraceContext?
 
-  // For the list of present problems; not in the line.
+  // For the list of present problems and metrics; not in the line.
+
+  /// How the request met the rules about its number.
+  package var ownership: NumberResult?
 
   /// After how many seconds a request passes again that a rule has refused.
   package var retryAfter: Int?
@@ -79,7 +88,7 @@ package struct AuditRecord: Sendable {
   }
 
   /// The names of members, words, numbers and punctuation of a line together have fewer octets.
-  private static let fixedOctets = 704
+  private static let fixedOctets = 832
 
   /// The most octets of the line. Texts may have to be escaped.
   private var mostOctets: Int {
@@ -92,6 +101,9 @@ package struct AuditRecord: Sendable {
     if let reason { most += JSONText.mostOctets(reason) }
     if let contact { most += JSONText.mostOctets(contact) }
     if let callback { most += JSONText.mostOctets(callback) }
+    if let conversation { most += JSONText.mostOctets(conversation) }
+    if let consent { most += JSONText.mostOctets(consent.text) + consent.digest.utf8.count }
+    if let by { most += JSONText.mostOctets(by.name) }
     return most
   }
 
@@ -99,16 +111,25 @@ package struct AuditRecord: Sendable {
   /// - Parameters:
   ///   - time: When the decision was taken.
   ///   - nanoseconds: From the whole request to the answer.
-  func append(to output: inout [UInt8], time: UnixTime, nanoseconds: Int64) {
+  /// - Returns: The parts that other lines are likely to repeat.
+  @discardableResult
+  func append(to output: inout [UInt8], time: UnixTime, nanoseconds: Int64) -> RepeatedParts {
+    var repeated = RepeatedParts()
     // Reserved at once: a line has some sixty parts.
-    output.append(upTo: mostOctets) { append(to: &$0, time, nanoseconds) }
+    output.append(upTo: mostOctets) { append(to: &$0, time, nanoseconds, &repeated) }
+    return repeated
   }
 
-  private func append(to output: inout OutputSpan<UInt8>, _ time: UnixTime, _ nanoseconds: Int64) {
+  private func append(
+    to output: inout OutputSpan<UInt8>, _ time: UnixTime, _ nanoseconds: Int64,
+    _ repeated: inout RepeatedParts
+  ) {
+    let line = output.count
     output.append(literal: #"{"log":"audit","time":""#)
     time.appendRFC3339(to: &output)
     output.append(literal: #"","request_id":""#)
     requestID.append(to: &output)
+    let callerStart = output.count - line
     output.append(literal: #"","action":""#)
     output.append(utf8: action.rawValue)
     output.append(literal: "\"")
@@ -131,12 +152,14 @@ package struct AuditRecord: Sendable {
       if let reason = proof.reason { Self.append(word: reason, #","reason":""#, to: &output) }
       output.append(literal: "}")
     }
+    repeated.caller = callerStart..<output.count - line
     if let address {
       output.append(literal: #","address":""#)
       // Digits, letters, points and colons: nothing to escape.
       address.append(to: &output)
       output.append(literal: "\"")
     }
+    var verdictsStart = output.count - line
     switch outcome {
     case .allow: output.append(literal: #","decision":"allow""#)
     case .deny: output.append(literal: #","decision":"deny""#)
@@ -145,7 +168,10 @@ package struct AuditRecord: Sendable {
     }
     if let code { Self.append(word: code.rawValue, #","code":""#, to: &output) }
     if let rule { Self.append(rule, #","rule":"#, to: &output) }
-    if let reason { Self.append(reason, #","reason":"#, to: &output) }
+    if let reason {
+      Self.append(reason, #","reason":"#, to: &output)
+      verdictsStart = output.count - line
+    }
     output.append(literal: #","verdicts":["#)
     verdicts.appendObjects(to: &output)
     switch cache {
@@ -158,18 +184,34 @@ package struct AuditRecord: Sendable {
       output.append(threeDigits: Int64(upstreamStatus))
     }
     output.append(literal: #","duration_ms":"#)
+    repeated.verdicts = verdictsStart..<output.count - line
     output.append(millisecondsOf: nanoseconds)
-    // Hexadecimal digits: nothing to escape.
-    if let tokenSHA256 { Self.append(word: tokenSHA256, #","token_sha256":""#, to: &output) }
+    if let tokenSHA256 {
+      let start = output.count - line
+      // Hexadecimal digits: nothing to escape.
+      Self.append(word: tokenSHA256, #","token_sha256":""#, to: &output)
+      repeated.token = start..<output.count - line
+    }
     if let contact { Self.append(contact, #","contact":"#, to: &output) }
     if let callback {
       Self.append(callback, action == .ticket ? #","ticket":"# : #","callback":"#, to: &output)
+    }
+    if let conversation { Self.append(conversation, #","conversation":"#, to: &output) }
+    if let consent {
+      Self.append(consent.text, #","consent":{"text":"#, to: &output)
+      Self.append(word: consent.at.rfc3339, #","at":""#, to: &output)
+      Self.append(word: consent.digest, #","digest":""#, to: &output)
+      output.append(literal: "}")
     }
     if let cancelled {
       output.append(literal: #","cancelled":"#)
       output.append(decimal: UInt64(cancelled))
     }
     if isReplay { output.append(literal: #","replay":true"#) }
+    if let by {
+      Self.append(by.name, #","operator":"#, to: &output)
+      Self.append(word: by.by.rawValue, #","by":""#, to: &output)
+    }
     if let trace {
       output.append(literal: #","trace_id":""#)
       trace.appendTraceID(to: &output)

@@ -1,15 +1,27 @@
 // Keeps the audit lines of the last decisions in memory, for operators who look.
 
+import Glibc
 import Synchronization
+
+/// The parts of an audit line that other lines are likely to repeat, as ranges of its octets in this order. An empty one is none.
+struct RepeatedParts {
+  /// The action, the caller, the app and what they have proven.
+  var caller = 0..<0
+  /// The verdicts of all rules, up to the duration.
+  var verdicts = 0..<0
+  /// The token's hash.
+  var token = 0..<0
+}
 
 /// The last decisions as audit lines, each with its number.
 ///
-/// Every decision passes here, so a line is copied once, as octets, into memory of its own lane: no object is made or retained. A lane
-/// whose part is full hands it over to the archive of all lanes, which finds decisions by their request id.
+/// Every decision passes here, so a line is copied once, as octets, into memory of its own lane: no object is made or retained. Only its
+/// own part is copied, about 150 octets; the verdicts of 20 rules alone have 1,000. A lane whose part is full hands it over to the
+/// archive of all lanes, which finds decisions by their request id.
 package final class RecentDecisions: Sendable {
   /// How many are listed at least.
   package static let capacity = 200
-  /// How many can be found by their request id at least, unless their lines are longer than 1,600 octets on average.
+  /// How many can be found by their request id at least, unless they need more than 1,600 octets each on average.
   package static let findable = 10_000
   /// The most octets of the archive.
   package static let archiveOctets = 16 << 20
@@ -22,18 +34,110 @@ package final class RecentDecisions: Sendable {
     package let line: [UInt8]
   }
 
-  private struct Lines: Sendable {
-    var bytes: [UInt8] = []
-    /// Each line's number, and where it ends.
-    var marks: [(number: Int, end: Int)] = []
+  /// Texts that lines of a part have in common.
+  private struct Texts: Sendable {
+    /// How many of the newest are searched: nothing is gained from clients that never repeat themselves.
+    private static let searched = 16
 
-    /// Calls back with each line and its number.
+    private(set) var bytes: [UInt8] = []
+    private var ends: [Int] = []
+
+    /// The index of a text that is new or was found again; nil if it is empty or there are too many.
+    mutating func index(of part: Slice<UnsafeRawBufferPointer>) -> UInt8? {
+      let text = unsafe UnsafeRawBufferPointer(rebasing: part)
+      guard unsafe !text.isEmpty else { return nil }
+      var index = ends.count - 1
+      while index >= 0, index >= ends.count - Self.searched {
+        let range = range(index)
+        let isEqual = unsafe bytes.withUnsafeBytes { bytes in
+          unsafe range.count == text.count
+            && memcmp(bytes.baseAddress! + range.lowerBound, text.baseAddress!, text.count) == 0
+        }
+        if isEqual { return UInt8(index) }
+        index -= 1
+      }
+      guard ends.count <= UInt8.max else { return nil }
+      unsafe bytes.append(contentsOf: text)
+      ends.append(bytes.count)
+      return UInt8(ends.count - 1)
+    }
+
+    func text(_ index: UInt8) -> ArraySlice<UInt8> { bytes[range(Int(index))] }
+
+    private func range(_ index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
+
+    mutating func clear(like other: Texts) {
+      bytes.removeAll(keepingCapacity: true)
+      bytes.reserveCapacity(other.bytes.count)
+      ends.removeAll(keepingCapacity: true)
+      ends.reserveCapacity(other.ends.count)
+    }
+  }
+
+  /// Lines that follow each other in a lane.
+  ///
+  /// A part that may be repeated is stored as an octet that no JSON text has, 1 to 3 for its kind, and its index among those texts.
+  private struct Lines: Sendable {
+    private var bytes: [UInt8] = []
+    private var ends: [(number: Int, end: Int)] = []
+    private var callers = Texts()
+    private var verdicts = Texts()
+    private var tokens = Texts()
+
+    var count: Int { ends.count }
+    var octets: Int { bytes.count + callers.bytes.count + verdicts.bytes.count + tokens.bytes.count }
+
+    /// Adds a line.
+    mutating func append(_ line: borrowing Span<UInt8>, _ repeated: RepeatedParts, number: Int) {
+      unsafe line.withUnsafeBufferPointer { line in
+        let octets = UnsafeRawBufferPointer(line)
+        var start = 0
+        func append(_ part: Range<Int>, _ kind: UInt8, _ index: UInt8?) {
+          guard let index else { return }
+          unsafe bytes.append(contentsOf: octets[start..<part.lowerBound])
+          bytes.append(kind)
+          bytes.append(index)
+          start = part.upperBound
+        }
+        append(repeated.caller, 1, unsafe callers.index(of: octets[repeated.caller]))
+        append(repeated.verdicts, 2, unsafe verdicts.index(of: octets[repeated.verdicts]))
+        append(repeated.token, 3, unsafe tokens.index(of: octets[repeated.token]))
+        unsafe bytes.append(contentsOf: octets[start...])
+      }
+      ends.append((number, bytes.count))
+    }
+
+    /// Calls back with each line, as it is stored, and its number.
     func visit(_ body: (Int, ArraySlice<UInt8>) -> Void) {
       var start = 0
-      for mark in marks {
-        body(mark.number, bytes[start..<mark.end])
-        start = mark.end
+      for line in ends {
+        body(line.number, bytes[start..<line.end])
+        start = line.end
       }
+    }
+
+    /// A line as it was written.
+    func entry(_ number: Int, _ stored: ArraySlice<UInt8>) -> Entry {
+      var line: [UInt8] = []
+      var start = stored.startIndex
+      while let mark = stored[start...].firstIndex(where: { (1...3).contains($0) }) {
+        line += stored[start..<mark]
+        let texts = stored[mark] == 1 ? callers : stored[mark] == 2 ? verdicts : tokens
+        line += texts.text(stored[mark + 1])
+        start = mark + 2
+      }
+      return Entry(number: number, line: line + stored[start...])
+    }
+
+    /// Forgets all lines, and has room for as many like those of another part, so that it does not grow line by line.
+    mutating func clear(like other: Lines) {
+      bytes.removeAll(keepingCapacity: true)
+      bytes.reserveCapacity(other.bytes.count)
+      ends.removeAll(keepingCapacity: true)
+      ends.reserveCapacity(capacity)
+      callers.clear(like: other.callers)
+      verdicts.clear(like: other.verdicts)
+      tokens.clear(like: other.tokens)
     }
   }
 
@@ -46,18 +150,16 @@ package final class RecentDecisions: Sendable {
     /// Adds a part, and gives back the memory of one that leaves, to be used again.
     mutating func add(_ part: Lines, atLeast least: Int, octets most: Int) -> Lines {
       parts.append(part)
-      octets += part.bytes.count
-      lines += part.marks.count
+      octets += part.octets
+      lines += part.count
       var spare = Lines()
       while let oldest = parts.first, parts.count > 1,
-        lines - oldest.marks.count >= least || octets > most
+        lines - oldest.count >= least || octets > most
       {
-        octets -= oldest.bytes.count
-        lines -= oldest.marks.count
+        octets -= oldest.octets
+        lines -= oldest.count
         spare = parts.removeFirst()
       }
-      spare.bytes.removeAll(keepingCapacity: true)
-      spare.marks.removeAll(keepingCapacity: true)
       return spare
     }
   }
@@ -85,25 +187,20 @@ package final class RecentDecisions: Sendable {
   }
 
   /// Keeps a decision's audit line.
-  func append(_ line: borrowing Span<UInt8>, lane: Int) {
+  func append(_ line: borrowing Span<UInt8>, _ repeated: RepeatedParts = RepeatedParts(), lane: Int) {
     lanes[lane % lanes.count].parts.withLock { parts in
-      if parts.newer.marks.count == Self.capacity {
+      if parts.newer.count == Self.capacity {
         swap(&parts.older, &parts.newer)
         let full = parts.newer
         parts.newer = Lines()
-        if !full.marks.isEmpty {
-          parts.newer = archive.withLock {
-            $0.add(full, atLeast: Self.findable, octets: archiveOctets)
-          }
-          // As large as the one before, so that it does not grow line by line.
-          parts.newer.bytes.reserveCapacity(full.bytes.count)
-          parts.newer.marks.reserveCapacity(Self.capacity)
+        if full.count > 0 {
+          parts.newer = archive.withLock { $0.add(full, atLeast: Self.findable, octets: archiveOctets) }
+          parts.newer.clear(like: full)
         }
       }
       // A number is given and kept under one lock, so that a reader who knows the number finds the line.
       let number = last.wrappingAdd(1, ordering: .relaxed).newValue
-      unsafe line.withUnsafeBufferPointer { unsafe parts.newer.bytes.append(contentsOf: $0) }
-      parts.newer.marks.append((number, parts.newer.bytes.count))
+      parts.newer.append(line, repeated, number: number)
     }
   }
 
@@ -117,7 +214,7 @@ package final class RecentDecisions: Sendable {
       lane.parts.withLock { parts in
         for lines in [parts.older, parts.newer] {
           lines.visit { number, line in
-            if range.contains(number - 1) { found.append(Entry(number: number, line: Array(line))) }
+            if range.contains(number - 1) { found.append(lines.entry(number, line)) }
           }
         }
       }
@@ -136,7 +233,7 @@ package final class RecentDecisions: Sendable {
         guard line.count > Self.requestIDOffset + member.count,
           line[start..<start + member.count].elementsEqual(member)
         else { return }
-        found.append(Entry(number: number, line: Array(line)))
+        found.append(lines.entry(number, line))
       }
     }
     // A part that moves meanwhile is found at least once.

@@ -21,13 +21,15 @@ extension Troubles {
     case .upstreamRefused, .upstreamFailed, .upstreamUnavailable, .upstreamTimeout, .upstreamRateLimited,
       .outcomeUnknown:
       if let desk = record.desk { return hit(.desk, desk, at: time) }
+      // Only a rule that has numbers looked up refuses so.
+      guard record.rule == nil else { return hit(.screening, at: time) }
       // A callback that got no token never came to the Callback API.
       let isCallback = record.action == .callback && !record.lacksToken
       hit(isCallback ? .callbackAPI : .talkdeskID, at: time)
     // No problem of the server, or one that its own part reports.
     case .malformedRequest, .invalidJSON, .unauthenticated, .invalidToken, .invalidClient, .invalidProof,
       .attestationRequired, .attestationFailed, .attestationUnavailable, .closed, .denied, .numberNotAllowed,
-      .noAgents, .notFound, .unknownApp, .methodNotAllowed, .requestTimeout, .tooMany, .taken,
+      .noAgents, .numberNotProven, .consentRequired, .notFound, .unknownApp, .methodNotAllowed, .requestTimeout, .tooMany, .taken,
       .requestExpired, .alreadyDelivered, .claimExpired, .challengeExpired, .noDevice, .duplicate,
       .inProgress, .slotFull, .tooLate, .contentTooLarge, .targetTooLong, .unsupportedMediaType,
       .invalidRequest, .idempotencyMismatch, .slowDown, .fieldsTooLarge, .internal, .auditUnavailable,

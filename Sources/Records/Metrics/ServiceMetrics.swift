@@ -25,6 +25,10 @@ package final class ServiceMetrics: Sendable {
     case policy
     /// Sendbird's platform API.
     case sendbird
+    /// Talkdesk's phone validation.
+    case phoneValidation = "phone_validation"
+    /// Talkdesk's do-not-call lists.
+    case doNotCall = "do_not_call"
   }
 
   // MARK: On the way of a request
@@ -36,6 +40,12 @@ package final class ServiceMetrics: Sendable {
   private let tokenCache: LaneCounters
   private let connections: LaneCounters
   /// By type.
+  /// Lookups of numbers by result. Shown where numbers are screened.
+  package let screenings = EventCounter(
+    "callgate_number_screenings_total", "Numbers looked up before they were called, by result.",
+    labels: ["result"], series: [["allowed"], ["refused"], ["unknown"], ["failed"]])
+  /// The calls of AI agents' tools.
+  package let agentCalls = AgentCalls()
   private let attestations, attestationFaults: [LaneCounters]
   private let proofs, proofFaults: LaneCounters
 
@@ -60,6 +70,10 @@ package final class ServiceMetrics: Sendable {
   package let appointmentLateness = EventHistogram(
     "callgate_appointment_lateness_seconds",
     "Delay between an appointment's time and the request to Talkdesk.")
+  /// Requests that a rule about their numbers concerned, by how they met it. Shown where numbers can be proven.
+  package let numberProofs = EventCounter(
+    "callgate_number_proofs_total", "Callback requests that had to prove their number, by result.",
+    labels: ["result"], series: NumberResult.allCases.map { [$0.rawValue] })
   /// Notices by provider and by what became of them. Shown where notices are configured.
   package let notices = EventCounter(
     "callgate_notices_total", "Push notifications by provider and outcome.", labels: ["provider", "outcome"],
@@ -134,7 +148,7 @@ package final class ServiceMetrics: Sendable {
     proofs = LaneCounters(label: "result", words: ProofResult.others.map(\.word), lanes: loops)
     proofFaults = LaneCounters(label: "reason", words: ProofFault.allCases.map(\.rawValue), lanes: loops)
     connections = LaneCounters(label: "event", words: ["opened", "closed"], lanes: loops)
-    decisions.register([Rule.defaultNumbers] + Brake.allCases.map(\.ruleName))
+    decisions.register([Rule.defaultNumbers, Rule.blocked] + Brake.allCases.map(\.ruleName))
   }
 
   /// Gives the rules of a configuration series of their own.
@@ -364,7 +378,7 @@ extension ServiceMetrics.Upstream {
         "accepted", "rejected", "unauthorized", "forbidden", "rate_limited", "unavailable", "unreachable",
         "refused", "unknown",
       ]
-    case .jwks, .policy:
+    case .jwks, .policy, .phoneValidation, .doNotCall:
       ["success", "refused", "failed", "timed_out", "unreachable", "cancelled", "overloaded"]
     case .sendbird:
       [

@@ -24,8 +24,8 @@ extension Generation {
     delivery.withLock { delivery in
       if let delivery { return delivery }
       let made = CallbackDelivery(
-        parts, tokens: tokens, stops: decider.stops, courier: courier, scope: scopes.callbacks(tokens),
-        upstream: upstream, code: { Problem($0).code.rawValue })
+        parts, tokens: tokens, stops: decider.stops, blocked: decider.blocked, courier: courier,
+        scope: scopes.callbacks(tokens), upstream: upstream, code: { Problem($0).code.rawValue })
       delivery = made
       return made
     }

@@ -11,7 +11,7 @@ package import Gate
 package import HTTP
 package import HTTPServer
 package import Installations
-package import JOSE
+import JOSE
 package import PushDelivery
 package import Records
 package import Store
@@ -38,6 +38,8 @@ package final class Generation: Sendable {
   package let authenticator: Authenticator
   /// Judges tokens of App Check; nil where no app demands any.
   package let appCheck: AppCheckVerifier?
+  /// Judges proofs of numbers; nil where requests have none.
+  package let numberProofs: NumberProofVerifier?
   /// How attestations of App Attest are verified; nil where no app takes any.
   package let appAttest: AppAttestPolicy?
   /// Has Google consume tokens of App Check that enrol; nil where they are not consumed.
@@ -56,12 +58,16 @@ package final class Generation: Sendable {
   package let desks: [String: ServedDesk]
   /// The rules for pages of other origins.
   package let crossOrigin: CrossOrigin
+  /// The same for `/mcp`, the server's own pages included.
+  package let agentOrigins: CrossOrigin
   /// The bounds of appointments; nil where none are taken.
   package let appointments: Configuration.Appointments?
   /// The terms of each app's callbacks.
   package let callbackTerms: CallbackTermsTable
   let courier: TalkdeskCourier
   private let liveAgents: LiveAgents
+  /// Looks numbers up.
+  let screening: NumberScreening
   /// Where `courier` and its tokens belong to.
   let upstream: TokenSource.Upstream
   /// The fields of a request that rules look at.
@@ -72,8 +78,10 @@ package final class Generation: Sendable {
   package let installationService: InstallationService?
   /// Token by push, and dialogs; nil where no app has installations and no service is configured for GMS clients, or without a store key.
   package let push: TokenPush?
-  /// SHA-256 of the admin token.
-  package let adminTokenDigest: SHA256Digest?
+  /// The operators, and who of them sends a request.
+  package let operators: OperatorRegistry
+  /// The key of all hashes of phone numbers in the store.
+  package let numberKey: NumberKey
   /// Carries out callbacks; made for the first one.
   let delivery = Mutex<CallbackDelivery?>(nil)
 
@@ -120,14 +128,20 @@ package final class Generation: Sendable {
       return AppCheckVerifier(
         setting.project, keys: runtime.keys.source(setting.keysURL, terms: .appCheck))
     }
+    numberProofs = configuration.numbers?.firebase.map { setting in
+      NumberProofVerifier(setting.project, keys: runtime.keys.source(setting.keysURL, terms: .appCheck))
+    }
     metrics = runtime.metrics
+    numberKey = runtime.numberKey
     decider = Decider(
-      apps: AppRegistry(apps), policy: configuration.policy, stops: runtime.stops, ledger: runtime.ledger,
-      remotes: runtime.remotes, hasTalkdesk: upstream != nil,
+      apps: AppRegistry(apps), policy: configuration.policy, stops: runtime.stops,
+      blocked: runtime.blocked, ledger: runtime.ledger,
+      remotes: runtime.remotes, hasTalkdesk: upstream != nil, screener: runtime.screening.screener(configuration),
       liveAgents: { [live = configuration.live, agents = runtime.liveAgents] in
         live.flatMap { agents.current($0)?.available }
       })
     liveAgents = runtime.liveAgents
+    screening = runtime.screening
     scopes = TokenScopes(account: configuration.talkdesk.scope, apps: apps, tokens: runtime.tokens)
     // A key that was configured since the start is for the next one.
     appointments = runtime.appointments.keys == nil ? nil : configuration.appointments
@@ -137,9 +151,15 @@ package final class Generation: Sendable {
         baseURL: upstream?.apiURL ?? "", transport: runtime.callbackTransport, time: runtime.callbacks.clock),
       log: runtime.callbacks.log.log, metrics: runtime.metrics, clock: runtime.callbacks.clock)
     self.upstream = runtime.tokens.upstream
-    adminTokenDigest = configuration.admin.token.map { SHA256Digest(of: $0.exposedBytes()) }
+    let admin = configuration.admin
+    operators = OperatorRegistry(
+      admin.operators, adminToken: admin.token.map { SHA256Digest(of: $0.exposedBytes()) }, issuer: admin.jwt
+    ) { runtime.keys.source($0) }
     crossOrigin = CrossOrigin(
       origins: configuration.allowedOrigins, ruleFields: configuration.policy.fieldNames)
+    agentOrigins = CrossOrigin(
+      origins: (configuration.mcp?.origins ?? []) + configuration.ownOrigins,
+      ruleFields: configuration.policy.fieldNames + CrossOrigin.agentFields)
     ruleFields = configuration.policy.fieldNames.map { RuleField(name: $0, field: FieldName($0)) }
   }
 }
@@ -199,6 +219,8 @@ package struct Runtime: Sendable {
   package let installations: InstallationService?
   /// The kill switch.
   package let stops: StopBoard
+  /// The numbers that are never called.
+  package let blocked: BlockedNumbers
   /// Connections to remote policies.
   package let remotes: RemotePolicies
   /// Failed logins of callers.
@@ -213,6 +235,8 @@ package struct Runtime: Sendable {
   package let callbacks: CallbackParts
   /// How many agents are available.
   package let liveAgents: LiveAgents
+  /// Looks numbers up.
+  package let screening: NumberScreening
   /// What appointments need.
   package let appointments: AppointmentParts
   /// Nil without a store key.
@@ -224,9 +248,10 @@ package struct Runtime: Sendable {
 
   package init(
     tokens: TokenSource, desks: ChatDesks, storeKind: String, storeHealth: StoreHealth,
-    ledger: AllowanceLedger, installations: InstallationService?, stops: StopBoard, remotes: RemotePolicies,
+    ledger: AllowanceLedger, installations: InstallationService?, stops: StopBoard,
+    blocked: BlockedNumbers, remotes: RemotePolicies,
     throttle: LoginThrottle, keys: KeySources, nonces: ProofNonces, metrics: ServiceMetrics,
-    callbacks: CallbackParts, liveAgents: LiveAgents, appointments: AppointmentParts, push: PushParts? = nil,
+    callbacks: CallbackParts, liveAgents: LiveAgents, screening: NumberScreening, appointments: AppointmentParts, push: PushParts? = nil,
     google: KeptGoogle,
     callbackTransport: any HTTPTransport
   ) {
@@ -237,6 +262,7 @@ package struct Runtime: Sendable {
     self.ledger = ledger
     self.installations = installations
     self.stops = stops
+    self.blocked = blocked
     self.remotes = remotes
     self.throttle = throttle
     self.keys = keys
@@ -244,6 +270,7 @@ package struct Runtime: Sendable {
     self.metrics = metrics
     self.callbacks = callbacks
     self.liveAgents = liveAgents
+    self.screening = screening
     self.appointments = appointments
     self.push = push
     self.google = google
@@ -252,6 +279,9 @@ package struct Runtime: Sendable {
 }
 
 extension Runtime {
+  /// The key of all hashes of phone numbers in the store.
+  package var numberKey: NumberKey { blocked.key }
+
   /// Counts and logs records that became `unknown` because no process will settle them.
   package func recovered(_ records: RecoveredRecords) {
     callbacks.recovered(records.callbacks)

@@ -10,12 +10,15 @@ extension KeySources {
   package func keepFresh(_ generations: Generations, clock: any TimeSource) async {
     while await clock.hasSlept(until: clock.now + .seconds(1)) {
       let generation = generations.current
-      for (_, source) in generation.authenticator.jwt.sources { source.renewIfDue() }
+      for (_, source) in generation.authenticator.jwt.sources + generation.operators.jwt.sources {
+        source.renewIfDue()
+      }
       if let keys = generation.appCheck?.keys,
         generation.configuration.fetchesAppCheckKeysAhead || keys.status.keys > 0
       {
         keys.renewIfDue()
       }
+      if let keys = generation.numberProofs?.keys, keys.status.keys > 0 { keys.renewIfDue() }
     }
   }
 }
@@ -30,23 +33,25 @@ extension Configuration {
   /// - Returns: A notice for each caller whose issuer did not respond, with the consequence for its users.
   package func fetchKeys(_ sources: KeySources) async -> [ConfigurationNotice] {
     await withTaskGroup(of: (Int, ConfigurationNotice?).self) { group in
-      for (index, caller) in callers.enumerated() {
-        guard case .jwt(let issuer) = caller.proof, case .url(let url, let place) = issuer.keys else {
-          continue
-        }
+      let issuers =
+        callers.compactMap { caller in
+          if case .jwt(let issuer) = caller.proof { ("callers", caller.id, "users of \(caller.id)", issuer) } else { nil }
+        } + (admin.jwt.map { [("admin", "jwt", "operators with a JWT", $0.issuer)] } ?? [])
+      for (index, (section, name, users, issuer)) in issuers.enumerated() {
+        guard case .url(let url, let place) = issuer.keys else { continue }
         let source = sources.source(url)
         group.addTask {
           guard case .failure(let failure) = await source.fetch() else { return (index, nil) }
           let consequence =
             source.status.keys == 0
-            ? "users of \(caller.id) get 503 until the server has the keys"
+            ? "\(users) get 503 until the server has the keys"
             : "the server uses the previous keys for a day at most"
           return (
             index,
             ConfigurationNotice(
               place: place,
               message:
-                "callers: the keys of \(caller.id) at \(source.name) cannot be fetched: \(failure); \(consequence)"
+                "\(section): the keys of \(name) at \(source.name) cannot be fetched: \(failure); \(consequence)"
                 + " — check jwks_url, and that this machine can reach it"
             )
           )
@@ -54,7 +59,7 @@ extension Configuration {
       }
       if let setting = appCheck, fetchesAppCheckKeysAhead, apps.contains(where: \.takesAppCheck) {
         let source = sources.source(setting.keysURL, terms: .appCheck)
-        group.addTask { [index = callers.count] in
+        group.addTask { [index = issuers.count] in
           guard case .failure(let failure) = await source.fetch() else { return (index, nil) }
           return (
             index,

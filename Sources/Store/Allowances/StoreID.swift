@@ -4,11 +4,11 @@ package import Gate
 import Texts
 
 /// 128 bits that identify a rule and a party, the same in every process that has the store's key.
-package struct StoreID: Hashable, Comparable, Sendable {
+public struct StoreID: Hashable, Comparable, Sendable {
   package var high: UInt64
   package var low: UInt64
 
-  package static func < (a: Self, b: Self) -> Bool { a.high != b.high ? a.high < b.high : a.low < b.low }
+  public static func < (a: Self, b: Self) -> Bool { a.high != b.high ? a.high < b.high : a.low < b.low }
 
   /// The 16 bytes, the most significant first.
   package var bytes: [UInt8] {
@@ -65,7 +65,7 @@ package struct StoreID: Hashable, Comparable, Sendable {
 }
 
 /// Makes the names; its key is made once per store and kept there.
-package struct StoreIDMaker: Sendable {
+public struct StoreIDMaker: Sendable {
   private let key: (low: UInt64, high: UInt64)
 
   package init(key: StoreID) { self.key = (key.low, key.high) }

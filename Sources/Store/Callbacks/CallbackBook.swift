@@ -154,6 +154,7 @@ package struct CallbackBook: Sendable {
 
   func keyStanding(of names: CallbackNames, at now: Int64) -> KeyStanding {
     guard let name = names.key, let key = keys[name], let row = rows[key.callback] else { return .free }
+    if let span = names.repeats { return row.record.standing(repeatedFor: span, at: now) }
     // Even if the key has expired: while the first request may still run, do not start a second.
     guard now < key.expires || !row.record.status.isFinal else { return .free }
     guard key.fingerprint == names.fingerprint else { return .mismatch }
@@ -216,7 +217,8 @@ package struct CallbackBook: Sendable {
         upstreamStatus: nil, platformTID: nil, verificationCode: code,
         notices: CallbackNotices(intent, confirmAt: nil, end: abandoned),
         ticket: intent.isTicket ? StoredTicket() : nil, origin: CallbackOrigin(intent.installation),
-        alias: intent.alias, outcome: nil),
+        alias: intent.alias, outcome: nil, consent: intent.consent,
+        conversation: intent.conversation?.id),
       key: names.key, place: names.place, instance: instance, abandoned: abandoned,
       // Keys and dedupe entries point to their record, and codes are kept in it.
       expires: max(

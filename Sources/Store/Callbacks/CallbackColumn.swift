@@ -16,6 +16,7 @@ package enum CallbackColumn: Int, TableColumn {
   case alias, aliasNumber, aliasService
   case numbers, handedOver, outcome
   case device, deviceKey, deviceUntil, devicePlatform
+  case consent, conversation
 
   package static let table = Table<CallbackColumn>("callgate_callback")
 
@@ -72,6 +73,8 @@ package enum CallbackColumn: Int, TableColumn {
     case .deviceKey: .bytes(.changes) { $0.record.notices?.device?.token.key }
     case .deviceUntil: .time(.changes) { $0.record.notices?.device?.token.until }
     case .devicePlatform: .text(.changes) { $0.record.notices?.device?.platform }
+    case .consent: .text(.never) { $0.record.consent?.stored }
+    case .conversation: .id(.never) { $0.record.conversation }
     }
   }
 }
@@ -95,7 +98,7 @@ extension CallbackBook.Row: TableEntry {
         alias: CallbackAlias(
           try row.optionalDigest(.alias), try row.optionalDigest(.aliasNumber),
           try row.optionalText(.aliasService)),
-        outcome: try row.outcome()),
+        outcome: try row.outcome(), consent: try row.consent(), conversation: try row.optionalID(.conversation)),
       key: try row.optionalID(.key), place: try row.optionalID(.place), instance: try row.integer(.instance),
       abandoned: try row.integer(.abandoned), expires: try row.integer(.expires),
       appointment: try CallbackBook.Appointment(row), handover: try row.handover())
@@ -106,6 +109,14 @@ extension TableRow<CallbackColumn> {
   fileprivate func handover() throws(UnreadableValue) -> CallbackBook.Handover? {
     guard let numbers = try optionalID(.numbers) else { return nil }
     return CallbackBook.Handover(numbers: numbers, time: try time(.handedOver))
+  }
+
+  fileprivate func consent() throws(UnreadableValue) -> StoredConsent? {
+    guard let text = try optionalText(.consent) else { return nil }
+    guard let consent = StoredConsent(stored: text) else {
+      throw UnreadableValue(column: CallbackColumn.consent.rawValue)
+    }
+    return consent
   }
 
   fileprivate func outcome() throws(UnreadableValue) -> CallOutcome? {

@@ -76,8 +76,16 @@ public struct CallbackIntent: Sendable {
   public private(set) var device: GivenDevice?
   /// Its name in another interface; nil where it was made by this server's own.
   public var alias: CallbackAlias?
+  /// The customer's consent; nil without one.
+  public var consent: StoredConsent?
+  /// The subject and the number, where a rule asks whether the number is the caller's and the subject may have proven it.
+  public var ownership: ProvenNumber?
   /// The account's number that calls; nil for a ticket.
   public var talkdeskNumber: E164?
+  /// The id of the saved verdict on the number; nil where no rule asks for one.
+  package var screening: StoreID?
+  /// The conversation of an AI agent that requests it; nil for all other clients.
+  public var conversation: AgentConversation?
 
   /// An intent.
   public init(

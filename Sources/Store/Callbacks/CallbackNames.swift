@@ -14,15 +14,19 @@ package struct CallbackNames: Hashable, Sendable {
   package let former: FormerPlace?
   /// Of both numbers of a call; nil for a ticket, and for an appointment before its call.
   package let numbers: StoreID?
+  /// For how long an AI agent's callback is answered for its key; nil for a client's own key.
+  package let repeats: Duration?
 
   package init(
-    key: StoreID?, fingerprint: StoreID?, place: StoreID?, former: FormerPlace? = nil, numbers: StoreID? = nil
+    key: StoreID?, fingerprint: StoreID?, place: StoreID?, former: FormerPlace? = nil, numbers: StoreID? = nil,
+    repeats: Duration? = nil
   ) {
     self.key = key
     self.fingerprint = fingerprint
     self.place = place
     self.former = former
     self.numbers = numbers
+    self.repeats = repeats
   }
 }
 
@@ -55,7 +59,8 @@ extension StoreIDMaker {
       key: key.map { id(of: .callbackKey, [caller, $0]) },
       fingerprint: key.map { id(of: .fingerprint, [caller, $0, intent.key?.fingerprint ?? []]) },
       place: isDeduped ? place(of: intent.matter, Array(intent.owner.utf8)) : nil, former: former,
-      numbers: intent.talkdeskNumber.map { numbers(contact: intent.contact, talkdesk: $0) })
+      numbers: intent.talkdeskNumber.map { numbers(contact: intent.contact, talkdesk: $0) },
+      repeats: intent.conversation?.repeats)
   }
 
   private func place(of matter: CallbackIntent.Matter, _ owner: [UInt8]) -> StoreID {
@@ -73,7 +78,8 @@ extension StoreIDMaker {
     let place =
       immediate.place == nil ? nil : id(of: .bookedTime, [owner, number, bytes(booking.at.seconds)])
     return BookingNames(
-      callback: CallbackNames(key: immediate.key, fingerprint: immediate.fingerprint, place: place),
+      callback: CallbackNames(
+        key: immediate.key, fingerprint: immediate.fingerprint, place: place, repeats: immediate.repeats),
       number: id(of: .bookedNumber, [owner, number]))
   }
 

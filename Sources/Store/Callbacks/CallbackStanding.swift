@@ -1,5 +1,7 @@
 // Tells whether a new callback may begin, given the records that the store already has.
 
+public import Gate
+
 /// The state of an `Idempotency-Key`.
 public enum KeyStanding: Hashable, Sendable {
   /// Nothing: there is no key, or it was never used, its time is over, or its callback left it free.
@@ -18,6 +20,10 @@ public struct CallbackStanding: Hashable, Sendable {
   public let key: KeyStanding
   /// A callback of the same caller to the same number that is not over, if there is one: to be judged after them.
   public let duplicate: CallbackID?
+  /// When the number of `CallbackIntent.ownership` was proven; nil if it is not remembered.
+  public var proven: Instant?
+  /// The saved verdict on the number; nil where none is saved, or `CallbackIntent.screening` is nil.
+  public var screening: ScreeningVerdict?
 
   /// A standing.
   public init(key: KeyStanding, duplicate: CallbackID?) {

@@ -64,6 +64,10 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var ticket: StoredTicket?
   /// Its name in another interface; nil where it was made by this server's own.
   public let alias: CallbackAlias?
+  /// The digest of the AI agent's conversation in which it was requested; nil for all other clients.
+  package let conversation: StoreID?
+  /// The customer's consent; nil without one.
+  public internal(set) var consent: StoredConsent?
   /// What became of its call; nil as long as Talkdesk has not told it.
   public internal(set) var outcome: CallOutcome?
   /// Whether it had been recovered as `unknown` before its process settled it. Only what `settle` returns says so.
@@ -74,7 +78,8 @@ public struct StoredCallback: Hashable, Sendable {
     at: Instant?, settledAt: Instant?, status: Status, code: String?, upstreamStatus: Int?,
     platformTID: String?,
     verificationCode: SealedCode?, notices: CallbackNotices?, snoozes: Int = 0, ticket: StoredTicket?,
-    origin: CallbackOrigin, alias: CallbackAlias?, outcome: CallOutcome?
+    origin: CallbackOrigin, alias: CallbackAlias?, outcome: CallOutcome?, consent: StoredConsent? = nil,
+    conversation: StoreID? = nil
   ) {
     self.id = id
     self.callerID = callerID
@@ -95,6 +100,8 @@ public struct StoredCallback: Hashable, Sendable {
     self.origin = origin
     self.alias = alias
     self.outcome = outcome
+    self.consent = consent
+    self.conversation = conversation
   }
 
   /// Whether recovery made it `unknown`, as far as the record tells: there is no upstream status.

@@ -6,7 +6,8 @@ public import Gate
 /// again by itself when what it needs is back.
 public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStore, InstallationStore,
   NoticeStore, CallbackNoticeStore, OutcomeStore, ReportStore, TriggerStore, AuditAnchorStore, KeyStore,
-  SharedSecretStore, LoginStore
+  SharedSecretStore, LoginStore, ScreeningStore, ProvenNumberStore, NumberKeyStore,
+  BlockedNumberStore
 {
   /// Who else may write to it.
   var sharing: StoreSharing { get }

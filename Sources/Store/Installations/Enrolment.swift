@@ -44,13 +44,16 @@ public struct Enrolment: Hashable, Sendable {
   public var state: State
   /// The name of the App Attest key that the installation will have; nil where it has none.
   public let attestedKey: SHA256Digest?
+  /// The operator who approved or denied it; nil before that, and for a row of a release that stored none.
+  public var by: Operator.Identity?
 
   /// A record.
   public init(
     request: SHA256Digest, client: InstallationClient, appID: String, userCode: String, address: String,
     createdAt: Instant, expiresAt: Instant, forgottenAt: Instant, answeredAt: Instant, state: State,
-    attestedKey: SHA256Digest?, key: SHA256Digest?
+    attestedKey: SHA256Digest?, key: SHA256Digest?, by: Operator.Identity? = nil
   ) {
+    self.by = by
     self.key = key
     self.request = request
     self.client = client

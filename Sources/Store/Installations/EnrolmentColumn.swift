@@ -9,6 +9,8 @@ package enum EnrolmentColumn: Int, TableColumn {
     state, attestedKey
   /// The thumbprint of the phone's key (RFC 7638).
   case jkt
+  /// The operator who approved or denied it, and how that was proved.
+  case `operator`, operatorBy
 
   package static let table = Table<EnrolmentColumn>("callgate_enrolment")
 
@@ -28,6 +30,8 @@ package enum EnrolmentColumn: Int, TableColumn {
     case .state: .text(.changes) { $0.state.rawValue }
     case .attestedKey: .bytes(.never) { $0.attestedKey?.bytes }
     case .jkt: .bytes(.never) { $0.key?.bytes }
+    case .operator: .text(.changes) { $0.by?.name }
+    case .operatorBy: .text(.changes) { $0.by?.by.rawValue }
     }
   }
 }
@@ -43,6 +47,7 @@ extension Enrolment: TableEntry {
       createdAt: try row.time(.created), expiresAt: try row.time(.expires),
       forgottenAt: try row.time(.forgotten), answeredAt: try row.time(.answered),
       state: try row.word(.state), attestedKey: try row.optionalDigest(.attestedKey),
-      key: try row.optionalDigest(.jkt))
+      key: try row.optionalDigest(.jkt),
+      by: Operator.Identity(name: try row.optionalText(.operator), by: try row.optionalText(.operatorBy)))
   }
 }

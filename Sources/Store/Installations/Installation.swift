@@ -52,13 +52,17 @@ public struct Installation: Hashable, Sendable {
   public let attestedKey: SHA256Digest?
   /// The thumbprint of the phone's key (RFC 7638), which each request has to prove; nil without a key.
   public let key: SHA256Digest?
+  /// The operator who approved it; nil where none did, and for a row of a release that stored none.
+  public let by: Operator.Identity?
 
   /// A record.
   public init(
     client: InstallationClient, appID: String, user: InstallationUser?, address: String, secret: SHA256Digest,
     generation: Int64, createdAt: Instant, usedAt: Instant, revokedAt: Instant?, unconfirmedUntil: Instant?,
-    codes: CodeState, operatorDeliveries: Int64, attestedKey: SHA256Digest?, key: SHA256Digest?
+    codes: CodeState, operatorDeliveries: Int64, attestedKey: SHA256Digest?, key: SHA256Digest?,
+    by: Operator.Identity? = nil
   ) {
+    self.by = by
     self.client = client
     self.appID = appID
     self.user = user

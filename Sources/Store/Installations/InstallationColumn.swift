@@ -12,6 +12,8 @@ package enum InstallationColumn: Int, TableColumn {
   /// The thumbprint of the phone's key (RFC 7638).
   case jkt
   case unconfirmed
+  /// The operator who approved it, and how that was proved.
+  case `operator`, operatorBy
 
   package static let table = Table<InstallationColumn>("callgate_installation")
 
@@ -37,6 +39,8 @@ package enum InstallationColumn: Int, TableColumn {
     case .attestedKey: .bytes(.changes) { $0.attestedKey?.bytes }
     case .jkt: .bytes(.changes) { $0.key?.bytes }
     case .unconfirmed: .time(.changes) { $0.unconfirmedUntil }
+    case .operator: .text(.changes) { $0.by?.name }
+    case .operatorBy: .text(.changes) { $0.by?.by.rawValue }
     }
   }
 }
@@ -59,6 +63,7 @@ extension Installation: TableEntry {
         lastStep: try row.integer(.lastStep), counter: max(0, try row.integer(.counter)),
         failures: try row.count(.failures), lockedUntil: try row.optionalTime(.locked)),
       operatorDeliveries: try row.count(.operatorDeliveries, absent: 1),
-      attestedKey: try row.optionalDigest(.attestedKey), key: try row.optionalDigest(.jkt))
+      attestedKey: try row.optionalDigest(.attestedKey), key: try row.optionalDigest(.jkt),
+      by: Operator.Identity(name: try row.optionalText(.operator), by: try row.optionalText(.operatorBy)))
   }
 }

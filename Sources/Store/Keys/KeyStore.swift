@@ -115,7 +115,13 @@ package struct SealedTable: Sendable {
     SealedTable(
       "callgate_callback", value: "device", key: "device_key", until: "device_until", outlasts: true,
       for: .device),
+    numberKey,
   ]
+
+  /// The key of phone numbers' hashes. Its time is always over: each start seals it again with the current store key, so it keeps no
+  /// previous one in use.
+  static let numberKey = SealedTable(
+    "callgate_number_key", value: "sealed", key: "sealing_key", until: "sealed_until", for: .numbers)
 
   /// Asks when the last value that a key has sealed is forgotten, NULL where there is none, and whether one outlasts its time: 1 or 0.
   /// Two searches, each of one row of an index: the start waits for the answer.

@@ -34,8 +34,8 @@ package struct SchemaUpgrade: Sendable {
     "callgate_commit", "callgate_installation", "callgate_callback_key", "callgate_callback_place",
     "callgate_callback", "callgate_notice", "callgate_allowance", "callgate_spent_id", "callgate_enrolment",
     "callgate_device", "callgate_hook_name", "callgate_claim", "callgate_stop", "callgate_store_key",
-    "callgate_instance", "callgate_login",
-    "callgate_meta",
+    "callgate_instance", "callgate_login", "callgate_proven_number", "callgate_screening",
+    "callgate_meta", "callgate_number_key", "callgate_blocked_number",
   ]
 
   /// - Parameters:

@@ -6,7 +6,15 @@ extension QueuedStore {
   package func standing(of intent: CallbackIntent, at now: Instant) async throws(StoreError)
     -> CallbackStanding
   {
-    try await sessions.call(.reads) { session throws(StoreError) in try session.standing(of: intent, at: now)
+    try await sessions.call(.reads) { session throws(StoreError) in
+      var standing = try session.standing(of: intent, at: now)
+      if let number = intent.ownership {
+        standing.proven = try session.rows(ProvenNumberStatements.proven, [.id(number.id)]).first
+      }
+      if let id = intent.screening {
+        standing.screening = try session.rows(ScreeningStatements.verdict, [.id(id)]).first
+      }
+      return standing
     }
   }
 

@@ -1,9 +1,9 @@
-// One stop of the kill switch: its target, actions, start, end and reason.
+// One stop of the kill switch: its target, actions, start, end, reason and operator.
 
 public import Gate
 import Texts
 
-/// One stop: target, action, start, end and reason.
+/// One stop: target, action, start, end, reason and operator.
 public struct Stop: Hashable, Sendable {
   /// Whom a stop is for.
   public enum Target: Sendable {
@@ -33,16 +33,20 @@ public struct Stop: Hashable, Sendable {
   public var until: Int64?
   /// Why, for operators.
   public var reason: String?
+  /// The operator who asked for it last; nil for a stop by a release that stored none.
+  public var by: Operator.Identity?
 
   /// A stop.
   public init(
-    _ target: Target, _ action: Action, since: Int64, until: Int64? = nil, reason: String? = nil
+    _ target: Target, _ action: Action, since: Int64, until: Int64? = nil, reason: String? = nil,
+    by: Operator.Identity? = nil
   ) {
     self.target = target
     self.action = action
     self.since = since
     self.until = until
     self.reason = reason
+    self.by = by
   }
 
   /// The same stop of another action.
@@ -60,7 +64,7 @@ public struct Stop: Hashable, Sendable {
   /// Whether its end has come.
   func hasEnded(at seconds: Int64) -> Bool { until.map { $0 <= seconds } ?? false }
 
-  /// The result of a second stop of the same target and action: the earlier start, the later end and the last reason. A second stop
+  /// The result of a second stop of the same target and action: the earlier start, the later end, and the last reason and operator. A second stop
   /// never shortens the first. The stores' SQL does the same.
   func joined(by later: Stop) -> Stop {
     // A stop that has ended does not count.
@@ -68,6 +72,7 @@ public struct Stop: Hashable, Sendable {
     var joined = self
     joined.until = if let until, let other = later.until { max(until, other) } else { nil }
     joined.reason = later.reason ?? reason
+    joined.by = later.by ?? by
     return joined
   }
 }

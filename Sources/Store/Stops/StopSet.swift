@@ -111,7 +111,7 @@ extension StopSet {
       stop(
         Stop(
           target, Stop.Action(rawValue: row.action) ?? .all, since: row.since, until: row.until,
-          reason: row.reason))
+          reason: row.reason, by: row.by))
     }
   }
 
@@ -123,9 +123,11 @@ extension StopSet {
     package var since: Int64
     package var until: Int64?
     package var reason: String?
+    package var by: Operator.Identity?
 
     package init(
-      scope: String, id: String, action: String, since: Int64, until: Int64? = nil, reason: String? = nil
+      scope: String, id: String, action: String, since: Int64, until: Int64? = nil, reason: String? = nil,
+      by: Operator.Identity? = nil
     ) {
       self.scope = scope
       self.id = id
@@ -133,6 +135,7 @@ extension StopSet {
       self.since = since
       self.until = until
       self.reason = reason
+      self.by = by
     }
 
     /// Whether it stops one of the actions for the target.

@@ -1,0 +1,46 @@
+// Judges the proofs of numbers in requests, with the issuer's keys.
+
+package import Gate
+import JOSE
+package import Platform
+package import Trust
+
+/// Judges proofs of one Firebase project.
+package final class NumberProofVerifier: Sendable {
+  private let project: AppCheckProject
+  /// The issuer's keys.
+  package let keys: KeySource
+
+  package init(_ project: AppCheckProject, keys: KeySource) {
+    self.project = project
+    self.keys = keys
+  }
+
+  /// Judges a proof for a number. Fetches the keys if it names one that is not known yet.
+  ///
+  /// - Returns: The answer for the rules; nil if the keys cannot be fetched.
+  package func judge(_ proof: String, for number: E164, clock: any TimeSource) async -> NumberProofAnswer? {
+    do throws(NumberProofFault) {
+      let parsed = try NumberProof(parsing: Array(proof.utf8))
+      for fetched in [false, true] {
+        switch keys.keys(
+          named: parsed.keyID, algorithm: NumberProof.algorithm.rawValue, fetched: fetched, now: clock.now)
+        {
+        case .fetchFirst: await keys.fetchForUnknownKey()
+        case .unavailable: return nil
+        case .unknown: throw .unknownKey
+        case .keys(let candidates, _):
+          let time = clock.unixTime
+          let expires = try parsed.verify(
+            with: candidates, of: project, number: number.text,
+            now: Double(time.seconds) + Double(time.nanoseconds) / 1e9)
+          return .proven(
+            id: Hex.encode(parsed.id.bytes), expires: Instant(seconds: Int64(expires.rounded(.up))))
+        }
+      }
+      throw .unknownKey
+    } catch {
+      return .refused(error.rawValue)
+    }
+  }
+}

@@ -1,0 +1,127 @@
+// What a request for a callback shows about its number: the proof in it, and what its subject has proven before.
+
+import API
+import Callbacks
+import Callers
+import Configuration
+import Deciding
+import Delivery
+import Gate
+import Installations
+import Platform
+import Records
+import Serving
+import Store
+import Texts
+
+extension Generation {
+  /// What is known about the number of a new callback before the store is asked.
+  func evidence(_ asked: CallbackRequest) -> NumberEvidence {
+    NumberEvidence(hasProof: asked.numberProof != nil, consent: asked.consent)
+  }
+
+  /// The subject and the number, if a rule asks whether the number is the caller's and the subject can have proven it.
+  func ownership(_ number: E164, of caller: Caller, _ facts: Facts) -> ProvenNumber? {
+    guard decider.policy.asksOwnNumber, let terms = configuration.numbers, terms.remember > .zero,
+      let owner = OwnerOfNumbers(caller), decider.policy.asks(.ownNumber, about: facts)
+    else { return nil }
+    return numberKey.provenNumber(number, of: owner)
+  }
+
+  /// Judges the proof in a request; nil without one.
+  func prover(_ asked: CallbackRequest, clock: any TimeSource) -> NumberProver? {
+    guard let proof = asked.numberProof, let numberProofs else { return nil }
+    return { () throws(Problem) in
+      guard let answer = await numberProofs.judge(proof, for: asked.contactNumber, clock: clock) else {
+        throw Problem(
+          .upstreamUnavailable, "The server cannot check the proof of the number right now.",
+          tryAgainAfter: numberProofs.keys.rest?.wholeSecondsRoundedUp ?? 10)
+      }
+      return answer
+    }
+  }
+
+  /// The consent of a record; nil without one to a configured text.
+  func consent(_ given: GivenConsent?) -> StoredConsent? {
+    guard let given, let text = configuration.numbers?.consentTexts.first(where: { $0.name.hasSameBytes(as: given.text) })
+    else { return nil }
+    return StoredConsent(given, to: text)
+  }
+
+  /// The texts of which a consent has to name one; nil where there are none, or a rule judges the consent.
+  func textsToKnow(_ facts: Facts) -> [String]? {
+    guard let numbers = configuration.numbers, !numbers.consentTexts.isEmpty,
+      !decider.policy.asks(.consent, about: facts)
+    else { return nil }
+    return numbers.consentNames
+  }
+
+  /// Whether a number that was proven then still is.
+  func isRemembered(_ proven: Instant?, at now: Instant) -> Bool {
+    guard let proven, let remember = configuration.numbers?.remember else { return false }
+    return now < proven.advanced(by: remember)
+  }
+}
+
+/// Who can have proven a number.
+struct OwnerOfNumbers {
+  fileprivate let words: [String]
+
+  /// Nil for callers without a subject of their own.
+  init?(_ caller: Caller) {
+    if let installation = caller.installation?.installation {
+      words = Self.words(installation.identity)
+    } else if caller.proof == .jwt {
+      words = ["user", caller.id, caller.subject]
+    } else {
+      return nil
+    }
+  }
+
+  init(_ installation: InstallationIdentity) { words = Self.words(installation) }
+
+  private static func words(_ installation: InstallationIdentity) -> [String] {
+    ["installation", installation.id.description, "\(installation.generation)"]
+  }
+}
+
+extension NumberKey {
+  /// The name of a number that somebody has proven.
+  func provenNumber(_ number: E164, of owner: OwnerOfNumbers) -> ProvenNumber {
+    func id(_ words: [String]) -> StoreID {
+      // NUL is in no id of a caller, and a subject comes last but for the number, which has digits alone.
+      guard let id = StoreID(bytes: Array(hash(of: Array(words.joined(separator: "\u{0}").utf8)).prefix(16)))
+      else { preconditionFailure("a hash is longer than an id") }
+      return id
+    }
+    return ProvenNumber(id: id(["number"] + owner.words + [number.text]), owner: id(["owner"] + owner.words))
+  }
+}
+
+extension Handlers {
+  /// Remembers a number that a request's proof, which is spent now, was for. Without it the subject proves the number again.
+  func remember(_ intent: CallbackIntent, _ calling: Calling) {
+    guard calling.record.ownership == .proof, let number = intent.ownership,
+      let remember = calling.generation.configuration.numbers?.remember
+    else { return }
+    self.remember(number, for: remember)
+  }
+
+  func remember(_ number: ProvenNumber, for span: Duration) {
+    callbacks.store.inBackground { [store, clock, log] in
+      let now = Instant(clock.unixTime)
+      do throws(StoreError) {
+        try await store.remember(number, at: now, until: now.advanced(by: span))
+      } catch {
+        log.write(.warning, "a proven number could not be remembered", ["error.message": "\(error)"])
+      }
+    }
+  }
+}
+
+extension AuditRecord {
+  /// Notes that a proof could not be judged, if that is why there is no decision.
+  mutating func note(unproven problem: Problem, _ asked: CallbackRequest) {
+    if problem.code == .upstreamUnavailable, asked.numberProof != nil { ownership = .unavailable }
+  }
+}

@@ -1,0 +1,80 @@
+// The secret by which the store recognizes phone numbers that it must not contain.
+
+package import Gate
+import JOSE
+package import Sealing
+import Synchronization
+
+/// The key of all hashes of phone numbers, the same in every instance and after every restart.
+///
+/// The first instance makes it. With a store key the store has it sealed, and a start seals it again with the current one; the hashes stay
+/// the same. Without a store key it is stored as it is: then a copy of the store is enough to find out which numbers the hashes are of, by
+/// trying all of them.
+package final class NumberKey: Sendable {
+  private let store: any NumberKeyStore
+  private let keys: StoreKeys?
+  private let secret: Mutex<Secret>
+
+  /// Begins with a random key, which `load` replaces.
+  package init(store: any NumberKeyStore, keys: StoreKeys?) {
+    self.store = store
+    self.keys = keys
+    do throws(OpenSSLError) {
+      var bytes = try RandomBytes.make(32)
+      secret = Mutex(Secret(wiping: &bytes))
+    } catch {
+      preconditionFailure("OpenSSL has no randomness: \(error)")
+    }
+  }
+
+  /// HMAC-SHA-256: 32 octets.
+  package func hash(of octets: [UInt8]) -> [UInt8] {
+    HMAC.code(octets, key: secret.withLock { $0 }, .sha256)
+  }
+
+  /// The first 128 bits of the hash of a number in E.164 form.
+  package func id(of number: E164) -> StoreID {
+    guard let id = StoreID(bytes: Array(hash(of: Array(number.text.utf8)).prefix(16))) else {
+      preconditionFailure("as many bytes as an id has")
+    }
+    return id
+  }
+
+  /// Takes the store's key into use, or stores this one as the first. Call it before the first hash is compared or stored.
+  package func load() async throws(StoreError) {
+    let mine = secret.withLock { $0 }
+    let stored = try await store.numberKey(or: sealed(mine))
+    guard let value = stored.value else { throw Self.damaged("it was removed because no store key could open it") }
+    var bytes = value
+    if stored.isSealed {
+      guard let keys else { throw Self.damaged("it is encrypted, and no store key is configured") }
+      do throws(StoreKeys.Failure) {
+        bytes = try keys.open(value, for: .numbers, associated: StoredNumberKey.id.bytes)
+      } catch {
+        throw Self.damaged("\(error)")
+      }
+    }
+    guard bytes.count == 32 else { throw Self.damaged("it does not have 32 bytes") }
+    let found = Secret(wiping: &bytes)
+    secret.withLock { $0 = found }
+    // Another instance that does the same meanwhile seals the same key.
+    if let keys, !stored.isSealed || StoreKeys.keyID(of: value) != keys.current.id {
+      try await store.replaceNumberKey(stored, by: sealed(found))
+    }
+  }
+
+  private func sealed(_ secret: Secret) -> StoredNumberKey {
+    let bytes = secret.exposedBytes()
+    guard let keys else { return StoredNumberKey(value: bytes, isSealed: false) }
+    do throws(OpenSSLError) {
+      let value = try keys.seal(bytes, for: .numbers, associated: StoredNumberKey.id.bytes)
+      return StoredNumberKey(value: value, isSealed: true)
+    } catch {
+      preconditionFailure("OpenSSL has no randomness: \(error)")
+    }
+  }
+
+  private static func damaged(_ cause: String) -> StoreError {
+    StoreError(.damaged, "read the key of phone numbers", "\(cause); restore the row of callgate_number_key from a backup")
+  }
+}

@@ -1,0 +1,31 @@
+// The protocol for the stored key of phone numbers' hashes.
+
+import Sealing
+
+/// The key of phone numbers' hashes as a store has it.
+public struct StoredNumberKey: Hashable, Sendable {
+  /// Nil where `migrate --reseal` could not open it.
+  package let value: [UInt8]?
+  /// Whether it is sealed with a store key.
+  package let isSealed: Bool
+
+  package init(value: [UInt8]?, isSealed: Bool) {
+    self.value = value
+    self.isSealed = isSealed
+  }
+
+  /// The id of the store key that sealed it.
+  var sealingKey: [UInt8]? { isSealed ? value.flatMap { StoreKeys.keyID(of: $0)?.bytes } : nil }
+
+  /// The id of its row.
+  package static let id = StoreID(high: 0, low: 1)
+}
+
+/// A store with one key of phone numbers' hashes.
+public protocol NumberKeyStore: Sendable {
+  /// The key. The first call stores `new`, and all others return what it has stored.
+  func numberKey(or new: StoredNumberKey) async throws(StoreError) -> StoredNumberKey
+
+  /// Stores the key in another form, unless it was replaced meanwhile.
+  func replaceNumberKey(_ old: StoredNumberKey, by new: StoredNumberKey) async throws(StoreError)
+}

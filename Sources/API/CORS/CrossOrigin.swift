@@ -22,6 +22,10 @@ package struct CrossOrigin: Sendable {
     // OpenTelemetry and Sentry in a page add these to every request. Without them the preflight fails, and so does the request.
     "baggage", "sentry-trace", "traceparent", "tracestate",
   ]
+  /// The headers of AI agents' clients.
+  package static let agentFields = [
+    "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id", "Last-Event-ID",
+  ]
   /// The headers of a response that a page may read.
   static let responseFields = [
     "DPoP-Nonce", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate",

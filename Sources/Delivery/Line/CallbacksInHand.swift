@@ -140,6 +140,11 @@ package final class CallbacksInHand: Sendable {
     state.withLock { $0.claim(on: key, fingerprint) }
   }
 
+  /// What the first request with an intent's key was claimed with; nil if none is in progress.
+  package func first(of intent: CallbackIntent) -> String? {
+    Key(intent).flatMap { key in state.withLock { $0.fingerprints[key] } }
+  }
+
   /// Gives a claimed key back.
   func release(_ key: Key) { state.withLock { $0.fingerprints[key] = nil } }
 

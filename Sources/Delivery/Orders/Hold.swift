@@ -37,6 +37,7 @@ package struct Hold: ~Copyable, Sendable {
 
   /// Waits until no other callback of the caller to the number is about to begin.
   package mutating func takeNumber(deadline: MonotonicTime) async -> CallbacksInHand.NumberTurn {
+    if number != nil { return .free }
     let number = CallbacksInHand.Number(intent)
     let turn = await parts.inHand.take(number, deadline: deadline)
     if turn == .free { self.number = number }

@@ -9,14 +9,15 @@ import Serving
 extension Gateway {
   /// The response fields for a browser; nil for other clients.
   func crossOriginFields(_ endpoint: Endpoint?, _ request: borrowing Request) -> PreparedFields? {
-    guard let endpoint, endpoint.audience == .apps else { return nil }
+    guard let endpoint, endpoint.audience == .apps || endpoint.audience == .agents else { return nil }
     // Without an origin only a cacheable response has to name the fields that it depends on.
     guard request.value(of: .origin) != nil || endpoint.isKept else { return nil }
     // A preflight has its own.
     guard request.method != .options || request.value(of: .accessControlRequestMethod) == nil else {
       return nil
     }
-    return generations.current.crossOrigin.fields(for: request)
+    let generation = generations.current
+    return (endpoint.audience == .agents ? generation.agentOrigins : generation.crossOrigin).fields(for: request)
   }
 
   /// The response to `OPTIONS`, a browser's preflight or not.

@@ -50,6 +50,7 @@ public final class Gateway: RequestHandler {
       case .operators, .page: administration.handle(served, .token, request, &exchange)
       case nil where served.endpoint.audience == .operators:
         administration.handle(served, .token, request, &exchange)
+      case nil where served.endpoint.audience == .agents: handlers.refuseAgentMethod(request, &exchange)
       case nil: answerOtherMethod(served.endpoint, request, &exchange)
       }
     case .unknownToOperators: administration.handle(nil, .token, request, &exchange)

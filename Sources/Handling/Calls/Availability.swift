@@ -24,30 +24,39 @@ extension Handlers {
   /// caller's allowances; with a span also the slots that begin in it.
   package func showAvailability(_ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange) { [self] visit, _ throws(Problem) in
-      let decider = visit.generation.decider
-      let claim = decider.apps.claim(
-        named: visit.request.queryItem("app"), by: visit.caller.id,
-        installedFor: visit.caller.installedFor)
-      let app = try claim.admitted()
-      let span = try SlotSpan(visit.request)
-      let facts = visit.generation.facts(
-        .callback, visit.caller, app: app, address: visit.address, visit.request, at: visit.time)
-      let isStopped = decider.stops.stop(for: .callback, callerID: visit.caller.id, appID: app?.id) != nil
-      var slots: [OfferedSlot]?
-      if let span { slots = try await self.slots(in: span, for: facts, visit) }
-      var availability = decider.policy.availability(
-        of: .callback, callerID: visit.caller.id, appID: app?.id, at: facts.instant)
-      if isStopped {
-        availability.isOpen = false
-        availability.nextChange = nil
-        availability.windows = []
-        slots = slots.map { _ in [] }
+      let request = visit.request
+      return try await availability(visit, app: request.queryItem("app")) { () throws(Problem) in
+        try SlotSpan(from: request.queryItem("from"), to: request.queryItem("to"))
       }
-      let statuses = decider.policy.statuses(for: facts, states: await decider.states(for: facts))
-      return AvailabilityDocument.response(
-        availability, isStopped: isStopped, statuses, slots: slots,
-        agents: visit.generation.availableAgents.map { ($0.available, Instant($0.asOf)) }, at: facts.instant)
     }
+  }
+
+  /// What can be requested now, and with a span the slots that begin in it.
+  func availability(
+    _ visit: Visit, app name: Request.QueryItem, in span: () throws(Problem) -> SlotSpan?
+  ) async throws(Problem) -> Response {
+    let decider = visit.generation.decider
+    let claim = decider.apps.claim(
+      named: name, by: visit.caller.id, installedFor: visit.caller.installedFor)
+    let app = try claim.admitted()
+    let span = try span()
+    let facts = visit.generation.facts(
+      .callback, visit.caller, app: app, address: visit.address, visit.request, at: visit.time)
+    let isStopped = decider.stops.stop(for: .callback, callerID: visit.caller.id, appID: app?.id) != nil
+    var slots: [OfferedSlot]?
+    if let span { slots = try await self.slots(in: span, for: facts, visit) }
+    var availability = decider.policy.availability(
+      of: .callback, callerID: visit.caller.id, appID: app?.id, at: facts.instant)
+    if isStopped {
+      availability.isOpen = false
+      availability.nextChange = nil
+      availability.windows = []
+      slots = slots.map { _ in [] }
+    }
+    let statuses = decider.policy.statuses(for: facts, states: await decider.states(for: facts))
+    return AvailabilityDocument.response(
+      availability, isStopped: isStopped, statuses, slots: slots,
+      agents: visit.generation.availableAgents.map { ($0.available, Instant($0.asOf)) }, at: facts.instant)
   }
 
   private func slots(
@@ -86,13 +95,13 @@ extension Handlers {
 }
 
 /// The span whose slots are asked for. Its end is not in it.
-private struct SlotSpan {
+struct SlotSpan {
   let from: Instant
   let to: Instant
 
   /// Reads `from` and `to`; nil without both.
-  init?(_ request: Request) throws(Problem) {
-    let items = ["from", "to"].map { ($0, request.queryItem($0)) }
+  init?(from: Request.QueryItem, to: Request.QueryItem) throws(Problem) {
+    let items = [("from", from), ("to", to)]
     if items.allSatisfy({ $0.1 == .absent }) { return nil }
     var mistakes: [Problem.FieldProblem] = []
     var ends: [Instant] = []
@@ -109,8 +118,8 @@ private struct SlotSpan {
       if isHalf { mistakes.append(.init(name: name, description: "Give both from and to, or neither.")) }
     }
     guard mistakes.isEmpty else { throw .invalid(mistakes) }
-    (from, to) = (ends[0], ends[1])
-    guard from < to else { throw Self.problem("Give a from that is before to.") }
+    (self.from, self.to) = (ends[0], ends[1])
+    guard ends[0] < ends[1] else { throw Self.problem("Give a from that is before to.") }
   }
 
   /// Something is wrong with both.

@@ -38,22 +38,25 @@ package struct CallForm: Sendable {
   package let app: Request.QueryItem
   /// The request's content as one of this server's own, and its device.
   package let content: @Sendable (borrowing Request) throws(Refusal) -> (content: [UInt8], device: Device)
-  /// The name of the record to be in that interface.
-  package let alias: @Sendable (CallbackIntent) -> CallbackAlias
+  /// The name of the record to be in that interface; nil where it has no names of its own.
+  package let alias: @Sendable (CallbackIntent) -> CallbackAlias?
   /// The response to a success; nil where that interface does not know the record of an earlier request.
   package let success: @Sendable (Created) -> Response?
+  /// What an AI agent's request is the same by; nil for clients with an `Idempotency-Key`.
+  package let agent: AgentCall?
 
   package init(
     _ responses: ResponseForm, app: Request.QueryItem,
     content: @escaping @Sendable (borrowing Request) throws(Refusal) -> (content: [UInt8], device: Device),
-    alias: @escaping @Sendable (CallbackIntent) -> CallbackAlias,
-    success: @escaping @Sendable (Created) -> Response?
+    alias: @escaping @Sendable (CallbackIntent) -> CallbackAlias?,
+    success: @escaping @Sendable (Created) -> Response?, agent: AgentCall? = nil
   ) {
     self.responses = responses
     self.app = app
     self.content = content
     self.alias = alias
     self.success = success
+    self.agent = agent
   }
 
   /// A request's content as one of this server's own, and its device; or why it is refused.

@@ -135,7 +135,7 @@ extension Handlers {
   }
 
   /// A caller's own record. Unknown, foreign and malformed ids get one answer.
-  private func record(_ text: String, of caller: Caller) async throws(Problem) -> StoredCallback {
+  func record(_ text: String, of caller: Caller) async throws(Problem) -> StoredCallback {
     guard let id = CallbackID(text) else { throw .noCallback }
     let owner = caller.owner
     let record: StoredCallback?

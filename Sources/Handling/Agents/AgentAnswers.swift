@@ -1,0 +1,130 @@
+// Writes what a tool did as a sentence that an agent can say aloud, and as the document of the HTTP endpoint for the same work.
+
+import API
+import Callbacks
+import Configuration
+import Gate
+import HTTP
+import JSON
+import Records
+import Responses
+import Store
+
+/// The answers to one call of a tool. All words are the server's own: nothing that a customer, an agent or Talkdesk wrote is in them.
+struct AgentAnswers: Sendable {
+  let reply: AgentReply
+  let tool: Configuration.MCP.Tool
+  /// The mistakes in its arguments.
+  let mistakes: [Problem.FieldProblem]
+  let times: GMSLocalTimes
+  let calls: AgentCalls
+
+  private func answer(
+    _ sentence: String, _ document: JSONObject, _ result: AgentCalls.Result = .ok
+  ) -> Response {
+    calls.count(tool.rawValue, result)
+    return reply.result(sentence, document, isError: result == .refused || result == .error)
+  }
+
+  /// A refusal or a failure.
+  func problem(_ problem: Problem) -> Response {
+    var problem = problem.naming(problem.code == .invalidRequest ? mistakes : [])
+    if problem.code == .duplicate, !problem.isOfConversation {
+      problem.id = nil
+      problem.appointmentTime = nil
+      problem.detail = "A call to this number was already requested, so no second call was made."
+    }
+    var document = Self.object(problem.content(instance: ""))
+    // It may be the client's own text.
+    document["instance"] = nil
+    var sentence = GMSFailure(problem, times)?.message ?? problem.detail
+    if let wait = problem.retryAfter, problem.nextOpen == nil {
+      sentence += " Try again in \(Problem.words(wait))."
+    }
+    return answer(sentence, document, problem.code.isError ? .error : .refused)
+  }
+
+  /// A document that this server has written.
+  private static func object(_ content: [UInt8]) -> JSONObject {
+    do throws(JSONError) { return try JSONValue(parsing: content).object ?? [:] } catch { return [:] }
+  }
+
+  // MARK: Callbacks
+
+  private static func ending(_ contact: String) -> String { "the number ending in \(contact.suffix(2))" }
+
+  /// A callback that was accepted or booked.
+  func created(_ created: CallForm.Created) -> Response {
+    let contact = created.request.maskedContact
+    let response = CallbackDocument.created(
+      created.id, at: created.at, createdAt: created.createdAt, contact: contact, verificationCode: nil)
+    let sentence =
+      created.at.map { "A callback to \(Self.ending(contact)) is booked for \(times.text($0))." }
+      ?? "A callback to \(Self.ending(contact)) was requested."
+    return answer(sentence, Self.object(response.content))
+  }
+
+  /// The record of an earlier request.
+  func repeated(_ record: StoredCallback) -> Response {
+    var document = CallbackDocument.members(of: record)
+    document["repeated"] = true
+    return answer(
+      "This callback was already requested, so nothing new was done. \(sentence(record))", document, .repeated
+    )
+  }
+
+  /// A request that is still running. It is counted when it has ended.
+  ///
+  /// - Parameter isRepeated: Whether an earlier request is meant.
+  func pending(_ id: String, at: Instant?, contact: String, isRepeated: Bool) -> Response {
+    var document: JSONObject = ["id": .string(id), "status": .string(StoredCallback.Status.pending.rawValue)]
+    if let at { document["at"] = .string(at.rfc3339) }
+    document["contact_phone_number"] = .string(contact)
+    if isRepeated { document["repeated"] = true }
+    return reply.result(
+      "The callback to \(Self.ending(contact)) is being requested. Ask for its status in a few seconds.",
+      document)
+  }
+
+  /// The state of a callback.
+  func status(_ record: StoredCallback) -> Response {
+    answer(sentence(record), CallbackDocument.members(of: record))
+  }
+
+  private func sentence(_ record: StoredCallback) -> String {
+    let whom = Self.ending(record.contact)
+    switch record.status {
+    case .scheduled:
+      let time = record.at.map { " for \(times.text($0))" } ?? ""
+      return "The callback to \(whom) is booked\(time)."
+    case .pending: return "The callback to \(whom) is being requested."
+    case .accepted: return "The callback to \(whom) was requested."
+    case .failed: return "The callback to \(whom) was not made."
+    case .unknown: return "We cannot tell whether the callback to \(whom) was requested. The phone may ring."
+    case .cancelled: return "The callback to \(whom) is canceled."
+    case .expired: return "The callback to \(whom) was not made in time."
+    }
+  }
+
+  // MARK: Availability
+
+  /// - Parameter response: That of `GET /availability`.
+  func availability(_ response: Response) -> Response {
+    let document = Self.object(response.content)
+    func time(_ value: JSONValue?) -> String? {
+      value?.string.flatMap { Instant(rfc3339: $0) }.map(times.text)
+    }
+    let change = time(document["next_change"])
+    var sentence =
+      document["open"] == true
+      ? "We can call back now." + (change.map { " We close on \($0)." } ?? "")
+      : "We are closed." + (change.map { " We open on \($0)." } ?? "")
+    if let slots = document["slots"]?.array {
+      let free = slots.filter { $0["free"]?.int ?? 0 > 0 }
+      sentence +=
+        time(free.first?["start"]).map { " The first free time is on \($0)." }
+        ?? " No time is free in this span."
+    }
+    return answer(sentence, document)
+  }
+}

@@ -1,0 +1,67 @@
+// What makes a request of an AI agent the same as an earlier one.
+
+import API
+import Configuration
+import Gate
+import JOSE
+import Store
+import Texts
+
+/// An agent's request for a callback.
+package struct AgentCall: Sendable {
+  /// How long an agent waits for the outcome of its request. The clients of agents give up after five seconds or later.
+  static let patience = Duration.milliseconds(4500)
+
+  /// The agent's id of the conversation.
+  let conversation: String
+  let repeats: Duration
+  /// The consents of which the request needs one; nil where it needs none.
+  let requiredTexts: [String]?
+  let answers: AgentAnswers
+
+  /// The conversation of an owner's record. Another owner's conversation is another one.
+  static func digest(_ conversation: String, callerID: String, subject: String?) -> StoreID {
+    guard let id = StoreID(bytes: Array(hash([callerID, subject ?? callerID, conversation]).prefix(16)))
+    else {
+      preconditionFailure("a digest of less than 16 bytes")
+    }
+    return id
+  }
+
+  func conversation(of owner: InstallationUser) -> AgentConversation {
+    AgentConversation(
+      id: Self.digest(conversation, callerID: owner.callerID, subject: owner.subject), repeats: repeats)
+  }
+
+  /// The key of a request. It begins with a character that no client can send in an `Idempotency-Key`, and no subject has.
+  ///
+  /// - Parameter at: The time of the call; nil for now.
+  func key(subject: String, _ contact: E164, at: Instant?) -> CallbackIntent.Key {
+    let same = [subject, conversation, contact.text, at.map { String($0.seconds) } ?? ""]
+    return CallbackIntent.Key(text: "\u{0}" + Hex.encode(Self.hash(same)), fingerprint: [])
+  }
+
+  /// What is wrong with a consent where the tool needs one; nil if nothing is.
+  func fault(_ consent: GivenConsent?, at now: Instant) -> ConsentFault? {
+    requiredTexts.flatMap { ConsentFault(consent, texts: $0, at: now) }
+  }
+
+  /// The same problem as that of a rule with all texts.
+  func problem(_ fault: ConsentFault) -> Problem {
+    Problem(
+      Denial(code: .consentRequired, rule: nil, cause: fault.rawValue, options: requiredTexts ?? []))
+  }
+
+  /// A digest of texts, each with its length first, so that no two lists make the same bytes.
+  private static func hash(_ texts: [String]) -> [UInt8] {
+    SHA256.digest(texts.flatMap { Array("\($0.utf8.count):".utf8) + Array($0.utf8) })
+  }
+}
+
+extension Configuration.Callbacks {
+  /// The same for a request of an agent, whose key is forgotten earlier.
+  func kept(_ agent: AgentCall?) -> CallbackIntent.Terms {
+    guard let agent else { return kept }
+    return .init(dedupeWindow: dedupeWindow, keyRetention: agent.repeats, retention: retention)
+  }
+}

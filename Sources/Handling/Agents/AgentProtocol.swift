@@ -1,0 +1,327 @@
+// The Model Context Protocol in both of its eras: reads one message, and writes its answer. Pure.
+
+import API
+import HTTP
+import JOSE
+import JSON
+import Texts
+
+/// What the protocol's versions are called, and the names of its headers and members.
+enum AgentProtocol {
+  /// The version without sessions, whose requests carry everything.
+  static let modern = "2026-07-28"
+  /// The versions that begin with `initialize`, the newest first.
+  static let legacy = ["2025-11-25", "2025-06-18", "2025-03-26"]
+  /// Some clients still name it. Its messages about tools are the same.
+  static let oldest = "2024-11-05"
+  static let versions = [modern] + legacy
+
+  static let versionMember = "io.modelcontextprotocol/protocolVersion"
+  static let capabilitiesMember = "io.modelcontextprotocol/clientCapabilities"
+
+  static let versionField = FieldName("MCP-Protocol-Version")
+  static let methodField = FieldName("Mcp-Method")
+  static let nameField = FieldName("Mcp-Name")
+
+  /// The most bytes of a message.
+  static let contentBytes = 65_536
+  /// The most characters of a message's id.
+  static let idLength = 255
+
+  /// A version as an answer may repeat it: nobody else writes words of an answer.
+  static func shown(_ version: String) -> String {
+    let isPlain = version.utf8.allSatisfy {
+      (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+        || "._-".utf8.contains($0)
+    }
+    return isPlain && (1...32).contains(version.utf8.count) ? version : "invalid"
+  }
+}
+
+/// The headers of the protocol, which a modern request has beside the same members of its body.
+struct AgentHead {
+  /// A header.
+  enum Value: Equatable {
+    case absent
+    case one(String)
+    /// It came twice, or does not decode.
+    case unusable
+  }
+
+  var version = Value.absent
+  var method = Value.absent
+  var name = Value.absent
+
+  init() {}
+
+  init(_ request: borrowing Request) {
+    version = Self.value(AgentProtocol.versionField, request)
+    method = Self.value(AgentProtocol.methodField, request)
+    name = Self.value(AgentProtocol.nameField, request)
+  }
+
+  private static func value(_ field: FieldName, _ request: borrowing Request) -> Value {
+    let values = request.values(of: field)
+    guard let value = values.first else { return .absent }
+    return values.count == 1 ? Self.value(Array(request.head[value])) : .unusable
+  }
+
+  /// Reads a header: visible ASCII, or the form `=?base64?…?=` for all other texts.
+  static func value(_ octets: [UInt8]) -> Value {
+    guard octets.allSatisfy({ (0x20...0x7E).contains($0) }) else { return .unusable }
+    let text = String(decoding: octets, as: UTF8.self)
+    let (prefix, suffix) = ("=?base64?", "?=")
+    guard text.utf8.starts(with: prefix.utf8), text.hasSuffix(suffix),
+      octets.count >= prefix.utf8.count + suffix.utf8.count
+    else { return .one(text) }
+    let encoded = octets[prefix.utf8.count..<(octets.count - suffix.utf8.count)]
+    guard let decoded = Base64.decode(Array(encoded).span),
+      let value = String(validating: decoded, as: UTF8.self)
+    else { return .unusable }
+    return .one(value)
+  }
+}
+
+/// Why a message is refused.
+struct AgentFault: Error {
+  var status: Status
+  let code: Int64
+  let message: String
+  var data: JSONValue?
+
+  /// One that means the message and not its request, in every era.
+  static func message(_ code: Int64, _ message: String) -> AgentFault {
+    AgentFault(status: .badRequest, code: code, message: message)
+  }
+
+  static let notJSON = message(-32700, "The body is not valid JSON.")
+  static let notRequest = message(-32600, "The body is not one JSON-RPC 2.0 request.")
+  static let headers = message(
+    -32020, "A header is missing or differs from the body: MCP-Protocol-Version, Mcp-Method or Mcp-Name.")
+
+  static func version(_ requested: String) -> AgentFault {
+    AgentFault(
+      status: .badRequest, code: -32022, message: "This server does not support this protocol version.",
+      data: [
+        "supported": .array(AgentProtocol.versions.map { .string($0) }),
+        "requested": .string(AgentProtocol.shown(requested)),
+      ])
+  }
+
+  /// An older client takes every other status than 200 for the end of its session.
+  static func method(isModern: Bool) -> AgentFault {
+    AgentFault(
+      status: isModern ? .notFound : .ok, code: -32601, message: "This server does not have this method.")
+  }
+
+  static func params(_ message: String, isModern: Bool) -> AgentFault {
+    AgentFault(status: isModern ? .badRequest : .ok, code: -32602, message: message)
+  }
+}
+
+/// One message of a client.
+enum AgentMessage {
+  /// Nothing is done for it, whatever it says.
+  case notification
+  case request(AgentReply, AgentWork)
+  case refused(Response)
+
+  /// Reads a message.
+  ///
+  /// - Parameter tools: The names of the tools that may be called.
+  init(_ content: [UInt8], _ head: AgentHead, tools: [String]) {
+    var reply = AgentReply(id: .null, isModern: false)
+    do throws(AgentFault) {
+      let body = try Self.object(content)
+      guard body["jsonrpc"] == .string("2.0"), let method = body["method"]?.string else {
+        throw .notRequest
+      }
+      guard let id = body["id"] else {
+        self = .notification
+        return
+      }
+      guard Self.isID(id) else { throw .notRequest }
+      let named = body["params"]?["_meta"]?[AgentProtocol.versionMember]
+      reply = AgentReply(
+        id: id,
+        isModern: named != nil
+          || head.version == .one(AgentProtocol.modern) && !method.hasSameBytes(as: "initialize"))
+      if reply.isModern {
+        try Self.checkModern(method, body["params"], head)
+      } else if !method.hasSameBytes(as: "initialize") {
+        try Self.checkLegacy(head)
+      }
+      self = .request(
+        reply, try AgentWork(method, body["params"], isModern: reply.isModern, tools: tools))
+    } catch {
+      self = .refused(reply.fault(error))
+    }
+  }
+
+  private static func object(_ content: [UInt8]) throws(AgentFault) -> JSONObject {
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONValue(
+        parsing: content, limits: JSONLimits(bytes: AgentProtocol.contentBytes, members: 1024))
+    } catch {
+      throw .notJSON
+    }
+    guard let object = value.object else { throw .notRequest }
+    return object
+  }
+
+  /// A text or an integer. An answer repeats it, so it has a limit.
+  private static func isID(_ id: JSONValue) -> Bool {
+    switch id {
+    case .string(let text): text.unicodeScalars.count <= AgentProtocol.idLength
+    case .number(let number):
+      number.text.utf8.count <= AgentProtocol.idLength
+        && number.text.utf8.allSatisfy { !".eE".utf8.contains($0) }
+    default: false
+    }
+  }
+
+  /// The members and headers that a modern request has, in the order in which the specification's tests expect the errors.
+  private static func checkModern(
+    _ method: String, _ params: JSONValue?, _ head: AgentHead
+  ) throws(AgentFault) {
+    guard let meta = params?["_meta"]?.object, let version = meta[AgentProtocol.versionMember]?.string,
+      meta[AgentProtocol.capabilitiesMember]?.object != nil
+    else {
+      throw .params("_meta needs a protocolVersion, and clientCapabilities as an object.", isModern: true)
+    }
+    guard head.version == .one(version), head.method == .one(method) else { throw .headers }
+    if method.hasSameBytes(as: "tools/call") {
+      let name = params?["name"]?.string
+      guard head.name == name.map({ .one($0) }) ?? .absent else { throw .headers }
+    }
+    guard version.hasSameBytes(as: AgentProtocol.modern) else { throw .version(version) }
+  }
+
+  private static func checkLegacy(_ head: AgentHead) throws(AgentFault) {
+    switch head.version {
+    case .absent: return
+    case .one(let version):
+      guard (AgentProtocol.legacy + [AgentProtocol.oldest]).contains(exactly: version) else {
+        throw .version(version)
+      }
+    case .unusable: throw .version("")
+    }
+  }
+}
+
+/// What a request asks for.
+enum AgentWork {
+  case discover
+  /// With the version that the answer names.
+  case initialize(String)
+  case ping
+  case listTools
+  case call(tool: String, arguments: JSONObject)
+
+  fileprivate init(
+    _ method: String, _ params: JSONValue?, isModern: Bool, tools: [String]
+  ) throws(AgentFault) {
+    let names = isModern ? ["server/discover"] : ["initialize", "ping"]
+    guard (names + ["tools/list", "tools/call"]).contains(exactly: method) else {
+      throw .method(isModern: isModern)
+    }
+    let members: JSONObject
+    switch params {
+    case nil, .null: members = [:]
+    case .object(let object): members = object
+    default: throw .params("params is not an object.", isModern: isModern)
+    }
+    switch method {
+    case "server/discover": self = .discover
+    case "initialize":
+      let known = AgentProtocol.legacy + [AgentProtocol.oldest]
+      let version = members["protocolVersion"]?.string ?? ""
+      self = .initialize(known.contains(exactly: version) ? version : AgentProtocol.legacy[0])
+    case "ping": self = .ping
+    case "tools/list":
+      guard members["cursor"] ?? .null == .null else {
+        throw .params("The list has one page and no cursor.", isModern: isModern)
+      }
+      self = .listTools
+    default:
+      guard let name = members["name"]?.string, tools.contains(exactly: name) else {
+        throw .params("This server does not have this tool.", isModern: isModern)
+      }
+      switch members["arguments"] {
+      case nil, .null: self = .call(tool: name, arguments: [:])
+      case .object(let arguments): self = .call(tool: name, arguments: arguments)
+      default: throw .params("arguments is not an object.", isModern: isModern)
+      }
+    }
+  }
+}
+
+/// Writes the answer to one request.
+struct AgentReply: Sendable {
+  let id: JSONValue
+  let isModern: Bool
+
+  private static let server: JSONObject = ["name": "callgate", "version": .string(API.Version.current)]
+
+  func fault(_ fault: AgentFault) -> Response {
+    var error: JSONObject = [
+      "code": .number(JSONNumber(fault.code)), "message": .string(fault.message),
+    ]
+    error["data"] = fault.data
+    return response(["jsonrpc": "2.0", "id": id, "error": .object(error)], status: fault.status)
+  }
+
+  /// - Parameter isLasting: Whether clients may cache the result.
+  private func result(_ members: JSONObject, isLasting: Bool = false) -> Response {
+    var result = members
+    if isModern {
+      result["resultType"] = "complete"
+      if isLasting {
+        result["ttlMs"] = 300_000
+        result["cacheScope"] = "private"
+      }
+      result["_meta"] = ["io.modelcontextprotocol/serverInfo": .object(Self.server)]
+    }
+    return response(["jsonrpc": "2.0", "id": id, "result": .object(result)], status: .ok)
+  }
+
+  private func response(_ document: JSONObject, status: Status) -> Response {
+    Response(
+      status: status, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
+      content: document.serialized())
+  }
+
+  /// The answer to everything that calls no tool.
+  func answer(_ work: AgentWork, tools: JSONValue) -> Response? {
+    let capabilities: JSONValue = ["tools": .object([:])]
+    switch work {
+    case .discover:
+      return result(
+        [
+          "supportedVersions": .array(AgentProtocol.versions.map { .string($0) }),
+          "capabilities": capabilities,
+          "instructions": .string(AgentTools.instructions),
+        ], isLasting: true)
+    case .initialize(let version):
+      return result([
+        "protocolVersion": .string(version), "capabilities": capabilities, "serverInfo": .object(Self.server),
+        "instructions": .string(AgentTools.instructions),
+      ])
+    case .ping: return result([:])
+    case .listTools: return result(["tools": tools], isLasting: true)
+    case .call: return nil
+    }
+  }
+
+  /// The result of a tool: a sentence to say aloud and the document as text, since clients pass on one half of an answer only.
+  func result(_ sentence: String, _ document: JSONObject, isError: Bool = false) -> Response {
+    let text = String(decoding: document.serialized(), as: UTF8.self)
+    return result([
+      "content": [
+        ["type": "text", "text": .string(sentence)], ["type": "text", "text": .string(text)],
+      ],
+      "structuredContent": .object(document), "isError": .bool(isError),
+    ])
+  }
+}

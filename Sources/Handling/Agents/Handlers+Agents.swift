@@ -1,0 +1,312 @@
+// `POST /mcp`: who may use it, and what becomes of each message.
+
+import API
+import Callers
+import Configuration
+import Deciding
+import Delivery
+import Gate
+package import HTTP
+package import HTTPServer
+import JSON
+import Platform
+import Records
+import Responses
+import Serving
+import Store
+import Texts
+
+/// One message of an AI agent's client on its way.
+private struct AgentRequest: RequestWork {
+  var client: ClientRequest
+  let mcp: Configuration.MCP
+
+  // Only calls of some tools have a line.
+  var line: AuditRecord? { nil }
+  var needsContent: Bool { true }
+
+  func begin(
+    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
+  ) -> NextStep {
+    guard generation.takesAgents(from: request) else {
+      return .respond(handlers.refuse(client, nil, .foreignPage))
+    }
+    var line: AuditRecord? = client.record(of: .callback)
+    line?.via = .mcp
+    switch handlers.authenticate(request, for: client, circumstances, &line) {
+    case .first(let prerequisite): return .first(prerequisite)
+    case .refused(let problem):
+      let isUnauthenticated = problem.code.status == .unauthorized
+      return .respond(
+        handlers.refuse(client, isUnauthenticated ? line : nil, generation.challenged(problem)))
+    case .caller(let caller):
+      do throws(Problem) {
+        guard mcp.callers?.contains(exactly: caller.id) ?? true else {
+          throw Problem(.denied, "This caller may not use the tools of this server.")
+        }
+        try JSONContent.check(request)
+        try JSONContent.checkLength(request, atMost: AgentProtocol.contentBytes)
+        guard request.content.count <= AgentProtocol.contentBytes else {
+          throw .contentTooLarge(AgentProtocol.contentBytes)
+        }
+      } catch {
+        return .respond(handlers.refuse(client, nil, error))
+      }
+      if circumstances.isEarly { return .content }
+      return handlers.take(request, from: caller, client, mcp, circumstances)
+    }
+  }
+}
+
+extension Handlers {
+  /// Takes one message of an agent's client.
+  package func takeAgentMessage(_ request: borrowing Request, _ exchange: inout Exchange) {
+    let client = client(request, exchange)
+    guard let mcp = client.generation.configuration.mcp else {
+      return exchange.respond(Problem.noEndpoint.response(requestID: exchange.requestID))
+    }
+    perform(AgentRequest(client: client, mcp: mcp), request, &exchange)
+  }
+
+  /// Answers every method but POST: clients may open no stream. A preflight of an allowed origin has an answer of its own.
+  package func refuseAgentMethod(_ request: borrowing Request, _ exchange: inout Exchange) {
+    let generation = generations.current
+    var problem = Problem.methodNotAllowed("POST")
+    if generation.configuration.mcp == nil {
+      problem = .noEndpoint
+    } else if request.method == .options, generation.takesAgents(from: request),
+      let fields = generation.agentOrigins.preflight(request, allowed: "POST")
+    {
+      return exchange.respond(Response(status: .noContent, fields: fields))
+    }
+    exchange.respond(problem.response(requestID: exchange.requestID))
+  }
+
+  /// `GET /.well-known/oauth-protected-resource`: where agents get tokens (RFC 9728).
+  package func showAgentMetadata(_ exchange: inout Exchange) {
+    let configuration = generations.current.configuration
+    guard let url = configuration.externalURLs.first, !configuration.agentIssuers.isEmpty else {
+      return exchange.respond(Problem.noEndpoint.response(requestID: exchange.requestID))
+    }
+    let document: JSONObject = [
+      "resource": .string(url + "/mcp"),
+      "authorization_servers": .array(configuration.agentIssuers.map { .string($0.issuer) }),
+      "bearer_methods_supported": ["header"], "resource_name": "Callgate",
+    ]
+    exchange.respond(
+      Response(
+        status: .ok, fields: ["Content-Type": "application/json", "Access-Control-Allow-Origin": "*"],
+        content: document.serialized()))
+  }
+
+  // MARK: Messages
+
+  fileprivate func take(
+    _ request: borrowing Request, from caller: Caller, _ client: ClientRequest, _ mcp: Configuration.MCP,
+    _ circumstances: Authenticator.Circumstances
+  ) -> NextStep {
+    let tools = AgentTools(mcp, texts: client.generation.configuration.numbers?.consentNames ?? [])
+    switch AgentMessage(request.content, AgentHead(request), tools: tools.tools.map(\.rawValue)) {
+    case .notification:
+      return .respond(PreparedResponse(Response(status: .accepted, fields: ["Cache-Control": "no-store"])))
+    case .refused(let response): return .respond(PreparedResponse(response))
+    case .request(let reply, .call(let name, let given)):
+      guard let tool = Configuration.MCP.Tool(rawValue: name) else {
+        preconditionFailure("a tool of the list that is none")
+      }
+      let arguments = tools.read(given, of: tool)
+      let generation = client.generation
+      let answers = AgentAnswers(
+        reply: reply, tool: tool, mistakes: arguments.mistakes,
+        times: GMSLocalTimes(zone: generation.decider.policy.zoneOfHours),
+        calls: generation.metrics.agentCalls)
+      let client = client.answered(in: ResponseForm(via: .mcp) { problem, _ in answers.problem(problem) })
+      let app = mcp.app.map { Request.QueryItem.value($0) } ?? request.queryItem("app")
+      guard tool == .requestCallback else {
+        return use(arguments, answers, for: app, request, caller, client, circumstances)
+      }
+      let agent = AgentCall(
+        conversation: arguments.conversation, repeats: mcp.repeats,
+        requiredTexts: tools.requiresConsent ? tools.texts : nil, answers: answers)
+      var record = client.record(of: .callback)
+      record.caller = caller.audited
+      record.conversation = arguments.conversation.isEmpty ? nil : arguments.conversation
+      let content = arguments.callback(at: Instant(circumstances.time))
+      var calling = Calling(
+        client: client, isValidation: false, record: record,
+        call: CallForm(
+          client.form ?? ResponseForm(via: .mcp) { problem, _ in answers.problem(problem) }, app: app,
+          content: { _ in (content, .none) }, alias: { _ in nil }, success: { answers.created($0) },
+          agent: agent))
+      return read(request, &calling, of: caller, circumstances)
+    case .request(let reply, let work):
+      guard let response = reply.answer(work, tools: tools.list) else {
+        preconditionFailure("a call without its tool")
+      }
+      return .respond(PreparedResponse(response))
+    }
+  }
+
+  /// Uses a tool that requests nothing.
+  private func use(
+    _ arguments: AgentTools.Arguments, _ answers: AgentAnswers, for app: Request.QueryItem,
+    _ request: borrowing Request, _ caller: Caller, _ client: ClientRequest,
+    _ circumstances: Authenticator.Circumstances
+  ) -> NextStep {
+    var record = client.record(of: .cancel)
+    record.caller = caller.audited
+    record.conversation = arguments.conversation.isEmpty ? nil : arguments.conversation
+    let line = answers.tool == .cancelCallback ? record : nil
+    guard client.generation.decider.stops.isKnown else {
+      return .respond(refuse(client, line, .stopsUnknown))
+    }
+    guard client.mayWait else { return .respond(refuse(client, line, .tooManyWaiting)) }
+    let kept = request.withoutContent()
+    return .later { [self] responder in
+      let visit = Visit(
+        client: client, caller: caller, request: kept, time: circumstances.time, responder: responder,
+        waiting: WaitingRequest(caller, kept, circumstances))
+      var line = line
+      do throws(Problem) {
+        let response = try await answer(arguments, answers, for: app, visit, &line)
+        if let line { audit.append(line, since: client.start, lane: client.lane) }
+        responder.respond(response)
+      } catch {
+        responder.respond(refuse(client, line, error))
+      }
+    }
+  }
+
+  private func answer(
+    _ arguments: AgentTools.Arguments, _ answers: AgentAnswers, for app: Request.QueryItem, _ visit: Visit,
+    _ line: inout AuditRecord?
+  ) async throws(Problem) -> Response {
+    guard arguments.mistakes.isEmpty else { throw .invalid([]) }
+    guard answers.tool != .availability else {
+      func item(_ name: String) -> Request.QueryItem {
+        arguments[name].map { $0.string.map { .value($0) } ?? .malformed } ?? .absent
+      }
+      return answers.availability(
+        try await availability(visit, app: app) { () throws(Problem) in
+          try SlotSpan(from: item("from"), to: item("to"))
+        })
+    }
+    var record = try await record(arguments.text("id") ?? "", of: visit.caller)
+    let owner = visit.caller.owner
+    let conversation = AgentCall.digest(
+      arguments.conversation, callerID: owner.callerID, subject: owner.subject)
+    guard record.conversation == conversation else { throw .noCallback }
+    line?.note(record)
+    if answers.tool == .cancelCallback {
+      record = try await cancel(record, visit.generation, visit.context, visit.responder)
+    } else {
+      visit.generation.told(record, by: visit.responder)
+    }
+    return answers.status(record)
+  }
+
+  // MARK: Callbacks
+
+  /// Answers an agent's request for a callback: with `pending` where it takes longer than an agent waits. An agent whose connection
+  /// closes cancels nothing, since it asks again.
+  func answer(
+    _ calling: Calling, _ requested: RequestedCallback, _ agent: AgentCall, _ responder: Responder
+  ) async {
+    let intent = requested.intent
+    var calling = calling
+    calling.timer = Task { [clock, callbacks, start = calling.start, at = calling.at] in
+      // A cancelled one has its answer.
+      guard await clock.hasSlept(until: start + AgentCall.patience) else { return }
+      let own = intent.id.description
+      let first = callbacks.inHand.first(of: intent) ?? own
+      responder.respond(
+        agent.answers.pending(
+          first, at: at, contact: intent.maskedContact, isRepeated: !first.hasSameBytes(as: own)))
+    }
+    let work = Task { [calling] in await answer(calling, requested, responder) }
+    await work.value
+  }
+
+  /// Waits for the first of several equal requests in this process, and answers as it was answered.
+  ///
+  /// - Returns: Nil if it made no callback: this request goes on in its place.
+  func follow(
+    _ calling: inout Calling, _ requested: RequestedCallback, _ hold: inout Hold
+  ) async -> PreparedResponse? {
+    switch await hold.takeNumber(deadline: requested.deadline) {
+    case .free, .taken: break
+    case .late: return refuse(calling, Problem(.noTurn(.late)))
+    case .full: return refuse(calling, Problem(.noTurn(.overloaded(retryAfter: .seconds(1)))))
+    }
+    do throws(StoreError) {
+      let standing = try await callbacks.store.standing(of: requested.intent, at: Instant(clock.unixTime))
+      guard case .replay(let record) = standing.key else { return nil }
+      return replay(&calling, record)
+    } catch {
+      callbacks.log.storeFailed(error, doing: "standing", calling.context)
+      return refuse(calling, Problem(.notSaved))
+    }
+  }
+
+  /// A duplicate of an earlier callback. An agent learns that one's id in the same conversation only.
+  func known(_ problem: Problem, _ first: CallbackID, _ calling: Calling) async -> Problem {
+    guard let agent = calling.call?.agent else { return problem }
+    var problem = problem
+    // Where the store fails, the answer does without.
+    do throws(StoreError) {
+      if let record = try await store.callbacks([first]).first {
+        problem.isOfConversation =
+          record.conversation
+          == AgentCall.digest(agent.conversation, callerID: record.callerID, subject: record.subject)
+      }
+    } catch {}
+    return problem
+  }
+}
+
+extension ClientRequest {
+  /// The same request, whose problems are written in another form.
+  fileprivate func answered(in form: ResponseForm) -> ClientRequest {
+    ClientRequest(
+      generation: generation, address: address, context: context, start: start, lane: lane, mayWait: mayWait,
+      form: form, round: round)
+  }
+}
+
+extension Generation {
+  /// Whether a request comes from no web page, or from one that may use the tools.
+  fileprivate func takesAgents(from request: borrowing Request) -> Bool {
+    guard request.count(of: .origin) > 0 else { return true }
+    if agentOrigins.lists(request) { return true }
+    guard configuration.purpose == .sandbox, request.count(of: .origin) == 1,
+      let origin = request.value(of: .origin), let host = request.text(of: .host)
+    else { return false }
+    return request.equals(origin, "http://" + host) && Self.isLoopback(host)
+  }
+
+  /// Whether a `Host` names this machine.
+  private static func isLoopback(_ host: String) -> Bool {
+    let octets = Array(host.utf8)
+    let end = octets.lastIndex(of: UInt8(ascii: ":")).flatMap { octets.last == UInt8(ascii: "]") ? nil : $0 }
+    let name = octets[..<(end ?? octets.endIndex)].filter { !"[]".utf8.contains($0) }
+    return name.elementsEqual("localhost".utf8) || IPAddress(octets: name[...])?.isLoopback == true
+  }
+
+  /// A refused credential with the URL of the metadata, where agents can get a token.
+  fileprivate func challenged(_ problem: Problem) -> Problem {
+    guard problem.code.status == .unauthorized, !configuration.agentIssuers.isEmpty,
+      let url = configuration.externalURLs.first
+    else { return problem }
+    let others = problem.responseFields.lines.filter { line in
+      !(line.name.hasSameBytes(as: "WWW-Authenticate") && line.value.utf8.starts(with: "Bearer ".utf8))
+    }
+    let error = problem.code == .invalidToken ? #", error="invalid_token""# : ""
+    var problem = problem
+    problem.responseFields = [
+      "WWW-Authenticate":
+        #"Bearer resource_metadata="\#(url)/.well-known/oauth-protected-resource/mcp""# + error
+    ]
+    for line in others { problem.responseFields.append(line.name, line.value) }
+    return problem
+  }
+}

@@ -54,7 +54,7 @@ extension Settings {
   static let matchAfter = TypedSetting(
     Setting(
       "outcomes.match.after", default: "2h", example: "2h",
-      "How long after the handover it may begin."),
+      "How long after the handover a callback's call may begin."),
     .duration(.seconds(60) ... .seconds(86_400)))
   static let reachedOver = TypedSetting(
     Setting(

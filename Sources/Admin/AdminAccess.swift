@@ -1,34 +1,53 @@
-// Decides whether a request may use the admin interface.
+// Decides who sends a request of the admin interface.
 
 package import API
 package import Callers
+package import Gate
 package import HTTP
-package import JOSE
+import JOSE
 package import Pages
 package import Platform
 
 /// How the server recognises operators: by a Bearer token on the public listener and on an admin listener
-/// beyond loopback. On a loopback admin listener every client of this machine is an operator.
+/// beyond loopback. On a loopback admin listener every client of this machine is an operator, unless operators have names.
 package enum AdminAccess: Sendable {
-  /// Only the token opens; without a configured one, nothing is here.
+  /// Only a token opens; without a configured one, nothing is here.
   case token
   /// Every client that reaches the listener, but no page of another site in a browser on this machine.
   case loopback
+
+  /// Who sends a request, or why it is refused.
+  package enum Admission {
+    case by(Operator)
+    /// A genuine JWT without a role.
+    case roleless(Operator.Identity)
+    case refused(Problem)
+    /// Its key is not known yet: fetch, then ask again.
+    case fetchFirst(KeySource)
+  }
 
   /// Counts wrong tokens by address.
   package struct Guesses {
     let throttle: LoginThrottle
     let address: IPAddress
     let now: MonotonicTime
+    /// The wall clock, for the dates of JWTs.
+    let time: UnixTime
+    /// Whether the keys for this very token have been fetched.
+    let hasFetchedKeys: Bool
 
     /// The guesses from an address.
-    package init(throttle: LoginThrottle, address: IPAddress, now: MonotonicTime) {
+    package init(
+      throttle: LoginThrottle, address: IPAddress, now: MonotonicTime, time: UnixTime, hasFetchedKeys: Bool
+    ) {
+      self.time = time
+      self.hasFetchedKeys = hasFetchedKeys
       self.throttle = throttle
       self.address = address
       self.now = now
     }
 
-    /// There is one token without a user name, so the throttle counts by address alone.
+    /// Tokens have no user names, so the throttle counts by address alone.
     private static let identity = Array("operator".utf8)
 
     /// Counts a wrong token. Returns how long this address has to wait if it sent too many before; that one is not counted.
@@ -40,39 +59,51 @@ package enum AdminAccess: Sendable {
     }
   }
 
-  /// The refusal of a request; nil if it may pass.
-  package func refusal(_ request: borrowing Request, tokenDigest: SHA256Digest?, _ guesses: Guesses)
-    -> Problem?
+  /// Finds who sends a request.
+  package func admit(_ request: borrowing Request, _ operators: OperatorRegistry, _ guesses: Guesses)
+    -> Admission
   {
+    // Without a configured token, the server sends 404 as for any unknown path.
+    guard isPresent(operators) else { return .refused(.noEndpoint) }
+    if let problem = Self.judgeOrigin(request) { return .refused(problem) }
+    guard case .loopback = self, !operators.isNamed || request.pathIs("/metrics") else {
+      return Self.judgeToken(request, operators, guesses)
+    }
+    if let problem = Self.judgeBrowser(request) { return .refused(problem) }
+    // Nothing asks for a token here, so a wrong one is no guess.
+    if let token = Self.token(request),
+      case .by(let holder) = operators.identify(
+        token, fetched: true, now: guesses.time, at: guesses.now)
+    {
+      return .by(holder)
+    }
+    return .by(.local)
+  }
+
+  /// Whether anything is here.
+  private func isPresent(_ operators: OperatorRegistry) -> Bool {
     switch self {
-    case .token:
-      // Without a configured token, the server sends 404 as for any unknown path.
-      guard let tokenDigest else { return .noEndpoint }
-      return Self.judgeOrigin(request) ?? Self.judgeToken(request, tokenDigest, guesses)
-    case .loopback: return Self.judgeOrigin(request) ?? Self.judgeBrowser(request)
+    case .token: !operators.isEmpty
+    case .loopback: true
     }
   }
 
   /// The operator's page, where it is. It holds no data, so it needs no token, and a page of any site may link to it.
-  package func page(tokenDigest: SHA256Digest?) -> FixedDocument? {
-    switch self {
-    case .token: tokenDigest == nil ? nil : OperatorPage.guarded
-    case .loopback: OperatorPage.open
-    }
+  package func page(_ operators: OperatorRegistry) -> FixedDocument? {
+    isPresent(operators) ? OperatorPage.page : nil
   }
 
   /// The page's style or script, where the page is.
-  package func file(for request: borrowing Request, tokenDigest: SHA256Digest?) -> FixedDocument? {
-    guard request.method == .get || request.method == .head, page(tokenDigest: tokenDigest) != nil else {
-      return nil
-    }
+  package func file(for request: borrowing Request, _ operators: OperatorRegistry) -> FixedDocument? {
+    guard request.method == .get || request.method == .head, isPresent(operators) else { return nil }
     return request.pathIs("/admin/operator.css")
       ? OperatorPage.styleFile : request.pathIs("/admin/operator.js") ? OperatorPage.scriptFile : nil
   }
 
   /// The page in its place, for browsers, where there is no token; nil where there is one.
-  package func replacement(for request: borrowing Request, tokenDigest: SHA256Digest?) -> PreparedResponse? {
-    guard case .token = self, tokenDigest == nil, Self.isByBrowser(request) else { return nil }
+  package func replacement(for request: borrowing Request, _ operators: OperatorRegistry) -> PreparedResponse?
+  {
+    guard !isPresent(operators), Self.isByBrowser(request) else { return nil }
     return OperatorPage.switchedOff
   }
 
@@ -90,28 +121,50 @@ package enum AdminAccess: Sendable {
     }
   }
 
-  private static func judgeToken(
-    _ request: borrowing Request, _ digest: SHA256Digest, _ guesses: Guesses
-  ) -> Problem? {
+  /// The token of a request; nil without a Bearer credential.
+  private static func token(_ request: borrowing Request) -> [UInt8]? {
     let scheme = Array("bearer ".utf8)
     guard let range = request.value(of: .authorization), request.count(of: .authorization) == 1,
       range.count > scheme.count,
       zip(request.head[range], scheme).allSatisfy({ $0 | 0x20 == $1 || $0 == $1 })
-    else {
-      return challenge(
-        Problem(.unauthenticated, "Send the admin token as Authorization: Bearer TOKEN."), nil)
+    else { return nil }
+    return Array(request.head[range.dropFirst(scheme.count)])
+  }
+
+  private static func judgeToken(
+    _ request: borrowing Request, _ operators: OperatorRegistry, _ guesses: Guesses
+  ) -> Admission {
+    guard let token = token(request) else {
+      return .refused(
+        challenge(
+          Problem(
+            .unauthenticated,
+            "Send \(operators.isNamed ? "your operator" : "the admin") token as Authorization: Bearer TOKEN."),
+          nil))
     }
-    let token = SHA256Digest(of: request.head.span.extracting(range.dropFirst(scheme.count)))
-    // The right token passes even while others guess at its address: operators need the kill switch then.
-    guard token != digest else { return nil }
-    if let wait = guesses.failed(token) {
-      let seconds = wait.wholeSecondsRoundedUp
-      return Problem(
-        .rateLimited,
-        "Too many wrong tokens. Wait \(seconds) \(seconds == 1 ? "second" : "seconds"), or send the right one.",
-        retryAfter: seconds)
+    switch operators.identify(
+      token, fetched: guesses.hasFetchedKeys, now: guesses.time, at: guesses.now)
+    {
+    // A right token passes even while others guess at its address: operators need the kill switch then.
+    case .by(let holder): return .by(holder)
+    case .roleless(let identity): return .roleless(identity)
+    case .fetchFirst(let source): return .fetchFirst(source)
+    case .unavailable(let wait):
+      return .refused(
+        Problem(
+          .upstreamUnavailable, "The server cannot fetch the keys that verify this token.",
+          tryAgainAfter: wait.wholeSecondsRoundedUp))
+    case .refused(let reason, let isGuess):
+      if isGuess, let wait = guesses.failed(SHA256Digest(of: token)) {
+        let seconds = wait.wholeSecondsRoundedUp
+        return .refused(
+          Problem(
+            .rateLimited,
+            "Too many wrong tokens. Wait \(seconds) \(seconds == 1 ? "second" : "seconds"), or send the right one.",
+            retryAfter: seconds))
+      }
+      return .refused(challenge(Problem(.invalidToken, reason), "invalid_token"))
     }
-    return challenge(Problem(.invalidToken, "This is not the admin token."), "invalid_token")
   }
 
   private static func challenge(_ problem: Problem, _ error: String?) -> Problem {

@@ -48,6 +48,17 @@ struct AdminBody {
     return text
   }
 
+  /// The reason of an operator; nil if it is absent, or if it is no single line, which is noted.
+  mutating func reason() -> String? {
+    guard let text = text("reason") else { return nil }
+    guard Stop.isReason(text) else {
+      note("reason", "Give one line of text with at most \(Stop.longestReason) characters.")
+      return nil
+    }
+    // It goes into the log.
+    return text.hidingPhoneNumbers
+  }
+
   /// Ends reading: throws all mistakes, unknown members included.
   mutating func finish() throws(Problem) {
     for (name, _) in object.members where !taken.contains(name) {
@@ -79,23 +90,13 @@ struct StopRequest {
     let action = body.text("action").flatMap(Stop.Action.init(rawValue:))
     if action == nil { body.note("action", "Give one of \(Stop.Action.names.joined(separator: ", ")).") }
     if isStop {
-      reason = Self.reason(&body)
+      reason = body.reason()
       duration = Self.duration(&body)
     }
     try body.finish()
     guard let target, let action else { preconditionFailure("neither a value nor a mistake") }
     self.target = target
     self.action = action
-  }
-
-  private static func reason(_ body: inout AdminBody) -> String? {
-    guard let text = body.text("reason") else { return nil }
-    guard Stop.isReason(text) else {
-      body.note("reason", "Give one line of text with at most \(Stop.longestReason) characters.")
-      return nil
-    }
-    // It goes into the log.
-    return text.hidingPhoneNumbers
   }
 
   private static func duration(_ body: inout AdminBody) -> Duration? {
@@ -109,11 +110,12 @@ struct StopRequest {
   }
 
   /// The stop it asks for, from a time on.
-  func stop(at seconds: Int64) -> Stop {
+  func stop(at seconds: Int64, by operator: Operator.Identity) -> Stop {
     // A part of a second is a whole one: it does not end early.
     let span = duration.map { $0.wholeSecondsRoundedUp }
     return Stop(
-      target, action, since: seconds, until: span.map { seconds.addingClamped(Int64($0)) }, reason: reason)
+      target, action, since: seconds, until: span.map { seconds.addingClamped(Int64($0)) }, reason: reason,
+      by: `operator`)
   }
 }
 

@@ -77,7 +77,7 @@ extension Administration {
         (record.installation, record.app) = (found.client.id.description, found.appID)
         guard await strict.intends(AuditIntent(record)) else { throw .unrecorded }
       }
-      let judged = try await service.judge(judgement, userCode: code)
+      let judged = try await service.judge(judgement, userCode: code, by: operators.by.identity)
       record.installation = judged.client.id.description
       record.app = judged.appID
       return Self.done
@@ -89,7 +89,7 @@ extension Administration {
   package func approveInSandbox(_ request: borrowing Request, _ exchange: inout Exchange) {
     let generation = generations.current
     let operators = OperatorRequest(
-      generation: generation,
+      by: .local, generation: generation,
       address: generation.clientAddress.resolve(request, peer: exchange.peer.address),
       context: RequestContext(requestID: exchange.requestID, trace: TraceContext(request)))
     do throws(Problem) {
@@ -185,6 +185,7 @@ extension Administration {
     var record = AuditRecord(
       action: action ?? .approve, requestID: exchange.requestID, address: operators.address)
     record.trace = operators.context.trace
+    record.by = operators.by.identity
     operators.context.task { [self, record] in
       var record = record
       let response: Response

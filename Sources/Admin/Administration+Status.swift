@@ -165,8 +165,9 @@ extension Administration {
 
   /// Every brake that is on. That on each number has no share in use.
   private func brakes(_ generation: Generation) -> [JSONValue] {
-    let figures = generation.decider.policy.brakes
-    return Brake.allCases.filter { figures[$0] > 0 }.map { brake in
+    let policy = generation.decider.policy
+    let figures = policy.brakes
+    return policy.possibleBrakes.filter { figures[$0] > 0 }.map { brake in
       var document: JSONObject = [
         "brake": .string(brake.rawValue), "limit": .number(JSONNumber(figures[brake])),
       ]

@@ -7,7 +7,7 @@ import Configuration
 import Deciding
 import Delivery
 import Documents
-import Gate
+package import Gate
 package import HTTP
 package import HTTPServer
 import JSON
@@ -18,8 +18,10 @@ package import Serving
 package import Store
 import Texts
 
-/// A request of an authenticated operator.
+/// A request of an authenticated operator, whose role allows it.
 package struct OperatorRequest: Sendable {
+  /// Who sends it.
+  package let by: Operator
   /// The configuration that serves the request, even after a reload.
   let generation: Generation
   /// Where it comes from.
@@ -27,7 +29,8 @@ package struct OperatorRequest: Sendable {
   let context: RequestContext
 
   /// A request that may pass.
-  package init(generation: Generation, address: IPAddress, context: RequestContext) {
+  package init(by operator: Operator, generation: Generation, address: IPAddress, context: RequestContext) {
+    by = `operator`
     self.generation = generation
     self.address = address
     self.context = context
@@ -53,7 +56,7 @@ package final class Administration: Sendable {
   let keeper: AppointmentKeeper?
   /// Where refusals and changes are noted.
   package let log: Log
-  let clock: any TimeSource
+  package let clock: StoreClock
   let started: UnixTime
   /// Separate from the callers' throttle, so that failed logins of apps cannot lock operators out of the kill switch.
   package let throttle = LoginThrottle()
@@ -66,7 +69,7 @@ package final class Administration: Sendable {
     metrics: MetricsPage, audit: AuditLog, activity: RecentActivity,
     attention: AttentionList, appRoutes: Set<String>,
     keeper: AppointmentKeeper?, log: Log,
-    clock: any TimeSource
+    clock: StoreClock
   ) {
     self.audit = audit
     self.activity = activity
@@ -96,9 +99,9 @@ package final class Administration: Sendable {
     _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
   ) throws(Problem) {
     let wanted = try StopRequest(request.content, isStop: true)
-    let stop = wanted.stop(at: runtime.stops.time)
+    let stop = wanted.stop(at: runtime.stops.time, by: operators.by.identity)
     try check(wanted.target, operators.generation)
-    change(&exchange, operators, stop, unsaved: UnsavedChange.stop) {
+    change(&exchange, operators, .stop, stop, unsaved: UnsavedChange.stop) {
       [runtime] () async throws(StoreError) in
       try await runtime.stops.stop(stop)
       return (.warning, "stopped by an operator")
@@ -114,8 +117,8 @@ package final class Administration: Sendable {
     if !runtime.stops.stops.list.contains(where: { $0.target == wanted.target }) {
       try check(wanted.target, operators.generation)
     }
-    let resumed = wanted.stop(at: runtime.stops.time)
-    change(&exchange, operators, resumed, unsaved: UnsavedChange.resume) {
+    let resumed = wanted.stop(at: runtime.stops.time, by: operators.by.identity)
+    change(&exchange, operators, .resume, resumed, unsaved: UnsavedChange.resume) {
       [runtime] () async throws(StoreError) in
       try await runtime.stops.resume(wanted.target, wanted.action)
         ? (.warning, "resumed by an operator")
@@ -125,9 +128,12 @@ package final class Administration: Sendable {
 
   /// `POST /admin/reload`
   package func reload(_ operators: OperatorRequest, _ exchange: inout Exchange) {
+    let line = operators.line(.reload, exchange)
     let responder = exchange.deferred()
-    operators.context.task { [reloader] in
-      responder.respond(Self.answer(await reloader.reload(because: "an operator"), responder.requestID))
+    operators.context.task { [reloader, audit] in
+      let outcome = await reloader.reload(because: "operator \(operators.by.identity.name)")
+      line.append(to: audit, outcome.isSuccess ? nil : .invalidRequest)
+      responder.respond(Self.answer(outcome, responder.requestID))
     }
   }
 
@@ -176,22 +182,27 @@ package final class Administration: Sendable {
   ///   - unsaved: The texts for log and operator if the store cannot save the change.
   ///   - body: Makes the change and returns the result for the log.
   private func change(
-    _ exchange: inout Exchange, _ operators: OperatorRequest, _ stop: Stop,
+    _ exchange: inout Exchange, _ operators: OperatorRequest, _ action: AuditedAction, _ stop: Stop,
     unsaved: @escaping @Sendable (StoreError) -> UnsavedChange,
     _ body: @escaping @Sendable () async throws(StoreError) -> (LogSettings.Level, String)
   ) {
+    var line = operators.line(action, exchange)
+    line.record.app = if case .app(let id) = stop.target { id } else { nil }
+    line.record.reason = stop.auditedChange
     let responder = exchange.deferred()
     let address = operators.address
-    operators.context.task { [self] in
+    operators.context.task { [self, line] in
       do throws(StoreError) {
         let (level, message) = try await body()
         log.write(stop, message, level, address: address)
+        line.append(to: audit)
         // From now on the problem counts the requests that it hits.
         _ = attention.entries()
         responder.respond(Self.answer(["stops": stops]))
       } catch {
         let unsaved = unsaved(error)
         log.write(stop, unsaved.log, .error, address: address, error: error)
+        line.append(to: audit, .storeUnavailable)
         let problem = Problem(.storeUnavailable, unsaved.detail, retryAfter: 1)
         responder.respond(problem.response(requestID: responder.requestID))
       }
@@ -225,6 +236,7 @@ package final class Administration: Sendable {
         document["since"] = .string(Instant(seconds: stop.since).rfc3339)
         if let until = stop.until { document["until"] = .string(Instant(seconds: until).rfc3339) }
         if let reason = stop.reason { document["reason"] = .string(reason) }
+        document.put(stop.by)
         return .object(document)
       })
   }
@@ -300,6 +312,7 @@ extension Log {
         "scope": stop.target.parts.scope, "id": stop.target.parts.id, "action": stop.action.rawValue,
         "until": stop.until.map { Instant(seconds: $0).rfc3339 } ?? "", "reason": stop.reason ?? "",
         "address": address.map { "\($0)" } ?? "", "error.message": error.map { "\($0)" } ?? "",
+        "operator": stop.by?.name ?? "", "by": stop.by?.by.rawValue ?? "",
       ])
   }
 }

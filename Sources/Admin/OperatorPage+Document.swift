@@ -5,9 +5,8 @@ import HTTP
 import Pages
 
 extension OperatorPage {
-  /// The page of a listener whose data needs the admin token, and that of one on loopback that needs none.
-  static let guarded = document(needsToken: true)
-  static let open = document(needsToken: false)
+  /// The page. It asks the server whether its data needs a token.
+  static let page = FixedDocument(fields: HTMLText.pageFields(asksServer: true), content: Array(html.utf8))
 
   /// The page that says how to switch the operator's page on.
   static let switchedOff: PreparedResponse = {
@@ -17,12 +16,7 @@ extension OperatorPage {
       Response(status: .notFound, fields: fields, content: Array(off.utf8)), isShared: true)
   }()
 
-  /// The files of both pages.
+  /// The page's files.
   static let styleFile = FixedDocument.file("text/css", Array(style.utf8))
   static let scriptFile = FixedDocument.file("text/javascript", Array(script.utf8))
-
-  private static func document(needsToken: Bool) -> FixedDocument {
-    FixedDocument(
-      fields: HTMLText.pageFields(asksServer: true), content: Array(html(needsToken: needsToken).utf8))
-  }
 }

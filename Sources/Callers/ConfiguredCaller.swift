@@ -39,8 +39,13 @@ public struct JWTIssuer: Sendable {
   public let keys: Keys
   /// The claim that names the subject.
   public let subjectClaim: String
+  /// The claim that names it in a token without that one; nil for none.
+  package let fallbackClaim: String?
 
-  package init(issuer: String, audience: String, keys: Keys, subjectClaim: String) {
+  package init(
+    issuer: String, audience: String, keys: Keys, subjectClaim: String, fallbackClaim: String? = nil
+  ) {
+    self.fallbackClaim = fallbackClaim
     self.issuer = issuer
     self.audience = audience
     self.keys = keys

@@ -9,7 +9,8 @@ extension Settings {
   static let operatorName = TypedSetting(
     Setting(
       "admin.operators[].name", required: "give the operator a name", example: "ann",
-      "The operator's unique name in audit lines, the log and lists: 1–64 visible characters, with spaces inside."),
+      "The operator's unique name in audit lines, the log and lists: 1–64 visible characters, with spaces inside."
+    ),
     operatorNameForm)
   static let operatorToken = TypedSetting(
     Setting(
@@ -26,7 +27,8 @@ extension Settings {
   static let operatorIssuer = TypedSetting(
     Setting(
       "admin.jwt.issuer", required: "give the exact iss of the operators' tokens",
-      example: "https://id.example", "The exact `iss` of operators' JWTs, which an authenticating proxy may send."),
+      example: "https://id.example",
+      "The exact `iss` of operators' JWTs, which an authenticating proxy may send."),
     NameText.visible("an issuer"))
   static let operatorAudience = TypedSetting(
     Setting(
@@ -39,7 +41,8 @@ extension Settings {
     URLText.complete)
   static let operatorKeysFile = TypedSetting(
     Setting(
-      "admin.jwt.jwks_file", .file, example: "/etc/callgate/admin-jwks.json", "A file with the issuer's keys."),
+      "admin.jwt.jwks_file", .file, example: "/etc/callgate/admin-jwks.json", "A file with the issuer's keys."
+    ),
     NameText.path)
   static let operatorSecret = TypedSetting(
     Setting(
@@ -58,7 +61,8 @@ extension Settings {
     TypedSetting(
       Setting(
         "admin.jwt.role.\(role.rawValue)[]", example: example(role),
-        "Values of the claim that give the role `\(role.rawValue)`. The highest role counts; without any: 403."),
+        "Values of the claim that give the role `\(role.rawValue)`. The highest role counts; without any: 403."
+      ),
       TextForm.text)
   }
 
@@ -177,7 +181,9 @@ extension ConfigurationBuilder {
 
   /// Notes that the tokens of an app's users would also be operators' tokens.
   mutating func judgeOperators(_ jwt: OperatorIssuer?, beside callers: [ConfiguredCaller]) {
-    guard let own = jwt?.issuer, let place = partial.sections[Self.operatorIssuerSection]?.place else { return }
+    guard let own = jwt?.issuer, let place = partial.sections[Self.operatorIssuerSection]?.place else {
+      return
+    }
     for caller in callers {
       guard case .jwt(let other) = caller.proof, other.issuer == own.issuer, other.audience == own.audience
       else { continue }

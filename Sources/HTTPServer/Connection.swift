@@ -159,6 +159,20 @@ final class Connection: EventReceiver {
     resume()
   }
 
+  /// The handler goes on with a deferred request.
+  func resume(_ requestID: RequestID, _ framing: AnswerFraming, _ body: (inout Exchange) -> Void) {
+    guard machine.phase == .handling else { return }
+    stopWaiting()
+    var exchange = Exchange(
+      requestID: requestID, now: worker.loop.now, framing: framing, connection: self)
+    body(&exchange)
+    switch exchange.state {
+    case .open: deliverNothing(requestID, exchange.framing)
+    case .answered: resume()
+    case .deferred: if endIsNear { noteFinishedWaiting() }
+    }
+  }
+
   /// A piece of a deferred answer has come.
   func deliverPiece(_ octets: [UInt8]) {
     guard machine.phase == .handling else { return }

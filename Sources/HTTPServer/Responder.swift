@@ -33,6 +33,9 @@ public struct Responder: Sendable {
   /// - Parameter finding: See `Exchange.finding`.
   public func proceed(_ finding: (any Sendable)? = nil) { pending.proceed(finding) }
 
+  /// Calls a function on the connection's loop, with the means to respond as `RequestHandler.handle` had them. It must not block the loop.
+  public func resume(_ body: @escaping @Sendable (inout Exchange) -> Void) { pending.resume(body) }
+
   /// Sends octets as they are, for a response in pieces: its head first, then its content, which ends with the connection. No other
   /// response may follow than `closeUnanswered`, which cuts off what is unsent. After any response, pieces are dropped.
   public func send(_ octets: [UInt8]) { pending.send(octets) }
@@ -184,6 +187,13 @@ final class PendingAnswer: @unchecked Sendable {
   func proceed(_ finding: (any Sendable)?) {
     guard isFirst() else { return }
     worker.loop.execute { [worker, token] in worker.connection(token)?.proceed(finding) }
+  }
+
+  func resume(_ body: @escaping @Sendable (inout Exchange) -> Void) {
+    guard isFirst() else { return }
+    worker.loop.execute { [worker, token, requestID, framing] in
+      worker.connection(token)?.resume(requestID, framing, body)
+    }
   }
 
   func send(_ octets: [UInt8]) {

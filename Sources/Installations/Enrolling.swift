@@ -128,7 +128,7 @@ package enum Enrolling {
     enrolment.state = .delivered
     let installation = installation(
       client, appID: appID, user: nil, address: enrolment.address, secret: secret, key: enrolment.key,
-      attestedKey: enrolment.attestedKey, after: view, at: now)
+      attestedKey: enrolment.attestedKey, by: enrolment.by, after: view, at: now)
     return (
       InstallationChange(installation: installation, enrolment: enrolment, endsOthers: true),
       .success(.delivered(installation))
@@ -139,9 +139,9 @@ package enum Enrolling {
   package enum Judgement: Sendable { case approve, deny }
 
   /// Approves or denies a request that waits. A repetition changes nothing.
-  package static func judge(_ judgement: Judgement, _ view: InstallationView, at now: Instant) -> Step<
-    Enrolment
-  > {
+  package static func judge(
+    _ judgement: Judgement, by operator: Operator.Identity, _ view: InstallationView, at now: Instant
+  ) -> Step<Enrolment> {
     guard var enrolment = view.enrolment else { return refuse(.unknown) }
     if judgement == .deny, enrolment.state == .denied { return (InstallationChange(), .success(enrolment)) }
     guard enrolment.isLive(at: now) else { return refuse(.unknown) }
@@ -150,6 +150,7 @@ package enum Enrolling {
     case (.approve, _): enrolment.state = .approved
     case (.deny, _): enrolment.state = .denied
     }
+    enrolment.by = `operator`
     return (InstallationChange(enrolment: enrolment), .success(enrolment))
   }
 
@@ -234,8 +235,9 @@ package enum Enrolling {
 
   private static func installation(
     _ client: InstallationClient, appID: String, user: InstallationUser?, address: String,
-    secret: SHA256Digest, key: SHA256Digest?, attestedKey: SHA256Digest?, after view: InstallationView,
-    at now: Instant
+    secret: SHA256Digest, key: SHA256Digest?, attestedKey: SHA256Digest?,
+    by operator: Operator.Identity? = nil,
+    after view: InstallationView, at now: Instant
   ) -> Installation {
     let before = view.installation
     // One that the store has forgotten counts as one.
@@ -246,7 +248,7 @@ package enum Enrolling {
       generation: max(now.nanosecondsSinceEpoch, (before?.generation ?? 0).addingClamped(1)), createdAt: now,
       usedAt: now, revokedAt: nil, unconfirmedUntil: nil, codes: Installation.CodeState(),
       operatorDeliveries: deliveries + (user == nil ? 1 : 0),
-      attestedKey: attestedKey, key: key)
+      attestedKey: attestedKey, key: key, by: `operator`)
   }
 
   // MARK: Installed ones

@@ -8,10 +8,7 @@ public enum OperatorPage {
   public static let script = PageFile.operatorsScript.text
 
   /// The page, which names its style and its script.
-  /// - Parameter needsToken: Whether the data behind the page needs the admin token. The page then asks for it first.
-  public static func html(needsToken: Bool) -> String {
-    PageFile.operators.filled(["access": .text(needsToken ? "token" : "open")])
-  }
+  public static let html = PageFile.operators.text
 
   /// The style of the page that says how to switch the operator's page on.
   public static let offStyle = PageFile.design.text + PageFile.noticeStyle.text

@@ -108,12 +108,15 @@ package enum InstallationDocument {
       document["address"] = .string(installation.address)
       document["created_at"] = .string(installation.createdAt.rfc3339)
       document["used_at"] = .string(installation.usedAt.rfc3339)
+      // No operator approved a user's installation.
+      if installation.user == nil { document.put(installation.by) }
       if installation.revokedAt == nil, let terms = terms(installation.appID) {
         document["expires_at"] = .string(installation.usedAt.advanced(by: terms.idle).rfc3339)
       }
     case .enrolment(let enrolment):
       document["app"] = .string(enrolment.appID)
       document["state"] = .string(enrolment.listedState.rawValue)
+      if enrolment.listedState != .pending { document.put(enrolment.by) }
       document["address"] = .string(enrolment.address)
       document["created_at"] = .string(enrolment.createdAt.rfc3339)
       document["expires_at"] = .string(enrolment.expiresAt.rfc3339)

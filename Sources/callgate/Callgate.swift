@@ -22,7 +22,8 @@ struct Callgate: ParsableCommand {
         name: "Operate",
         subcommands: [
           StatusCommand.self, PauseCommand.self, ResumeCommand.self, ReloadCommand.self,
-          InstallationsCommand.self, TalkdeskCommand.self, ProbeCommand.self, HealthcheckCommand.self,
+          InstallationsCommand.self, NumbersCommand.self, OperatorCommand.self, TalkdeskCommand.self,
+          ProbeCommand.self, HealthcheckCommand.self,
         ]),
       CommandGroup(name: "Rules", subcommands: [RulesCommand.self, ExplainCommand.self]),
       CommandGroup(

@@ -408,14 +408,34 @@ import Testing
     #expect(Enrolling.revoke(view, only: revoked.identity, at: now).1 == .success(.before(revoked)))
   }
 
+  @Test func `an installation has the operator who approved it, and a denial its own`() throws {
+    let pending = InstallationView(enrolment: enrolment(.pending))
+    let judged = try #require(Enrolling.judge(.approve, by: ann, pending, at: now).change.enrolment)
+    #expect(judged.by == ann)
+    let (change, _) = Enrolling.poll(
+      judged.client, appID: judged.appID, secret: judged.request, proven: judged.key,
+      InstallationView(enrolment: judged), at: now)
+    #expect(change.installation?.by == ann)
+    let bob = Operator.Identity("bob", by: .jwt)
+    #expect(
+      Enrolling.judge(.deny, by: bob, InstallationView(enrolment: judged), at: now).change.enrolment?.by
+        == bob)
+  }
+
+  private var ann: Operator.Identity { Operator.Identity("ann", by: .token) }
+
   @Test func `the same judgement again changes nothing, and a denied request stays denied`() {
     let denied = InstallationView(enrolment: enrolment(.denied))
-    #expect(Enrolling.judge(.deny, denied, at: now) == (InstallationChange(), .success(enrolment(.denied))))
-    #expect(refusal(Enrolling.judge(.approve, denied, at: now)) == .unknown)
+    #expect(
+      Enrolling.judge(.deny, by: ann, denied, at: now) == (InstallationChange(), .success(enrolment(.denied)))
+    )
+    #expect(refusal(Enrolling.judge(.approve, by: ann, denied, at: now)) == .unknown)
     let approved = InstallationView(enrolment: enrolment(.approved))
     #expect(
-      Enrolling.judge(.approve, approved, at: now) == (InstallationChange(), .success(enrolment(.approved))))
-    #expect(Enrolling.judge(.deny, approved, at: now).change.enrolment?.state == .denied)
+      Enrolling.judge(.approve, by: ann, approved, at: now) == (
+        InstallationChange(), .success(enrolment(.approved))
+      ))
+    #expect(Enrolling.judge(.deny, by: ann, approved, at: now).change.enrolment?.state == .denied)
   }
 
   @Test func `a code is right once, and five wrong ones lock for a growing time`() {

@@ -5,9 +5,8 @@ import Testing
 @testable import Pages
 
 @Suite struct OperatorPageTests {
-  @Test(arguments: [true, false])
-  func `the page with all its parts has at most 120 KB`(needsToken: Bool) {
-    let parts = [OperatorPage.html(needsToken: needsToken), OperatorPage.style, OperatorPage.script]
+  @Test func `the page with all its parts has at most 120 KB`() {
+    let parts = [OperatorPage.html, OperatorPage.style, OperatorPage.script]
     #expect(parts.reduce(0) { $0 + $1.utf8.count } <= 120_000)
   }
 
@@ -17,7 +16,7 @@ import Testing
   }
 
   @Test func `the page requests nothing from elsewhere`() {
-    let page = OperatorPage.html(needsToken: true)
+    let page = OperatorPage.html
     let elsewhere = page.matches(of: /(src|href|action)="([^"]*)"/).map { String($0.2) }
       .filter { !$0.hasPrefix("#") && !$0.hasPrefix("data:image/svg+xml,") }
     #expect(elsewhere == ["/admin/operator.css", "/admin/operator.js"])
@@ -62,7 +61,7 @@ import Testing
   }
 
   @Test func `every element that the script names is there once`() {
-    let page = OperatorPage.html(needsToken: true)
+    let page = OperatorPage.html
     let named = Set(
       OperatorPage.script.matches(of: /(?:\$|say|facts|table|update|attempt)\("([a-z-]+)"/).map {
         String($0.1)
@@ -71,8 +70,9 @@ import Testing
     for id in named { #expect(page.split(separator: "id=\"\(id)\"").count == 2, "\(id)") }
   }
 
-  @Test func `only the page of a guarded listener asks for a token`() {
-    #expect(OperatorPage.html(needsToken: true).contains(#"data-access="token""#))
-    #expect(OperatorPage.html(needsToken: false).contains(#"data-access="open""#))
+  @Test func `what needs a role is hidden until the server has named the operator`() {
+    let guarded = OperatorPage.html.matches(of: /<[a-z]+ [^>]*data-role="([a-z]+)"[^>]*>/)
+    #expect(Set(guarded.map { String($0.1) }) == ["approve", "operate"])
+    #expect(guarded.allSatisfy { $0.0.contains(" hidden>") })
   }
 }

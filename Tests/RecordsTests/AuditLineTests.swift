@@ -60,6 +60,8 @@ import Trust
     add(record.action == .ticket ? "ticket" : "callback", record.callback)
     if let cancelled = record.cancelled { members.append(#""cancelled":\#(cancelled)"#) }
     if record.isReplay { members.append(#""replay":true"#) }
+    add("operator", record.by?.name)
+    add("by", record.by?.by.rawValue)
     add("trace_id", record.trace?.traceID)
     return "{\(members.joined(separator: ","))}\n"
   }
@@ -142,6 +144,9 @@ import Trust
       record.callback = text()
       record.cancelled = random.chance(50) ? random.one(of: [0, 9, 10, 12_345, .max]) : nil
       record.isReplay = random.chance(50)
+      record.by =
+        random.chance(50)
+        ? Operator.Identity(random.one(of: texts), by: random.one(of: [.token, .jwt, .local])) : nil
       record.trace =
         random.chance(50)
         ? TraceContext(Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8)) : nil

@@ -226,6 +226,26 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
+  func `a stop has the operator who asked for it last`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let (ann, bob) = (Operator.Identity("Ann \"B.\"", by: .token), Operator.Identity("bob", by: .jwt))
+    try await store.stop(Stop(.all, .all, since: 1, until: 100, by: ann))
+    let other = fixture.open()
+    #expect(try await other.stops().list == [Stop(.all, .all, since: 1, until: 100, by: ann)])
+    // A release that stores no operator takes none away.
+    try await store.stop(Stop(.all, .all, since: 2, until: 90))
+    #expect(try await other.stops().list.map(\.by) == [ann])
+    try await store.stop(Stop(.all, .all, since: 3, until: 90, by: bob))
+    #expect(try await other.stops().list == [Stop(.all, .all, since: 1, until: 100, by: bob)])
+    // The first has ended, so nothing of it is left.
+    try await store.stop(Stop(.all, .all, since: 200))
+    #expect(try await other.stops().list == [Stop(.all, .all, since: 200)])
+    await store.close()
+    await other.close()
+  }
+
+  @Test(arguments: StoreKind.available)
   func `stops have a reason and an end, and are forgotten after it`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }

@@ -20,9 +20,15 @@ package struct JWTAuthenticator: Sendable {
     package let audience: String
     /// The claim with the subject.
     package let subjectClaim: String
+    /// The claim with the subject of a token without that one.
+    let fallbackClaim: String?
     package let keys: Keys
 
-    package init(id: String, issuer: String, audience: String, subjectClaim: String, keys: Keys) {
+    package init(
+      id: String, issuer: String, audience: String, subjectClaim: String, fallbackClaim: String? = nil,
+      keys: Keys
+    ) {
+      self.fallbackClaim = fallbackClaim
       self.id = id
       self.issuer = issuer
       self.audience = audience
@@ -96,7 +102,7 @@ package struct JWTAuthenticator: Sendable {
           }
         return Issuer(
           id: caller.id, issuer: issuer.issuer, audience: issuer.audience,
-          subjectClaim: issuer.subjectClaim, keys: keys)
+          subjectClaim: issuer.subjectClaim, fallbackClaim: issuer.fallbackClaim, keys: keys)
       })
   }
 
@@ -222,7 +228,9 @@ extension JWTAuthenticator.Issuer {
   /// The caller that verified claims name.
   package func caller(_ claims: JWTClaims) throws(JWTError) -> Caller {
     let key = try claims.confirmationKey()
-    guard let claim = claims[subjectClaim] else { throw .missing(claim: subjectClaim) }
+    guard let claim = claims[subjectClaim] ?? fallbackClaim.flatMap({ claims[$0] }) else {
+      throw .missing(claim: subjectClaim)
+    }
     // A number is another user for each way to write it: 4, 4.0, 4e0.
     guard let subject = claim.string else { throw .notText(claim: subjectClaim) }
     guard JWTClaims.isSubject(subject) else { throw .malformed(claim: subjectClaim) }

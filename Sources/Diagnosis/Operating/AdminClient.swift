@@ -51,6 +51,12 @@ public struct AdminClient: Sendable {
     case denyInstallation(userCode: String)
     /// `POST /admin/installations/revoke`: one installation, or all of a subject.
     case revokeInstallations(InstallationTarget)
+    /// `GET /admin/numbers`: a page.
+    case blockedNumbers(after: String?)
+    /// `POST /admin/numbers/block`.
+    case blockNumber(String, reason: String?, until: String?)
+    /// `POST /admin/numbers/unblock`.
+    case unblockNumber(String)
   }
 
   /// Which installations `revoke` means.
@@ -109,6 +115,16 @@ public struct AdminClient: Sendable {
         }
       document = try await ask(.post, "/admin/installations/revoke", body)
       lines = ["Revoked. Every instance refuses the secret within 2 seconds."]
+    case .blockedNumbers(let after): return try await blockedNumbers(after: after)
+    case .blockNumber(let phone, let reason, let until):
+      var body: JSONObject = ["phone": .string(phone)]
+      if let reason { body["reason"] = .string(reason) }
+      if let until { body["until"] = .string(until) }
+      document = try await ask(.post, Self.numbersPath + "/block", body)
+      lines = ["Blocked. Every instance refuses calls to this number within 2 seconds."]
+    case .unblockNumber(let phone):
+      document = try await ask(.post, Self.numbersPath + "/unblock", ["phone": .string(phone)])
+      lines = ["The number is not blocked."]
     }
     return Reply(lines: lines, json: Self.text(.object(document)))
   }
@@ -138,6 +154,15 @@ public struct AdminClient: Sendable {
       json: entries.map(Self.text).joined(separator: "\n"), next: document["next"]?.string)
   }
 
+  private func blockedNumbers(after: String?) async throws(Failure) -> Reply {
+    let document = try await ask(
+      .get, Self.numbersPath + "?limit=500" + (after.map { "&after=\($0)" } ?? ""))
+    let entries = document["numbers"]?.array ?? []
+    return Reply(
+      lines: (after == nil ? [BlockedNumberText.head] : []) + entries.flatMap(BlockedNumberText.lines),
+      json: entries.map(Self.text).joined(separator: "\n"), next: document["next"]?.string)
+  }
+
   private static func reloaded(_ document: JSONObject) -> [String] {
     let notices = document["notices"]?.array?.compactMap(\.string) ?? []
     let restart = document["restart_needed"]?.array?.compactMap(\.string) ?? []
@@ -149,6 +174,7 @@ public struct AdminClient: Sendable {
   // MARK: Requests
 
   private static let statusPath = "/admin/status"
+  private static let numbersPath = "/admin/numbers"
 
   /// - Parameter timeout: A reload opens files and may fetch the keys of issuers.
   private func ask(
@@ -215,7 +241,7 @@ public struct AdminClient: Sendable {
       return .refused(
         [
           "\(destination.url) needs a token: set \(AdminDestination.tokenVariable) or CALLGATE_ADMIN_TOKEN, or give "
-          + AdminDestination.tokenFlag
+            + AdminDestination.tokenFlag
         ] + (destination.url.hasPrefix("http:") ? [sandbox] : []))
     case 404 where !hasInterface:
       return .unreachable(

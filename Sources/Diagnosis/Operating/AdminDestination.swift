@@ -10,7 +10,7 @@ public import Upstream
 public struct AdminDestination: Sendable {
   /// The address that requests go to, without a path.
   public let url: String
-  /// The admin token; nil where the listener needs none.
+  /// An operator's token or the admin token; nil where the listener needs none.
   let token: Secret?
   /// The certificate authorities to trust instead of the system's.
   public let authorities: Authorities?
@@ -35,6 +35,8 @@ public struct AdminDestination: Sendable {
 
   /// The flag that names the token's file.
   public static let tokenFlag = "--admin-token-file"
+  /// The variable with an operator's token.
+  static let tokenVariable = Settings.operatorTokenVariables[0]
 
   /// Finds the server that the configuration describes.
   ///
@@ -42,17 +44,26 @@ public struct AdminDestination: Sendable {
   /// being edited. The order is: `url`; the admin listener (`admin.host`, `admin.port`); with an operators'
   /// token the public listener; the default admin listener, `http://127.0.0.1:9091`.
   ///
-  /// - Parameter tokenFile: Overrides `CALLGATE_ADMIN_TOKEN`, its `_FILE`, and `admin.token_file`.
+  /// - Parameter tokenFile: Overrides `CALLGATE_OPERATOR_TOKEN` and its `_FILE`, which override `CALLGATE_ADMIN_TOKEN`, its `_FILE`, and
+  ///   `admin.token_file`.
   public static func find(
     url: String?, tokenFile: String?, sources: ConfigurationSources
   ) throws(ConfigurationErrors) -> AdminDestination {
     var ignored = ProblemList()
     var overrides = PartialConfiguration(environment: sources.environment, into: &ignored)
       .overridden(by: PartialConfiguration(flags: sources.flags))
+    var own: PartialConfiguration.Entry?
+    let variables = Settings.operatorTokenVariables
+    func value(_ name: String) -> String? { sources.environment[name].flatMap { $0.isEmpty ? nil : $0 } }
     if let tokenFile {
-      overrides.entries[Settings.adminToken.setting] = PartialConfiguration.Entry(
-        content: .content(.file(tokenFile)), place: .flag(tokenFlag))
+      own = PartialConfiguration.Entry(content: .content(.file(tokenFile)), place: .flag(tokenFlag))
+    } else if value(variables[0]) != nil {
+      own = PartialConfiguration.Entry(
+        content: .content(.variable(variables[0])), place: .variable(variables[0]))
+    } else if let path = value(variables[1]) {
+      own = PartialConfiguration.Entry(content: .content(.file(path)), place: .variable(variables[1]))
     }
+    if let own { overrides.entries[Settings.adminToken.setting] = own }
     var finder = ConfigurationBuilder(
       partial: overrides, purpose: .serve, sources: sources, problems: ProblemList())
     let file = finder.file()
@@ -61,7 +72,8 @@ public struct AdminDestination: Sendable {
     var builder = ConfigurationBuilder(
       partial: (file ?? PartialConfiguration()).overridden(by: overrides), purpose: .serve, sources: sources,
       problems: ProblemList())
-    let destination = builder.destination(url: url, isFromFile: file != nil)
+    let destination = builder.destination(
+      url: url, isFromFile: file != nil, hasOwnToken: own.map { !$0.place.isFlag } ?? false)
     guard builder.problems.isEmpty else { throw builder.errors }
     return destination
   }
@@ -73,7 +85,10 @@ extension ConfigurationBuilder {
     ConfigurationErrors(problems: problems.sorted, notices: problems.notices)
   }
 
-  fileprivate mutating func destination(url: String?, isFromFile: Bool) -> AdminDestination {
+  /// - Parameter hasOwnToken: Whether the operator has a token of their own, which a listener on loopback may ask for.
+  fileprivate mutating func destination(
+    url: String?, isFromFile: Bool, hasOwnToken: Bool
+  ) -> AdminDestination {
     let authorities = authorities()
     if let url {
       var base = url
@@ -81,7 +96,7 @@ extension ConfigurationBuilder {
       return AdminDestination(url: base, token: adminToken(), authorities: authorities)
     }
     let hasListener = place(of: Settings.adminHost) != nil || place(of: Settings.adminPort) != nil
-    guard hasListener || partial.entries[Settings.adminToken.setting] == nil else {
+    guard hasListener || partial.entries[Settings.adminToken.setting] == nil && !mentionsOperators else {
       let scheme = partial.entries[Settings.certificateFile.setting] == nil ? "http" : "https"
       return AdminDestination(
         url: local(
@@ -100,8 +115,9 @@ extension ConfigurationBuilder {
       url: local(
         "http", host, Settings.adminHost.setting, value(Settings.adminPort), Settings.adminPort.setting,
         "set it to 127.0.0.1, or give the public port's https address with --url https://NAME"),
-      // A listener on loopback asks for none. While the server is down, any user of the machine may listen there.
-      token: host.isLoopback ? nil : adminToken(), authorities: authorities, doubt: doubt)
+      // While the server is down, any user of the machine may listen there. A listener on loopback that asks for no token gets none.
+      token: host.isLoopback && !hasOwnToken && !mentionsOperators ? nil : adminToken(),
+      authorities: authorities, doubt: doubt)
   }
 
   /// The key of the certificate that the public listener shows. That names the public host, and not the address by which this

@@ -24,6 +24,7 @@ enum InstallationText {
     for (name, member) in [("used", "used_at"), ("expires", "expires_at")] where entry[member] != nil {
       facts.append("\(name) \(time(entry[member]))")
     }
+    if entry["operator"] != nil { facts.append("by \(word(entry, "operator"))") }
     return [first] + TerminalText.packed(facts, indent: 2)
   }
 

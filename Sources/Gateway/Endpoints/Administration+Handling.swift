@@ -3,43 +3,74 @@
 import API
 import Admin
 import Callers
+import Gate
 import HTTP
 import HTTPServer
 import Pages
 import Platform
 import Records
 import Serving
+import Store
 
 extension Administration {
   /// Answers a request for an operators' path.
   /// - Parameters:
   ///   - served: The endpoint; nil for another path, which may be a file of the operator's page.
   ///   - access: The rule of access of its listener.
+  ///   - hasFetchedKeys: Whether the request has waited for the key of its JWT.
   func handle(
-    _ served: ServedEndpoint?, _ access: AdminAccess, _ request: borrowing Request, _ exchange: inout Exchange
+    _ served: ServedEndpoint?, _ access: AdminAccess, _ request: borrowing Request,
+    _ exchange: inout Exchange,
+    hasFetchedKeys: Bool = false
   ) {
     let generation = generations.current
-    if served == nil, let file = access.file(for: request, tokenDigest: generation.adminTokenDigest) {
+    let operators = generation.operators
+    if served == nil, let file = access.file(for: request, operators) {
       return exchange.respond(file.answer(to: request))
     }
     if case .page = served?.handler(for: request.method) {
-      if let page = access.page(tokenDigest: generation.adminTokenDigest) {
-        return exchange.respond(page.answer(to: request))
-      }
-      if let page = access.replacement(for: request, tokenDigest: generation.adminTokenDigest) {
+      if let page = access.page(operators) { return exchange.respond(page.answer(to: request)) }
+      if let page = access.replacement(for: request, operators) {
         exchange.closeAfterAnswer()
         return exchange.respond(page)
       }
     }
     let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
-    let guesses = AdminAccess.Guesses(throttle: throttle, address: address, now: exchange.now)
-    if let problem = access.refusal(request, tokenDigest: generation.adminTokenDigest, guesses) {
+    let context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
+    let guesses = AdminAccess.Guesses(
+      throttle: throttle, address: address, now: exchange.now, time: clock.credentialTime,
+      hasFetchedKeys: hasFetchedKeys)
+    let identity: Operator.Identity
+    let role: Operator.Role?
+    switch access.admit(request, operators, guesses) {
+    case .by(let found): (identity, role) = (found.identity, found.role)
+    case .roleless(let found): (identity, role) = (found, nil)
+    case .refused(let problem):
       if problem.code == .invalidToken {
         log.write(.warning, "admin request rejected: wrong token", ["address": "\(address)"])
       }
       // Close the connection of every client that has not given the right token.
       exchange.closeAfterAnswer()
       return exchange.respond(problem.response(requestID: exchange.requestID))
+    case .fetchFirst(let source):
+      // The whole request waits.
+      guard !exchange.isEarly else { return }
+      guard exchange.mayDefer else {
+        return exchange.respond(Problem.tooManyWaiting.response(requestID: exchange.requestID))
+      }
+      let responder = exchange.deferred()
+      let request = copy request
+      context.task(answering: responder) {
+        await source.fetchForUnknownKey()
+        responder.resume { [self] in handle(served, access, request, &$0, hasFetchedKeys: true) }
+      }
+      return
+    }
+    let needed = served?.role(for: request.method) ?? .read
+    guard let role, role >= needed else {
+      return refuse(
+        identity, role, needing: needed, served?.endpoint.actions.first ?? .read, from: address, context,
+        &exchange)
     }
     do throws(Problem) {
       guard let served else { throw .noEndpoint }
@@ -50,9 +81,11 @@ extension Administration {
         throw .methodNotAllowed(served.endpoint.allowed)
       }
       guard !exchange.isEarly else { return }
-      let context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
       try answer(
-        self, request, OperatorRequest(generation: generation, address: address, context: context), &exchange)
+        self, request,
+        OperatorRequest(
+          by: Operator(identity, role), generation: generation, address: address, context: context),
+        &exchange)
     } catch {
       exchange.respond(error.response(requestID: exchange.requestID))
     }

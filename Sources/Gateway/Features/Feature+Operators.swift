@@ -18,21 +18,23 @@ extension Feature {
       ServedEndpoint("/metrics", for: .operators, .operators(.metrics) { $0.showMetrics($2, &$3) }),
       ServedEndpoint("/admin/", for: .operators, .page(.operatorPage)),
       ServedEndpoint(
-        "/admin/status", for: .operators,
+        "/admin/status", for: .operators, auditing: .handled([.read]),
         .operators(.adminStatus) { (administration, request, operators, exchange) throws(Problem) in
           try administration.showStatus(request, operators, &exchange)
         }),
       ServedEndpoint(
-        "/admin/stop", for: .operators,
+        "/admin/stop", for: .operators, auditing: .handled([.stop]),
         .operators(.adminStop) { (administration, request, operators, exchange) throws(Problem) in
           try administration.stop(request, operators, &exchange)
         }),
       ServedEndpoint(
-        "/admin/resume", for: .operators,
+        "/admin/resume", for: .operators, auditing: .handled([.resume]),
         .operators(.adminResume) { (administration, request, operators, exchange) throws(Problem) in
           try administration.resume(request, operators, &exchange)
         }),
-      ServedEndpoint("/admin/reload", for: .operators, .operators(.adminReload) { $0.reload($2, &$3) }),
+      ServedEndpoint(
+        "/admin/reload", for: .operators, auditing: .handled([.reload]),
+        .operators(.adminReload) { $0.reload($2, &$3) }),
       ServedEndpoint(
         "/admin/explain", for: .operators,
         .operators(.adminExplain) { (administration, request, operators, exchange) throws(Problem) in

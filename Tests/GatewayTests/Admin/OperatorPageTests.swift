@@ -26,7 +26,7 @@ import Testing
     let page = try await service.ask(.get, "/admin/", ["Sec-Fetch-Site": "cross-site"])
     #expect(page.status == 200)
     #expect(page.fields["Content-Type"] == "text/html; charset=utf-8")
-    #expect(page.content == Array(OperatorPage.html(needsToken: true).utf8))
+    #expect(page.content == Array(OperatorPage.html.utf8))
     #expect(!String(decoding: page.content, as: UTF8.self).contains(Self.token))
     // Proxies keep /admin/ from the Internet, so no other path may lead there.
     #expect(try await service.ask(.get, "/admin").status == 404)
@@ -107,7 +107,7 @@ import Testing
     }
     let address = try #require(try await service.line("admin listener started")["address"]?.string)
     let page = try await service.ask(.get, at: "http://\(address)/admin/")
-    #expect(page.status == 200 && page.content == Array(OperatorPage.html(needsToken: false).utf8))
+    #expect(page.status == 200 && page.content == Array(OperatorPage.html.utf8))
     #expect(try await service.ask(.get, at: "http://\(address)/admin/operator.js").status == 200)
     _ = try await service.end()
   }

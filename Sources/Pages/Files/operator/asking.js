@@ -1,6 +1,16 @@
-const needsToken = document.body.dataset.access === "token";
 const tokenKey = "callgate.admin-token";
-let token = needsToken ? sessionStorage.getItem(tokenKey) ?? "" : "";
+let token = sessionStorage.getItem(tokenKey) ?? "";
+// Whether the page waits for a token.
+let isLocked = false;
+
+// What each role may press, the server decides; the page offers no more. A role includes those before it.
+const roles = ["read", "approve", "operate"];
+const may = (role) => roles.indexOf(last?.operator.role) >= roles.indexOf(role);
+
+function showOperator({ operator: { name, role } }) {
+  update("operator", [name, role], () => [stranger(name), `, ${role}`]);
+  for (const element of document.querySelectorAll("[data-role]")) element.hidden = !may(element.dataset.role);
+}
 
 // Sends a request and reads the JSON of its response. Throws where the server does not respond.
 async function ask(method, path, body, candidate) {
@@ -16,7 +26,7 @@ async function ask(method, path, body, candidate) {
   try { content = JSON.parse(await answer.text()); } catch { /* No body, or a proxy's page. */ }
   // The operator forgot or changed the token meanwhile, so the page does not show this response.
   if (candidate === undefined && used !== token) throw new Error("another token");
-  if (answer.status === 401 && needsToken) forget("That is not the admin token.");
+  if (answer.status === 401) forget(used ? content?.detail ?? "That is not an operator's token." : "");
   return { ok: answer.ok, status: answer.status, content, wait: answer.headers.get("Retry-After") };
 }
 
@@ -55,6 +65,7 @@ function confirmed(title, text, act) {
 
 function forget(words) {
   token = "";
+  last = null;
   sessionStorage.removeItem(tokenKey);
   reset();
   $("connection").hidden = true;
@@ -62,9 +73,10 @@ function forget(words) {
 }
 
 function showLogin(words) {
+  isLocked = true;
   $("board").hidden = true;
   $("tools").hidden = true;
-  $("stop-open").hidden = true;
+  for (const element of document.querySelectorAll("[data-role]")) element.hidden = true;
   $("login").hidden = false;
   $("token").focus();
   say("login-status", words ?? "", words ? false : undefined);
@@ -75,12 +87,13 @@ async function enter(event) {
   const candidate = $("token").value.trim();
   say("login-status", "sending…");
   // A header takes no other characters.
-  if (!/^[!-~]+$/.test(candidate)) return forget("That is not the admin token.");
+  if (!/^[!-~]+$/.test(candidate)) return forget("A token has no spaces and no special characters.");
   try {
     const answer = await ask("GET", "/admin/status", undefined, candidate);
     if (answer.status === 401) return;
     if (!answer.ok) return say("login-status", problem(answer), false);
     token = candidate;
+    isLocked = false;
     sessionStorage.setItem(tokenKey, token);
     $("token").value = "";
     $("login").hidden = true;

@@ -18,7 +18,7 @@ function showAttention(state) {
   const stops = [...state.stops];
   // The server lists its stops in one order everywhere.
   const stopOf = entries.map((entry) => (entry.code === "stop" ? stops.shift() : null));
-  update("attention-list", [entries.map(({ code, since, runbook }) => [code, since, runbook]), stopOf],
+  update("attention-list", [entries.map(({ code, since, runbook }) => [code, since, runbook]), stopOf, may("operate")],
     () => entries.map((entry, index) => attentionItem(entry, stopOf[index])));
   // Only what changes is written again, so that focus stays.
   entries.forEach((entry, index) => fillAttention($("attention-list").children[index], entry));
@@ -38,13 +38,14 @@ function attentionItem(entry, stop) {
   link.rel = "noreferrer";
   link.setAttribute("aria-label", `Runbook for ${entry.code}`);
   const row = box("p", "row");
-  if (stop) {
+  if (stop && may("operate")) {
     const resume = button("Resume", "small", () => resumeStop(stop));
     resume.setAttribute("aria-label", `Resume ${actionText(stop)} for ${targetText(stop)}`);
     row.prepend(resume);
   }
   if (entry.code === "unknown_callbacks") row.prepend(button("List them", "small", () => openList("unknown")));
   const line = box("p", "facts", make("span"), make("span"), make("span"));
+  if (stop) line.append(box("span", "", "by ", stranger(stop.operator)));
   // It changes each second, which a screen reader need not say.
   line.setAttribute("aria-live", "off");
   item.append(

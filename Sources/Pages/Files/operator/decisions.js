@@ -90,7 +90,7 @@ function decisionFacts(decision) {
   list.append(...pairsOf([
     ["time", whole(decision.time)], ["request id", decision.request_id && make("code", decision.request_id)],
     ["subject", decision.subject && stranger(decision.subject)], ["installation", decision.installation],
-    ["address", decision.address], ["number", decision.contact], ["callback", decision.callback], ["ticket", decision.ticket],
+    ["address", decision.address], ["operator", decision.operator && box("span", "", stranger(decision.operator), `, ${decision.by}`)], ["number", decision.contact], ["callback", decision.callback], ["ticket", decision.ticket],
     ["reason", decision.reason && stranger(decision.reason)], ["token", decision.cache === "none" ? "" : `cache ${decision.cache}`],
     ["Talkdesk's status", decision.upstream_status], ["took", milliseconds(decision.duration_ms / 1000)],
     ["trace", decision.trace_id],

@@ -42,10 +42,13 @@ function activeItem(entry) {
   const [name, use] = [make("strong"), make("div", null, "soft")];
   name.append(stranger(entry.client_app));
   use.append(stranger(entry.subject), `, used ${moment(entry.used_at)} from ${entry.address}`);
+  if (entry.operator) use.append(", approved by ", stranger(entry.operator));
   item.append(name, " ", stranger(entry.client_detail), " ", make("span", entry.app, "badge"), use);
   const row = make("div", null, "row");
   const revoke = button("Revoke…", "small danger", () => revokeOne(entry));
+  revoke.dataset.role = "approve";
   revoke.setAttribute("aria-label", `Revoke ${entry.client_app} of ${entry.subject}`);
+  revoke.hidden = !may("approve");
   row.append(revoke, make("code", entry.client_id));
   item.append(row);
   return item;

@@ -44,9 +44,9 @@ function show(state, after) {
   }
   $("board").hidden = false;
   $("tools").hidden = false;
-  $("stop-open").hidden = false;
-  $("lock").hidden = !needsToken;
+  $("lock").hidden = !token;
   last = state;
+  showOperator(state);
   showAttention(state);
   showNow(state);
   showHour(state);
@@ -61,7 +61,7 @@ function show(state, after) {
 }
 
 async function poll() {
-  if (asking || document.hidden || paused || (needsToken && !token)) return;
+  if (asking || document.hidden || paused || isLocked) return;
   asking = true;
   try {
     const after = lastRead();
@@ -69,7 +69,7 @@ async function poll() {
     if (answer.ok) show(answer.content, after);
     else if (answer.status !== 401) trouble(problem(answer));
   } catch {
-    if (!needsToken || token) trouble("The server is not responding.");
+    if (!isLocked) trouble("The server is not responding.");
   } finally {
     asking = false;
   }
@@ -119,4 +119,4 @@ $("pause").addEventListener("click", () => {
 document.addEventListener("visibilitychange", poll);
 setInterval(poll, 2000);
 showZone();
-if (needsToken && !token) showLogin(); else poll();
+poll();

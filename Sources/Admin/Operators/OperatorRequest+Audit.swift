@@ -1,0 +1,62 @@
+// The audit lines of operators' requests.
+
+package import API
+package import Gate
+package import HTTPServer
+package import Platform
+package import Records
+import Store
+
+/// The audit line of one operator's request, until its outcome is known.
+struct OperatorLine: Sendable {
+  var record: AuditRecord
+  private let start: MonotonicTime
+  private let lane: Int
+
+  fileprivate init(_ record: AuditRecord, _ exchange: borrowing Exchange) {
+    self.record = record
+    (start, lane) = (exchange.now, exchange.loopIndex)
+  }
+
+  /// Writes it.
+  /// - Parameter code: Why the request failed or was refused; nil if it was done.
+  func append(to audit: AuditLog, _ code: Problem.Code? = nil) {
+    var record = record
+    if let code { (record.outcome, record.code) = (code.isError ? .error : .deny, code) }
+    audit.append(record, since: start, lane: lane)
+  }
+}
+
+extension OperatorRequest {
+  /// The line of a request for a change.
+  func line(_ action: AuditedAction, _ exchange: borrowing Exchange) -> OperatorLine {
+    var record = AuditRecord(action: action, requestID: context.requestID, address: address)
+    (record.trace, record.by) = (context.trace, by.identity)
+    return OperatorLine(record, exchange)
+  }
+}
+
+extension Administration {
+  /// Refuses a request that goes beyond the operator's role, and writes its audit line.
+  package func refuse(
+    _ identity: Operator.Identity, _ role: Operator.Role?, needing needed: Operator.Role,
+    _ action: AuditedAction, from address: IPAddress, _ context: RequestContext, _ exchange: inout Exchange
+  ) {
+    var record = AuditRecord(action: action, requestID: context.requestID, address: address)
+    (record.trace, record.by) = (context.trace, identity)
+    OperatorLine(record, exchange).append(to: audit, .denied)
+    let own = role.map { "has the role \($0.rawValue)" } ?? "has no role"
+    let problem = Problem(
+      .denied, "This takes the role \(needed.rawValue). The operator \(identity.name) \(own).")
+    exchange.respond(problem.response(requestID: exchange.requestID))
+  }
+}
+
+extension Stop {
+  /// What an audit line says of it.
+  var auditedChange: String {
+    let (scope, id) = target.parts
+    return "\(action.rawValue) for \(id.isEmpty ? scope : "\(scope) \(id)")"
+      + (reason.map { ": \($0)" } ?? "")
+  }
+}

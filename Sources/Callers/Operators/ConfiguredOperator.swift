@@ -1,0 +1,33 @@
+// The settings of operators: who may use the admin interface, and how each proves it.
+
+public import Gate
+
+/// An operator with a token.
+public struct ConfiguredOperator: Sendable {
+  public let name: String
+  public let role: Operator.Role
+  /// SHA-256 of the token.
+  public let token: SecretDigest
+
+  package init(name: String, role: Operator.Role, token: SecretDigest) {
+    self.name = name
+    self.role = role
+    self.token = token
+  }
+}
+
+/// The identity provider whose JWTs operators send.
+public struct OperatorIssuer: Sendable {
+  /// Its subject is the operator's name.
+  public let issuer: JWTIssuer
+  /// The claim with the operator's groups; nil without `role`: then every operator reads.
+  package let roleClaim: String?
+  /// The values of that claim that give each role.
+  package let groups: [Operator.Role: [String]]
+
+  package init(issuer: JWTIssuer, roleClaim: String?, groups: [Operator.Role: [String]]) {
+    self.issuer = issuer
+    self.roleClaim = roleClaim
+    self.groups = groups
+  }
+}

@@ -1,0 +1,19 @@
+// Makes a token for an operator, and the line of the configuration that lets its holder in.
+
+public import JOSE
+import JSON
+
+/// A new operator's token.
+public struct NewOperator: Sendable {
+  /// 256 random bits in hex. It is nowhere else.
+  public let token: String
+  /// The item of `admin.operators`.
+  public let line: String
+
+  public init(name: String, role: String) throws(OpenSSLError) {
+    token = Hex.encode(try RandomBytes.make(32))
+    let digest = SHA256Digest(of: Array(token.utf8))
+    let name = String(decoding: JSONValue.string(name).serialized(), as: UTF8.self)
+    line = #"- { name: \#(name), token_sha256: "\#(Hex.encode(digest.bytes))", role: \#(role) }"#
+  }
+}

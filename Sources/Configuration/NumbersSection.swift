@@ -145,6 +145,9 @@ extension ConfigurationBuilder {
 }
 
 extension Configuration {
+  /// Whether callers can prove that a number is theirs.
+  package var provesNumbers: Bool { numbers?.claim != nil || numbers?.firebase != nil }
+
   /// Has the sandbox sign proofs of numbers, unless the configuration names the keys of another.
   package mutating func useKeysOfNumberProofs(at url: String) {
     if numbers?.firebase?.keysURL == Settings.numberKeysURL { numbers?.firebase?.keysURL = url }

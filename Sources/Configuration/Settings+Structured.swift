@@ -466,10 +466,21 @@ extension Settings {
 
 extension Settings {
   /// What `callgate.yaml` holds.
-  package static let shape = shape(below: "")
+  package static let shape = tree.shape
 
   /// The keys below the beginning of a path, such as `listen.tls.`, in the order of their declaration.
-  static func keys(below prefix: String) -> [any DeclaredKey] {
+  static func keys(below prefix: String) -> [any DeclaredKey] { tree.keys[prefix] ?? [] }
+
+  /// All keys by the beginning of their paths. Collected once, because each section of the file needs its own at the start.
+  private static let tree: (shape: Shape, keys: [String: [any DeclaredKey]]) = {
+    var keys: [String: [any DeclaredKey]] = [:]
+    let shape = shape(below: "", collecting: &keys)
+    return (shape, keys)
+  }()
+
+  private static func shape(
+    below prefix: String, collecting known: inout [String: [any DeclaredKey]]
+  ) -> Shape {
     var keys: [any DeclaredKey] = []
     for setting in all {
       guard let path = setting.path, path.hasPrefix(prefix) else { continue }
@@ -477,7 +488,7 @@ extension Settings {
       let part = rest.prefix { $0 != "." }
       let name = part.hasSuffix("[]") ? String(part.dropLast(2)) : String(part)
       guard !keys.contains(where: { $0.name == name }) else { continue }
-      var shape = rest == part ? Shape.text(setting.schema) : shape(below: prefix + part + ".")
+      var shape = rest == part ? Shape.text(setting.schema) : shape(below: prefix + part + ".", collecting: &known)
       if setting.form == .list && rest == part || name != part { shape = .list(shape) }
       if prefix + name == ConfigurationBuilder.brakesSection {
         shape = .either(.text(.words([ConfigurationBuilder.brakesOff])), shape)
@@ -487,11 +498,7 @@ extension Settings {
       if let own, let variable = own.variableKey { keys.append(variable) }
     }
     if prefix.isEmpty { keys.append(NestedKey("rules", Policy.shape, "The business rules.")) }
-    return keys
-  }
-
-  private static func shape(below prefix: String) -> Shape {
-    let keys = keys(below: prefix)
+    known[prefix] = keys
     if keys.count == 1, keys[0].name == "*" { return .named(keys[0].shape) }
     return .mapping(keys, exactlyOne: exactlyOne[prefix] ?? [])
   }

@@ -17,6 +17,7 @@ import Synchronization
 /// | `POST /webhooks/triggers/{name}`, `DELETE /webhooks/triggers/{name}/{id}` | registers and deletes triggers |
 /// | `GET /live-queries`, `POST /live-subscriptions`, `GET /live-subscriptions/{id}/stream` | the Live API |
 /// | `POST /data/reports/calls/jobs`, `GET /data/reports/calls/jobs/{id}`, `GET /data/reports/calls/files/{id}` | the calls report |
+/// | `GET /identity/phonevalidations/{number}`, `POST /do-not-call-lists/{id}/entries/queries` | what is known about a number |
 /// | `GET /oauth/certs` | the keys tokens are signed with, as a JWK set |
 /// | `POST /calls/callback` | the Callback API |
 /// | `POST /fcm/token`, `POST /v1/projects/{project}/messages:send` | Firebase Cloud Messaging: access tokens, and notices |
@@ -37,6 +38,7 @@ public final class Emulator: RequestHandler {
   private let live: LiveService
   private let reports: ReportService
   private let triggers: TriggerService
+  private let screening: ScreeningService
   private let post: Post?
   private let attesters: Attesters
   private let certificates: [UInt8]
@@ -68,6 +70,7 @@ public final class Emulator: RequestHandler {
     live = LiveService(issuer: issuer)
     reports = ReportService(issuer: issuer)
     triggers = TriggerService(issuer: issuer)
+    screening = ScreeningService(issuer: issuer)
     self.post = post
     clock = SandboxClock(time)
     state = Mutex(EmulatorState(keyIDs: configuration.keys.map(\.keyID)))
@@ -105,7 +108,9 @@ public final class Emulator: RequestHandler {
       exchange.respond(
         Reply(.ok, contentType: "application/x-pem-file", content: attesters.phones.root.pem).response)
     case AppCheckIssuer.keysPath:
-      exchange.respond(appCheckKeys(request.method).response)
+      exchange.respond(keysReply(request.method, attesters.appCheck.keys).response)
+    case NumberProofIssuer.keysPath:
+      exchange.respond(keysReply(request.method, attesters.numbers.keys).response)
     case NoticeService.tokenPath, NoticeService.hookPath:
       answer(Call(request), path: path, &exchange)
     default:
@@ -125,6 +130,8 @@ public final class Emulator: RequestHandler {
         }
       } else if TriggerService.owns(path) {
         end(&exchange, Ending(triggers.act(Call(request), path: path, now: clock.unixTime, state: state)))
+      } else if ScreeningService.owns(path) {
+        end(&exchange, screening.act(Call(request), path: path, now: clock.unixTime, state: state))
       } else if ReportService.owns(path) {
         end(&exchange, Ending(reports.act(Call(request), path: path, now: clock.unixTime, state: state)))
       } else if NoticeService.project(in: path) != nil {
@@ -269,9 +276,9 @@ public final class Emulator: RequestHandler {
     notices.scopes(of: call, baseURL: state.withLock { $0.baseURL } ?? "", now: clock.unixTime)
   }
 
-  private func appCheckKeys(_ method: Method) -> Reply {
+  private func keysReply(_ method: Method, _ make: () throws(KeyError) -> [UInt8]) -> Reply {
     do throws(KeyError) {
-      return keysReply(method, try attesters.appCheck.keys())
+      return keysReply(method, try make())
     } catch {
       let error = TalkdeskError(
         status: .internalServerError, code: "internal", message: "OpenSSL could not make a key")

@@ -52,10 +52,7 @@ public struct Upkeep: Sendable {
       if !over.isEmpty { ended(over) }
       await refresh()
     }
-    async let numbers: Void = everySecond { _ in
-      // The known blocks stay.
-      do throws(StoreError) { try await blocked?.refresh() } catch {}
-    }
+    async let numbers: Void = refreshNumbers()
     async let rest: Void = withDiscardingTaskGroup { group in
       await everySecond { turn in
         if turn % 60 == 30 { group.addTask { await purge() } }
@@ -63,6 +60,12 @@ public struct Upkeep: Sendable {
       }
     }
     _ = await (stops, numbers, rest)
+  }
+
+  private func refreshNumbers() async {
+    guard let blocked else { return }
+    // After a failure the known blocks stay.
+    await everySecond { _ in do throws(StoreError) { try await blocked.refresh() } catch {} }
   }
 
   private func everySecond(_ body: (Int) async -> Void) async {

@@ -117,7 +117,7 @@ struct ServeCommand: ParsableCommand {
                 attested: {
                   let apps = controls.attestedApps()
                   return AttestedApps(
-                    project: apps.project, firebase: apps.firebase, apple: apps.bundles,
+                    project: apps.project, numbers: apps.numberProject, firebase: apps.firebase, apple: apps.bundles,
                     android: apps.packages)
                 }))
           } ?? gateway
@@ -296,6 +296,7 @@ extension Configuration {
   fileprivate mutating func use(_ emulated: Upstream) {
     talkdesk.upstream = emulated
     useKeysOfAppCheck(at: emulated.apiURL + "/appcheck/v1/jwks")
+    useKeysOfNumberProofs(at: emulated.apiURL + "/fpnv/v1beta/jwks")
     for index in desks.indices {
       desks[index].url = emulated.apiURL
       // The emulator takes any.

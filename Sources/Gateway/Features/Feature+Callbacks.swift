@@ -3,12 +3,14 @@
 import API
 import Admin
 import Appointments
+import Configuration
 import Delivery
 import HTTP
 import HTTPServer
 import Handling
 import Metrics
 import Platform
+import Records
 import Serving
 import Store
 
@@ -40,6 +42,7 @@ extension Feature {
         }),
     ]) { wiring in
       let (clock, appointments) = (wiring.clock, wiring.runtime.appointments)
+      let generations = wiring.generations
       let origins = appointments.keys.map {
         OriginKeeper(store: wiring.store, keys: $0, clock: clock)
       }
@@ -53,7 +56,8 @@ extension Feature {
             await counting
             await noting
           },
-          metrics: { [weak keeper = wiring.keeper] text in
+          metrics: { [weak keeper = wiring.keeper, weak metrics = wiring.surroundings.metrics] text in
+            if generations.current.configuration.provesNumbers { metrics?.numberProofs.append(to: &text) }
             guard let counts = keeper?.counts else { return }
             text.family(
               "callgate_appointments", .gauge,

@@ -17,6 +17,8 @@ import Trust
 public struct AttestedAppIDs: Sendable {
   /// The Firebase project, if there is one.
   public let project: (number: String, id: String)?
+  /// The Firebase project of proofs of numbers, if there is one.
+  public let numberProject: (number: String, id: String)?
   /// The first Firebase app id of each app that has one, by the app's name.
   public let firebase: [String: String]
   /// Team and bundle of each app that has them, by the app's name.
@@ -71,6 +73,7 @@ extension SandboxControls {
         let apps = configuration.apps
         return AttestedAppIDs(
           project: configuration.appCheck.map { ($0.project.number, $0.project.id) },
+          numberProject: configuration.numbers?.firebase.map { ($0.project.number, $0.project.id) },
           firebase: Dictionary(
             uniqueKeysWithValues: apps.compactMap { app in app.firebaseAppIDs.first.map { (app.id, $0) } }),
           bundles: Dictionary(

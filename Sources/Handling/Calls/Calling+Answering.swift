@@ -31,16 +31,12 @@ extension Handlers {
       var problem = Problem(reason)
       if case .noToken = reason { calling.record.lacksToken = true }
       if isRecorded { problem.id = id.description }
-      if problem.code == .outcomeUnknown {
-        problem.verificationCode = pending.verificationCode
-        remember(order.intent, calling)
-      }
+      if problem.code == .outcomeUnknown { problem.verificationCode = pending.verificationCode }
       return refuse(calling, problem)
     case .replay(let record): return replay(&calling, record)
     case .postponed, .elsewhere:
       preconditionFailure("the outcome of an appointment for an immediate callback")
     case .accepted(let createdAt):
-      remember(order.intent, calling)
       calling.record.callback = id.description
       let created =
         calling.created(id, at: nil, createdAt)

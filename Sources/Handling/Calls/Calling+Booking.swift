@@ -78,6 +78,7 @@ extension Handlers {
     }
     var intent = requested.intent
     intent.charges = charges
+    intent.remembersFor = calling.generation.remembering(calling.record.ownership)
     let (content, code): (AppointmentContent, String?)
     do throws(Problem) {
       (content, code) = try await self.content(requested, &intent, facts, calling)
@@ -95,7 +96,6 @@ extension Handlers {
     }
     if result == .exhausted { return .answer(refuseExhausted(&calling, intent)) }
     if let response = await response(to: result, &calling, time) { return .answer(response) }
-    remember(intent, calling)
     if let charges = intent.charges { hold.took(charges.receipts, at: now) }
     keeper?.wake(at: at)
     calling.record.callback = intent.id.description

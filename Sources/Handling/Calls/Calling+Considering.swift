@@ -224,6 +224,7 @@ extension Handlers {
     if let noTurn { return .answer(refuse(calling, Problem(.noTurn(noTurn)))) }
     var intent = requested.intent
     intent.charges = grant.charges
+    intent.remembersFor = calling.generation.remembering(calling.record.ownership)
     guard let installation = requested.caller.installation?.installation,
       let service = calling.generation.installationService
     else {

@@ -122,6 +122,7 @@ extension Handlers {
           let new = try await requested.service.install(
             grant, requested.request.client, requested.terms, user: user.owner, key: key,
             address: work.address, attestedKey: requested.held?.key, repeatable, onNotMade: giveBack)
+          await rememberNumber(of: user, for: new.installation, work.generation)
           // Its line names the user who authorized it.
           return installed(&work, new, requested.service, by: work.record.caller)
         }

@@ -5,7 +5,6 @@ import Callbacks
 import Callers
 import Configuration
 import Deciding
-import Delivery
 import Gate
 import Installations
 import Platform
@@ -56,6 +55,12 @@ extension Generation {
     return numbers.consentNames
   }
 
+  /// For how long a number is remembered that a request has proven so; nil for not at all.
+  func remembering(_ result: NumberResult?) -> Duration? {
+    guard result == .proof, let span = configuration.numbers?.remember, span > .zero else { return nil }
+    return span
+  }
+
   /// Whether a number that was proven then still is.
   func isRemembered(_ proven: Instant?, at now: Instant) -> Bool {
     guard let proven, let remember = configuration.numbers?.remember else { return false }
@@ -99,22 +104,19 @@ extension NumberKey {
 }
 
 extension Handlers {
-  /// Remembers a number that a request's proof, which is spent now, was for. Without it the subject proves the number again.
-  func remember(_ intent: CallbackIntent, _ calling: Calling) {
-    guard calling.record.ownership == .proof, let number = intent.ownership,
-      let remember = calling.generation.configuration.numbers?.remember
+  /// Remembers the number that the user's token names for the installation that the user has authorized.
+  func rememberNumber(of user: Caller, for installation: Installation, _ generation: Generation) async {
+    guard let terms = generation.configuration.numbers, terms.remember > .zero,
+      let number = terms.claim?.verifiedNumber(in: user.claims)
     else { return }
-    self.remember(number, for: remember)
-  }
-
-  func remember(_ number: ProvenNumber, for span: Duration) {
-    callbacks.store.inBackground { [store, clock, log] in
-      let now = Instant(clock.unixTime)
-      do throws(StoreError) {
-        try await store.remember(number, at: now, until: now.advanced(by: span))
-      } catch {
-        log.write(.warning, "a proven number could not be remembered", ["error.message": "\(error)"])
-      }
+    let now = Instant(clock.unixTime)
+    do throws(StoreError) {
+      try await store.remember(
+        generation.numberKey.provenNumber(number, of: OwnerOfNumbers(installation.identity)), at: now,
+        until: now.advanced(by: terms.remember))
+    } catch {
+      // The installation has to prove the number itself.
+      log.write(.warning, "a proven number could not be remembered", ["error.message": "\(error)"])
     }
   }
 }

@@ -42,7 +42,7 @@ package final class RecentDecisions: Sendable {
     private(set) var bytes: [UInt8] = []
     private var ends: [Int] = []
 
-    /// The index of a text that is new or was found again; nil if it is empty or there are too many.
+    /// The index of a text that is new or was found again; nil if it is empty. An octet is enough for the lines of a part.
     mutating func index(of part: Slice<UnsafeRawBufferPointer>) -> UInt8? {
       let text = unsafe UnsafeRawBufferPointer(rebasing: part)
       guard unsafe !text.isEmpty else { return nil }
@@ -56,7 +56,6 @@ package final class RecentDecisions: Sendable {
         if isEqual { return UInt8(index) }
         index -= 1
       }
-      guard ends.count <= UInt8.max else { return nil }
       unsafe bytes.append(contentsOf: text)
       ends.append(bytes.count)
       return UInt8(ends.count - 1)

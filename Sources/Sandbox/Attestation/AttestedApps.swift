@@ -6,6 +6,8 @@ import Texts
 public struct AttestedApps: Sendable {
   /// The Firebase project.
   let project: (number: String, id: String)
+  /// The Firebase project of proofs of numbers.
+  let numberProject: (number: String, id: String)
   /// The Firebase app id of each app, by its name.
   let firebase: [ExactText: String]
   /// Team and bundle of each app, by its name.
@@ -15,14 +17,17 @@ public struct AttestedApps: Sendable {
 
   /// - Parameters:
   ///   - project: The Firebase project; nil for one of the sandbox.
+  ///   - numbers: That of proofs of numbers; nil for the sandbox's.
   ///   - firebase: The Firebase app id of each app that has one, by the app's name.
   ///   - apple: Team and bundle of each app that has them, by the app's name.
   ///   - android: Package and certificates of each app that has them, by the app's name.
   public init(
-    project: (number: String, id: String)?, firebase: [String: String], apple: [String: String],
+    project: (number: String, id: String)?, numbers: (number: String, id: String)? = nil, firebase: [String: String], apple: [String: String],
     android: [String: (package: String, certificates: [String])]
   ) {
-    self.project = project ?? ("123456789012", "callgate-sandbox")
+    let own = ("123456789012", "callgate-sandbox")
+    self.project = project ?? own
+    numberProject = numbers ?? own
     self.firebase = Dictionary(uniqueKeysWithValues: firebase.map { (ExactText($0.key), $0.value) })
     self.apple = Dictionary(uniqueKeysWithValues: apple.map { (ExactText($0.key), $0.value) })
     self.android = Dictionary(uniqueKeysWithValues: android.map { (ExactText($0.key), $0.value) })

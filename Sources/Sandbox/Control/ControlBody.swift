@@ -1,4 +1,4 @@
-// Reads the small JSON bodies of `/_sandbox/agents`, `/_sandbox/attest`, `/_sandbox/clock`, `/_sandbox/keys` and `/_sandbox/jwt`.
+// Reads the small JSON bodies of `/_sandbox/agents`, `/_sandbox/attest`, `/_sandbox/clock`, `/_sandbox/jwt`, `/_sandbox/keys` and `/_sandbox/number-proof`.
 
 import JSON
 

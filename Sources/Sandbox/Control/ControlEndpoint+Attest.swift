@@ -10,6 +10,7 @@ import Trust
 struct Attesters: Sendable {
   let appCheck = AppCheckIssuer()
   let play = PlayIntegrityIssuer()
+  let numbers = NumberProofIssuer()
   let phones: PhoneMaker
 
   init() throws(KeyError) { phones = try PhoneMaker() }
@@ -64,14 +65,14 @@ extension ControlEndpoint {
     return (clientData, lines.count > 4 ? String(lines[4]) : "")
   }
 
-  private static func fault<Fault: RawRepresentable<String> & CaseIterable>(
+  static func fault<Fault: RawRepresentable<String> & CaseIterable>(
     _ body: ControlBody
   ) throws(ControlRefusal) -> Fault? {
     guard body.has("fault") else { return nil }
     return Fault(rawValue: try body.text("fault", among: Fault.allCases.map(\.rawValue)))
   }
 
-  private static func made(_ make: () throws -> JSONValue) throws(ControlRefusal) -> JSONValue {
+  static func made(_ make: () throws -> JSONValue) throws(ControlRefusal) -> JSONValue {
     do { return try make() } catch {
       throw ControlRefusal(
         status: .internalServerError, code: "internal", detail: "OpenSSL could not make the attestation.")

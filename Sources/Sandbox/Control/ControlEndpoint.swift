@@ -66,6 +66,9 @@ enum ControlEndpoint {
     case "attest":
       _ = try method(of: call, among: [.post])
       return json(try attest(call, attesters, clock, gateway))
+    case "number-proof":
+      _ = try method(of: call, among: [.post])
+      return json(try proveNumber(call, attesters, clock, gateway))
     case "jwt":
       _ = try method(of: call, among: [.post])
       return try jwt(call, gateway)

@@ -80,6 +80,8 @@ public struct CallbackIntent: Sendable {
   public var consent: StoredConsent?
   /// The subject and the number, where a rule asks whether the number is the caller's and the subject may have proven it.
   public var ownership: ProvenNumber?
+  /// For how long that number is remembered once the record is saved: its proof is used then. Nil without a proof.
+  public var remembersFor: Duration?
   /// The account's number that calls; nil for a ticket.
   public var talkdeskNumber: E164?
   /// The id of the saved verdict on the number; nil where no rule asks for one.

@@ -47,6 +47,15 @@ extension QueuedStore {
   }
 }
 
+extension QueuedStore {
+  /// Remembers the number of a record whose proof is used now.
+  func remember(_ intent: CallbackIntent, at now: Instant) async {
+    guard let number = intent.ownership, let span = intent.remembersFor else { return }
+    // If it fails, the subject proves the number again. `health` knows of the failure.
+    do throws(StoreError) { try await remember(number, at: now, until: now.advanced(by: span)) } catch {}
+  }
+}
+
 package enum ProvenNumberStatements {
   package static let proven = Query<Instant>(
     "proven_number", "SELECT proven FROM callgate_proven_number WHERE id = $1", [.integer]

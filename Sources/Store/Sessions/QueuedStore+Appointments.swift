@@ -5,7 +5,9 @@ package import Gate
 extension QueuedStore {
   package func book(_ booking: Booking, at now: Instant) async throws(StoreError) -> BookingResult {
     try health.checkClock()
-    return try await sessions.commit { onResult in .callback(.book(booking, at: now, onResult)) }
+    let result = try await sessions.commit { onResult in .callback(.book(booking, at: now, onResult)) }
+    if result == .booked { await remember(booking.intent, at: now) }
+    return result
   }
 
   package func move(_ booking: Booking, at now: Instant) async throws(StoreError) -> MoveResult {

@@ -21,7 +21,9 @@ extension QueuedStore {
   package func begin(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackBeginning
   {
     try health.checkClock()
-    return try await sessions.commit { onResult in .callback(.begin(intent, at: now, onResult)) }
+    let beginning = try await sessions.commit { onResult in .callback(.begin(intent, at: now, onResult)) }
+    if beginning == .begun { await remember(intent, at: now) }
+    return beginning
   }
 
   @discardableResult

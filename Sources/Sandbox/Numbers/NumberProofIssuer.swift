@@ -1,0 +1,91 @@
+// The emulated Firebase Phone Number Verification: proofs of any number, right and wrong ones, and the key that verifies them.
+
+import HTTP
+import JOSE
+import JSON
+import Platform
+import Synchronization
+import Texts
+
+/// Signs proofs of numbers. Its keys are made when they first sign, and end with the process.
+final class NumberProofIssuer: Sendable {
+  /// Where the keys are published.
+  static let keysPath = "/fpnv/v1beta/jwks"
+  private static let keyID = "sandbox"
+
+  /// What can be wrong with a proof.
+  enum Fault: String, CaseIterable {
+    case expired
+    case wrongNumber = "wrong_number"
+    case wrongProject = "wrong_project"
+    /// Another key signed it.
+    case badSignature = "bad_signature"
+    /// It is the last proof of the number once more.
+    case replayed
+  }
+
+  private let signer = DeferredSigner { () throws(KeyError) in
+    try Signer(key: .generate(for: .ES256), algorithm: .ES256)
+  }
+  private let foreign = DeferredSigner { () throws(KeyError) in
+    try Signer(key: .generate(for: .ES256), algorithm: .ES256)
+  }
+  private let last = Mutex<[ExactText: String]>([:])
+  /// How many numbers have a last proof.
+  private static let mostNumbers = 256
+
+  /// The JWK set.
+  func keys() throws(KeyError) -> [UInt8] {
+    var key = try signer.get().key.publicKey.jwk()
+    key["kid"] = .string(Self.keyID)
+    key["use"] = "sig"
+    key["alg"] = "ES256"
+    return (["keys": [.object(key)]] as JSONValue).serialized()
+  }
+
+  /// A proof of a number.
+  ///
+  /// - Parameter now: Seconds since the epoch.
+  func proof(of phone: String, in project: (number: String, id: String), _ fault: Fault?, now: Int64) throws
+    -> String
+  {
+    if fault == .replayed, let proof = last.withLock({ $0[ExactText(phone)] }) { return proof }
+    let base = "https://fpnv.googleapis.com/projects/"
+    let number = fault == .wrongProject ? "210987654321" : project.number
+    let issuedAt = fault == .expired ? now - 7200 : now
+    let claims: JSONObject = [
+      "iss": .string(base + number),
+      "aud": [.string(base + number), .string(base + (fault == .wrongProject ? "another" : project.id))],
+      "sub": .string(fault == .wrongNumber ? "+15550100" : phone),
+      "iat": .number(JSONNumber(issuedAt)), "exp": .number(JSONNumber(issuedAt + 3600)),
+      "jti": .string(Identifier.random()),
+    ]
+    let proof = try JWS.sign(
+      header: ["alg": "ES256", "kid": .string(Self.keyID), "typ": "JWT"], payload: claims.serialized(),
+      with: fault == .badSignature ? foreign.get() : signer.get())
+    if fault == nil {
+      last.withLock { last in
+        if last.count >= Self.mostNumbers { last = [:] }
+        last[ExactText(phone)] = proof
+      }
+    }
+    return proof
+  }
+}
+
+extension ControlEndpoint {
+  /// `POST /_sandbox/number-proof`: the proof that a phone would send with a callback to its number.
+  static func proveNumber(
+    _ call: Call, _ attesters: Attesters, _ clock: SandboxClock, _ gateway: GatewayLink?
+  ) throws(ControlRefusal) -> JSONValue {
+    let body = try ControlBody(call, members: ["phone"], optional: ["fault"])
+    let phone = try body.text("phone")
+    guard (1...32).contains(phone.utf8.count) else { throw body.refusal("phone", "has 1 to 32 bytes") }
+    let fault: NumberProofIssuer.Fault? = try fault(body)
+    let now = (gateway?.clock ?? clock).unixTime.seconds
+    let project = (gateway?.attested() ?? .sample).numberProject
+    return try made {
+      ["number_proof": .string(try attesters.numbers.proof(of: phone, in: project, fault, now: now))]
+    }
+  }
+}

@@ -3,6 +3,7 @@
 package import API
 import Callers
 package import Delivery
+import Gate
 import Platform
 package import Store
 
@@ -21,6 +22,7 @@ extension Problem {
       self.init(.overloaded, "The server is shutting down.", tryAgainAfter: 1, "with the same key")
     case .noToken(let error): self.init(error)
     case .stopped: self = .stopped
+    case .blocked: self.init(Denial.blocked)
     case .revoked: self = .revoked
     case .unchecked: self = .noInstallations
     case .clientLeft: self = .clientLeft

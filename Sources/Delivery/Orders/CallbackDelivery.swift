@@ -17,13 +17,16 @@ package final class CallbackDelivery: Sendable {
   /// The account of `courier` and its tokens. A reload may change the account while orders wait.
   let upstream: TokenSource.Upstream
   let stops: StopBoard
+  /// Nil where no number can be blocked.
+  let blocked: BlockedNumbers?
   /// The word for a reason in a record.
   package let code: @Sendable (Undelivered) -> String
   /// Random numbers in 0..<1.
   let jitter: @Sendable () -> Double
 
   package init(
-    _ parts: CallbackParts, tokens: TokenSource, stops: StopBoard, courier: any Courier,
+    _ parts: CallbackParts, tokens: TokenSource, stops: StopBoard, blocked: BlockedNumbers? = nil,
+    courier: any Courier,
     scope: TokenSource.ScopeID, upstream: TokenSource.Upstream,
     code: @escaping @Sendable (Undelivered) -> String,
     jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
@@ -31,6 +34,7 @@ package final class CallbackDelivery: Sendable {
     self.parts = parts
     self.tokens = tokens
     self.stops = stops
+    self.blocked = blocked
     self.courier = courier
     self.scope = scope
     self.upstream = upstream
@@ -172,6 +176,7 @@ package final class CallbackDelivery: Sendable {
     guard stops.stop(for: .callback, callerID: order.grant.callerID, appID: intent.appID) == nil else {
       return .stopped
     }
+    guard blocked?.contain(intent.contact) != true else { return .blocked }
     if let rest = parts.queue.pause { return .noTurn(.paused(rest)) }
     let now = parts.clock.now
     if let startBy, now > startBy { return .noTurn(.late) }

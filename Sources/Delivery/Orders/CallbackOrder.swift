@@ -94,6 +94,8 @@ package enum Undelivered: Sendable {
   case noToken(TokenError)
   /// An operator stopped it while it waited.
   case stopped
+  /// An operator blocked its number while it waited.
+  case blocked
   /// Its installation was revoked or replaced while it waited.
   case revoked
   /// The store could not confirm that its installation is still valid.
@@ -131,7 +133,7 @@ package enum Undelivered: Sendable {
     switch self {
     case .unknown, .notAccepted(.rejected), .notAccepted(.refused): true
     case .notAccepted(.tokenRefused), .notAccepted(.forbidden), .notAccepted(.rateLimited),
-      .notAccepted(.unavailable), .notAccepted(.unreachable), .noTurn, .noToken, .stopped, .revoked,
+      .notAccepted(.unavailable), .notAccepted(.unreachable), .noTurn, .noToken, .stopped, .blocked, .revoked,
       .unchecked, .clientLeft, .notSaved, .unaudited, .inProgress, .mismatch, .exhausted, .duplicate:
       false
     }

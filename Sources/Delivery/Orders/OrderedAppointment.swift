@@ -71,8 +71,8 @@ extension Undelivered {
     case .noToken, .unchecked, .notSaved, .unaudited, .notAccepted(.unreachable): .waits(nil, isTry: true)
     case .notAccepted(.rateLimited(let wait)): .waits(wait ?? CallbackQueue.usualPause, isTry: true)
     case .notAccepted(.unavailable(let wait)): .waits(wait, isTry: true)
-    case .stopped, .revoked, .notAccepted(.rejected), .notAccepted(.tokenRefused), .notAccepted(.forbidden),
-      .notAccepted(.refused), .unknown:
+    case .stopped, .blocked, .revoked, .notAccepted(.rejected), .notAccepted(.tokenRefused),
+      .notAccepted(.forbidden), .notAccepted(.refused), .unknown:
       .ends
     case .inProgress, .mismatch, .duplicate, .exhausted:
       // A mark checks neither keys nor numbers, and takes no allowances.

@@ -72,7 +72,7 @@ extension Part {
   private static func upkeep(_ wiring: Wiring) -> Part {
     let (runtime, generations, log) = (wiring.runtime, wiring.generations, wiring.log)
     let upkeep = Upkeep(
-      store: wiring.store, board: runtime.stops, clock: wiring.clock,
+      store: wiring.store, board: runtime.stops, blocked: runtime.blocked, clock: wiring.clock,
       inHand: { runtime.callbacks.store.overdue(at: $0) },
       recovered: { runtime.recovered($0) },
       ended: { stops in for stop in stops { log.write(stop, "a stop has ended") } },

@@ -161,6 +161,8 @@ public final class Service: Sendable {
         let key = try await store.sharedSecret("proof-nonce", or: runtime.nonces.exposedKey())
         runtime.nonces.use(Secret(key))
       }
+      try await runtime.numberKey.load()
+      try await runtime.blocked.refresh()
       await runtime.callbacks.brakes.restore(configuration.policy, runtime.ledger)
       // Stops survive a restart.
       try await runtime.stops.refresh(onLapse: { log.write(lapsed: $0) })
@@ -315,6 +317,7 @@ extension Administration {
       health: wiring.health,
       metrics: MetricsPage(
         metrics: surroundings.metrics, tokens: runtime.tokens, stops: runtime.stops,
+        blocked: runtime.blocked,
         store: wiring.store.health, throttle: runtime.throttle, brakes: runtime.callbacks.brakes,
         generations: wiring.generations, health: wiring.health, lostLines: surroundings.lostLines,
         connectionLimit: connectionLimit),

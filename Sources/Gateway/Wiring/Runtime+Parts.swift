@@ -15,6 +15,7 @@ import Sealing
 import Serving
 import Store
 import Talkdesk
+import Tokens
 import Trust
 
 extension Runtime {
@@ -31,6 +32,9 @@ extension Runtime {
     let directory = InstallationDirectory(store: store, clock: storeClock)
     let callbacks = CallbackParts(configuration, store, surroundings, storeClock, scheduler: scheduler)
     let watch = AppointmentWatch(store: store, time: clock)
+    let blocked = BlockedNumbers(store: store, key: NumberKey(store: store, keys: keys), clock: storeClock)
+    let validation = surroundings.metered(upstreams.transport, .phoneValidation)
+    let lists = surroundings.metered(upstreams.transport, .doNotCall)
     self.init(
       tokens: upstreams.tokens,
       desks: ChatDesks(
@@ -42,6 +46,7 @@ extension Runtime {
           EndedWithInstallation(callbacks, keys: keys, watch: watch, log: log).consequences)
       },
       stops: StopBoard(store: store, clock: storeClock),
+      blocked: blocked,
       remotes: RemotePolicies(
         transport: surroundings.metered(upstreams.transport, .policy), log: log, time: clock),
       throttle: LoginThrottle(
@@ -53,6 +58,15 @@ extension Runtime {
       liveAgents: LiveAgents(transport: upstreams.transport, clock: clock) {
         log.write(
           .warning, "number of available agents unknown: the Live API stream failed", ["detail": $0])
+      },
+      screening: NumberScreening(
+        store: store, key: blocked.key, ledger: ledger, brakes: callbacks.brakes, tokens: upstreams.tokens,
+        metrics: metrics, log: log, clock: storeClock
+      ) { scope in
+        switch scope {
+        case .phoneValidation: validation
+        case .doNotCall: lists
+        }
       },
       appointments: AppointmentParts(
         keys: keepsAppointments ? keys : nil, watch: watch),

@@ -17,6 +17,7 @@ package struct MetricsPage: Sendable {
   let metrics: ServiceMetrics
   let tokens: TokenSource
   let stops: StopBoard
+  let blocked: BlockedNumbers
   let store: StoreHealth
   let throttle: LoginThrottle
   let brakes: BrakeWatch
@@ -29,13 +30,15 @@ package struct MetricsPage: Sendable {
 
   /// Shows the state of these parts.
   package init(
-    metrics: ServiceMetrics, tokens: TokenSource, stops: StopBoard, store: StoreHealth,
+    metrics: ServiceMetrics, tokens: TokenSource, stops: StopBoard, blocked: BlockedNumbers,
+    store: StoreHealth,
     throttle: LoginThrottle, brakes: BrakeWatch, generations: Generations, health: Health,
     lostLines: @escaping @Sendable () -> Int, connectionLimit: Int
   ) {
     self.metrics = metrics
     self.tokens = tokens
     self.stops = stops
+    self.blocked = blocked
     self.store = store
     self.throttle = throttle
     self.brakes = brakes
@@ -93,6 +96,8 @@ package struct MetricsPage: Sendable {
     for scope in ["all", "app", "caller"] {
       text.sample([("scope", scope)], scopes.count { $0 == scope })
     }
+    text.family("callgate_blocked_numbers", .gauge, "Phone numbers that operators have blocked.")
+    text.sample(blocked.count)
     text.family(
       "callgate_logins_throttled_total", .counter,
       "Logins refused with 429, because too many had failed at their address.")
@@ -104,12 +109,12 @@ package struct MetricsPage: Sendable {
   }
 
   private func appendBrakes(to text: inout MetricsText) {
-    let figures = generations.current.decider.policy.brakes
+    let policy = generations.current.decider.policy
     text.family(
       "callgate_brake_used_ratio", .gauge,
       "Share of the safety limit in use, from 0 to 1. At 1 the server refuses callbacks.")
-    for brake in Brake.allCases {
-      guard let ratio = brakes.usedRatio(brake, figures) else { continue }
+    for brake in policy.possibleBrakes {
+      guard let ratio = brakes.usedRatio(brake, policy.brakes) else { continue }
       text.sample([("brake", brake.rawValue)], ratio)
     }
   }

@@ -474,13 +474,11 @@ extension Settings {
   /// All keys by the beginning of their paths. Collected once, because each section of the file needs its own at the start.
   private static let tree: (shape: Shape, keys: [String: [any DeclaredKey]]) = {
     var keys: [String: [any DeclaredKey]] = [:]
-    let shape = shape(below: "", collecting: &keys)
+    let shape = collect(&keys, below: "")
     return (shape, keys)
   }()
 
-  private static func shape(
-    below prefix: String, collecting known: inout [String: [any DeclaredKey]]
-  ) -> Shape {
+  private static func collect(_ known: inout [String: [any DeclaredKey]], below prefix: String) -> Shape {
     var keys: [any DeclaredKey] = []
     for setting in all {
       guard let path = setting.path, path.hasPrefix(prefix) else { continue }
@@ -488,7 +486,8 @@ extension Settings {
       let part = rest.prefix { $0 != "." }
       let name = part.hasSuffix("[]") ? String(part.dropLast(2)) : String(part)
       guard !keys.contains(where: { $0.name == name }) else { continue }
-      var shape = rest == part ? Shape.text(setting.schema) : shape(below: prefix + part + ".", collecting: &known)
+      var shape =
+        rest == part ? Shape.text(setting.schema) : collect(&known, below: prefix + part + ".")
       if setting.form == .list && rest == part || name != part { shape = .list(shape) }
       if prefix + name == ConfigurationBuilder.brakesSection {
         shape = .either(.text(.words([ConfigurationBuilder.brakesOff])), shape)

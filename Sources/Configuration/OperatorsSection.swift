@@ -4,6 +4,7 @@ import Callers
 import Documents
 import Gate
 import JOSE
+import Texts
 
 extension Settings {
   static let operatorName = TypedSetting(
@@ -185,7 +186,8 @@ extension ConfigurationBuilder {
       return
     }
     for caller in callers {
-      guard case .jwt(let other) = caller.proof, other.issuer == own.issuer, other.audience == own.audience
+      guard case .jwt(let other) = caller.proof, other.issuer.hasSameBytes(as: own.issuer),
+        other.audience.hasSameBytes(as: own.audience)
       else { continue }
       problems.note(
         place,

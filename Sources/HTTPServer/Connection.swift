@@ -159,7 +159,7 @@ final class Connection: EventReceiver {
     resume()
   }
 
-  /// The handler goes on with a deferred request.
+  /// The handler resumes a deferred request.
   func resume(_ requestID: RequestID, _ framing: AnswerFraming, _ body: (inout Exchange) -> Void) {
     guard machine.phase == .handling else { return }
     stopWaiting()

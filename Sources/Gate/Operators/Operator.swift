@@ -64,7 +64,8 @@ extension Operator {
   /// Whether a text can be an operator's name: visible characters, with spaces inside but not at an end.
   public static func isName(_ text: String) -> Bool {
     let scalars = text.unicodeScalars
-    guard (1...longestName).contains(scalars.count), scalars.first != " ", scalars.last != " " else {
+    guard (1...longestName).contains(scalars.count), scalars.first?.value != 0x20, scalars.last?.value != 0x20
+    else {
       return false
     }
     return scalars.allSatisfy { scalar in

@@ -17,17 +17,6 @@ import Testing
     "/admin/numbers/block": .approve, "/admin/numbers/unblock": .approve,
   ]
 
-  @Test func `every operation that operators handle names a role, and no other does`() {
-    for served in ServedEndpoint.table {
-      for operation in served.endpoint.operations {
-        let isForOperators =
-          if case .operators = served.handler(for: operation.method) { true } else { false }
-        #expect((operation.role != nil) == isForOperators, "\(operation.id)")
-        #expect(served.role(for: operation.method) == operation.role)
-      }
-    }
-  }
-
   @Test func `operations that only read take the role read, and each of the others its own`() {
     for endpoint in Endpoint.all where endpoint.audience == .operators {
       let path = endpoint.paths[0]

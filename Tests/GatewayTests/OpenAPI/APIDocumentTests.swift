@@ -87,7 +87,7 @@ import Tokens
           default: (false, false)
           }
         #expect((isOperators || isPage) == (endpoint.audience == .operators), "\(endpoint.paths)")
-        #expect((operation.access == .operators) == isOperators, "\(endpoint.paths)")
+        #expect((operation.role != nil) == isOperators, "\(endpoint.paths)")
         // A page holds no data, so nothing else may be let in as one.
         #expect(isPage == (endpoint.paths == ["/admin/"]), "\(endpoint.paths)")
       }

@@ -60,14 +60,18 @@ import Trust
     let store = first.store.open()
     let inHand = CallbacksInHand(time: clock)
     let callbackLog = CallbackLog(log: log)
+    let tokens = TokenSource(
+      issuer: try TalkdeskID(upstream, transport: Nobody(), clock: clock),
+      policy: TokenPolicy(first.tokens), time: clock)
+    let brakes = BrakeWatch(log: log, clock: clock)
+    let blocked = BlockedNumbers(
+      store: store, key: NumberKey(store: store, keys: nil), clock: StoreClock(clock, store.health))
     let runtime = Runtime(
-      tokens: TokenSource(
-        issuer: try TalkdeskID(upstream, transport: Nobody(), clock: clock),
-        policy: TokenPolicy(first.tokens), time: clock),
+      tokens: tokens,
       desks: ChatDesks(transport: Nobody(), metrics: metrics, log: log, clock: clock, loops: 1),
       storeKind: first.store.kind, storeHealth: store.health, ledger: AllowanceLedger(store: store),
       installations: nil,
-      stops: StopBoard(store: store, clock: clock),
+      stops: StopBoard(store: store, clock: clock), blocked: blocked,
       remotes: RemotePolicies(transport: Nobody(), log: log), throttle: LoginThrottle(),
       keys: KeySources(transport: Nobody(), time: clock, log: log), nonces: try ProofNonces(),
       metrics: metrics,
@@ -76,8 +80,12 @@ import Trust
           store, inHand: inHand, clock: clock, log: callbackLog, isClockRight: { true }),
         queue: CallbackQueue(concurrency: first.callbacks.concurrency, time: clock), inHand: inHand,
         clock: clock, log: callbackLog, metrics: metrics,
-        brakes: BrakeWatch(log: log, clock: clock)),
+        brakes: brakes),
       liveAgents: LiveAgents(transport: Nobody(), clock: clock) { _ in },
+      screening: NumberScreening(
+        store: store, key: blocked.key, ledger: AllowanceLedger(store: store), brakes: brakes, tokens: tokens,
+        metrics: metrics, log: log, clock: clock
+      ) { _ in Nobody() },
       appointments: AppointmentParts(keys: nil, watch: AppointmentWatch(store: store, time: clock)),
       google: KeptGoogle(transport: Nobody(), time: clock, log: { _ in }), callbackTransport: Nobody())
     let listener = try TLSListener(old, time: clock)

@@ -57,6 +57,8 @@ static const unsigned char demo_js[] = {
 , '\n',
 #embed "../Pages/Files/demo/gms.js"
 , '\n',
+#embed "../Pages/Files/demo/agent.js"
+, '\n',
 #embed "../Pages/Files/demo/keeping.js"
 , '\n',
 #embed "../Pages/Files/demo/start.js"
@@ -115,6 +117,8 @@ static const unsigned char operator_js[] = {
 #embed "../Pages/Files/operator/hour.js"
 , '\n',
 #embed "../Pages/Files/operator/kill-switch.js"
+, '\n',
+#embed "../Pages/Files/operator/numbers.js"
 , '\n',
 #embed "../Pages/Files/operator/installations.js"
 , '\n',

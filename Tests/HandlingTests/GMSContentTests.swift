@@ -18,7 +18,7 @@ import Testing
       Issue.record("the request is not complete")
       throw Problem(.malformedRequest, "")
     }
-    return try GMSContent(request)
+    return try GMSContent(request, nil)
   }
 
   @Test func `members without an underscore are the customer's data, others are the service's`() throws {

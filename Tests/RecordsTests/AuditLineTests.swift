@@ -58,6 +58,12 @@ import Trust
     add("token_sha256", record.tokenSHA256)
     add("contact", record.contact)
     add(record.action == .ticket ? "ticket" : "callback", record.callback)
+    add("conversation", record.conversation)
+    if let consent = record.consent {
+      let parts = [("text", consent.text), ("at", consent.at.rfc3339), ("digest", consent.digest)]
+      members.append(
+        "\"consent\":{" + parts.map { "\"\($0.0)\":\(quoted($0.1))" }.joined(separator: ",") + "}")
+    }
     if let cancelled = record.cancelled { members.append(#""cancelled":\#(cancelled)"#) }
     if record.isReplay { members.append(#""replay":true"#) }
     add("operator", record.by?.name)
@@ -142,6 +148,13 @@ import Trust
       record.tokenSHA256 = random.chance(50) ? String(repeating: "0a", count: 32) : nil
       record.contact = text()
       record.callback = text()
+      record.conversation = text()
+      record.consent =
+        random.chance(30)
+        ? StoredConsent(
+          GivenConsent(text: random.one(of: texts), at: Instant(seconds: random.one(of: times))),
+          to: ConsentText(name: random.one(of: texts), digest: "0123456789abcdef01"))
+        : nil
       record.cancelled = random.chance(50) ? random.one(of: [0, 9, 10, 12_345, .max]) : nil
       record.isReplay = random.chance(50)
       record.by =

@@ -173,7 +173,7 @@ extension APISchemas {
               "upstreams": { "type": "array", "description": "The services that the server has sent requests to, since the start.",
                 "items": { "type": "object", "additionalProperties": false, "required": ["upstream", "outcomes"],
                   "properties": {
-                    "upstream": { "type": "string", "enum": ["talkdesk_id", "callback_api", "jwks", "policy", "sendbird"] },
+                    "upstream": { "type": "string", "enum": ["talkdesk_id", "callback_api", "jwks", "policy", "sendbird", "phone_validation", "do_not_call"] },
                     "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 1 } },
                     "last_success": { "type": "string", "format": "date-time" } } } },
               "openings": { "type": "array", "description": "Whether callbacks are open now. An app whose callers differ has an entry for each.",
@@ -218,7 +218,7 @@ extension APISchemas {
               "brakes": { "type": "array", "description": "The brakes that are on.",
                 "items": { "type": "object", "additionalProperties": false, "required": ["brake", "limit"],
                   "properties": {
-                    "brake": { "type": "string", "enum": ["number", "burst", "hour"] },
+                    "brake": { "type": "string", "enum": ["number", "burst", "hour", "lookups"] },
                     "limit": { "type": "integer", "minimum": 1 },
                     "used_ratio": { "type": "number", "minimum": 0, "maximum": 1, "description": "The share in use. The brake on each number has none." } } } },
               "last_hour": { "type": "object", "additionalProperties": false, "required": ["minutes", "decisions"],
@@ -293,8 +293,9 @@ extension APISchemas {
                 "description": "The result for the proof of the caller's key.",
                 "properties": { "result": { "type": "string" }, "reason": { "type": "string" } } },
               "address": { "type": "string", "description": "The client's address." },
-              "via": { "type": "string", "enum": ["gms"], "description": "The interface of the request, if it is not Callgate's own." },
+              "via": { "type": "string", "enum": ["gms", "mcp"], "description": "The interface of the request, if it is not Callgate's own." },
               "contact": { "$ref": "#/components/schemas/MaskedNumber" }, "callback": { "type": "string", "format": "uuid" },
+              "conversation": { "type": "string", "description": "The id that an AI agent gave its conversation." },
               "ticket": { "type": "string", "format": "uuid" },
               "consent": { "$ref": "#/components/schemas/SavedConsent" },
               "cancelled": { "type": "integer", "minimum": 0, "description": "How many appointments a revocation has cancelled." },

@@ -44,6 +44,9 @@ extension Configuration {
     /// The runbook's address, to which links add `#section`: a URL, or a path on this server.
     public package(set) var runbooks: String
 
+    /// Whether operators have names. Then a listener on loopback asks for a token, too.
+    public var namesOperators: Bool { !operators.isEmpty || jwt != nil }
+
     /// An address to listen on.
     public struct Listener: Sendable, Hashable {
       /// An IP address as text, without brackets.

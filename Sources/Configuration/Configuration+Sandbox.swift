@@ -12,7 +12,7 @@ extension Configuration {
   /// Whether the sandbox makes an admin token: only this machine reaches the server, and operators have neither tokens nor a
   /// listener.
   package var takesAdminToken: Bool {
-    admin.token == nil && admin.operators.isEmpty && admin.jwt == nil && admin.listener == nil
+    admin.token == nil && !admin.namesOperators && admin.listener == nil
       && IPAddress(listen.host)?.isLoopback == true
   }
 

@@ -143,7 +143,7 @@ struct ServeCommand: ParsableCommand {
       }
       if Output.isTerminal, configuration.log.format == .text {
         let operators: Banner.Operators =
-          if let adminAddress { .listener("\(adminAddress)") } else if configuration.admin.token != nil {
+          if let adminAddress { .listener("\(adminAddress)") } else if configuration.admin.token != nil || configuration.admin.namesOperators {
             .here(madeToken: adminToken)
           } else { .nowhere }
         Output.text(

@@ -215,6 +215,13 @@ def waits_for(driver, what, condition):
         check(what, "not within the time")
 
 
+def asks_for_token(driver):
+    """Waits until the page has asked the server, and then for a token; returns its field."""
+    field = driver.find_element(By.ID, "token")
+    WebDriverWait(driver, WAIT).until(lambda d: field.is_displayed())
+    return field
+
+
 def attempt(what, work, *arguments):
     """A failure that no check foresaw is one, too."""
     try:

@@ -87,7 +87,7 @@ def shows(driver, element, words):
 
 def log_in(driver, base=URL):
     driver.get(base + "/admin/")
-    driver.find_element(By.ID, "token").send_keys(TOKEN, Keys.ENTER)
+    asks_for_token(driver).send_keys(TOKEN, Keys.ENTER)
     waits_for(driver, "the right token opens the page", lambda d: "ready" in text(d, "health"))
 
 
@@ -116,10 +116,10 @@ def confirm(driver, act):
 def token():
     with browser(DESKTOP) as driver:
         driver.get(URL + "/admin/")
-        own = {f"{URL}/admin/operator.css", f"{URL}/admin/operator.js"}
-        check("nothing but its files is asked before the token", set(foreign(driver, "none")) ^ own)
-        check("the page asks for the token", "" if driver.find_element(By.ID, "login").is_displayed() else "no")
-        check("and the console is empty", complaints(driver))
+        asks_for_token(driver)
+        own = {f"{URL}/admin/operator.css", f"{URL}/admin/operator.js", f"{URL}/admin/status?after=0"}
+        check("nothing but its files and the state is asked before the token", set(foreign(driver, "none")) ^ own)
+        check("and the console is empty", faults(driver))
         driver.find_element(By.ID, "token").send_keys("canary-wrong-token")
         use(driver, "Open", "login-status", "This is not the admin token.")
         check("nothing is shown", "something" if driver.find_element(By.ID, "board").is_displayed() else "")
@@ -348,6 +348,7 @@ def looks_of_page():
             kind = f"the operator's page on {device}, {'dark' if dark else 'light'}"
             with browser(size, dark) as driver:
                 driver.get(URL + "/admin/")
+                asks_for_token(driver)
                 usable(driver, f"{kind}, asking", size[0])
                 log_in(driver)
                 waits_for(driver, f"{kind}: each kind of decision has a row", lambda d: all(
@@ -356,7 +357,7 @@ def looks_of_page():
                 usable(driver, kind, size[0])
                 driver.execute_script("for (const part of document.querySelectorAll('details')) part.open = false")
                 screenshot(driver, kind.replace("'", "").replace(", ", "-").replace(" ", "-"))
-                check(f"{kind}: the browser has no complaint", complaints(driver))
+                check(f"{kind}: the browser has no complaint", faults(driver))
 
 
 send("GET", "/access")

@@ -78,7 +78,7 @@ def operator(dark):
     """What needs attention, the state now, and the last hour."""
     with browser((1000, 900), dark) as driver:
         driver.get(URL + "/admin/")
-        driver.find_element(By.ID, "token").send_keys(TOKEN)
+        asks_for_token(driver).send_keys(TOKEN)
         driver.find_element(By.CSS_SELECTOR, "#login-form button").click()
         waits_for(driver, "the board is shown", lambda d: d.find_element(By.ID, "plot").is_displayed())
         crop(driver, f"operators-page{'-dark' if dark else ''}.png", "header", "#attention", "[aria-labelledby=hour-title]")

@@ -30,6 +30,8 @@ extension Doctor {
   private mutating func reportAdmin() async {
     let admin = configuration.admin
     switch (admin.listener, admin.token) {
+    case (nil, _) where admin.namesOperators:
+      report.ok("admin", "on the public port, with an operator's token")
     case (nil, nil):
       report.ok("admin", "no admin interface: neither admin.port nor CALLGATE_ADMIN_TOKEN is set")
     case (nil, _?): report.ok("admin", "on the public port, with the admin token")
@@ -37,7 +39,7 @@ extension Doctor {
       let host = listener.host.contains(":") ? "[\(listener.host)]" : listener.host
       report.ok(
         "admin",
-        "http://\(host):\(listener.port), \(listener.isLoopback ? "no token needed from this machine" : "with a token")"
+        "http://\(host):\(listener.port), \(listener.isLoopback && !admin.namesOperators ? "no token needed from this machine" : "with a token")"
       )
       await reportAttention(listener)
     }
@@ -50,7 +52,8 @@ extension Doctor {
     let wildcards = [IPAddress(v4: 0): "127.0.0.1", IPAddress(v6High: 0, low: 0): "[::1]"]
     let host = wildcards[address] ?? (address.isV4 ? "\(address)" : "[\(address)]")
     let destination = AdminDestination(
-      url: "http://\(host):\(listener.port)", token: listener.isLoopback ? nil : configuration.admin.token)
+      url: "http://\(host):\(listener.port)",
+      token: listener.isLoopback && !configuration.admin.namesOperators ? nil : configuration.admin.token)
     let entries: [(text: String, action: String)]
     do throws(AdminClient.Failure) {
       entries = try await AdminClient(destination, transport: transport).attention(
@@ -158,6 +161,11 @@ extension Doctor {
         url, of: "\(caller.id): the issuer's",
         fix:
           "check callers.\(caller.id).jwt.jwks_url; until the keys can be read, this caller's users get 503")
+    }
+    if case .url(let url, _) = configuration.admin.jwt?.issuer.keys {
+      await reportKeySet(
+        url, of: "operators: the issuer's",
+        fix: "check admin.jwt.jwks_url; until the keys can be read, operators with a JWT get 503")
     }
     if let setting = configuration.appCheck {
       await reportKeySet(

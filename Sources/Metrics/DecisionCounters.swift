@@ -23,14 +23,14 @@ public final class DecisionCounters: Sendable {
   /// rule can be named.
   public static let mostRules = 62
   private static let mostCodes = 56
-  private static let mostActions = 14
+  private static let mostActions = 20
   /// The slot of decisions without a rule, and of rules without a slot of their own.
   private static let noRule = 0
   private static let otherRule = 1
 
   private final class Lane: Sendable {
-    let decisions = Cells<50176>()
-    let objections = Cells<896>()
+    let decisions = Cells<71680>()
+    let objections = Cells<1280>()
   }
 
   private let actions: [String]

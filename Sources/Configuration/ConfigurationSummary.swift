@@ -59,12 +59,25 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
     }
     if let mcp = configuration.mcp {
       let tools = Configuration.MCP.Tool.allCases.filter(mcp.tools.contains).map(\.rawValue)
-      facts.append(("mcp", "\(tools.joined(separator: ", ")) for \(mcp.callers?.joined(separator: ", ") ?? "every caller")"))
+      facts.append(
+        (
+          "mcp",
+          "\(tools.joined(separator: ", ")) for \(mcp.callers?.joined(separator: ", ") ?? "every caller")"
+        ))
     }
     if !configuration.desks.isEmpty {
       facts.append(("desks", configuration.desks.map { "\($0.id) (\($0.url))" }.joined(separator: ", ")))
     }
     facts.append(("store", store(configuration.store)))
+    switch configuration.store {
+    case _ where configuration.storeKeys != nil, .memory: break
+    case .sqlite, .postgres:
+      facts.append(
+        (
+          "numbers",
+          "stored as hashes; without a store key, a stolen database reveals which numbers are blocked, proven or screened"
+        ))
+    }
     return aligned(facts)
   }
 

@@ -90,6 +90,8 @@ public enum Purpose: CaseIterable, Sendable {
   case proofNonce
   /// The digests of addresses and passwords by which the store recognizes a login.
   case login
+  /// Sealing the key of phone numbers' hashes.
+  case numbers
 
   fileprivate var label: String {
     switch self {
@@ -105,6 +107,7 @@ public enum Purpose: CaseIterable, Sendable {
     case .enrolment: "enrolment"
     case .proofNonce: "proof nonce"
     case .login: "login"
+    case .numbers: "numbers"
     }
   }
 }

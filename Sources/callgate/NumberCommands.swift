@@ -40,7 +40,8 @@ struct BlockCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "When the block ends: 2027-01-01T00:00:00Z. Without it: when you unblock the number.", valueName: "time"))
+      "When the block ends: 2027-01-01T00:00:00Z. Without it: when you unblock the number.", valueName: "time"
+    ))
   var until: String?
 
   func run() throws {

@@ -72,8 +72,13 @@ struct RuleTestsTests {
       [
         "name": "no answer", "action": "callback", "at": "2026-11-20T10:00:00-05:00", "caller": "ios-app",
         "phone": "+14155550100", "expect": "deny", "rule": "fraud",
+      ],
+      [
+        "name": "blocked", "action": "callback", "at": "2026-11-20T10:00:00-05:00", "caller": "ios-app",
+        "phone": "+14155550100", "blocked": "true", "remote": ["fraud": "allow"], "expect": "deny",
+        "code": "number_not_allowed", "rule": "blocked",
       ])
-    #expect(failures == Array(repeating: nil, count: 9))
+    #expect(failures == Array(repeating: nil, count: 10))
   }
 
   @Test func `expectations that do not hold fail, saying what was found and why`() throws {

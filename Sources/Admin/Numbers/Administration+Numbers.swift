@@ -60,7 +60,8 @@ extension Administration {
     _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
   ) throws(Problem) {
     let wanted = try BlockRequest(request.content, isBlock: false, now: Instant(clock.unixTime))
-    change(.unblock, wanted, operators, &exchange) { [blocked = runtime.blocked] () async throws(StoreError) in
+    change(.unblock, wanted, operators, &exchange) {
+      [blocked = runtime.blocked] () async throws(StoreError) in
       try await blocked.unblock(wanted.phone)
       return nil
     }

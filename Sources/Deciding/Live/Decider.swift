@@ -11,9 +11,10 @@ package import Store
 package typealias NumberProver = @Sendable () async throws(Problem) -> NumberProofAnswer
 
 /// Gets the verdict on a number. Only where `looksUp` is true may that cost a lookup at Talkdesk.
-package typealias NumberScreener = @Sendable (
-  _ query: ScreeningQuery, _ looksUp: Bool, _ deadline: MonotonicTime?
-) async -> ScreeningAnswer
+package typealias NumberScreener =
+  @Sendable (
+    _ query: ScreeningQuery, _ looksUp: Bool, _ deadline: MonotonicTime?
+  ) async -> ScreeningAnswer
 
 /// Decides about requests whose caller is known: kill switch, then app, then rules. Each configuration has its own decider. Stops
 /// and the use of allowances outlive it. A class, because every request would copy a structure.
@@ -32,7 +33,8 @@ package final class Decider: Sendable {
 
   /// - Parameter liveAgents: How many agents are available now; nil where it is not known.
   package init(
-    apps: AppRegistry, policy: Policy, stops: StopBoard, blocked: BlockedNumbers? = nil, ledger: AllowanceLedger, remotes: RemotePolicies,
+    apps: AppRegistry, policy: Policy, stops: StopBoard, blocked: BlockedNumbers? = nil,
+    ledger: AllowanceLedger, remotes: RemotePolicies,
     hasTalkdesk: Bool = true, screener: NumberScreener? = nil,
     liveAgents: @escaping @Sendable () -> Int64? = { nil }
   ) {

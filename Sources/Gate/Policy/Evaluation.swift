@@ -67,7 +67,8 @@ public struct Evaluation: Sendable {
     held = Policy.Held(facts)
     // Appended, since `[Verdict](repeating:count:)` asks the runtime for the type of its storage each time.
     var skipped: [Verdict] = []
-    skipped.append(contentsOf: repeatElement(.skipped, count: policy.verdictCount(scope, isBlocked: isBlocked)))
+    skipped.append(
+      contentsOf: repeatElement(.skipped, count: policy.verdictCount(scope, isBlocked: isBlocked)))
     marks = skipped
   }
 
@@ -129,7 +130,8 @@ public struct Evaluation: Sendable {
     let outcome: Decision.Outcome =
       if let denial { .deny(denial) } else { .allow(Clearance(charges: charges, held: held)) }
     return .decided(
-      Decision(outcome: outcome, audited: audited, policy: policy, marks: marks, answers: answers, proof: proof,
+      Decision(
+        outcome: outcome, audited: audited, policy: policy, marks: marks, answers: answers, proof: proof,
         ownership: ownership, screening: screening, isBlocked: isBlocked))
   }
 
@@ -216,7 +218,10 @@ public struct Evaluation: Sendable {
     case .proven(let id, let expires):
       ownership = .proof
       marks[index] = .allow
-      guard !charges.contains(where: { $0.rule.isOfProofs && ($0.isEnforced || !policy.entries[index].isEnforced) })
+      guard
+        !charges.contains(where: {
+          $0.rule.isOfProofs && ($0.isEnforced || !policy.entries[index].isEnforced)
+        })
       else { return }
       charges.removeAll { $0.rule.isOfProofs }
       charges += NumberProofLimits.charges(

@@ -63,7 +63,8 @@ public struct RuleTest: Sendable {
   public func failure(under policy: Policy) -> String? {
     let decision =
       refusal == nil
-      ? policy.decide(facts, states: states, isBlocked: isBlocked, remote: { answers[$0.rule] ?? .notAsked }) : nil
+      ? policy.decide(facts, states: states, isBlocked: isBlocked, remote: { answers[$0.rule] ?? .notAsked })
+      : nil
     let denial = refusal?.denial ?? decision?.denial
     let found = Expectation(
       allows: denial == nil, code: denial?.code.rawValue, rule: denial.map { $0.rule ?? "-" })

@@ -71,7 +71,7 @@ extension Handlers {
       if problem.isUnread { record.reason = AuditRecord.clientLeft }
       record.outcome = problem.code.isError ? .error : .deny
       record.code = problem.code
-      record.rule = problem.rule
+      record.rule = problem.ownRule ?? problem.rule
       record.retryAfter = problem.retryAfter
       audit.append(record, since: client.start, lane: client.lane)
     }

@@ -44,7 +44,9 @@ package final class NumberKey: Sendable {
   package func load() async throws(StoreError) {
     let mine = secret.withLock { $0 }
     let stored = try await store.numberKey(or: sealed(mine))
-    guard let value = stored.value else { throw Self.damaged("it was removed because no store key could open it") }
+    guard let value = stored.value else {
+      throw Self.damaged("it was removed because no store key could open it")
+    }
     var bytes = value
     if stored.isSealed {
       guard let keys else { throw Self.damaged("it is encrypted, and no store key is configured") }
@@ -75,6 +77,8 @@ package final class NumberKey: Sendable {
   }
 
   private static func damaged(_ cause: String) -> StoreError {
-    StoreError(.damaged, "read the key of phone numbers", "\(cause); restore the row of callgate_number_key from a backup")
+    StoreError(
+      .damaged, "read the key of phone numbers",
+      "\(cause); restore the row of callgate_number_key from a backup")
   }
 }

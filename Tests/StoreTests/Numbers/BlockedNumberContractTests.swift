@@ -12,7 +12,8 @@ import Testing
     _ id: UInt64, _ mask: String = "+*********23", reason: String? = nil, since: Instant = .noon(),
     until: Instant? = nil, by: Operator.Identity? = .init("ann", by: .token)
   ) -> BlockedNumber {
-    BlockedNumber(id: StoreID(high: 1, low: id), mask: mask, reason: reason, since: since, until: until, by: by)
+    BlockedNumber(
+      id: StoreID(high: 1, low: id), mask: mask, reason: reason, since: since, until: until, by: by)
   }
 
   private func list(_ store: any Store, before serial: Int64? = nil, most: Int = 9, at now: Instant = .noon())
@@ -82,7 +83,8 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
-  func `a change after a purge has a greater serial than every one before it`(_ kind: StoreKind) async throws {
+  func `a change after a purge has a greater serial than every one before it`(_ kind: StoreKind) async throws
+  {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
     #expect(try await store.block(Self.number(1)))

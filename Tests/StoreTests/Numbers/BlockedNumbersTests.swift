@@ -15,7 +15,8 @@ import Testing
   private let other = try! E164("+14155550124")
   private let operatorName = Operator.Identity("ann", by: .token)
 
-  private func instance(_ store: any Store, _ clock: ManualTime, like first: BlockedNumbers? = nil) async throws
+  private func instance(_ store: any Store, _ clock: ManualTime, like first: BlockedNumbers? = nil)
+    async throws
     -> BlockedNumbers
   {
     let key = NumberKey(store: store, keys: nil)
@@ -90,7 +91,8 @@ import Testing
     #expect(!elsewhere.contain(number))
   }
 
-  @Test func `the 100,001st number is refused, a blocked one can be blocked again, and an ended one makes room`()
+  @Test
+  func `the 100,001st number is refused, a blocked one can be blocked again, and an ended one makes room`()
     async throws
   {
     let store = memoryStore()

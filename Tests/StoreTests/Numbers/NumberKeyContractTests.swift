@@ -74,7 +74,9 @@ import Testing
     let before = try await loaded(store, StoreKeys(current: Self.old))
     let keys = StoreKeys(current: Self.new, previous: Self.old)
     let count = try await store.reseal(Self.old.id) { value in
-      guard let opened = try? keys.open(value.sealed, for: value.purpose, associated: value.id) else { return nil }
+      guard let opened = try? keys.open(value.sealed, for: value.purpose, associated: value.id) else {
+        return nil
+      }
       return try? keys.seal(opened, for: value.purpose, associated: value.id)
     }
     #expect(count == 1)

@@ -105,6 +105,7 @@ function decisionFacts(decision) {
   if (["access", "callback", "ticket", "enrol"].includes(decision.action)) {
     parts.push(box("p", "row", button("Why…", "small", () => explain(decision, reasons))), reasons);
   }
+  if (decision.contact) parts.push(box("p", "row", blockButton(decision.contact)));
   return box("div", "opened", ...parts);
 }
 

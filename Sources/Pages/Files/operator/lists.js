@@ -7,6 +7,7 @@ const kinds = {
   failed: { path: "/admin/callbacks?status=failed", member: "callbacks" },
   today: { path: "/admin/callbacks?status=scheduled", member: "callbacks", wanted: isToday, order: (a, b) => (a.at < b.at ? -1 : 1) },
 };
+kinds.blocked = { path: "/admin/numbers?", member: "numbers" };
 for (const state of ["pending", "approved", "active", "denied", "revoked"]) {
   kinds[state] = { path: `/admin/installations?state=${state}`, member: "installations" };
 }
@@ -29,15 +30,17 @@ async function records(name) {
 
 function recordItem(record) {
   const name = record.client_app === undefined
-    ? [make("time", moment(record.at ?? record.created_at)), make("span", record.status, "badge"), make("span", record.contact_phone_number ?? "ticket")]
+    ? [make("time", moment(record.at ?? record.created_at ?? record.since)), make("span", record.status ?? "blocked", "badge"),
+      make("span", record.contact_phone_number ?? record.phone ?? "ticket")]
     : [make("time", moment(record.created_at)), make("span", record.state, "badge"), box("strong", "", stranger(record.client_app))];
   const rest = Object.entries(record).filter(([key, value]) =>
-    !["contact_phone_number", "status", "state", "client_app"].includes(key) && value !== null && value !== "" && value !== undefined);
+    !["contact_phone_number", "phone", "status", "state", "client_app"].includes(key) && value !== null && value !== "" && value !== undefined);
   const list = make("dl");
   list.append(...pairsOf(rest.map(([key, value]) => [
-    key.replaceAll("_", " "), stranger(typeof value === "object" ? JSON.stringify(value) : /_at$|^at$/.test(key) ? whole(value) : value)])));
+    key.replaceAll("_", " "), stranger(typeof value === "object" ? JSON.stringify(value) : /_at$|^(at|since|until)$/.test(key) ? whole(value) : value)])));
   const details = make("details");
   details.append(box("summary", "", ...name, stranger(record.reason ?? record.code ?? record.client_detail ?? record.app ?? record.caller ?? "")), list);
+  if (record.contact_phone_number) details.append(box("p", "row", blockButton(record.contact_phone_number)));
   return box("li", "", details);
 }
 

@@ -37,7 +37,9 @@ extension ConfigurationBuilder {
         // A policy without problems has its rules in the order of the file.
         for (rule, item) in zip(policy.rules, items) {
           for notice in requests.notices(of: rule) { problems.note(item.place, notice) }
-          if let numbers, let notice = requests.unprovable(by: rule, callers, apps, numbers) {
+          if let numbers, let notice = requests.unprovable(
+            by: rule, callers, apps, numbers, takesAnonymous: stated(Settings.allowAnonymous) ?? (purpose == .sandbox))
+          {
             problems.note(item.place, notice)
           }
         }
@@ -123,7 +125,8 @@ private struct PossibleRequests: Sendable {
 
   /// Names those that a rule `own_number` concerns and that have no way to pass it; nil if each has one.
   func unprovable(
-    by rule: Rule, _ callers: [ConfiguredCaller], _ apps: [Configuration.App], _ numbers: Configuration.Numbers
+    by rule: Rule, _ callers: [ConfiguredCaller], _ apps: [Configuration.App], _ numbers: Configuration.Numbers,
+    takesAnonymous: Bool
   ) -> String? {
     // Any caller can send a proof. A claim is a user's, or was the user's who authorized an installation.
     guard case .ownNumber = rule.kind, rule.mode != .off, numbers.firebase == nil else { return nil }
@@ -134,6 +137,8 @@ private struct PossibleRequests: Sendable {
     }
     let stuck = Set(
       those(rule.actions.intersection([.callback]), rule.apps, rule.callers).filter { request in
+        // Whether any are served, `allow_anonymous` says.
+        guard !request.callerID.hasSameBytes(as: Caller.anonymousID) || takesAnonymous else { return false }
         guard request.callerID.hasSameBytes(as: Caller.installationID) else { return !isUser(request.callerID) }
         let app = request.appID
         return numbers.remember == .zero

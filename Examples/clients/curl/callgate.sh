@@ -32,6 +32,8 @@ callgate_meaning() {
     attestation_failed) echo show "Please install this app from the official app store." ;;
     closed) echo choose_time "We are closed at this time. Please choose another." ;;
     denied) echo show "This is not available to you. Please contact us." ;;
+    number_not_proven) echo correct "Please confirm that this phone number is yours." ;;
+    consent_required) echo correct "Please agree to be called first." ;;
     number_not_allowed) echo correct "We cannot call this number. Please enter another." ;;
     no_agents) echo later "All our agents are busy. Please try again in a minute." ;;
     stopped) echo later "We are not taking requests right now." ;;

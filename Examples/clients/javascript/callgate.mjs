@@ -59,6 +59,8 @@ export const MEANINGS = {
   attestation_failed: ["show", "Please install this app from the official app store."],
   closed: ["chooseTime", "We are closed at this time. Please choose another."],
   denied: ["show", "This is not available to you. Please contact us."],
+  number_not_proven: ["correct", "Please confirm that this phone number is yours."],
+  consent_required: ["correct", "Please agree to be called first."],
   number_not_allowed: ["correct", "We cannot call this number. Please enter another."],
   no_agents: ["later", "All our agents are busy. Please try again in a minute."],
   stopped: ["later", "We are not taking requests right now."],

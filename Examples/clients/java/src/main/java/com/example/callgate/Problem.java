@@ -102,6 +102,8 @@ public final class Problem extends Exception {
     means("attestation_failed", Action.SHOW, "Please install this app from the official app store.");
     means("closed", Action.CHOOSE_TIME, "We are closed at this time. Please choose another.");
     means("denied", Action.SHOW, "This is not available to you. Please contact us.");
+    means("number_not_proven", Action.CORRECT, "Please confirm that this phone number is yours.");
+    means("consent_required", Action.CORRECT, "Please agree to be called first.");
     means("number_not_allowed", Action.CORRECT, "We cannot call this number. Please enter another.");
     means("no_agents", Action.LATER, "All our agents are busy. Please try again in a minute.");
     means("stopped", Action.LATER, "We are not taking requests right now.");

@@ -21,9 +21,14 @@ struct RandomRules {
   static let callers = ["ios-app", "partner", "app-users", "anonymous"]
   static let apps = ["shop", "help", "open", "news", "chat", "silent"]
 
-  /// Every kind, those more often that count or compare in several ways.
+  /// Every kind that needs nothing but itself, those more often that count or compare in several ways. Kinds that ask for proofs,
+  /// consents or lookups need settings, and have tests of their own.
   private static let kinds = Rule.Kind.Word.allCases.flatMap { kind in
-    [Rule.Kind.Word](repeating: kind, count: [.rate, .quota, .field].contains(kind) ? 2 : 1)
+    switch kind {
+    case .rate, .quota, .field: [kind, kind]
+    case .hours, .numbers, .addresses, .claims, .remote, .agents: [kind]
+    case .ownNumber, .consent, .screened: [Rule.Kind.Word]()
+    }
   }
 
   /// The section `rules`; rule n is named rn.
@@ -72,6 +77,7 @@ struct RandomRules {
     case .remote:
       parts.append(
         "url: \"https://policy.example/r\(number)\", on_failure: \(dice.one(of: ["allow", "deny"]))")
+    case .ownNumber, .consent, .screened: preconditionFailure("not one of the kinds above")
     }
     if kind == .numbers { key = "phone" }
     if key != "phone", dice.chance(10) {

@@ -56,16 +56,16 @@ extension Settings {
   static let mcpCallers = TypedSetting(
     Setting(
       "mcp.callers", .list, example: "talkdesk-ai",
-      "The callers whose AI agents may use `POST /mcp`; `anonymous` for requests without credentials."),
+      "Callers whose AI agents may use `POST /mcp`; `anonymous` for requests without credentials."),
     TextForm.text)
   static let mcpApp = TypedSetting(
     Setting(
       "mcp.app", note: "as for an HTTP request of the caller", example: "shop",
-      "The app of the agents' requests."), TextForm.text)
+      "App of the agents' requests."), TextForm.text)
   static let mcpTools = TypedSetting(
     Setting(
       "mcp.tools", .list, note: "all four", example: "request_callback",
-      "The tools that agents may call: `availability`, `request_callback`, `callback_status`, `cancel_callback`."
+      "Tools for agents: `availability`, `request_callback`, `callback_status`, `cancel_callback`."
     ),
     TextForm<Configuration.MCP.Tool>.choice)
   static let mcpConsent = TypedSetting(
@@ -76,7 +76,7 @@ extension Settings {
   static let mcpRepeat = TypedSetting(
     Setting(
       "mcp.repeat", default: "15m", example: "15m",
-      "How long the same request in a conversation returns the first callback: 1 second to 1 day."),
+      "How long a repeated request returns the first callback: 1 second to 1 day."),
     .duration(.seconds(1) ... .seconds(86_400)))
   static let mcpOrigins = TypedSetting(
     Setting(

@@ -161,18 +161,19 @@ extension Settings {
   static let numberClaim = TypedSetting(
     Setting(
       "numbers.proofs.claim.name", default: "phone_number", example: "phone_number",
-      "Claim with the user's number in a JWT: its whole name, or a path with dots. A name with `:` or `/` is no path."),
+      "Claim with the user's number in a JWT: its whole name, or a path with dots (unless it has `:` or "
+        + "`/`)."),
     NameText.visible("a claim's name"))
   static let numberVerified = TypedSetting(
     Setting(
       "numbers.proofs.claim.verified", default: "phone_number_verified", example: "phone_number_verified",
-      "Claim that says whether the issuer verified the number: `true`. Empty: the number alone is enough."),
+      "Claim that is `true` if the issuer verified the number. Empty: the number alone is enough."),
     TextForm<String> { $0 })
   static let numberProject = TypedSetting(
     Setting(
       "numbers.proofs.firebase.project_number",
       required: "give the project's number, as the Firebase console shows it", example: "\"123456789012\"",
-      "Number of the Firebase project whose phone number verification tokens the server accepts."),
+      "Number of the Firebase project that verifies phone numbers."),
     projectNumber)
   static let numberProjectID = TypedSetting(
     Setting(
@@ -186,11 +187,12 @@ extension Settings {
   static let numberRemember = TypedSetting(
     Setting(
       "numbers.proofs.remember", default: "30d", example: "30d",
-      "How long a proven number stays proven for its user or installation: at most 400 days. `0`: prove it each time."),
+      "How long a number stays proven for its user or installation: at most 400 days. `0`: prove it each "
+        + "time."),
     .duration(.zero ... .seconds(400 * 86_400)))
   static let consentText = TypedSetting(
     Setting(
       "numbers.consent.texts.*", example: "\"" + String(repeating: "0", count: 60) + "cafe\"",
-      "SHA-256, in lower-case hex, of a text that customers agree to, under the name that apps send."),
+      "SHA-256 in lower-case hex of a text that customers agree to, under the name that apps send."),
     DigestText.form)
 }

@@ -10,7 +10,7 @@ extension Settings {
   static let operatorName = TypedSetting(
     Setting(
       "admin.operators[].name", required: "give the operator a name", example: "ann",
-      "The operator's unique name in audit lines, the log and lists: 1–64 visible characters, with spaces inside."
+      "The operator's unique name: 1–64 visible characters, with spaces inside."
     ),
     operatorNameForm)
   static let operatorToken = TypedSetting(
@@ -18,23 +18,22 @@ extension Settings {
       "admin.operators[].token_sha256", holdsSecret: true,
       required: "make a token with: callgate operator new NAME",
       example: String(repeating: "0", count: 60) + "feed",
-      "SHA-256 of the operator's Bearer token in lower-case hex. `callgate operator new` prints both."),
+      "SHA-256 of the operator's Bearer token in lower-case hex. `callgate operator new` prints it."),
     DigestText.form)
   static let operatorRole = TypedSetting(
     Setting(
       "admin.operators[].role", default: "read", example: "operate",
-      "What the operator may do: `read`; `approve` installations and block numbers, too; or `operate`, which includes pausing, "
-        + "resuming and reloading."), TextForm<Operator.Role>.choice)
+      "The operator's role: `read`, `approve` or `operate`."), TextForm<Operator.Role>.choice)
   static let operatorIssuer = TypedSetting(
     Setting(
       "admin.jwt.issuer", required: "give the exact iss of the operators' tokens",
       example: "https://id.example",
-      "The exact `iss` of operators' JWTs, which an authenticating proxy may send."),
+      "The exact `iss` of operators' JWTs."),
     NameText.visible("an issuer"))
   static let operatorAudience = TypedSetting(
     Setting(
       "admin.jwt.audience", required: "give the aud that operators' tokens have", example: "callgate-admin",
-      "The required audience: a token's `aud` must contain this value."), NameText.visible("an audience"))
+      "A value that a token's `aud` must contain."), NameText.visible("an audience"))
   static let operatorKeysURL = TypedSetting(
     Setting(
       "admin.jwt.jwks_url", example: "https://id.example/jwks.json",
@@ -52,11 +51,11 @@ extension Settings {
   static let operatorClaim = TypedSetting(
     Setting(
       "admin.jwt.name", default: "sub", example: "email",
-      "The claim with the operator's name. Tokens without it are named by `sub`."), NameText.claim)
+      "The claim with the operator's name, else `sub`."), NameText.claim)
   static let operatorGroupClaim = TypedSetting(
     Setting(
       "admin.jwt.role.claim", required: "name the claim with the operator's groups", example: "groups",
-      "The claim, a string or a list of strings, that decides the role. Without `role` every operator reads."),
+      "The claim that decides the role, a string or a list. Without `role`, all operators have `read`."),
     NameText.claim)
   static let operatorGroups = Operator.Role.allCases.reversed().map { role in
     TypedSetting(

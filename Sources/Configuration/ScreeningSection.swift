@@ -29,7 +29,8 @@ extension ConfigurationBuilder {
       settings.lists = own.values(Settings.screeningLists.key()) ?? []
       settings.zone = own.value(Settings.screeningZone.key()) ?? .utc
       if own.problems.isEmpty, !(1...10).contains(settings.lists.count) {
-        own.report(Refusal(at: "lists", "has no list, or more than 10", "name 1 to 10 of Talkdesk's lists by id"))
+        own.report(
+          Refusal(at: "lists", "has no list, or more than 10", "name 1 to 10 of Talkdesk's lists by id"))
       }
       close(&own, path + ".do_not_call.")
     }
@@ -83,7 +84,7 @@ extension Settings {
   static let refusedLineTypes = TypedSetting(
     Setting(
       "numbers.screening.validation.refuse.line_type[]", example: "premium_rate",
-      "Line types that refuse a number, such as `premium_rate`, `satellite`, `pager`. Case, spaces, `-` and `_` do not matter."
+      "Line types that refuse a number, such as `premium_rate`. Case, spaces, `-` and `_` do not matter."
     ),
     TextForm<String> { text throws(Refusal) in
       guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
@@ -102,17 +103,17 @@ extension Settings {
   static let screeningLists = TypedSetting(
     Setting(
       "numbers.screening.do_not_call.lists[]", example: "7f3c2b1a",
-      "Ids of the Talkdesk do-not-call lists whose numbers are refused, at most 10."),
+      "Ids of at most 10 Talkdesk do-not-call lists whose numbers are refused."),
     NameText.identifier("a list's id"))
   static let screeningZone = TypedSetting(
     Setting(
       "numbers.screening.do_not_call.timezone", default: "UTC", example: "Europe/Lisbon",
-      "The time zone in which the last day of an entry ends, by its IANA name."),
+      "Time zone in which an entry's last day ends, by its IANA name."),
     TextForm { text throws(Refusal) in try Zone(named: text) })
   static let brakeLookups = TypedSetting(
     Setting(
       "callbacks.brakes.lookups", default: "\(Brakes().lookupsPerHour)", example: "500",
-      "Safety limit `brake-lookups`: numbers that `screened` rules have looked up in an hour, for all callers."),
+      "Safety limit `brake-lookups`: numbers that `screened` rules look up in an hour."),
     TextForm.number(0...Int(Brakes.maximum), of: "a number of lookups"))
 
   /// The settings of screening, in the order of the documents.

@@ -48,7 +48,7 @@ struct SignerSettings: Sendable {
         "A file with the secret id of that role."), NameText.path)
     appRolePath = TypedSetting(
       Setting(
-        "\(path).auth.approle.path", default: "approle", example: "approle", "The path of that login."),
+        "\(path).auth.approle.path", default: "approle", example: "approle", "Path of that login."),
       Self.path)
     role = TypedSetting(
       Setting(
@@ -62,7 +62,7 @@ struct SignerSettings: Sendable {
     kubernetesPath = TypedSetting(
       Setting(
         "\(path).auth.kubernetes.path", default: "kubernetes", example: "kubernetes",
-        "The path of that login."), Self.path)
+        "Path of that login."), Self.path)
     caFile = TypedSetting(
       Setting(
         "\(path).ca_file", .file, note: "`outbound.ca_file`", example: "/etc/callgate/vault-ca.pem",

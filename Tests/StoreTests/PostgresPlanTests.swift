@@ -67,16 +67,27 @@ import Testing
     }.map { plan[$0] }
   }
 
-  @Test func `no statement gets slower with the rows of a table`() async throws {
-    let connection = try Self.connect(await PostgresServer.template.value)
-    // The tables are empty, and PostgreSQL would rather read one whole than use an index.
-    _ = try connection.run([.plain("SET enable_seqscan = off")], within: .seconds(1))
-    let statements = try Self.all() + ["SELECT id FROM callgate_callback WHERE code = 'x'"]
-    let plans = try Self.plans(statements, connection)
-    for (sql, plan) in zip(statements, plans).dropLast() {
-      for scan in Self.scans(plan) where !SmallTables.isOne(of: scan) { Issue.record("\(scan): \(sql)") }
+  /// What is wrong with the plans of all statements, in a database with many callbacks, installations and allowances.
+  static func faults(_ connection: PostgresConnection) throws -> [String] {
+    let statements = try all()
+    return zip(statements, try plans(statements, connection)).flatMap { sql, plan in
+      scans(plan).filter { !SmallTables.isOne(of: $0) }
+        // Of an empty table, a search costs as much as reading it.
+        .filter { $0.contains(#/Seq Scan| on callgate_(callback|installation|allowance)( |$)/#) }
+        .map { "\($0): \(sql)" }
     }
+  }
+
+  @Test func `no statement gets slower with the rows of a table`() async throws {
+    let fixture = try StoreFixture(.postgres, template: await PostgresServer.template.value)
+    defer { fixture.end() }
+    let connection = try Self.connect(fixture.databaseName)
+    try ManyRows(count: 2000).fill(connection)
+    // The others are empty, and PostgreSQL would rather read one whole than use an index.
+    _ = try connection.run([.plain("SET enable_seqscan = off")], within: .seconds(1))
+    for fault in try Self.faults(connection) { Issue.record("\(fault)") }
     // The check finds a table that has no index for a condition.
-    #expect(plans.last.map(Self.scans)?.count == 1)
+    let plans = try Self.plans(["SELECT id FROM callgate_callback WHERE code = 'x'"], connection)
+    #expect(plans.map { Self.scans($0).count } == [1])
   }
 }

@@ -67,4 +67,15 @@ import Testing
       try Self.scans("SELECT id FROM callgate_callback WHERE code = 'x'", connection)
         == ["SCAN callgate_callback"])
   }
+
+  /// SQLite numbers them as they come first in the text, whatever their digits.
+  @Test func `parameters with a dollar sign come in their order`() {
+    for sql in StoreStatements.queries + StoreStatements.changes.map(\.withoutLocks) + Self.own {
+      var seen: [Int] = []
+      for match in sql.matches(of: #/\$([0-9]+)/#) {
+        if let number = Int(match.output.1), !seen.contains(number) { seen.append(number) }
+      }
+      #expect(seen == Array(1..<seen.count + 1), "\(sql)")
+    }
+  }
 }

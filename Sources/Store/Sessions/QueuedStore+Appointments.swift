@@ -90,7 +90,7 @@ extension QueuedStore {
     var last: Int64? = .min
     while let after = last {
       guard
-        let found = try await rows(CallbackStatements.scheduledAppointments, .integer(after), .time(time))
+        let found = try await rows(CallbackStatements.scheduledAppointments, .time(time), .integer(after))
           .first
       else { break }
       counts.scheduled += found.count

@@ -92,9 +92,9 @@ package enum CallbackStatements {
   static let scheduledAppointments = Query<(count: Int, overdue: Int, last: Int64?)>(
     "scheduled_appointments",
     """
-    SELECT count(*), count(CASE WHEN due < $2 THEN 1 END), max(due) FROM callgate_callback
-    WHERE due IS NOT NULL AND due > $1 AND due <= coalesce((
-      SELECT due FROM callgate_callback WHERE due IS NOT NULL AND due > $1
+    SELECT count(*), count(CASE WHEN due < $1 THEN 1 END), max(due) FROM callgate_callback
+    WHERE due IS NOT NULL AND due > $2 AND due <= coalesce((
+      SELECT due FROM callgate_callback WHERE due IS NOT NULL AND due > $2
       ORDER BY due LIMIT 1 OFFSET \(RowCounts.portion - 1)), \(Int64.max))
     """, [.integer, .integer, .integer]
   ) { row throws(UnreadableValue) in

@@ -7,6 +7,11 @@ enum SmallTables {
     "callgate_store_key": "one for each store key in use",
     "callgate_number_key": "one key",
     "callgate_blocked_number": "operators make them, and only they wait for the count",
+    "other": "the same, by its name in that statement",
+    "callgate_login": "10,000",
+    "callgate_login_last": "10,000",
+    "callgate_callback_without_origin":
+      "appointments of an earlier release, until they have their generation",
     "callgate_instance": "one for each instance",
     "callgate_commit": "one for each connection",
     "callgate_callback_pending": "callbacks on their way, which the limits on requests bound",

@@ -20,6 +20,7 @@ package final class BrakeWatch: Sendable {
   private let number = Gauge()
   private let burst = Gauge()
   private let hour = Gauge()
+  private let lookups = Gauge()
   private let log: Log
   private let clock: any TimeSource
 
@@ -34,6 +35,7 @@ package final class BrakeWatch: Sendable {
     case .number: number
     case .burst: burst
     case .hour: hour
+    case .lookups: lookups
     }
   }
 
@@ -141,7 +143,7 @@ package final class BrakeWatch: Sendable {
     log.write(
       .warning,
       isFull
-        ? "a safety limit has been reached: the server refuses further callbacks"
+        ? "a safety limit has been reached: the server refuses further \(brake == .lookups ? "lookups of numbers" : "callbacks")"
         : "half of a safety limit has been used",
       ["brake": brake.ruleName, "limit": limit, "per": brake.period])
   }
@@ -174,15 +176,15 @@ extension Brake {
     switch self {
     case .number: "day"
     case .burst: "5m"
-    case .hour: "1h"
+    case .hour, .lookups: "1h"
     }
   }
 }
 
 extension Log {
   /// Logs which brakes are off.
-  package func write(_ brakes: Brakes) {
-    let off = Brake.allCases.filter { brakes[$0] == 0 }.map(\.ruleName)
+  package func write(brakesOf policy: Policy) {
+    let off = policy.possibleBrakes.filter { policy.brakes[$0] == 0 }.map(\.ruleName)
     guard !off.isEmpty else { return }
     write(
       .warning, "these safety limits are switched off",

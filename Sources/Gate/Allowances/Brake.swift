@@ -8,6 +8,8 @@ public enum Brake: String, CaseIterable, Sendable {
   case burst
   /// On all callbacks in an hour.
   case hour
+  /// On all lookups of numbers in an hour.
+  case lookups
 
   /// How the name of every brake's rule begins, and of no configured one.
   static let prefix = "brake-"
@@ -20,7 +22,7 @@ public enum Brake: String, CaseIterable, Sendable {
     switch self {
     case .number: 86_400
     case .burst: 300
-    case .hour: 3600
+    case .hour, .lookups: 3600
     }
   }
 }

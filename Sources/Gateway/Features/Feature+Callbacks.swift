@@ -58,6 +58,9 @@ extension Feature {
           },
           metrics: { [weak keeper = wiring.keeper, weak metrics = wiring.surroundings.metrics] text in
             if generations.current.configuration.provesNumbers { metrics?.numberProofs.append(to: &text) }
+            if generations.current.configuration.numbers?.screening != nil {
+              metrics?.screenings.append(to: &text)
+            }
             guard let counts = keeper?.counts else { return }
             text.family(
               "callgate_appointments", .gauge,

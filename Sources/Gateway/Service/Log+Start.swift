@@ -23,7 +23,7 @@ extension Log {
         "this version of SQLite can lose saved state when two processes write to one file: let no other process write to "
           + "it, or update SQLite", ["version": "\(SQLiteVersion.current)"])
     }
-    write(configuration.policy.brakes)
+    write(brakesOf: configuration.policy)
     if configuration.purpose == .sandbox, configuration.hasNoOwnCaller {
       write(
         .debug, "no callers configured: the sandbox accepts any credential, or none",

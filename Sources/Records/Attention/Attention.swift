@@ -28,6 +28,8 @@ package struct Attention: Sendable {
     case rate
     /// A chat desk fails.
     case desk
+    /// Numbers cannot be looked up before they are called.
+    case screening
     /// A provider of notices is stopped or rests.
     case push
     /// The keys of an issuer of callers' tokens are missing or old.
@@ -52,7 +54,7 @@ package struct Attention: Sendable {
     /// Whether it concerns a service that the server asks, so that `/readyz` warns.
     package var concernsUpstream: Bool {
       switch self {
-      case .credential, .talkdeskID, .callbackAPI, .desk, .push, .issuer, .attestation, .nextKey: true
+      case .credential, .talkdeskID, .callbackAPI, .desk, .screening, .push, .issuer, .attestation, .nextKey: true
       case .store, .audit, .clock, .stop, .brake, .quota, .rate, .configuration, .appointments, .certificate,
         .log, .unknownCallbacks, .unknownTickets:
         false
@@ -70,6 +72,7 @@ package struct Attention: Sendable {
       case .stop: "callgatestopped"
       case .brake: "callgatebrakeusedup"
       case .quota, .rate: "a-quota-or-rate-limit-is-used-up"
+      case .screening: "numbers-cannot-be-screened"
       case .push: "callgatenoticesstopped"
       case .issuer: "keys-of-an-identity-provider"
       case .attestation: "attestations-cannot-be-verified"

@@ -17,6 +17,7 @@ public struct EmulatorConfiguration: Sendable {
   /// The scopes of triggers, and of the Live API and of reports: those that write, and those that read. Every client has them where it
   /// asks for them.
   static let triggerScope = "webhooks-trigger:write"
+  static let screeningScopes = ["identity-phone-validation:read", "do-not-call-lists:manage"]
   static let liveScopes = ["live-subscriptions:write", "live-subscriptions:read"]
   static let reportScopes = ["data-reports:write", "data-reports:read"]
   /// The account's own numbers, the only ones taken as `talkdesk_phone_number`; nil takes any.

@@ -18,6 +18,10 @@ struct Fault: Hashable, Sendable {
     case sendbird
     /// Sendbird Desk's `/platform/v1/…`.
     case desk
+    /// `GET /identity/phonevalidations/{number}`.
+    case validation
+    /// `/do-not-call-lists/…`.
+    case doNotCall = "do_not_call"
   }
 
   /// When a connection is closed instead of answered.

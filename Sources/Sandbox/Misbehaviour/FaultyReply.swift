@@ -13,7 +13,7 @@ extension Fault {
     let content =
       switch endpoint {
       case .token: TokenRefusal.content(error: Self.tokenError(status), explanation: "a requested fault")
-      case .callback:
+      case .callback, .validation, .doNotCall:
         TalkdeskError(
           status: phrase, code: Self.callbackCode(status), message: phrase.reason,
           description: "a requested fault"

@@ -30,6 +30,7 @@ struct TokenEndpoint: Sendable {
   /// Scopes that the client has, too, and gets only where it names them.
   private static let scopesOnRequest =
     EmulatorConfiguration.liveScopes + EmulatorConfiguration.reportScopes
+    + EmulatorConfiguration.screeningScopes
     + [EmulatorConfiguration.triggerScope]
   /// Whether a request for some of the scopes gets them all, as the account did whose facts these are.
   let grantsAll: Bool

@@ -66,7 +66,8 @@ extension AttentionList {
         guard brake != .number, let ratio = runtime.callbacks.brakes.usedRatio(brake, policy.brakes),
           ratio >= 1
         else { return nil }
-        var limit = limit(.brake, true)
+        // Other callbacks still go out.
+        var limit = limit(.brake, brake != .lookups)
         limit.figure = " (\(policy.brakes[brake]) in \(brake == .burst ? "5 minutes" : "an hour"))"
         return limit
       }
@@ -77,7 +78,8 @@ extension AttentionList {
       switch rule.kind {
       case .quota(_, let key, _) where key.isShared: return limit(.quota, concernsCallbacks)
       case .rate(_, let key, _) where key.isShared: return limit(.rate, concernsCallbacks)
-      case .quota, .rate, .hours, .numbers, .addresses, .claims, .field, .remote, .agents: return nil
+      case .quota, .rate, .hours, .numbers, .addresses, .claims, .field, .remote, .agents, .ownNumber, .consent, .screened:
+        return nil
       }
     }
   }
@@ -89,7 +91,7 @@ extension AttentionList {
         switch limit.code {
         case .brake:
           (
-            "Callbacks are refused: \(limit.name), a limit on all callbacks\(limit.figure), is used up.",
+            "Callbacks are refused: \(limit.name), a limit on all \(limit.name == Brake.lookups.ruleName ? "lookups of numbers" : "callbacks")\(limit.figure), is used up.",
             "Real traffic or abuse? Check callers and addresses under Recent decisions. "
               + "Stop a caller, or set callbacks.brakes and reload."
           )

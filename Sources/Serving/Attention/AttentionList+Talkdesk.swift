@@ -2,7 +2,9 @@
 
 import Callers
 import Configuration
+import Deciding
 import Delivery
+import Gate
 import Platform
 import Records
 import Tokens
@@ -51,6 +53,19 @@ extension AttentionList {
       troubles.ended(.nextKey)
     }
     return entries
+  }
+
+  /// The lookups of numbers by the last one.
+  func screening(_ generation: Generation) -> [Attention] {
+    guard generation.configuration.numbers?.screening != nil, generation.decider.policy.asksScreening,
+      let trouble = troubles.present(.screening)
+    else { return [] }
+    return [
+      Attention(
+        .screening, since: trouble.since, count: trouble.hits,
+        "Numbers cannot be checked before they are called: \(trouble.cause).",
+        action: "Run callgate doctor: it names missing scopes and unknown lists. Until then on_failure decides.")
+    ]
   }
 
   /// The Callback API by the last callback, and its pause.

@@ -73,7 +73,7 @@ package final class AttentionList: Sendable {
     let now = clock.unixTime
     let found: [Attention] =
       store(now) + auditFile(now) + machineClock(now)
-      + talkdeskID(generation, now) + callbackAPI(generation, now)
+      + talkdeskID(generation, now) + callbackAPI(generation, now) + screening(generation)
       + stops(now) + limits(generation, now)
       + desks(generation, now) + providers(generation, now) + issuers(generation, now)
       + attestations(generation, now)

@@ -136,7 +136,7 @@ package final class Reloader: Sendable {
         runtime.metrics.configurationLoaded(at: outcome.time)
         outcome.restartNeeded = Self.unchangeable(from: started, to: configuration)
         log.set(configuration.log)
-        log.write(configuration.policy.brakes)
+        log.write(brakesOf: configuration.policy)
       }
     } catch {
       outcome.problems = error.problems

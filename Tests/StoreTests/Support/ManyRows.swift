@@ -71,7 +71,7 @@ struct ManyRows {
 
   func fill(_ connection: PostgresConnection) throws {
     let sql = statements(
-      "FROM generate_series(1, \(count)) AS n", id: { "('\($0)' || lpad(to_hex(n), 31, '0'))::uuid" },
+      "FROM generate_series(1::bigint, \(count)) AS n", id: { "('\($0)' || lpad(to_hex(n), 31, '0'))::uuid" },
       octets: "'\\x01020304'::bytea")
     _ = try connection.run(
       [.plain("SET statement_timeout = 0")] + sql.map { .plain($0) } + [.plain("ANALYZE")],

@@ -129,7 +129,8 @@ package struct AuditRecord: Sendable {
     time.appendRFC3339(to: &output)
     output.append(literal: #"","request_id":""#)
     requestID.append(to: &output)
-    let callerStart = output.count - line
+    // Decisions are found by the octets of the id, with the quotation mark after it.
+    let callerStart = output.count - line + 1
     output.append(literal: #"","action":""#)
     output.append(utf8: action.rawValue)
     output.append(literal: "\"")

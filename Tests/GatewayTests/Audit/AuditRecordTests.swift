@@ -106,6 +106,9 @@ import Trust
     (record.upstreamStatus, record.tokenSHA256, record.cancelled, record.isReplay) = (200, "ab", 1, true)
     record.trace = TraceContext(Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8))
     (record.retryAfter, record.desk) = (1, "support")
+    record.by = Operator.Identity("ann", by: .jwt)
+    (record.conversation, record.ownership) = ("booking-42", .proof)
+    record.consent = StoredConsent(stored: "1795219199 0123456789abcdef terms-3")
     for (name, value) in Mirror(reflecting: record).children {
       let mirror = Mirror(reflecting: value)
       #expect(mirror.displayStyle != .optional || !mirror.children.isEmpty, "\(name ?? "") has no value")
@@ -133,6 +136,36 @@ import Trust
         #expect(schema["properties"]?[inner] != nil, "\(name).\(inner)")
       }
     }
+  }
+
+  @Test(arguments: [Action.callback, .ticket])
+  func `a decision that somebody looks up is the line that was logged, octet for octet`(_ action: Action)
+    throws
+  {
+    let recent = RecentDecisions(lanes: 1)
+    let policy = try Fixture.policy("- { name: opening-hours, kind: addresses, allow: [192.0.2.0/24] }")
+    let verdicts = policy.decide(
+      Facts(action: .access, callerID: "a", address: nil, phone: nil, instant: Instant(seconds: 0)),
+      states: FetchedStates()
+    ).verdicts
+    let (short, long) = (try record(), try wholeRecord(action))
+    var lines: [[UInt8]] = []
+    for number in 0..<1000 {
+      var record = number.isMultiple(of: 3) ? short : long
+      if !number.isMultiple(of: 5) {
+        record.caller = Caller(authenticated: "app-\(number % 70)", subject: "ann").audited
+      }
+      record.verdicts = number.isMultiple(of: 7) ? .none : verdicts
+      record.reason = number.isMultiple(of: 2) ? nil : "\u{1}\u{2}\u{3} \(number)"
+      if number.isMultiple(of: 4) { record.tokenSHA256 = String(repeating: "a", count: number % 64) }
+      var line: [UInt8] = []
+      let repeated = record.append(
+        to: &line, time: UnixTime(seconds: 1_795_219_199), nanoseconds: Int64(number) * 1_000_000)
+      recent.append(line.span, repeated, lane: 0)
+      lines.append(line)
+    }
+    #expect(recent.after(0).entries.map(\.line) == lines.suffix(200))
+    #expect(recent.decisions(of: "r-1").map(\.line) == lines)
   }
 
   @Test func `members without a value are left out`() throws {

@@ -66,6 +66,23 @@ import Testing
     #expect(recent.decisions(of: "id-3000").isEmpty)
   }
 
+  @Test func `what lines have in common counts once`() {
+    let recent = RecentDecisions(lanes: 1, archiveOctets: 1 << 18)
+    let verdicts = String(repeating: "x", count: 1000)
+    var lines: [[UInt8]] = []
+    for number in 0..<2000 {
+      let head = #"{"log":"audit","time":"2026-11-20T15:04:05.000Z","request_id":"id-\#(number)","x":""#
+      let line = Array((head + verdicts + "\"}\n").utf8)
+      recent.append(
+        line.span, RepeatedParts(verdicts: head.utf8.count..<head.utf8.count + 1000), lane: 0)
+      lines.append(line)
+    }
+    // In full, 256 KiB hold about 240 of them.
+    for number in [0, 1000, 1999] {
+      #expect(recent.decisions(of: "id-\(number)").map(\.line) == [lines[number]])
+    }
+  }
+
   @Test func `only those after a number are given`() {
     let recent = RecentDecisions(lanes: 2)
     append(recent, 10)

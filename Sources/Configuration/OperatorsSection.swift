@@ -55,13 +55,14 @@ extension Settings {
   static let operatorGroupClaim = TypedSetting(
     Setting(
       "admin.jwt.role.claim", required: "name the claim with the operator's groups", example: "groups",
-      "The claim that decides the role, a string or a list. Without `role`, all operators have `read`."),
+      "The claim that decides the role, a string or a list. The highest role counts; without one, requests get "
+        + "403. Without `role`, all operators have `read`."),
     NameText.claim)
   static let operatorGroups = Operator.Role.allCases.reversed().map { role in
     TypedSetting(
       Setting(
         "admin.jwt.role.\(role.rawValue)[]", example: example(role),
-        "Values of the claim that give the role `\(role.rawValue)`. The highest role counts; without any: 403."
+        "Values of the claim for the role `\(role.rawValue)`."
       ),
       TextForm.text)
   }

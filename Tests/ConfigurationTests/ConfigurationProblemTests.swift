@@ -39,7 +39,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     Mistake(
       "zzz: 1",
       "config.yaml:1:1: zzz: unknown key — use one of admin, allow_anonymous, appointments, apps, attestation, availability, callbacks, callers, "
-        + "cors, desks, external_urls, gms, limits, listen, log, notices, outbound, outcomes, rules, store, talkdesk, tokens"
+        + "cors, desks, external_urls, gms, limits, listen, log, mcp, notices, numbers, outbound, outcomes, rules, store, talkdesk, "
+        + "tokens"
     ),
     Mistake("port: 1", "config.yaml:1:1: port: unknown key here — did you mean admin.port?"),
     Mistake(
@@ -272,8 +273,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         + "certificates with: openssl pkcs12 -nokeys -in FILE -out NEWFILE"),
     Mistake(
       "admin: { host: 0.0.0.0 }",
-      "config.yaml:1:16: admin.host: opens /metrics and /admin beyond this machine without a token — use 127.0.0.1, or "
-        + "set CALLGATE_ADMIN_TOKEN (admin.token_file)"),
+      "config.yaml:1:16: admin.host: opens /metrics and /admin beyond this machine without a token — use 127.0.0.1, "
+        + "set CALLGATE_ADMIN_TOKEN (admin.token_file), or list admin.operators"),
     Mistake(
       "admin: { port: 8080 }",
       "config.yaml:1:16: admin.port: 8080 is the port of the public listener too — choose another port"),

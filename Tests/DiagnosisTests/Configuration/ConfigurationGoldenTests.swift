@@ -39,7 +39,18 @@ import Upstream
       trusted_proxies: [10.0.0.0/8, "2001:db8::/32"]
       forwarded_hops: 2
       share_port: true
-    admin: { host: 127.0.0.1, port: 9091, token_file: /token, runbooks: https://docs.example.org/callgate/ }
+    admin:
+      host: 127.0.0.1
+      port: 9091
+      token_file: /token
+      runbooks: https://docs.example.org/callgate/
+      operators: [{ name: ann, token_sha256: \(digest), role: approve }]
+      jwt:
+        issuer: https://id.example
+        audience: callgate-admin
+        jwks_url: https://id.example/admin
+        name: email
+        role: { claim: groups, operate: [oncall], approve: [support], read: [staff, guests] }
     log: { level: debug, format: text, audit: { chain: true, file: /audit.log, required: true } }
     talkdesk:
       account: acme
@@ -86,13 +97,31 @@ import Upstream
       app_attest: { environments: [development], categories: [development, enterprise], root_file: /tls.pem }
       play_integrity: { service_account_file: /firebase, max_age: 1m, url: "https://play.example/", token_url: "https://oauth.example/token" }
     gms: { services: { support: { app: open, query_by_number: false } } }
+    numbers:
+      proofs:
+        claim: { name: phone, verified: "" }
+        firebase: { project_number: "123456789012", project_id: shop-prod, keys_url: "https://keys.example/fpnv" }
+        remember: 10d
+      screening:
+        validation: { refuse: { status: [high_risk], line_type: [pager], tcpa_blacklist: true, fraud_score: 85 } }
+        do_not_call: { lists: ["7f3c"], timezone: Europe/Lisbon }
+        remember: 5d
+        url: https://lookups.example/
+      consent: { texts: { v3: \(digest) } }
+    mcp:
+      callers: [partner, anonymous]
+      app: open
+      tools: [availability, request_callback]
+      consent: optional
+      repeat: 20m
+      origins: ["https://inspector.example"]
     desks:
       chat:
         { kind: sendbird, application_id: APP-1, api_token_file: /token, token_life: 2h, user_id: "u-{subject}", url: "https://chat.example/",
           desk_api_token_file: /token, desk_url: "https://desk.example/" }
     callbacks:
       { dedupe_window: 0s, key_retention: 1h, retention: 1d, timeout: 15s, concurrency: 2, talkdesk_phone_numbers: [+18500000002],
-        brakes: { number_per_day: 3, per_5m: 50, per_hour: 0 } }
+        brakes: { number_per_day: 3, per_5m: 50, per_hour: 0, lookups: 500 } }
     appointments: { slot: 20m, per_slot: 3, horizon: 60d, earliest: 0s, late: 10m, per_number: 2,
       confirm: { before: 1m, silence: cancel, snooze: 10m, snoozes: 1 }, calling: true }
     notices:
@@ -145,6 +174,11 @@ import Upstream
     #expect(
       configuration.admin.listener
         == Configuration.Admin.Listener(host: "127.0.0.1", port: 9091, isLoopback: true))
+    #expect(configuration.admin.operators.map { "\($0.name) \($0.role)" } == ["ann approve"])
+    let jwt = try #require(configuration.admin.jwt)
+    #expect(
+      [jwt.issuer.audience, jwt.issuer.subjectClaim, jwt.roleClaim] == ["callgate-admin", "email", "groups"])
+    #expect(jwt.groups == [.operate: ["oncall"], .approve: ["support"], .read: ["staff", "guests"]])
     #expect(configuration.admin.token?.exposedString() == "0123456789abcdef0123")
     #expect(configuration.admin.runbooks == "https://docs.example.org/callgate")
     #expect(configuration.audit == .init(chain: true, file: "/audit.log", isRequired: true))
@@ -267,6 +301,13 @@ import Upstream
     #expect(apps[0].attested?.mode == .enforce && apps[0].attested?.perDay == 5)
     #expect(apps[0].attested?.appCheck?.appIDs == ["1:1:ios:a", "1:1:android:b"])
     #expect(apps[1].appCheck == nil && apps[1].attested == nil)
+    let numbers = try #require(try load().numbers)
+    #expect(numbers.consentNames == ["v3"] && numbers.remember == .seconds(864_000))
+    #expect(numbers.firebase?.keysURL == "https://keys.example/fpnv")
+    let mcp = try #require(try load().mcp)
+    #expect(mcp.callers == ["partner", "anonymous"] && mcp.app == "open" && mcp.consent == .optional)
+    #expect(mcp.tools == [.availability, .requestCallback] && mcp.repeats == .seconds(1200))
+    #expect(mcp.origins == ["https://inspector.example"])
     let outcomes = try #require(try load().outcomes)
     #expect(outcomes.externalURL == "https://hooks.example.com" && outcomes.hooks.count == 2)
     #expect(outcomes.window == CallWindow(before: .seconds(5), after: .seconds(3600)))
@@ -293,7 +334,10 @@ import Upstream
   @Test func `the declared keys are exactly those of the file`() throws {
     var problems = ProblemList()
     let root = try #require(YAMLReader.read(Array(Self.yaml.utf8), name: "c", into: &problems))
-    let free = ["apps", "apps.*.context_schema.fields", "apps.*.context_schema.add", "desks", "gms.services"]
+    let free = [
+      "apps", "apps.*.context_schema.fields", "apps.*.context_schema.add", "desks", "gms.services",
+      "numbers.consent.texts",
+    ]
     func paths(_ node: DocumentNode, _ path: String) -> [String] {
       switch node.content {
       case .text: [path]
@@ -314,7 +358,9 @@ import Upstream
     }
     // A client secret, a key and a signer exclude each other.
     let signers = (Settings.signer.all + Settings.nextSigner.all).compactMap(\.path)
-    let written = Set(paths(root, "")).union(signers + ["talkdesk.client_secret_file"])
+    // So do the sources of an issuer's keys.
+    let written = Set(paths(root, "")).union(
+      signers + ["talkdesk.client_secret_file", "admin.jwt.jwks_file", "admin.jwt.hs256_secret_file"])
     #expect(Set(declared) == written)
     #expect(Set(declared).count == declared.count)
   }

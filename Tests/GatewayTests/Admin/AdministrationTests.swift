@@ -95,9 +95,14 @@ import Testing
     let again = try await post(service, "/admin/resume", ["scope": "all", "action": "all"])
     #expect(try again.status == 200 && json(again) == ["stops": []])
     let lines = try await service.end()
-    let audits = lines.filter { $0["log"]?.string == "audit" }
+    let audits = lines.filter { $0["log"]?.string == "audit" && $0["action"] == "access" }
     #expect(
       audits.map { $0["code"]?.string } == [nil, "stopped", "stopped", "stopped", "unauthenticated", nil])
+    let changes = lines.filter {
+      $0["log"]?.string == "audit" && $0["operator"] == "admin" && $0["by"] == "token"
+    }
+    #expect(changes.map { $0["action"]?.string } == ["stop", "resume", "resume"])
+    #expect(changes.first?["reason"] == "access for all")
     #expect(lines.contains { $0["message"]?.string == "stopped by an operator" })
     #expect(
       audits[1]["reason"]?.string?.hasPrefix("an operator stopped action access of everyone at ") == true)

@@ -263,7 +263,7 @@ import Tokens
     }
     #expect(schemes(document, "/access")?.contains([:]) == false)
     #expect(schemes(open, "/access")?.contains([:]) == true)
-    #expect(schemes(open, "/admin/status") == [["operators": []]])
+    #expect(schemes(open, "/admin/status") == [["operators": ["read"]]])
     #expect(schemes(open, "/livez") == [])
   }
 

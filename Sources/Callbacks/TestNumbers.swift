@@ -9,6 +9,7 @@ package enum TestNumbers {
   /// The last two digits of each number, and its code.
   static let codes: [(ending: Int, code: Problem.Code)] = [
     (31, .closed), (32, .denied), (33, .numberNotAllowed), (34, .stopped), (35, .noAgents),
+    (36, .numberNotProven), (37, .consentRequired),
     (41, .duplicate), (42, .inProgress), (43, .slotFull),
     (51, .invalidRequest), (52, .idempotencyMismatch),
     (61, .rateLimited), (62, .quotaExhausted), (63, .upstreamRateLimited),

@@ -28,6 +28,9 @@ struct RuleReaderTests {
       "mode": "audit",
     ],
     ["name": "agents", "kind": "agents", "at_least": "2", "on_stale": "deny"],
+    ["name": "own-number", "kind": "own_number"],
+    ["name": "agreed", "kind": "consent", "texts": ["v3"]],
+    ["name": "screened", "kind": "screened", "on_failure": "allow", "timeout": "3s"],
   ]
 
   @Test func `the documented rules are read`() throws {

@@ -82,7 +82,11 @@ import Testing
     #expect(try fault(Self.proof(header: ["alg": "ES256", "typ": "JWT"])) == .unknownKey)
     #expect(try fault(Self.proof(header: ["alg": "ES256", "kid": "k1"])) == .malformed)
     #expect(try fault(Self.proof(header: ["alg": "ES256", "kid": "k1", "typ": "at+jwt"])) == .malformed)
-    #expect(try fault(Self.proof(header: ["alg": "RS256", "kid": "k1", "typ": "JWT"])) == .wrongAlgorithm)
+    let parts = try Self.proof().split(separator: UInt8(ascii: "."))
+    for header in [#"{"alg":"RS256","kid":"k1","typ":"JWT"}"#, #"{"alg":"none","kid":"k1","typ":"JWT"}"#] {
+      let changed = Array(Base64URL.encode(Array(header.utf8)).utf8) + [0x2E] + parts[1] + [0x2E] + parts[2]
+      #expect(try fault(changed) == .wrongAlgorithm)
+    }
     #expect(try fault(Self.proof(key: Self.other.get())) == .badSignature)
   }
 

@@ -188,8 +188,11 @@ extension Settings {
     Setting(
       "numbers.proofs.remember", default: "30d", example: "30d",
       "How long a number stays proven for its user or installation: at most 400 days. `0`: prove it each "
-        + "time."),
-    .duration(.zero ... .seconds(400 * 86_400)))
+        + "time."), numberMemory)
+  /// A duration. A bare `0` is one, too.
+  static let numberMemory = TextForm<Duration> { text throws(Refusal) in
+    try TextForm.duration(.zero ... .seconds(400 * 86_400)).read(text == "0" ? "0s" : text)
+  }
   static let consentText = TypedSetting(
     Setting(
       "numbers.consent.texts.*", example: "\"" + String(repeating: "0", count: 60) + "cafe\"",

@@ -64,8 +64,7 @@ extension Settings {
   static let screeningRemember = TypedSetting(
     Setting(
       "numbers.screening.remember", default: "30d", example: "30d",
-      "How long the verdict on a number counts: at most 400 days. `0`: look it up each time."),
-    .duration(.zero ... .seconds(400 * 86_400)))
+      "How long the verdict on a number counts: at most 400 days. `0`: look it up each time."), numberMemory)
   static let screeningURL = TypedSetting(
     Setting(
       "numbers.screening.url", note: "that of callbacks", example: "https://api.talkdeskapp.com",

@@ -16,7 +16,8 @@ import Testing
         "store", "clock", "audit", "records", "connections", "tokens", "upkeep", "logins", "issuers",
         "configuration", "appointments", "chat desks", "available agents", "installations", "attestations",
         "proofs", "claims",
-        "notices", "outcomes", "report of calls", "activity", "attention", "operators' listener", "requests",
+        "notices", "outcomes", "report of calls", "agents", "activity", "attention", "operators' listener",
+        "requests",
       ])
     _ = try await service.end()
   }

@@ -37,8 +37,10 @@ extension ConfigurationBuilder {
         // A policy without problems has its rules in the order of the file.
         for (rule, item) in zip(policy.rules, items) {
           for notice in requests.notices(of: rule) { problems.note(item.place, notice) }
-          if let numbers, let notice = requests.unprovable(
-            by: rule, callers, apps, numbers, takesAnonymous: stated(Settings.allowAnonymous) ?? (purpose == .sandbox))
+          if let numbers,
+            let notice = requests.unprovable(
+              by: rule, callers, apps, numbers,
+              takesAnonymous: stated(Settings.allowAnonymous) ?? (purpose == .sandbox))
           {
             problems.note(item.place, notice)
           }
@@ -125,7 +127,8 @@ private struct PossibleRequests: Sendable {
 
   /// Names those that a rule `own_number` concerns and that have no way to pass it; nil if each has one.
   func unprovable(
-    by rule: Rule, _ callers: [ConfiguredCaller], _ apps: [Configuration.App], _ numbers: Configuration.Numbers,
+    by rule: Rule, _ callers: [ConfiguredCaller], _ apps: [Configuration.App],
+    _ numbers: Configuration.Numbers,
     takesAnonymous: Bool
   ) -> String? {
     // Any caller can send a proof. A claim is a user's, or was the user's who authorized an installation.
@@ -139,13 +142,16 @@ private struct PossibleRequests: Sendable {
       those(rule.actions.intersection([.callback]), rule.apps, rule.callers).filter { request in
         // Whether any are served, `allow_anonymous` says.
         guard !request.callerID.hasSameBytes(as: Caller.anonymousID) || takesAnonymous else { return false }
-        guard request.callerID.hasSameBytes(as: Caller.installationID) else { return !isUser(request.callerID) }
+        guard request.callerID.hasSameBytes(as: Caller.installationID) else {
+          return !isUser(request.callerID)
+        }
         let app = request.appID
         return numbers.remember == .zero
           || !authorizedApps.contains { isUser($0.key.text) && $0.value.contains { $0 == app } }
       }.map { $0.callerID + ($0.appID.map { " (app \($0))" } ?? "") })
     guard !stuck.isEmpty else { return nil }
-    return "rule \"\(rule.name)\" refuses every callback of \(stuck.sorted().joined(separator: ", ")), which cannot prove a "
+    return
+      "rule \"\(rule.name)\" refuses every callback of \(stuck.sorted().joined(separator: ", ")), which cannot prove a "
       + "number — add numbers.proofs.firebase, or name callers with jwt"
   }
 

@@ -61,15 +61,18 @@ struct OwnNumberTests {
     #expect(missing.ownership == .missing)
     #expect(missing.denial?.code == .numberNotProven)
     #expect(missing.denial?.options == ["proof"])
-    #expect(try decide(policy, facts(claims: claim(.string("+14155550124")))).denial?.options == ["claim", "proof"])
+    #expect(
+      try decide(policy, facts(claims: claim(.string("+14155550124")))).denial?.options == ["claim", "proof"])
   }
 
   @Test func `a number that is not asked about again passes`() throws {
-    #expect(decide(try policy(Self.own, ["name": "agreed", "kind": "consent"]), try facts(nil)).denial == nil)
+    #expect(
+      decide(try policy(Self.own, ["name": "agreed", "kind": "consent"]), try facts(nil)).denial == nil)
   }
 
   @Test(arguments: [
-    ("+14155550123", true), ("+1 415 555-0123", true), ("+1(415)555.0123;ext=7", true), ("14155550123", false),
+    ("+14155550123", true), ("+1 415 555-0123", true), ("+1(415)555.0123;ext=7", true),
+    ("14155550123", false),
     ("+14155550123;isub=7", false), ("+14155550124", false), ("tel:+14155550123", false), ("", false),
     ("+14155550123" + String(repeating: " ", count: 128), false),
   ])
@@ -110,7 +113,8 @@ struct OwnNumberTests {
       facts.instant = Self.now.advanced(by: .seconds(seconds))
       let decision = decide(policy, facts, good)
       guard case .allow(let clearance) = decision.outcome else { return decision.denial }
-      return decision.settled(states.take(clearance.charges, at: facts.instant), at: facts.instant).parts().0.denial
+      return decision.settled(states.take(clearance.charges, at: facts.instant), at: facts.instant).parts().0
+        .denial
     }
     #expect(try settle(at: 0) == nil)
     for seconds: Int64 in [0, 1, 1800, 3599] {
@@ -126,7 +130,8 @@ struct OwnNumberTests {
     let facts = try facts(NumberEvidence(hasProof: true))
     let decision = decide(policy, facts, good)
     let full = decision.charges[1].plan.state(used: NumberProofLimits.most / 2, at: Self.now)
-    let settled = decision.settled(decision.charges.take(from: [nil, full], at: Self.now), at: Self.now).parts()
+    let settled = decision.settled(decision.charges.take(from: [nil, full], at: Self.now), at: Self.now)
+      .parts()
     #expect((settled.0.denial?.code, settled.0.denial?.rule) == (.overloaded, "own"))
   }
 
@@ -157,13 +162,15 @@ struct OwnNumberTests {
 
   // MARK: Consents
 
-  @Test(arguments: [
-    (nil, ConsentFault.missing), (GivenConsent(text: "v2", at: now), .unknownText), (GivenConsent(text: "v3", at: now), nil),
-    (GivenConsent(text: "v3", at: now.advanced(by: .seconds(-86_400))), nil),
-    (GivenConsent(text: "v3", at: now.advanced(by: .seconds(-86_401))), .outOfTime),
-    (GivenConsent(text: "v3", at: now.advanced(by: .seconds(600))), nil),
-    (GivenConsent(text: "v3", at: now.advanced(by: .seconds(601))), .outOfTime),
-  ] as [(GivenConsent?, ConsentFault?)])
+  @Test(
+    arguments: [
+      (nil, ConsentFault.missing), (GivenConsent(text: "v2", at: now), .unknownText),
+      (GivenConsent(text: "v3", at: now), nil),
+      (GivenConsent(text: "v3", at: now.advanced(by: .seconds(-86_400))), nil),
+      (GivenConsent(text: "v3", at: now.advanced(by: .seconds(-86_401))), .outOfTime),
+      (GivenConsent(text: "v3", at: now.advanced(by: .seconds(600))), nil),
+      (GivenConsent(text: "v3", at: now.advanced(by: .seconds(601))), .outOfTime),
+    ] as [(GivenConsent?, ConsentFault?)])
   func `a consent names a text, within a day`(_ consent: GivenConsent?, _ fault: ConsentFault?) throws {
     let denial = decide(
       try policy(["name": "agreed", "kind": "consent"]), try facts(NumberEvidence(consent: consent))

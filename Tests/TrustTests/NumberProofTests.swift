@@ -21,7 +21,8 @@ import Testing
     without name: String? = nil, key: PrivateKey? = nil
   ) throws -> [UInt8] {
     var claims: JSONObject = [
-      "iss": .string(base + "123456789012"), "aud": [.string(base + "123456789012"), .string(base + "shop-prod")],
+      "iss": .string(base + "123456789012"),
+      "aud": [.string(base + "123456789012"), .string(base + "shop-prod")],
       "sub": .string(number), "iat": seconds(-10), "exp": seconds(3600),
     ]
     for (name, value) in changes.members { claims[name] = value }
@@ -71,7 +72,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("iss", NumberProofFault.wrongIssuer), ("aud", .wrongAudience), ("sub", .wrongNumber), ("exp", .malformed),
+    ("iss", NumberProofFault.wrongIssuer), ("aud", .wrongAudience), ("sub", .wrongNumber),
+    ("exp", .malformed),
     ("iat", .malformed),
   ])
   func `a claim that is missing`(_ name: String, expected: NumberProofFault) throws {

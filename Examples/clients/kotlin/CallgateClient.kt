@@ -37,9 +37,12 @@ class CallgateClient(
     /** Claims a token with the text `message` of a push. Returns false if the push is about something else. */
     suspend fun receive(message: String): Boolean = io { java.receive(message) }
 
-    /** Requests a callback. If the coroutine is cancelled, the outcome is unknown: send the same tap again. */
-    suspend fun call(tap: Callgate.Tap): CallResult = io {
-        val outcome = java.call(tap)
+    /**
+     * Requests a callback. If the coroutine is cancelled, the outcome is unknown: send the same tap again. [numberProof] is the token of
+     * Firebase Phone Number Verification, where the server calls only numbers that are proven.
+     */
+    suspend fun call(tap: Callgate.Tap, numberProof: String? = null): CallResult = io {
+        val outcome = java.call(tap, numberProof)
         if (outcome.kind == Callgate.Outcome.Kind.ACCEPTED) CallResult.Accepted(Call(outcome.callback))
         else CallResult.NotAccepted(outcome.kind, outcome.text(), outcome.action(), outcome.problem)
     }

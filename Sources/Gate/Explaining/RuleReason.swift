@@ -46,7 +46,8 @@ extension Decision {
       let index = policy.index(at: verdict, among: marks.count)
       guard marks[verdict] == .skipped else {
         if index == nil, isBlocked { return RuleReason(text: Denial.blocked.cause ?? "") }
-        let evidence = policy.evidence(at: index, facts, states, index.flatMap { answers[$0] }, proof, screening)
+        let evidence = policy.evidence(
+          at: index, facts, states, index.flatMap { answers[$0] }, proof, screening)
         return RuleReason(text: policy.reason(at: index, facts, evidence, .shown))
       }
       if let text = policy.exemption(at: index, scope) {

@@ -207,7 +207,8 @@ extension Denial {
   fileprivate var isOfAllowance: Bool {
     switch code {
     case .rateLimited, .quotaExhausted, .storeUnavailable: true
-    case .closed, .denied, .numberNotAllowed, .noAgents, .stopped, .unauthenticated, .upstreamUnavailable, .unknownApp,
+    case .closed, .denied, .numberNotAllowed, .noAgents, .stopped, .unauthenticated, .upstreamUnavailable,
+      .unknownApp,
       .numberNotProven, .consentRequired, .overloaded:
       false
     }

@@ -58,7 +58,8 @@ struct GMSContent {
   /// The customer's data. A boolean is the same as its text, and null is absent.
   var properties: [(name: String, value: JSONValue)] {
     members.compactMap { member in
-      guard !member.name.utf8.starts(with: [UInt8(ascii: "_")]), !reserved.contains(exactly: member.name) else {
+      guard !member.name.utf8.starts(with: [UInt8(ascii: "_")]), !reserved.contains(exactly: member.name)
+      else {
         return nil
       }
       return switch member.value {

@@ -94,7 +94,8 @@ struct GMSRecord {
       // No callback ends with these.
       case .malformedRequest, .invalidJSON, .unauthenticated, .invalidToken, .invalidClient, .invalidProof,
         .attestationRequired, .attestationFailed, .attestationUnavailable, .notFound, .methodNotAllowed,
-        .numberNotProven, .consentRequired, .requestTimeout, .tooMany, .taken, .requestExpired, .alreadyDelivered, .claimExpired,
+        .numberNotProven, .consentRequired, .requestTimeout, .tooMany, .taken, .requestExpired,
+        .alreadyDelivered, .claimExpired,
         .challengeExpired, .noDevice, .duplicate, .inProgress, .slotFull, .tooLate, .contentTooLarge,
         .targetTooLong, .unsupportedMediaType, .idempotencyMismatch, .slowDown, .fieldsTooLarge:
         "FAIL_QUEUEING"

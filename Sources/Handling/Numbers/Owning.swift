@@ -42,7 +42,8 @@ extension Generation {
 
   /// The consent of a record; nil without one to a configured text.
   func consent(_ given: GivenConsent?) -> StoredConsent? {
-    guard let given, let text = configuration.numbers?.consentTexts.first(where: { $0.name.hasSameBytes(as: given.text) })
+    guard let given,
+      let text = configuration.numbers?.consentTexts.first(where: { $0.name.hasSameBytes(as: given.text) })
     else { return nil }
     return StoredConsent(given, to: text)
   }

@@ -89,7 +89,8 @@ extension CallbackBook {
           SealedCode($0, until: Instant(nanosecondsSinceEpoch: keyExpires))
         },
         notices: CallbackNotices(intent, confirmAt: booking.confirmAt, end: end), ticket: nil,
-        origin: CallbackOrigin(intent.installation), alias: intent.alias, outcome: nil, consent: intent.consent,
+        origin: CallbackOrigin(intent.installation), alias: intent.alias, outcome: nil,
+        consent: intent.consent,
         conversation: intent.conversation?.id),
       key: names.callback.key, place: names.callback.place, instance: instance, abandoned: end,
       expires: appointment.expires(after: end), appointment: appointment, handover: nil)

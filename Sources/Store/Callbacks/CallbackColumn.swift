@@ -98,7 +98,8 @@ extension CallbackBook.Row: TableEntry {
         alias: CallbackAlias(
           try row.optionalDigest(.alias), try row.optionalDigest(.aliasNumber),
           try row.optionalText(.aliasService)),
-        outcome: try row.outcome(), consent: try row.consent(), conversation: try row.optionalID(.conversation)),
+        outcome: try row.outcome(), consent: try row.consent(),
+        conversation: try row.optionalID(.conversation)),
       key: try row.optionalID(.key), place: try row.optionalID(.place), instance: try row.integer(.instance),
       abandoned: try row.integer(.abandoned), expires: try row.integer(.expires),
       appointment: try CallbackBook.Appointment(row), handover: try row.handover())

@@ -266,13 +266,22 @@ public final class Callgate {
   }
 
   /** Requests a callback. After an InterruptedException, the outcome is unknown: send the same Tap again. */
-  public Outcome call(Tap tap) throws InterruptedException {
+  public Outcome call(Tap tap) throws InterruptedException { return call(tap, null); }
+
+  /**
+   * Requests a callback where the server calls only numbers that are proven (number_not_proven with "proof" in accepts).
+   *
+   * @param numberProof The token of Firebase Phone Number Verification for the tap's number: getToken() of its result. It works once;
+   *     a retry of the same Tap may send it again.
+   */
+  public Outcome call(Tap tap, String numberProof) throws InterruptedException {
     if (tap.isExpired()) return new Outcome(Outcome.Kind.MAYBE, null, Problem.noAnswer());
     boolean wasNew = tap.isNew.getAndSet(false);
     Map<String, Object> body = new LinkedHashMap<>();
     body.put("contact_phone_number", tap.number);
     body.put("context", tap.context);
     body.put("at", tap.at == null ? null : time(tap.at));
+    if (numberProof != null) body.put("number_proof", numberProof);
     // The server can take up to 20 seconds to respond.
     Answer answer = send("POST", "calls/callback", body, tap.key, 60);
     Problem problem = answer.problem;

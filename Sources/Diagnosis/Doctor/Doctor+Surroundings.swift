@@ -22,6 +22,7 @@ extension Doctor {
     await reportAdmin()
     await reportStore()
     await reportDesks()
+    await reportScreening()
     await reportKeySets()
     await reportPolicies()
     await reportNotices()

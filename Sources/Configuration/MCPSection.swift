@@ -183,7 +183,7 @@ extension ConfigurationBuilder {
     var isGuarded = false
     for rule in policy.rules where rule.actions.contains(.callback) && rule.mode == .enforce {
       switch rule.kind {
-      case .quota(_, key: .phone, onStoreFailure: _): isGuarded = true
+      case .quota(_, key: .phone, onStoreFailure: _), .screened: isGuarded = true
       case .ownNumber:
         isGuarded = true
         let others = (mcp.callers ?? []).filter { id in

@@ -365,7 +365,7 @@ import Testing
     defer { place.end() }
     let volume = place.path + "/volume"
     mkdir(volume, 0o700)
-    guard (try? ChildProcess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", volume])) != nil else {
+    guard (try? ChildProcess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", volume])) != nil else {
       // Needs the right to mount, which not every builder has.
       return FileHandle.standardError.write(
         Data("StoreTests: no right to mount: a full disk is not tested\n".utf8))

@@ -12,6 +12,7 @@ import Testing
   private static let now = Instant.noon()
   private static let id = StoreID(high: 1, low: 2)
   private static let digest = SHA256Digest(of: [1])
+  private static let `operator` = Operator.Identity("kim", by: .token)
   private static let user = InstallationUser(callerID: "app-users", subject: "ann")
 
   private static func identity(_ number: UInt64) -> InstallationIdentity {
@@ -47,7 +48,8 @@ import Testing
       ticket: StoredTicket(StoredTicket.Opened(id: "9", channelURL: "c", isMessageSent: true)),
       origin: .installation(Self.identity(8)),
       alias: CallbackAlias(name: Self.digest, number: SHA256Digest(of: [2]), service: "sales"),
-      outcome: CallOutcome(.reached, source: .report, at: Self.time(7), talkSeconds: 10, waitedSeconds: 11))
+      outcome: CallOutcome(.reached, source: .report, at: Self.time(7), talkSeconds: 10, waitedSeconds: 11),
+      consent: StoredConsent(stored: "1 0123456789abcdef terms"), conversation: StoreID(high: 5, low: 1))
     try check(
       CallbackBook.Row(
         record: record, key: StoreID(high: 3, low: 1), place: StoreID(high: 3, low: 2), instance: 12,
@@ -82,12 +84,13 @@ import Testing
         generation: 2, createdAt: Self.time(1), usedAt: Self.time(2), revokedAt: Self.time(3),
         unconfirmedUntil: Self.time(5),
         codes: Installation.CodeState(lastStep: 4, counter: 5, failures: 6, lockedUntil: Self.time(4)),
-        operatorDeliveries: 7, attestedKey: SHA256Digest(of: [3]), key: SHA256Digest(of: [4])))
+        operatorDeliveries: 7, attestedKey: SHA256Digest(of: [3]), key: SHA256Digest(of: [4]),
+        by: Self.operator))
     try check(
       Enrolment(
         request: Self.digest, client: client, appID: "shop", userCode: "BCDFGHJK", address: "203.0.113.9",
         createdAt: Self.time(1), expiresAt: Self.time(2), forgottenAt: Self.time(3),
         answeredAt: Self.time(4), state: .approved, attestedKey: SHA256Digest(of: [5]),
-        key: SHA256Digest(of: [6])))
+        key: SHA256Digest(of: [6]), by: Self.operator))
   }
 }

@@ -4,6 +4,21 @@ import HTTP
 import JSON
 
 extension APIOperation {
+  private static func error(_ status: Status, _ description: String, _ code: Int64) -> APIAnswer {
+    APIAnswer(
+      status: status, description: description,
+      contents: [
+        APIContent(
+          type: "application/json", schema: ["type": "object"],
+          examples: [
+            (
+              "error",
+              ["jsonrpc": "2.0", "id": .null, "error": ["code": .number(JSONNumber(code)), "message": "…"]]
+            )
+          ])
+      ], fields: [.noStore])
+  }
+
   package static let mcp = APIOperation(
     method: .post, id: "postMCP", tag: .callbacks, access: .callers,
     summary: "Call a tool as an AI agent",
@@ -23,7 +38,11 @@ extension APIOperation {
             type: "application/json", schema: ["type": "object"],
             examples: [("ping", ["jsonrpc": "2.0", "id": 1, "result": [:]])])
         ], fields: [.noStore]),
-      APIAnswer(status: .accepted, description: "The message was a notification.", contents: []),
+      APIAnswer(
+        status: .accepted, description: "The message was a notification.", contents: [], fields: [.noStore]),
+      error(
+        .badRequest, "No request of JSON-RPC 2.0, a version that is not served, or wrong parameters.", -32600),
+      error(.notFound, "A client of version 2026-07-28 used an unknown method.", -32601),
     ],
     refusals: [.invalidRequest, .denied, .notFound, .unsupportedMediaType], isAttested: false)
 

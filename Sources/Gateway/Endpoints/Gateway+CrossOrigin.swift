@@ -17,7 +17,8 @@ extension Gateway {
       return nil
     }
     let generation = generations.current
-    return (endpoint.audience == .agents ? generation.agentOrigins : generation.crossOrigin).fields(for: request)
+    return (endpoint.audience == .agents ? generation.agentOrigins : generation.crossOrigin).fields(
+      for: request)
   }
 
   /// The response to `OPTIONS`, a browser's preflight or not.

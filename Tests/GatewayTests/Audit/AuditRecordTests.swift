@@ -120,9 +120,9 @@ import Trust
   func `the description of the interface and docs/operate/logging.md know every member`(_ action: Action)
     throws
   {
-    let known = try #require(
-      APIDocument(endpoints: Endpoint.all, allowsAnonymous: false).json["components"]?["schemas"]?[
-        "RecentDecision"]?["properties"]?.object)
+    let schemas = try #require(
+      APIDocument(endpoints: Endpoint.all, allowsAnonymous: false).json["components"]?["schemas"])
+    let known = try #require(schemas["RecentDecision"]?["properties"]?.object)
     let page = try String(
       contentsOf: Checkout.root.appending(path: "docs/operate/logging.md"), encoding: .utf8)
     // The members begin an entry of the list.
@@ -130,7 +130,10 @@ import Trust
       $0.hasPrefix("- `") ? $0.split(separator: ":").first : nil
     }
     for (name, value) in try #require(try line(wholeRecord(action)).1.object).members {
-      let schema = try #require(known[name], "\(name)")
+      var schema = try #require(known[name], "\(name)")
+      if let reference = schema["$ref"]?.string {
+        schema = try #require(schemas[String(reference.split(separator: "/").last ?? "")], "\(name)")
+      }
       #expect(rows.contains { $0.contains("`\(name)`") }, "\(name)")
       for (inner, _) in value.object?.members ?? [] {
         #expect(schema["properties"]?[inner] != nil, "\(name).\(inner)")

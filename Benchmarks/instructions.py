@@ -26,7 +26,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from harness import callbacks, client, credentials, installations, nginx, servers  # noqa: E402
+from harness import callbacks, client, credentials, identity, installations, nginx, servers  # noqa: E402
 from harness.errors import Unmeasured  # noqa: E402
 
 CONNECTIONS = 64
@@ -91,13 +91,15 @@ class CountedNginx(Counting, nginx.Nginx):
         return text.replace("      add_header X-Request-Id $request_id;\n", "").replace('"request_id":"$request_id",', "")
 
 
-def run(server: Counting, requests: Iterator[bytes], rounds: int) -> int:
+def run(server: Counting, requests: Iterator[bytes], rounds: int, at_once: int = CONNECTIONS) -> int:
+    """Instructions of a server that answers one request of each connection a round, `at_once` of them at a time."""
     with server, contextlib.ExitStack() as stack:
         connections = [stack.enter_context(client.connect(server.port, timeout=60)) for _ in range(CONNECTIONS)]
-        for _ in range(rounds):
-            for connection in connections:
+        for first in [*range(0, CONNECTIONS, at_once)] * rounds:
+            group = connections[first : first + at_once]
+            for connection in group:
                 connection.sendall(next(requests))
-            for connection in connections:
+            for connection in group:
                 answer = client.read_answer(connection)
                 if answer.status // 100 != 2:
                     raise Unmeasured(f"status {answer.status}: {answer.content[:200]!r}")
@@ -115,14 +117,20 @@ def counted(binary: Path, settings: dict[str, object], request: bytes, rounds: i
     return run(Counted(scratch, binary, settings=path), itertools.repeat(request), rounds)
 
 
-def counted_callbacks(binary: Path, is_saved: bool, rounds: int, parent: Path) -> int:
-    """Callbacks, each for another number."""
+def counted_callbacks(binary: Path, is_saved: bool, protocols: str | None, rounds: int, parent: Path) -> int:
+    """Callbacks, each for another number, over http or over https with these protocols."""
     scratch = Path(tempfile.mkdtemp(dir=parent))
     contents = ({"contact_phone_number": f"+1415{number}"} for number in itertools.count(2_000_000))
     requests = (client.request("/calls/callback", "POST", json.dumps(content).encode()) for content in contents)
     state = str(scratch / "state.sqlite3") if is_saved else "memory"
-    with callbacks.Emulator(scratch, binary) as emulator, callbacks.QuickUpstream(scratch) as upstream:
-        return run(CountedCaller(scratch, binary, emulator.variables, upstream.port, state), requests, rounds)
+    trusted = identity.Identity.make(scratch, "P-256") if protocols else None
+    api = callbacks.QuickUpstream(scratch, identity=trusted)
+    api.protocols = protocols or api.protocols
+    # Under callgrind, the handshakes of all connections together would take longer than the server waits for one.
+    at_once = 4 if protocols else CONNECTIONS
+    with callbacks.Emulator(scratch, binary) as emulator, api as upstream:
+        server = CountedCaller(scratch, binary, emulator.variables, upstream.port, state, trusted)
+        return run(server, requests, rounds, at_once)
 
 
 def counted_installation(binary: Path, rounds: int, parent: Path) -> int:
@@ -214,8 +222,15 @@ def main() -> int:
             counts["an installation, again"] = lambda rounds: counted_installation(binary, rounds, parent)
             counts["one rate rule, in memory"] = lambda rounds: counted(binary, rate(), access(), rounds, parent)
             between |= dict.fromkeys(("an installation, again", "one rate rule, in memory"), (FEW, MANY))
-            for name, is_saved in {"a callback, in memory": False, "a callback, SQLite": True}.items():
-                counts[name] = lambda rounds, is_saved=is_saved: counted_callbacks(binary, is_saved, rounds, parent)
+            for name, is_saved, protocols in (
+                ("a callback, in memory", False, None),
+                ("a callback, SQLite", True, None),
+                ("a callback in memory, https, TLS 1.3", False, "TLSv1.3"),
+                ("a callback in memory, https, TLS 1.2", False, "TLSv1.2"),
+            ):
+                counts[name] = lambda rounds, is_saved=is_saved, protocols=protocols: counted_callbacks(
+                    binary, is_saved, protocols, rounds, parent
+                )
                 between[name] = (2, 6)
             for name, has_id in {"nginx": True, "nginx without $request_id": False}.items():
                 counts[name] = lambda rounds, has_id=has_id: counted_nginx(has_id, rounds, parent)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from harness import client, load, process
 from harness.errors import Unmeasured
+from harness.identity import Identity
 from harness.load import Load
 from harness.progress import say
 from harness.report import Row
@@ -52,11 +53,13 @@ class Emulator(Callgate):
 
 
 class QuickUpstream(Server):
-    """nginx that takes every callback at once, on a new connection each as the API's."""
+    """nginx that takes every callback at once, on a new connection each as the API's. With an identity it speaks TLS."""
 
     name = "upstream"
     # What it answers beside callbacks.
     locations = ""
+    # Of TLS, as nginx names them.
+    protocols = "TLSv1.2 TLSv1.3"
 
     def command(self) -> list[str]:
         self.port = client.free_port()
@@ -77,7 +80,8 @@ http {{
   keepalive_requests 1000000000;
   default_type application/json;
   server {{
-    listen {client.HOST}:{self.port} backlog=4096;
+    listen {client.HOST}:{self.port}{" ssl" if self.identity else ""} backlog=4096;
+    {self.security()}
     location = /calls/callback {{ return 201 "{{}}"; }}
     location = /access {{ return 200; }}
     {self.locations}
@@ -86,19 +90,35 @@ http {{
 """)
         return ["nginx", "-p", str(self.scratch), "-c", str(configuration), "-e", str(self.errors)]
 
+    def security(self) -> str:
+        if self.identity is None:
+            return ""
+        files = f"ssl_certificate {self.identity.certificate}; ssl_certificate_key {self.identity.key};"
+        return f"{files} ssl_protocols {self.protocols};"
+
 
 class Caller(Callgate):
     """`callgate serve` with callbacks to an upstream of ours and its state where it is told."""
 
     name = "callbacks"
 
-    def __init__(self, scratch: Path, binary: Path, variables: dict[str, str], upstream: int, state: str) -> None:
+    def __init__(
+        self,
+        scratch: Path,
+        binary: Path,
+        variables: dict[str, str],
+        upstream: int,
+        state: str,
+        trusted: Identity | None = None,
+    ) -> None:
         super().__init__(scratch, binary)
         self.variables = variables | {
-            "TD_API_URL": f"http://{client.HOST}:{upstream}",
+            "TD_API_URL": f"{'https' if trusted else 'http'}://{client.HOST}:{upstream}",
             "TD_PHONE_NUMBER": "+18005550199",
             "CALLGATE_STATE": state,
         }
+        if trusted:
+            self.variables["CALLGATE_CA_FILE"] = str(trusted.certificate)
 
     def command(self) -> list[str]:
         configuration = self.scratch / f"{self.name}.yaml"

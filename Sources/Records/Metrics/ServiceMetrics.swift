@@ -128,7 +128,11 @@ package final class ServiceMetrics: Sendable {
       ($0.rawValue, [Problem.Code.rateLimited.rawValue] as Set)
     }
     alwaysShown = [
-      "": Dictionary(uniqueKeysWithValues: audited.map { ($0.rawValue, Self.codesOfAlerts) }),
+      // No alert is about an operator's change.
+      "": Dictionary(
+        uniqueKeysWithValues: audited.subtracting([.stop, .resume, .reload, .block, .unblock, .read]).map {
+          ($0.rawValue, Self.codesOfAlerts)
+        }),
       Brake.burst.ruleName: Dictionary(uniqueKeysWithValues: braked),
       Brake.hour.ruleName: Dictionary(uniqueKeysWithValues: braked),
     ]

@@ -27,7 +27,7 @@ struct ManyRows {
   /// - Parameters:
   ///   - numbers: The rows of a column `n` from 1 to the count.
   ///   - id: An id with a first digit, from `n`.
-  ///   - octets: Four octets.
+  ///   - octets: As many octets as a digest has.
   private func statements(_ numbers: String, id: (Int) -> String, octets: String) -> [String] {
     let (noon, due) = (Instant.noon().nanosecondsSinceEpoch, Self.firstDue.nanosecondsSinceEpoch)
     let later = "\(due) + n / \(together) * 1000000000"
@@ -62,7 +62,7 @@ struct ManyRows {
       """
     try connection.execute("BEGIN")
     for sql in statements(
-      numbers, id: { "CAST(printf('\($0)%015d', n) AS BLOB)" }, octets: "x'01020304'")
+      numbers, id: { "CAST(printf('\($0)%015d', n) AS BLOB)" }, octets: "zeroblob(32)")
     {
       try connection.execute(sql)
     }
@@ -72,7 +72,7 @@ struct ManyRows {
   func fill(_ connection: PostgresConnection) throws {
     let sql = statements(
       "FROM generate_series(1::bigint, \(count)) AS n", id: { "('\($0)' || lpad(to_hex(n), 31, '0'))::uuid" },
-      octets: "'\\x01020304'::bytea")
+      octets: "decode(repeat('00', 32), 'hex')")
     _ = try connection.run(
       [.plain("SET statement_timeout = 0")] + sql.map { .plain($0) } + [.plain("ANALYZE")],
       within: .seconds(900))

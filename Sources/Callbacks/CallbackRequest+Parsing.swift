@@ -98,7 +98,7 @@ extension CallbackRequest {
 }
 
 extension FieldProblems {
-  /// The proof of the number; `null` is none.
+  /// The proof of the number; `null` counts as absent.
   fileprivate mutating func proof(in body: JSONObject) -> String? {
     let text = body["number_proof"] == .null ? nil : string("number_proof", in: body)
     guard let text else { return nil }
@@ -109,7 +109,7 @@ extension FieldProblems {
     return text
   }
 
-  /// The customer's consent; `null` is none.
+  /// The customer's consent; `null` counts as absent.
   fileprivate mutating func consent(in body: JSONObject, _ known: [String]?) -> GivenConsent? {
     guard let value = body["consent"], value != .null else { return nil }
     guard let members = value.object else {
@@ -131,7 +131,7 @@ extension FieldProblems {
     return GivenConsent(text: text, at: Instant(seconds: at.seconds))
   }
 
-  /// A member's time, to the second; `null` is none.
+  /// A member's time, to the second; `null` counts as absent.
   mutating func time(_ name: String, in object: JSONObject) -> Instant? {
     if case .null = object[name] { return nil }
     guard let value = object[name] else { return nil }

@@ -12,7 +12,7 @@ struct NumbersCommand: ParsableCommand {
     subcommands: [BlockCommand.self, UnblockCommand.self, BlockedListCommand.self])
 }
 
-/// `callgate numbers block`: a number is not called any more.
+/// `callgate numbers block`: a number is no longer called.
 struct BlockCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "block",

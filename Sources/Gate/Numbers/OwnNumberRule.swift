@@ -60,7 +60,7 @@ extension Facts {
   }
 }
 
-/// What a proof of a number takes from the allowances: it is good once, at whatever instance, and good again where the others are given
+/// What a proof of a number takes from the allowances: it works once, at whatever instance, and again where the others are given
 /// back.
 enum NumberProofLimits {
   /// How many used proofs a store has at most. A day's rate of half as many never saves more, since no proof lives longer than a day.

@@ -20,7 +20,7 @@ struct AgentTools {
   static let conversationLength = 128
   static let reasonLength = 500
 
-  /// Arguments that some clients add to every call by themselves.
+  /// Arguments that some clients add to every call on their own.
   private static let ignored = ["toolCallId", "sessionId", "action", "chatInput", "tool"]
 
   let tools: [Tool]

@@ -3,7 +3,7 @@
 import Glibc
 import Synchronization
 
-/// The parts of an audit line that other lines are likely to repeat, as ranges of its octets in this order. An empty one is none.
+/// The parts of an audit line that other lines are likely to repeat, as ranges of its octets in this order. An empty range has no value.
 struct RepeatedParts {
   /// The action, the caller, the app and what they have proven.
   var caller = 0..<0

@@ -113,7 +113,7 @@ package final class NumberScreening: Sendable {
     }
   }
 
-  /// A request waits no longer; its lookup goes on, for the next one.
+  /// A request waits no longer; its lookup continues, for the next one.
   private func leave(_ subject: Subject, _ number: Int) {
     let waiter = flights.withLock { $0.waiters[subject]?.removeValue(forKey: number) }
     waiter?.continuation.resume(returning: .failed("Talkdesk did not respond in time"))

@@ -16,7 +16,7 @@ public struct BlockedNumber: Hashable, Sendable {
   package let reason: String?
   /// When it was blocked last.
   package let since: Instant
-  /// When the block ends by itself; nil for never.
+  /// When the block ends without an operator; nil for never.
   package let until: Instant?
   package let by: Operator.Identity?
   /// Grows with each change of any number, in the order in which the changes become visible. The store gives it.

@@ -5,7 +5,7 @@ public import JOSE
 import JSON
 import Texts
 
-/// Why a proof of a number does not hold, in words for operators.
+/// Why a proof of a number is invalid, in words for operators.
 public enum NumberProofFault: String, CaseIterable, Error, Sendable {
   case malformed = "the proof cannot be read"
   case wrongAlgorithm = "the proof is not signed by ES256"

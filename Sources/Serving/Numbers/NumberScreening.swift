@@ -140,7 +140,8 @@ package final class NumberScreening: Sendable {
     let api = ScreeningAPI(baseURL: base, clock: clock) { [tokens, transport] scope in
       ScreeningAPI.Way(
         transport: transport(scope),
-        token: { deadline throws(TokenError) in try await tokens.token(forServer: scope, deadline: deadline) },
+        token: { deadline throws(TokenError) in try await tokens.token(forServer: scope, deadline: deadline)
+        },
         refuse: { tokens.invalidate($0, forServer: scope) })
     }
     switch await api.finding(on: query.phone, settings, deadline: deadline) {
@@ -177,7 +178,9 @@ package final class NumberScreening: Sendable {
 extension NumberScreening {
   /// Gets verdicts for the rules of a configuration; nil where numbers are not screened.
   func screener(_ configuration: Configuration) -> NumberScreener? {
-    guard let settings = configuration.numbers?.screening, configuration.policy.asksScreening else { return nil }
+    guard let settings = configuration.numbers?.screening, configuration.policy.asksScreening else {
+      return nil
+    }
     if settings.validation != nil { metrics.show(.phoneValidation) }
     if !settings.lists.isEmpty { metrics.show(.doNotCall) }
     let base = settings.url ?? configuration.talkdesk.upstream?.apiURL

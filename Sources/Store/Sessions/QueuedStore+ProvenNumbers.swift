@@ -1,0 +1,30 @@
+// The proven numbers of a store over database sessions.
+
+package import Gate
+
+extension QueuedStore {
+  package func proven(_ number: ProvenNumber) async throws(StoreError) -> Instant? {
+    try await rows(ProvenNumberStatements.proven, .id(number.id)).first
+  }
+
+  package func remember(_ number: ProvenNumber, at now: Instant, until end: Instant) async throws(StoreError)
+  {
+    let calls = [
+      ChangeCall(
+        ProvenNumberStatements.remember, .id(number.id), .id(number.owner), .time(now), .time(end)),
+      ChangeCall(
+        ProvenNumberStatements.forgetOldest, .id(number.owner), .integer(Int64(ProvenNumber.mostOfOwner - 1))),
+      ChangeCall(ProvenNumberStatements.forgetBeyond, .integer(ProvenNumber.most)),
+    ]
+    _ = try await sessions.call(.updates) { session throws(StoreError) in try session.change(calls) }
+  }
+}
+
+extension QueuedStore {
+  /// Remembers the number of a record whose proof is used now.
+  func remember(_ intent: CallbackIntent, at now: Instant) async {
+    guard let number = intent.ownership, let span = intent.remembersFor else { return }
+    // If it fails, the subject proves the number again. `health` knows of the failure.
+    do throws(StoreError) { try await remember(number, at: now, until: now.advanced(by: span)) } catch {}
+  }
+}

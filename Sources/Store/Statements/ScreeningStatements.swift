@@ -1,0 +1,28 @@
+// The statements on verdicts on numbers that every database takes.
+
+/// The statements on verdicts that every database takes.
+enum ScreeningStatements {
+  static let verdict = Query<ScreeningVerdict>("screening", where: "id = $1")
+
+  static let save = Change(
+    "save_screening",
+    """
+    INSERT INTO callgate_screening (\(ScreeningColumn.table.list), serial)
+    VALUES ($1, $2, $3, $4, (SELECT coalesce(max(serial), 0) + 1 FROM callgate_screening))
+    ON CONFLICT (id) DO UPDATE SET settings = excluded.settings, refusal = excluded.refusal, \
+    ends = excluded.ends, serial = excluded.serial
+    """)
+
+  /// Removes the oldest, without counting them: each write has a number of its own. `$1` is how many stay.
+  static let removeOldest = Change(
+    "remove_oldest_screenings",
+    deleting: """
+      DELETE FROM callgate_screening WHERE id IN (
+        SELECT older.id FROM callgate_screening AS older
+        WHERE older.serial <= (SELECT max(serial) FROM callgate_screening) - $1
+      """)
+
+  static let forget = Change("forget_screening", "DELETE FROM callgate_screening WHERE id = $1")
+
+  static let purge = Change(purging: "screenings", "callgate_screening", where: "kept.ends <= $1")
+}

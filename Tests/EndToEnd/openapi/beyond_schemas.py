@@ -4,7 +4,8 @@
 - the account's number is one that the server was configured with;
 - the names of a context's fields differ, and what is called a URL is one;
 - names have at most 64 characters and values 255, where no `context_schema` allows more;
-- a time for a call is one that can be booked, and slots are asked for with both ends of a day to come.
+- a time for a call is one that can be booked, and slots are asked for with both ends of a day to come;
+- a block ends later, and a page of blocked numbers begins where the one before says.
 
 What the document forbids is sent as it is.
 """
@@ -36,6 +37,10 @@ def before_call(context, case, **kwargs):
         case.query.update({"from": later(24 * 60), "to": later(48 * 60)})
     if isinstance(case.body, dict) and isinstance(case.body.get("at"), str):
         case.body["at"] = later(next(_minutes) % (20 * 24 * 60) + 60)
+    if case.query and case.operation.path == "/admin/numbers":
+        case.query.pop("after", None)
+    if isinstance(case.body, dict) and "phone" in case.body and isinstance(case.body.get("until"), str):
+        case.body["until"] = later(24 * 60)
     if not isinstance(case.body, dict) or "contact_phone_number" not in case.body:
         return
     if "talkdesk_phone_number" in case.body:

@@ -53,6 +53,7 @@ import Testing
         "\(brakes.perFiveMinutes) callbacks in five minutes and \(written(brakes.perHour)) in an hour"
       ),
       ("callgate_installation", "`per_subject` (\(InstallationTerms().perSubject))"),
+      ("callgate_screening", "\(written(ScreeningVerdict.most)); \(brakes.lookupsPerHour) lookups an hour"),
       ("callgate_login", "\(written(StoredLogin.most));"),
       ("callgate_hook_name", "\(StoredDevice.mostNames) for each installation"),
       ("callgate_installation", "\(InstallationQuery.mostRevoked) revoked ones for each user"),

@@ -1,5 +1,6 @@
 // Generates the API documentation as web pages: one of each tag, one of the errors, one of the schemas, and an overview.
 
+import Gate
 import HTTP
 import JSON
 package import Pages
@@ -155,7 +156,8 @@ package struct DocsPages {
       case .callers:
         document.allowsAnonymous
           ? "This server accepts requests without credentials." : "The caller sends credentials."
-      case .operators: "The operator sends <code>Authorization: Bearer TOKEN</code>."
+      case .operators(let role):
+        "The operator sends <code>Authorization: Bearer TOKEN</code>. Role: <code>\(role.rawValue)</code>."
       }
     return """
       <article id="\(operation.id)" class="card" aria-labelledby="title-\(operation.id)">

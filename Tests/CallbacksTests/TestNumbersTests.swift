@@ -39,7 +39,10 @@ import Testing
       let row = "- `\(TestNumbers.number(ending: ending))`: \(code.status.code) `\(code.rawValue)`"
       #expect(page.contains(row + "\n"), "\(row)")
     }
-    #expect(page.components(separatedBy: "- `+1202555").count - 1 == TestNumbers.codes.count)
+    let rows = page.components(separatedBy: "\n").filter { line in
+      line.wholeMatch(of: /- `\+1202555\d{4}`: \d{3} `\w+`/) != nil
+    }
+    #expect(rows.count == TestNumbers.codes.count)
   }
 
   @Test func `a server takes the example for the sandbox`() throws {

@@ -9,7 +9,8 @@ public enum OwnScope: String, CaseIterable, Sendable {
 
   /// The first of these scopes among words separated by spaces; nil if there is none.
   public init?(in scope: String) {
-    guard let first = Self.allCases.first(where: { scope.split(separator: " ").contains(Substring($0.rawValue)) })
+    guard
+      let first = Self.allCases.first(where: { scope.split(separator: " ").contains(Substring($0.rawValue)) })
     else { return nil }
     self = first
   }
@@ -19,7 +20,9 @@ extension TokenSource {
   /// The shared token with one of the server's own scopes. Its failures pause no other scope.
   ///
   /// - Parameter deadline: when this request gives up.
-  public func token(forServer scope: OwnScope, deadline: MonotonicTime) async throws(TokenError) -> AccessToken {
+  public func token(forServer scope: OwnScope, deadline: MonotonicTime) async throws(TokenError)
+    -> AccessToken
+  {
     try await token(scopeID(scope.rawValue), deadline: deadline)
   }
 

@@ -10,7 +10,9 @@ import Testing
 @testable import Store
 
 @Suite struct ScreeningContractTests {
-  private static func verdict(_ number: Int, refusal: String? = nil, ends: Instant = .noon(60)) -> ScreeningVerdict {
+  private static func verdict(_ number: Int, refusal: String? = nil, ends: Instant = .noon(60))
+    -> ScreeningVerdict
+  {
     ScreeningVerdict(
       id: StoreID(high: 3, low: UInt64(number)), settings: .min, refusal: refusal, ends: ends)
   }
@@ -25,7 +27,9 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
-  func `instances share verdicts, and the last one counts until it is forgotten`(_ kind: StoreKind) async throws {
+  func `instances share verdicts, and the last one counts until it is forgotten`(_ kind: StoreKind)
+    async throws
+  {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
     let other = fixture.open()
@@ -43,7 +47,9 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
-  func `the oldest verdicts make room for new ones, and those that ended are purged`(_ kind: StoreKind) async throws {
+  func `the oldest verdicts make room for new ones, and those that ended are purged`(_ kind: StoreKind)
+    async throws
+  {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
     for number in 1...3 { try await Self.save(Self.verdict(number, ends: .noon(Double(number))), in: store) }

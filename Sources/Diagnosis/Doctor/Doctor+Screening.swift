@@ -42,7 +42,8 @@ extension Doctor {
       } catch {
         report.fail(
           "screening", error.words,
-          fix: "grant the scope \(scope.rawValue) to the client at Talkdesk, and check that this machine reaches the API",
+          fix:
+            "grant the scope \(scope.rawValue) to the client at Talkdesk, and check that this machine reaches the API",
           .refused)
       }
     }

@@ -23,7 +23,9 @@ struct ScreeningService: Sendable {
   /// Acts on a request.
   func act(_ call: Call, path: String, now: UnixTime, state: borrowing Mutex<EmulatorState>) -> Ending {
     let isValidation = path.hasPrefix(Self.validations)
-    let (baseURL, fault) = state.withLock { ($0.baseURL, $0.faults.take(isValidation ? .validation : .doNotCall)) }
+    let (baseURL, fault) = state.withLock {
+      ($0.baseURL, $0.faults.take(isValidation ? .validation : .doNotCall))
+    }
     if let fault, fault.preventsAction {
       let reply = fault.refusal().map { fault.apply(to: $0, isRefusalOfTheRequest: false) }
       return Ending(reply, after: fault.delay, isCutOff: fault.drop == .during)
@@ -37,7 +39,8 @@ struct ScreeningService: Sendable {
       isValidation
       ? Self.validation(path.dropFirst(Self.validations.count)) : Ending(Self.query(call, path, now))
     guard let fault else { return ending }
-    ending.reply = fault.drop == .after ? nil : ending.reply.map { fault.apply(to: $0, isRefusalOfTheRequest: false) }
+    ending.reply =
+      fault.drop == .after ? nil : ending.reply.map { fault.apply(to: $0, isRefusalOfTheRequest: false) }
     ending.delay = max(ending.delay, fault.delay)
     ending.isCutOff = fault.drop == .during
     return ending
@@ -52,7 +55,9 @@ struct ScreeningService: Sendable {
       "active": "True", "carrier": "N/A", "country": "US", "do_not_call": "False", "leaked": "N/A",
       "prepaid": "N/A", "recent_abuse": "False", "spammer": "False", "valid": "True", "voip": "False",
     ]
-    func add(status: JSONValue, line: JSONValue, tcpa: JSONValue, score: JSONValue, isOtherSpelling: Bool = false) {
+    func add(
+      status: JSONValue, line: JSONValue, tcpa: JSONValue, score: JSONValue, isOtherSpelling: Bool = false
+    ) {
       facts["status"] = status
       facts["line_type"] = line
       facts["tcpa_blacklist"] = tcpa
@@ -60,7 +65,8 @@ struct ScreeningService: Sendable {
       facts[isOtherSpelling ? "risk" : "risky"] = tcpa
     }
     switch ending(of: "+" + rest.dropFirst(3)) {
-    case "11": add(status: "HIGH_RISK", line: "Premium Rate", tcpa: "False", score: "91", isOtherSpelling: true)
+    case "11":
+      add(status: "HIGH_RISK", line: "Premium Rate", tcpa: "False", score: "91", isOtherSpelling: true)
     case "12": add(status: "SUSPICIOUS", line: "N/A", tcpa: "True", score: "N/A")
     case "13": return Ending(error(.notFound))
     case "14": add(status: "ERROR", line: "N/A", tcpa: "N/A", score: "N/A")
@@ -74,7 +80,9 @@ struct ScreeningService: Sendable {
   }
 
   private static func query(_ call: Call, _ path: String, _ now: UnixTime) -> Reply {
-    let known: JSONObject = ["id": .string(list), "name": "Sandbox", "status": "UPLOADED", "entries_count": 2]
+    let known: JSONObject = [
+      "id": .string(list), "name": "Sandbox", "status": "UPLOADED", "entries_count": 2,
+    ]
     if call.method == .get, path == lists { return embedded(["do_not_call_lists": [.object(known)]]) }
     guard call.method == .post, path == "\(lists)/\(list)/entries/queries" else { return error(.notFound) }
     let numbers: [JSONValue]

@@ -142,7 +142,8 @@ public struct ScreeningAPI: Sendable {
       do throws(TransportError) {
         reply = try await way.transport.send(
           OutboundRequest(
-            method: content == nil ? .get : .post, url: baseURL + path, fields: fields, content: content ?? [],
+            method: content == nil ? .get : .post, url: baseURL + path, fields: fields,
+            content: content ?? [],
             timeout: left, maximumContentLength: 64 * 1024))
       } catch {
         throw Failure(words: "\(scope.interface): \(error.head?.codingFault ?? error.reason.words())")

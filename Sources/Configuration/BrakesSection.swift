@@ -30,7 +30,8 @@ extension ConfigurationBuilder {
     brakes.numberPerDay = members.value(Settings.brakePerDay.key()).map(Int64.init) ?? brakes.numberPerDay
     brakes.perFiveMinutes = members.value(Settings.brakePer5m.key()).map(Int64.init) ?? brakes.perFiveMinutes
     brakes.perHour = members.value(Settings.brakePerHour.key()).map(Int64.init) ?? brakes.perHour
-    brakes.lookupsPerHour = members.value(Settings.brakeLookups.key()).map(Int64.init) ?? brakes.lookupsPerHour
+    brakes.lookupsPerHour =
+      members.value(Settings.brakeLookups.key()).map(Int64.init) ?? brakes.lookupsPerHour
     close(&members, Self.brakesSection + ".")
     return brakes
   }

@@ -49,7 +49,8 @@ extension ConfigurationBuilder {
     let address = value(Settings.adminHost)
     let port = value(Settings.adminPort)
     var admin = Configuration.Admin(
-      listener: nil, token: token, operators: operators(beside: token), jwt: operatorIssuer(), runbooks: runbooks)
+      listener: nil, token: token, operators: operators(beside: token), jwt: operatorIssuer(),
+      runbooks: runbooks)
     guard let statedPlace else { return admin }
     if !address.isLoopback, partial.entries[Settings.adminToken.setting] == nil, !mentionsOperators {
       problems.add(

@@ -106,7 +106,8 @@ package enum NameText {
     }
     if let own = OwnScope(in: text) {
       throw Refusal(
-        "\(own.rawValue) is a scope of the server's own requests, and no token with it leaves the server", "remove it")
+        "\(own.rawValue) is a scope of the server's own requests, and no token with it leaves the server",
+        "remove it")
     }
     return text
   }

@@ -18,7 +18,8 @@ public struct Brakes: Hashable, Sendable {
   public static let maximum: Int64 = 1_000_000_000
 
   /// Brakes with these figures, each from 0 to `maximum`.
-  public init(numberPerDay: Int64 = 6, perFiveMinutes: Int64 = 500, perHour: Int64 = 1000,
+  public init(
+    numberPerDay: Int64 = 6, perFiveMinutes: Int64 = 500, perHour: Int64 = 1000,
     lookupsPerHour: Int64 = 500
   ) {
     self.numberPerDay = numberPerDay

@@ -54,7 +54,8 @@ package struct Attention: Sendable {
     /// Whether it concerns a service that the server asks, so that `/readyz` warns.
     package var concernsUpstream: Bool {
       switch self {
-      case .credential, .talkdeskID, .callbackAPI, .desk, .screening, .push, .issuer, .attestation, .nextKey: true
+      case .credential, .talkdeskID, .callbackAPI, .desk, .screening, .push, .issuer, .attestation, .nextKey:
+        true
       case .store, .audit, .clock, .stop, .brake, .quota, .rate, .configuration, .appointments, .certificate,
         .log, .unknownCallbacks, .unknownTickets:
         false

@@ -29,7 +29,8 @@ extension Troubles {
     // No problem of the server, or one that its own part reports.
     case .malformedRequest, .invalidJSON, .unauthenticated, .invalidToken, .invalidClient, .invalidProof,
       .attestationRequired, .attestationFailed, .attestationUnavailable, .closed, .denied, .numberNotAllowed,
-      .noAgents, .numberNotProven, .consentRequired, .notFound, .unknownApp, .methodNotAllowed, .requestTimeout, .tooMany, .taken,
+      .noAgents, .numberNotProven, .consentRequired, .notFound, .unknownApp, .methodNotAllowed,
+      .requestTimeout, .tooMany, .taken,
       .requestExpired, .alreadyDelivered, .claimExpired, .challengeExpired, .noDevice, .duplicate,
       .inProgress, .slotFull, .tooLate, .contentTooLarge, .targetTooLong, .unsupportedMediaType,
       .invalidRequest, .idempotencyMismatch, .slowDown, .fieldsTooLarge, .internal, .auditUnavailable,

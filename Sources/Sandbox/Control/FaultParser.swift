@@ -38,7 +38,8 @@ struct FaultParser {
     }
     let endpoint: Fault.Endpoint? = choice("endpoint", in: object)
     if object["endpoint"] == nil {
-      problem("endpoint", "is missing; it is token, callback, fcm, hook, sendbird, desk, validation or do_not_call")
+      problem(
+        "endpoint", "is missing; it is token, callback, fcm, hook, sendbird, desk, validation or do_not_call")
     }
     var fault = Fault(endpoint: endpoint ?? .token)
     fault.times = Int(integer("times", in: object, within: 1...Self.maximumTimes) ?? 1)

@@ -78,7 +78,8 @@ extension AttentionList {
       switch rule.kind {
       case .quota(_, let key, _) where key.isShared: return limit(.quota, concernsCallbacks)
       case .rate(_, let key, _) where key.isShared: return limit(.rate, concernsCallbacks)
-      case .quota, .rate, .hours, .numbers, .addresses, .claims, .field, .remote, .agents, .ownNumber, .consent, .screened:
+      case .quota, .rate, .hours, .numbers, .addresses, .claims, .field, .remote, .agents, .ownNumber,
+        .consent, .screened:
         return nil
       }
     }

@@ -64,7 +64,8 @@ extension AttentionList {
       Attention(
         .screening, since: trouble.since, count: trouble.hits,
         "Numbers cannot be checked before they are called: \(trouble.cause).",
-        action: "Run callgate doctor: it names missing scopes and unknown lists. Until then on_failure decides.")
+        action:
+          "Run callgate doctor: it names missing scopes and unknown lists. Until then on_failure decides.")
     ]
   }
 

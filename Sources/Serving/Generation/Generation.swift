@@ -136,7 +136,8 @@ package final class Generation: Sendable {
     decider = Decider(
       apps: AppRegistry(apps), policy: configuration.policy, stops: runtime.stops,
       blocked: runtime.blocked, ledger: runtime.ledger,
-      remotes: runtime.remotes, hasTalkdesk: upstream != nil, screener: runtime.screening.screener(configuration),
+      remotes: runtime.remotes, hasTalkdesk: upstream != nil,
+      screener: runtime.screening.screener(configuration),
       liveAgents: { [live = configuration.live, agents = runtime.liveAgents] in
         live.flatMap { agents.current($0)?.available }
       })
@@ -251,7 +252,8 @@ package struct Runtime: Sendable {
     ledger: AllowanceLedger, installations: InstallationService?, stops: StopBoard,
     blocked: BlockedNumbers, remotes: RemotePolicies,
     throttle: LoginThrottle, keys: KeySources, nonces: ProofNonces, metrics: ServiceMetrics,
-    callbacks: CallbackParts, liveAgents: LiveAgents, screening: NumberScreening, appointments: AppointmentParts, push: PushParts? = nil,
+    callbacks: CallbackParts, liveAgents: LiveAgents, screening: NumberScreening,
+    appointments: AppointmentParts, push: PushParts? = nil,
     google: KeptGoogle,
     callbackTransport: any HTTPTransport
   ) {

@@ -35,7 +35,11 @@ extension Configuration {
     await withTaskGroup(of: (Int, ConfigurationNotice?).self) { group in
       let issuers =
         callers.compactMap { caller in
-          if case .jwt(let issuer) = caller.proof { ("callers", caller.id, "users of \(caller.id)", issuer) } else { nil }
+          if case .jwt(let issuer) = caller.proof {
+            ("callers", caller.id, "users of \(caller.id)", issuer)
+          } else {
+            nil
+          }
         } + (admin.jwt.map { [("admin", "jwt", "operators with a JWT", $0.issuer)] } ?? [])
       for (index, (section, name, users, issuer)) in issuers.enumerated() {
         guard case .url(let url, let place) = issuer.keys else { continue }

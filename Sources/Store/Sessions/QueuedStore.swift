@@ -131,7 +131,8 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     // Claims, who used names of hooks, and notices are forgotten after a day.
     for purge in NoticeStatements.purges { total += try await self.purge(purge, upTo: now.claimHorizon) }
     total += try await self.purge(
-      NumberStatements.purge, upTo: now.advanced(by: .seconds(-BlockedNumber.lingering)).nanosecondsSinceEpoch)
+      NumberStatements.purge, upTo: now.advanced(by: .seconds(-BlockedNumber.lingering)).nanosecondsSinceEpoch
+    )
     total += try await self.purge(LoginStatements.purge, upTo: StoredLogin.horizon(now).nanosecondsSinceEpoch)
     total += try await self.purge(ProvenNumberStatements.purge, upTo: now.nanosecondsSinceEpoch)
     total += try await self.purge(ScreeningStatements.purge, upTo: now.nanosecondsSinceEpoch)

@@ -137,7 +137,8 @@ extension ConfigurationBuilder {
       appAttest: attestation.appAttest, play: attestation.play, numbers: numbers,
       gms: gms(apps),
       mcp: mcp(
-        callers, allowAnonymous: allowAnonymous, apps, policy, texts: numbers?.consentNames ?? [], externalURLs.first),
+        callers, allowAnonymous: allowAnonymous, apps, policy, texts: numbers?.consentNames ?? [],
+        externalURLs.first),
       notices: notices,
       outcomes: outcomes(externalURLs.first), live: live(),
       desks: desks,

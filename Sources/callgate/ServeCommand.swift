@@ -117,7 +117,8 @@ struct ServeCommand: ParsableCommand {
                 attested: {
                   let apps = controls.attestedApps()
                   return AttestedApps(
-                    project: apps.project, numbers: apps.numberProject, firebase: apps.firebase, apple: apps.bundles,
+                    project: apps.project, numbers: apps.numberProject, firebase: apps.firebase,
+                    apple: apps.bundles,
                     android: apps.packages)
                 }))
           } ?? gateway
@@ -143,7 +144,9 @@ struct ServeCommand: ParsableCommand {
       }
       if Output.isTerminal, configuration.log.format == .text {
         let operators: Banner.Operators =
-          if let adminAddress { .listener("\(adminAddress)") } else if configuration.admin.token != nil || configuration.admin.namesOperators {
+          if let adminAddress {
+            .listener("\(adminAddress)")
+          } else if configuration.admin.token != nil || configuration.admin.namesOperators {
             .here(madeToken: adminToken)
           } else { .nowhere }
         Output.text(

@@ -73,11 +73,13 @@ public struct StoredConsent: Hashable, Sendable {
 
   /// Reads a result of `stored`; nil for anything else.
   package init?(stored: String) {
-    let parts = stored.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+    let parts = stored.utf8
+      .split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
+      .map { String(decoding: $0, as: UTF8.self) }
     guard parts.count == 3, let seconds = Int64(parts[0]) else { return nil }
-    text = String(parts[2])
+    text = parts[2]
     at = Instant(seconds: seconds)
-    digest = String(parts[1])
+    digest = parts[1]
   }
 }
 

@@ -110,8 +110,9 @@ private struct ClaimName: Hashable, Sendable {
   init(_ name: String) {
     whole = name
     let isPath = !name.utf8.contains { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "/") }
-    let parts = isPath ? name.split(separator: ".", omittingEmptySubsequences: false).map(String.init) : []
-    path = parts.count > 1 ? parts : []
+    let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+      .map { String(decoding: $0, as: UTF8.self) }
+    path = isPath && parts.count > 1 ? parts : []
   }
 
   func value(in claims: [FactMember]) -> FactValue? {

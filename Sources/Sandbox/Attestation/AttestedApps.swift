@@ -22,7 +22,8 @@ public struct AttestedApps: Sendable {
   ///   - apple: Team and bundle of each app that has them, by the app's name.
   ///   - android: Package and certificates of each app that has them, by the app's name.
   public init(
-    project: (number: String, id: String)?, numbers: (number: String, id: String)? = nil, firebase: [String: String], apple: [String: String],
+    project: (number: String, id: String)?, numbers: (number: String, id: String)? = nil,
+    firebase: [String: String], apple: [String: String],
     android: [String: (package: String, certificates: [String])]
   ) {
     let own = ("123456789012", "callgate-sandbox")

@@ -84,7 +84,8 @@ extension APIOperation {
         fields: [.noStore] + APIField.allowances),
     ],
     refusals: [
-      .invalidJSON, .unknownApp, .numberNotAllowed, .numberNotProven, .consentRequired, .duplicate, .inProgress, .slotFull, .unsupportedMediaType,
+      .invalidJSON, .unknownApp, .numberNotAllowed, .numberNotProven, .consentRequired, .duplicate,
+      .inProgress, .slotFull, .unsupportedMediaType,
       .invalidRequest, .idempotencyMismatch, .upstreamRateLimited, .outcomeUnknown,
     ] + .ofRules + .ofTokens)
 

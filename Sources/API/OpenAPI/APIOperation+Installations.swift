@@ -206,7 +206,8 @@ extension APIOperation {
     _ id: String, _ summary: String, _ description: String, and others: [Problem.Code] = []
   ) -> APIOperation {
     APIOperation(
-      method: .post, id: id, tag: .operators, access: .operators(.approve), summary: summary, description: description,
+      method: .post, id: id, tag: .operators, access: .operators(.approve), summary: summary,
+      description: description,
       content: .json("UserCodeRequest", ("code", ["user_code": "BCDF-GHJK"])),
       answers: [APIAnswer(status: .noContent, description: "Done.", fields: [.noStore])],
       refusals: [.invalidJSON, .invalidRequest, .storeUnavailable] + others)

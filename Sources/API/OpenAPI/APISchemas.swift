@@ -10,18 +10,19 @@ import JSON
 enum APISchemas {
   /// All of them, by name, in the order of the document.
   static let all: [(name: String, schema: JSONValue)] =
-    ([problem] + values + tokens + callbacks + tickets + gms + installations + push + health + operators + blockedNumbers).map
-  {
-    name, schema in
-    (name, ofRequests.contains(name) ? schema : opened(schema))
-  }
+    ([problem] + values + tokens + callbacks + tickets + gms + installations + push + health + operators
+    + blockedNumbers).map {
+      name, schema in
+      (name, ofRequests.contains(name) ? schema : opened(schema))
+    }
 
   /// The schemas of request bodies.
   static let ofRequests: Set<String> = [
     "ContextForm", "ContextShortForm", "ContextField", "CallbackRequest", "CallbackChange", "TicketRequest",
     "StopRequest",
     "ResumeRequest",
-    "Inquiry", "FetchCodeRequest", "VerifyCodeRequest", "UserCodeRequest", "RevocationRequest", "BlockRequest", "UnblockRequest",
+    "Inquiry", "FetchCodeRequest", "VerifyCodeRequest", "UserCodeRequest", "RevocationRequest",
+    "BlockRequest", "UnblockRequest",
   ]
 
   /// A schema of a response as it is published: without an end to the members, and with the values known so far.

@@ -44,7 +44,9 @@ struct StatusText {
 
   private func rows(_ url: String) -> [(name: String, value: String)] {
     var rows: [(name: String, value: String)] = [
-      ("Server", url), ("Operator", "\(word(document["operator"]?["name"])), \(word(document["operator"]?["role"]))"), ("Status", word(document["status"])), ("Started", word(document["started"])),
+      ("Server", url),
+      ("Operator", "\(word(document["operator"]?["name"])), \(word(document["operator"]?["role"]))"),
+      ("Status", word(document["status"])), ("Started", word(document["started"])),
     ]
     rows += StopText.values(document).enumerated().map { ($0 == 0 ? "Paused" : "", $1) }
     rows += configuration + [("Store", store)]

@@ -58,6 +58,7 @@ desks:
     api_token_file: {file_of("sendbird", "canary-master-token")}
     desk_api_token_file: {file_of("desk", "canary-desk-token")}
 gms: {{ services: {{ support: {{ app: shop, query_by_number: true }}, sales: {{ app: shop }} }} }}
+mcp: {{ callers: [office, kiosk, users, anonymous], app: shop }}
 callers:
   - {{ id: office, basic: {{ username: office, password_file: {file_of("office", OFFICE)} }} }}
   - {{ id: studio, basic: {{ username: studio, password_sha256: {sha256("canary-studio")} }} }}

@@ -28,7 +28,15 @@ extension APIOperation {
       `structuredContent` is the problem. Batches are refused.
       """,
     content: APIContent(
-      type: "application/json", schema: ["type": "object"],
+      type: "application/json",
+      schema: [
+        "type": "object", "required": ["jsonrpc", "id", "method"],
+        "properties": [
+          "jsonrpc": ["const": "2.0"], "id": ["type": "integer"],
+          "method": ["type": "string", "enum": ["initialize", "ping", "tools/list", "tools/call"]],
+          "params": ["type": "object"],
+        ],
+      ],
       examples: [("ping", ["jsonrpc": "2.0", "id": 1, "method": "ping"])]),
     answers: [
       APIAnswer(

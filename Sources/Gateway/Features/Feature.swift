@@ -19,7 +19,8 @@ struct Feature: Sendable {
   /// All features. Paths are compared and parts start in this order. The paths of GMS clients come before those of dialogs, which have
   /// the same form.
   static let all: [Feature] = [
-    .access, .callbacks, .tickets, .availability, .installations, .notices, .gms, .dialogs, .outcomes, .agents,
+    .access, .callbacks, .tickets, .availability, .installations, .notices, .gms, .dialogs, .outcomes,
+    .agents,
     .operators, .blockedNumbers, .pages,
   ]
 }

@@ -120,7 +120,7 @@ struct AgentAnswers: Sendable {
       ? "We can call back now." + (change.map { " We close on \($0)." } ?? "")
       : "We are closed." + (change.map { " We open on \($0)." } ?? "")
     if let slots = document["slots"]?.array {
-      let free = slots.filter { $0["free"]?.int ?? 0 > 0 }
+      let free = slots.filter { $0["free"] != 0 }
       sentence +=
         time(free.first?["start"]).map { " The first free time is on \($0)." }
         ?? " No time is free in this span."

@@ -71,7 +71,7 @@ struct AgentHead {
     guard octets.allSatisfy({ (0x20...0x7E).contains($0) }) else { return .unusable }
     let text = String(decoding: octets, as: UTF8.self)
     let (prefix, suffix) = ("=?base64?", "?=")
-    guard text.utf8.starts(with: prefix.utf8), text.hasSuffix(suffix),
+    guard text.utf8.starts(with: prefix.utf8), octets.suffix(suffix.utf8.count).elementsEqual(suffix.utf8),
       octets.count >= prefix.utf8.count + suffix.utf8.count
     else { return .one(text) }
     let encoded = octets[prefix.utf8.count..<(octets.count - suffix.utf8.count)]

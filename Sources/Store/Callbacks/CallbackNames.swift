@@ -18,7 +18,8 @@ package struct CallbackNames: Hashable, Sendable {
   package let repeats: Duration?
 
   package init(
-    key: StoreID?, fingerprint: StoreID?, place: StoreID?, former: FormerPlace? = nil, numbers: StoreID? = nil,
+    key: StoreID?, fingerprint: StoreID?, place: StoreID?, former: FormerPlace? = nil,
+    numbers: StoreID? = nil,
     repeats: Duration? = nil
   ) {
     self.key = key

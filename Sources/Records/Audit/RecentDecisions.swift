@@ -42,10 +42,11 @@ package final class RecentDecisions: Sendable {
     private(set) var bytes: [UInt8] = []
     private var ends: [Int] = []
 
-    /// The index of a text that is new or was found again; nil if it is empty. An octet is enough for the lines of a part.
-    mutating func index(of part: Slice<UnsafeRawBufferPointer>) -> UInt8? {
-      let text = unsafe UnsafeRawBufferPointer(rebasing: part)
-      guard unsafe !text.isEmpty else { return nil }
+    /// The index of a text that is new or was found again; nil if it is short. An octet is enough for the lines of a part.
+    mutating func index(of part: Slice<UnsafeBufferPointer<UInt8>>) -> UInt8? {
+      let text = unsafe UnsafeBufferPointer(rebasing: part)
+      // To find less again takes longer than to copy it.
+      guard text.count >= 32 else { return nil }
       var index = ends.count - 1
       while index >= 0, index >= ends.count - Self.searched {
         let range = range(index)
@@ -89,19 +90,18 @@ package final class RecentDecisions: Sendable {
     /// Adds a line.
     mutating func append(_ line: borrowing Span<UInt8>, _ repeated: RepeatedParts, number: Int) {
       unsafe line.withUnsafeBufferPointer { line in
-        let octets = UnsafeRawBufferPointer(line)
         var start = 0
         func append(_ part: Range<Int>, _ kind: UInt8, _ index: UInt8?) {
           guard let index else { return }
-          unsafe bytes.append(contentsOf: octets[start..<part.lowerBound])
+          unsafe bytes.append(contentsOf: UnsafeBufferPointer(rebasing: line[start..<part.lowerBound]))
           bytes.append(kind)
           bytes.append(index)
           start = part.upperBound
         }
-        append(repeated.caller, 1, unsafe callers.index(of: octets[repeated.caller]))
-        append(repeated.verdicts, 2, unsafe verdicts.index(of: octets[repeated.verdicts]))
-        append(repeated.token, 3, unsafe tokens.index(of: octets[repeated.token]))
-        unsafe bytes.append(contentsOf: octets[start...])
+        append(repeated.caller, 1, unsafe callers.index(of: line[repeated.caller]))
+        append(repeated.verdicts, 2, unsafe verdicts.index(of: line[repeated.verdicts]))
+        append(repeated.token, 3, unsafe tokens.index(of: line[repeated.token]))
+        unsafe bytes.append(contentsOf: UnsafeBufferPointer(rebasing: line[start...]))
       }
       ends.append((number, bytes.count))
     }

@@ -127,7 +127,11 @@ extension Handlers {
       }
       let agent = AgentCall(
         conversation: arguments.conversation, repeats: mcp.repeats,
-        requiredTexts: tools.requiresConsent ? tools.texts : nil, answers: answers)
+        requiredTexts: tools.requiresConsent ? tools.texts : nil, mistakes: arguments.mistakes,
+        longestReason: AgentTools.reasonLength, repeated: { answers.repeated($0) },
+        pending: { id, isRepeated, intent, at in
+          answers.pending(id, at: at, contact: intent.maskedContact, isRepeated: isRepeated)
+        })
       var record = client.record(of: .callback)
       record.caller = caller.audited
       record.conversation = arguments.conversation.isEmpty ? nil : arguments.conversation
@@ -220,8 +224,7 @@ extension Handlers {
       let own = intent.id.description
       let first = callbacks.inHand.first(of: intent) ?? own
       responder.respond(
-        agent.answers.pending(
-          first, at: at, contact: intent.maskedContact, isRepeated: !first.hasSameBytes(as: own)))
+        agent.pending(first, !first.hasSameBytes(as: own), intent, at))
     }
     let work = Task { [calling] in await answer(calling, requested, responder) }
     await work.value

@@ -68,7 +68,7 @@ extension Handlers {
     if record.at == nil, let responder = calling.responder { calling.generation.told(record, by: responder) }
     calling.record.callback = record.id.description
     calling.record.isReplay = true
-    if let agent = calling.call?.agent { return answer(&calling, agent.answers.repeated(record), []) }
+    if let agent = calling.call?.agent { return answer(&calling, agent.repeated(record), []) }
     let code = calling.generation.verificationCode(of: record, at: Instant(clock.unixTime), log)
     // A booking was answered when it was kept, whatever came of the call.
     if record.at == nil, var problem = Problem(repeating: record) {

@@ -121,7 +121,7 @@ extension Handlers {
         return .content
       }
       var terms = generation.callbackTerms.terms(of: app?.id)
-      if agent != nil { terms = terms.takingReasons(longest: AgentTools.reasonLength) }
+      if let agent { terms = terms.takingReasons(longest: agent.longestReason) }
       var facts = generation.facts(
         .callback, caller, app: app, address: circumstances.address, request, at: circumstances.time)
       terms.knownTexts = agent?.requiredTexts == nil ? generation.textsToKnow(facts) : nil
@@ -137,7 +137,7 @@ extension Handlers {
       if let agent, let read {
         // It has a key of its own, whatever its client sends.
         (asked, key) = (try reading(try read.get().content), nil)
-        guard agent.answers.mistakes.isEmpty else { throw .invalid([]) }
+        guard agent.mistakes.isEmpty else { throw .invalid([]) }
       } else {
         (asked, key) = try IdempotencyKey.read(with: request, converted: read?.map { $0.content }, reading) {
           $0.at.flatMap(fault).map { [$0] } ?? []

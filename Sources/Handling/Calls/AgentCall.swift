@@ -3,6 +3,7 @@
 import API
 import Configuration
 import Gate
+import HTTP
 import JOSE
 import Store
 import Texts
@@ -17,7 +18,14 @@ package struct AgentCall: Sendable {
   let repeats: Duration
   /// The consents of which the request needs one; nil where it needs none.
   let requiredTexts: [String]?
-  let answers: AgentAnswers
+  /// The mistakes in what the agent sent.
+  let mistakes: [Problem.FieldProblem]
+  /// The most characters of a reason.
+  let longestReason: Int
+  /// The response with the record of an earlier request.
+  let repeated: @Sendable (StoredCallback) -> Response
+  /// The response while a request runs: its callback's id, whether an earlier request made it, and what was requested.
+  let pending: @Sendable (String, Bool, CallbackIntent, Instant?) -> Response
 
   /// The conversation of an owner's record. Another owner's conversation is another one.
   static func digest(_ conversation: String, callerID: String, subject: String?) -> StoreID {

@@ -15,20 +15,21 @@ import Testing
 
   @Test func `they are on where nothing is said, with rules and without`() throws {
     for yaml in ["", "rules: []", "callbacks: { dedupe_window: 1s }", "callbacks: { brakes: {} }"] {
-      #expect(try brakes(yaml) == [6, 500, 1000], "\(yaml)")
+      #expect(try brakes(yaml) == [6, 500, 1000, 500], "\(yaml)")
     }
     let policy = try Fixture.policy("  - { name: mine, kind: field, field: X, equals: a }")
     #expect(policy.brakes == Brakes() && policy.rules.map(\.name) == ["mine"])
   }
 
   @Test func `what is left out keeps its figure, and 0 switches one off`() throws {
-    #expect(try brakes("callbacks: { brakes: { number_per_day: 9 } }") == [9, 500, 1000])
-    #expect(try brakes("callbacks: { brakes: { per_5m: 0 } }") == [6, 0, 1000])
+    #expect(try brakes("callbacks: { brakes: { number_per_day: 9 } }") == [9, 500, 1000, 500])
+    #expect(try brakes("callbacks: { brakes: { per_5m: 0 } }") == [6, 0, 1000, 500])
     #expect(
       try brakes("callbacks: { brakes: { number_per_day: 0, per_5m: 1000000000, per_hour: 1 } }")
-        == [0, 1_000_000_000, 1])
-    #expect(try brakes("callbacks: { brakes: off }") == [0, 0, 0])
-    #expect(try brakes("callbacks:\n  brakes: \"off\"") == [0, 0, 0])
+        == [0, 1_000_000_000, 1, 500])
+    #expect(try brakes("callbacks: { brakes: { lookups: 0 } }") == [6, 500, 1000, 0])
+    #expect(try brakes("callbacks: { brakes: off }") == [0, 0, 0, 0])
+    #expect(try brakes("callbacks:\n  brakes: \"off\"") == [0, 0, 0, 0])
   }
 
   @Test(arguments: [

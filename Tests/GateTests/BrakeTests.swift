@@ -23,9 +23,9 @@ struct BrakeTests {
 
   @Test func `the figures without any configuration`() {
     let brakes = Brakes()
-    #expect(Brake.allCases.map(\.ruleName) == ["brake-number", "brake-burst", "brake-hour"])
-    #expect(Brake.allCases.map { brakes[$0] } == [6, 500, 1000])
-    #expect(Brake.allCases.map { Brakes.off[$0] } == [0, 0, 0])
+    #expect(Brake.allCases.map(\.ruleName) == ["brake-number", "brake-burst", "brake-hour", "brake-lookups"])
+    #expect(Brake.allCases.map { brakes[$0] } == [6, 500, 1000, 500])
+    #expect(Brake.allCases.map { Brakes.off[$0] } == [0, 0, 0, 0])
   }
 
   @Test func `the seventh callback to a number waits for midnight in UTC, for every caller`() throws {

@@ -127,7 +127,7 @@ import Testing
         .methodNotAllowed, .requestTimeout, .contentTooLarge, .targetTooLong, .unsupportedMediaType,
         .fieldsTooLarge,
       ]
-    ), ("Number", [.numberNotAllowed]), ("Availability", [.closed, .slotFull]),
+    ), ("Number", [.numberNotAllowed, .numberNotProven, .consentRequired]), ("Availability", [.closed, .slotFull]),
     (
       "NotFound",
       [

@@ -75,7 +75,7 @@ import Testing
       }
     }
     // Brakes are counted like rules; what their figures allow is far more than `counts` of rules.
-    for brake in Brake.allCases where dice.chance(20) {
+    for brake in Brake.allCases where brake != .lookups && dice.chance(20) {
       counts[brake.ruleName] = Int64(dice.below(brake == .number ? 9 : 1100))
     }
     return Case(request: RandomRequest(&dice), counts: counts, remotes: remotes)

@@ -9,8 +9,7 @@ import Testing
 @Suite struct BrakesSectionTests {
   private func brakes(_ yaml: String) throws -> [Int64] {
     let brakes = try Fixture.load(yaml).configuration.policy.brakes
-    // That of lookups belongs to the section about numbers.
-    return Brake.allCases.filter { $0 != .lookups }.map { brakes[$0] }
+    return Brake.allCases.map { brakes[$0] }
   }
 
   @Test func `they are on where nothing is said, with rules and without`() throws {

@@ -32,7 +32,7 @@ extension APIOperation {
       schema: [
         "type": "object", "required": ["jsonrpc", "id", "method"],
         "properties": [
-          "jsonrpc": ["const": "2.0"], "id": ["type": "integer"],
+          "jsonrpc": ["type": "string", "const": "2.0"], "id": ["type": "integer"],
           "method": ["type": "string", "enum": ["initialize", "ping", "tools/list", "tools/call"]],
           "params": ["type": "object"],
         ],

@@ -32,19 +32,20 @@ extension APIOperation {
       schema: [
         "type": "object", "required": ["jsonrpc", "id", "method"],
         "properties": [
-          "jsonrpc": ["type": "string", "const": "2.0"], "id": ["type": "integer"],
+          "jsonrpc": ["type": "string", "const": "2.0"],
+          "id": ["type": "string", "description": "A text or an integer."],
           "method": ["type": "string", "enum": ["initialize", "ping", "tools/list", "tools/call"]],
           "params": ["type": "object"],
         ],
       ],
-      examples: [("ping", ["jsonrpc": "2.0", "id": 1, "method": "ping"])]),
+      examples: [("ping", ["jsonrpc": "2.0", "id": "1", "method": "ping"])]),
     answers: [
       APIAnswer(
         status: .ok, description: "The answer to a request: a result or an error of JSON-RPC 2.0.",
         contents: [
           APIContent(
             type: "application/json", schema: ["type": "object"],
-            examples: [("ping", ["jsonrpc": "2.0", "id": 1, "result": [:]])])
+            examples: [("ping", ["jsonrpc": "2.0", "id": "1", "result": [:]])])
         ], fields: [.noStore]),
       APIAnswer(
         status: .accepted, description: "The message was a notification.", contents: [], fields: [.noStore]),

@@ -124,11 +124,12 @@ package struct SealedTable: Sendable {
     "callgate_number_key", value: "sealed", key: "sealing_key", until: "sealed_until", for: .numbers)
 
   /// Asks when the last value that a key has sealed is forgotten, NULL where there is none, and whether one outlasts its time: 1 or 0.
-  /// Two searches, each of one row of an index: the start waits for the answer.
+  /// Two searches, each of one row of an index: the start waits for the answer. PostgreSQL searches for the greatest time, but reads the
+  /// table for one that any row of a key has: it takes them for spread evenly.
   package func question(parameter: String) -> String {
-    let sealed = "FROM \(name) WHERE \(key) = \(parameter)"
-    let open = outlasts ? "CASE WHEN EXISTS (SELECT 1 \(sealed) AND settled IS NULL) THEN 1 ELSE 0 END" : "0"
-    return "SELECT (SELECT max(\(until)) \(sealed)), \(open)"
+    let last = "SELECT max(\(until)) FROM \(name) WHERE \(key) = \(parameter)"
+    let open = outlasts ? "CASE WHEN (\(last) AND settled IS NULL) IS NULL THEN 0 ELSE 1 END" : "0"
+    return "SELECT (\(last)), \(open)"
   }
 
   /// Some of the values that a key has sealed, in the order of their ids. Each portion begins after the last id of the one before, so

@@ -577,11 +577,11 @@ package struct Migration: Sendable {
           WHERE device_key IS NOT NULL
         """,
         """
-        CREATE INDEX callgate_callback_content_open ON callgate_callback (content_key)
+        CREATE INDEX callgate_callback_content_open ON callgate_callback (content_key, content_until)
           WHERE content_key IS NOT NULL AND settled IS NULL
         """,
         """
-        CREATE INDEX callgate_callback_device_open ON callgate_callback (device_key)
+        CREATE INDEX callgate_callback_device_open ON callgate_callback (device_key, device_until)
           WHERE device_key IS NOT NULL AND settled IS NULL
         """,
         // With the time, which is always NULL: SQLite then counts from the index alone.
@@ -650,11 +650,11 @@ package struct Migration: Sendable {
           WHERE device_key IS NOT NULL
         """,
         """
-        CREATE INDEX callgate_callback_content_open ON callgate_callback (content_key)
+        CREATE INDEX callgate_callback_content_open ON callgate_callback (content_key, content_until)
           WHERE content_key IS NOT NULL AND settled IS NULL
         """,
         """
-        CREATE INDEX callgate_callback_device_open ON callgate_callback (device_key)
+        CREATE INDEX callgate_callback_device_open ON callgate_callback (device_key, device_until)
           WHERE device_key IS NOT NULL AND settled IS NULL
         """,
         "CREATE INDEX callgate_installation_live ON callgate_installation (id) WHERE revoked IS NULL",

@@ -1,5 +1,6 @@
 // Tests that no statement reads a whole table in PostgreSQL.
 
+import Gate
 import Platform
 import Testing
 
@@ -42,23 +43,33 @@ import Testing
       ], until: SystemClock().now + .seconds(5))
   }
 
-  /// The lines of each statement's plan, whatever the values of its parameters.
+  /// A time at which nothing is due yet, in seconds; and values of other types.
+  private static let value = """
+    CASE WHEN type::text LIKE '%[]' THEN quote_literal('{}') WHEN type = 'uuid'::regtype
+      THEN quote_literal('80000000-0000-0000-0000-000000000000')
+      WHEN type = 'bytea'::regtype THEN 'decode(repeat(''00'', 32), ''hex'')' WHEN type = 'text'::regtype
+      THEN quote_literal('x') ELSE '\(Instant.noon().seconds)' END
+    """
+
+  /// The lines of each statement's plan, made for its values, as the store has plans made.
   static func plans(_ statements: [String], _ connection: PostgresConnection) throws -> [[String]] {
-    var commands: [PostgresCommand] = [
-      .plain("SET plan_cache_mode = force_generic_plan"), .plain("DEALLOCATE ALL"),
-    ]
-    for (index, statement) in statements.enumerated() {
-      // Without a number, PostgreSQL takes a portion for a tenth of the table.
-      let sql = statement.replacing(#/(LIMIT|OFFSET) \$[0-9]+/#) { "\($0.output.1) 10" }
-      let parameters = sql.matches(of: /\$([0-9]+)/).compactMap { Int($0.output.1) }.max() ?? 0
-      let values = repeatElement("NULL", count: parameters).joined(separator: ", ")
-      commands += [
-        .plain("PREPARE s\(index) AS \(sql)"),
-        .plain("EXPLAIN (COSTS OFF) EXECUTE s\(index)" + (parameters == 0 ? "" : "(\(values))")),
-      ]
+    let prepare: [PostgresCommand] = statements.enumerated().map { index, sql in
+      // A portion is a small number.
+      .plain("PREPARE s\(index) AS " + sql.replacing(#/(LIMIT|OFFSET) \$[0-9]+/#) { "\($0.output.1) 10" })
     }
-    let found = try connection.run(commands, within: .seconds(20))
-    return statements.indices.map { found[2 * $0 + 3].rows.compactMap { $0[0] } }
+    let explain: [PostgresCommand] = statements.indices.map { index in
+      .plain(
+        """
+        SELECT 'EXPLAIN (COSTS OFF) EXECUTE s\(index)'
+          || coalesce('(' || string_agg(\(value), ', ') || ')', '')
+        FROM pg_prepared_statements, unnest(parameter_types) AS type WHERE name = 's\(index)'
+        """)
+    }
+    let found = try connection.run([.plain("DEALLOCATE ALL")] + prepare + explain, within: .seconds(20))
+    let explained = found.dropFirst(1 + prepare.count).compactMap { $0.rows.first?[0] }
+    return try connection.run(explained.map { .plain($0) }, within: .seconds(20)).map {
+      $0.rows.compactMap { $0[0] }
+    }
   }
 
   /// The steps of a plan that read a whole table or index.

@@ -127,7 +127,8 @@ import Testing
         .methodNotAllowed, .requestTimeout, .contentTooLarge, .targetTooLong, .unsupportedMediaType,
         .fieldsTooLarge,
       ]
-    ), ("Number", [.numberNotAllowed, .numberNotProven, .consentRequired]), ("Availability", [.closed, .slotFull]),
+    ), ("Number", [.numberNotAllowed, .numberNotProven, .consentRequired]),
+    ("Availability", [.closed, .slotFull]),
     (
       "NotFound",
       [

@@ -91,6 +91,7 @@ final class DeliveryFixture: Sendable {
   let tokens: TokenSource
   let delivery: CallbackDelivery
   let stops: StopBoard
+  let blocked: BlockedNumbers
   /// The caller whom the policy grants it to; the record belongs to `app`.
   let callerID: String
   /// What is known of the clocks.
@@ -118,8 +119,10 @@ final class DeliveryFixture: Sendable {
     issuer = NumberedIssuer(time)
     tokens = TokenSource(issuer: issuer, time: time)
     stops = StopBoard(store: store.base, clock: time)
+    blocked = BlockedNumbers(
+      store: store.base, key: NumberKey(store: store.base, keys: nil), clock: time)
     delivery = CallbackDelivery(
-      parts, tokens: tokens, stops: stops, courier: courier,
+      parts, tokens: tokens, stops: stops, blocked: blocked, courier: courier,
       scope: tokens.scopeID("callback:write"), upstream: tokens.upstream,
       code: { Problem($0).code.rawValue }, jitter: { 0 })
   }

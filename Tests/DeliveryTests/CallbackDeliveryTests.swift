@@ -180,6 +180,21 @@ import Testing
     }
   }
 
+  @Test func `a number that is blocked while its callback waits is not called`() async throws {
+    let stand = Fixture(.accepted)
+    let number = try stand.intent().contact
+    #expect(
+      try await stand.blocked.block(number, reason: nil, until: nil, by: .init("ann", by: .token)))
+    let result = try #require(try await stand.call())
+    guard case .undelivered(.blocked, isRecorded: false) = result.outcome else {
+      Issue.record("\(result.outcome)")
+      return
+    }
+    let problem = Problem(Undelivered.blocked)
+    #expect(problem.code == .numberNotAllowed && problem.rule == "default-numbers")
+    #expect(problem.ownRule == "blocked" && !Undelivered.blocked.isKept)
+  }
+
   @Test func `a hold that is dropped stops the process`() async {
     await #expect(processExitsWith: .failure) {
       let fixture = Fixture()

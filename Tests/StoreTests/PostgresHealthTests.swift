@@ -302,11 +302,12 @@ struct PostgresHealthTests {
     await owner.close()
     _ = try server.query(
       "postgres", "DROP ROLE IF EXISTS upgrader; CREATE ROLE upgrader LOGIN PASSWORD 'secret'")
+    let made = Migration.all.last?.postgres.compactMap { MigrationStatement($0).createdTable } ?? []
     _ = try server.query(
       name,
       """
       GRANT USAGE, CREATE ON SCHEMA public TO upgrader; GRANT ALL ON ALL TABLES IN SCHEMA public TO upgrader;
-      DELETE FROM callgate_schema WHERE version = \(Migration.latest); DROP TABLE callgate_login
+      DELETE FROM callgate_schema WHERE version = \(Migration.latest); DROP TABLE \(made.joined(separator: ", "))
       """)
     let store = PostgresStore(
       try PostgresAddress("postgres://upgrader:secret@127.0.0.1:\(server.port)/\(name)"))

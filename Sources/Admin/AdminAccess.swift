@@ -18,9 +18,8 @@ package enum AdminAccess: Sendable {
 
   /// Who sends a request, or why it is refused.
   package enum Admission {
-    case by(Operator)
-    /// A genuine JWT without a role.
-    case roleless(Operator.Identity)
+    /// The role is nil for a genuine JWT whose groups give none.
+    case by(Operator.Identity, Operator.Role?)
     case refused(Problem)
     /// Its key is not known yet: fetch, then ask again.
     case fetchFirst(KeySource)
@@ -72,12 +71,12 @@ package enum AdminAccess: Sendable {
     if let problem = Self.judgeBrowser(request) { return .refused(problem) }
     // Nothing asks for a token here, so a wrong one is no guess.
     if let token = Self.token(request),
-      case .by(let holder) = operators.identify(
+      case .by(let identity, let role?) = operators.identify(
         token, fetched: true, now: guesses.time, at: guesses.now)
     {
-      return .by(holder)
+      return .by(identity, role)
     }
-    return .by(.local)
+    return .by(Operator.local.identity, Operator.local.role)
   }
 
   /// Whether anything is here.
@@ -146,8 +145,7 @@ package enum AdminAccess: Sendable {
       token, fetched: guesses.hasFetchedKeys, now: guesses.time, at: guesses.now)
     {
     // A right token passes even while others guess at its address: operators need the kill switch then.
-    case .by(let holder): return .by(holder)
-    case .roleless(let identity): return .roleless(identity)
+    case .by(let identity, let role): return .by(identity, role)
     case .fetchFirst(let source): return .fetchFirst(source)
     case .unavailable(let wait):
       return .refused(

@@ -71,15 +71,12 @@ extension Administration {
       case .approve: .approve
       case .deny: .deny
       }
-    answer(operators, &exchange, action) { [audit] record throws(InstallationService.Failure) in
+    answer(operators, &exchange, action) { [audit] line throws(InstallationService.Failure) in
       if case .approve = judgement, let strict = audit.strict {
-        let found = try await service.find(userCode: code)
-        (record.installation, record.app) = (found.client.id.description, found.appID)
-        guard await strict.intends(AuditIntent(record)) else { throw .unrecorded }
+        line.record.note(try await service.find(userCode: code))
+        guard await strict.intends(AuditIntent(line.record)) else { throw .unrecorded }
       }
-      let judged = try await service.judge(judgement, userCode: code, by: operators.by.identity)
-      record.installation = judged.client.id.description
-      record.app = judged.appID
+      line.record.note(try await service.judge(judgement, userCode: code, by: operators.by.identity))
       return Self.done
     }
   }
@@ -113,38 +110,37 @@ extension Administration {
     }
     try body.finish()
     let service = try service(operators)
-    let (start, lane) = (exchange.now, exchange.loopIndex)
     // A line of its own, since the request has one with the error.
-    let found: @Sendable (AuditRecord) -> @Sendable (InstallationService.Revocation) -> Void = {
+    let found: @Sendable (OperatorLine) -> @Sendable (InstallationService.Revocation) -> Void = {
       [audit] line in
       { revocation in
         var line = line
-        line.note(revocation)
-        audit.append(line, since: start, lane: lane)
+        line.record.note(revocation)
+        line.append(to: audit)
       }
     }
-    answer(operators, &exchange, .revoke) { [audit] record throws(InstallationService.Failure) in
+    answer(operators, &exchange, .revoke) { [audit] answered throws(InstallationService.Failure) in
       if let id {
-        record.installation = id.description
-        record.note(try await service.revoke(id, onFound: found(record)))
+        answered.record.installation = id.description
+        answered.record.note(try await service.revoke(id, onFound: found(answered)))
         return Self.done
       }
       // One line for each. After a failure in the middle, the installations before it stay revoked, with their lines.
-      let blank = record
+      let blank = answered
       var hasRevoked = false
       for id in try await service.installations(subject: subject ?? "") {
         var line = blank
-        line.installation = id.description
+        line.record.installation = id.description
         do throws(InstallationService.Failure) {
-          line.note(try await service.revoke(id, onFound: found(line)))
+          line.record.note(try await service.revoke(id, onFound: found(line)))
         } catch {
           // Another operator was faster.
           if case .refused = error { continue }
-          record = line
+          answered = line
           throw error
         }
-        if hasRevoked { audit.append(record, since: start, lane: lane) }
-        record = line
+        if hasRevoked { answered.append(to: audit) }
+        answered = line
         hasRevoked = true
       }
       guard hasRevoked else { throw .refused(.unknown) }
@@ -178,26 +174,22 @@ extension Administration {
   /// Answers beside the loop, with an audit line where something changes.
   private func answer(
     _ operators: OperatorRequest, _ exchange: inout Exchange, _ action: AuditedAction?,
-    _ body: @escaping @Sendable (inout AuditRecord) async throws(InstallationService.Failure) -> Response
+    _ body: @escaping @Sendable (inout OperatorLine) async throws(InstallationService.Failure) -> Response
   ) {
+    let line = operators.line(action ?? .approve, exchange)
     let responder = exchange.deferred()
-    let (start, lane) = (exchange.now, exchange.loopIndex)
-    var record = AuditRecord(
-      action: action ?? .approve, requestID: exchange.requestID, address: operators.address)
-    record.trace = operators.context.trace
-    record.by = operators.by.identity
-    operators.context.task { [self, record] in
-      var record = record
+    operators.context.task { [audit] in
+      var line = line
       let response: Response
+      var code: Problem.Code?
       do throws(InstallationService.Failure) {
-        response = try await body(&record)
+        response = try await body(&line)
       } catch {
         let problem = Problem(error)
-        record.outcome = problem.code.isError ? .error : .deny
-        record.code = problem.code
-        response = problem.response(requestID: record.requestID)
+        code = problem.code
+        response = problem.response(requestID: responder.requestID)
       }
-      if action != nil { audit.append(record, since: start, lane: lane) }
+      if action != nil { line.append(to: audit, code) }
       responder.respond(response)
     }
   }
@@ -259,6 +251,10 @@ private struct InstallationList: Sendable {
 }
 
 extension AuditRecord {
+  fileprivate mutating func note(_ enrolment: Enrolment) {
+    (installation, app) = (enrolment.client.id.description, enrolment.appID)
+  }
+
   /// Notes what a revocation has ended.
   fileprivate mutating func note(_ revocation: InstallationService.Revocation) {
     (app, cancelled) = (revocation.installation?.appID, revocation.cancelled)

@@ -172,7 +172,7 @@ extension ConfigurationBuilder {
       groups[role] = members.values(setting.key())
     }
     close(&members, "admin.jwt.role.")
-    if groups.isEmpty, claim != nil {
+    if groups.values.allSatisfy(\.isEmpty), claim != nil {
       problems.add(
         node.place, members.path,
         Refusal("gives no role, so every JWT would be refused", "add operate: [GROUP], approve: or read:"))

@@ -72,15 +72,10 @@ extension Administration {
     _ action: AuditedAction, _ wanted: BlockRequest, _ operators: OperatorRequest, _ exchange: inout Exchange,
     _ body: @escaping @Sendable () async throws(StoreError) -> Problem?
   ) {
+    var line = operators.line(action, exchange)
+    (line.record.contact, line.record.reason) = (wanted.phone.masked, wanted.reason)
     let responder = exchange.deferred()
-    let (start, lane) = (exchange.now, exchange.loopIndex)
-    var record = AuditRecord(action: action, requestID: exchange.requestID, address: operators.address)
-    record.trace = operators.context.trace
-    record.by = operators.by.identity
-    record.contact = wanted.phone.masked
-    record.reason = wanted.reason
-    operators.context.task { [audit, log, record] in
-      var record = record
+    operators.context.task { [audit, log, line] in
       let problem: Problem?
       do throws(StoreError) {
         problem = try await body()
@@ -88,10 +83,7 @@ extension Administration {
         problem = error.isInDoubt ? .uncertainBlock : .unsavedBlock
         log.write(.error, "the list of blocked numbers was not changed", ["error.message": "\(error)"])
       }
-      if let problem {
-        record.outcome = problem.code.isError ? .error : .deny
-        record.code = problem.code
-      } else {
+      if problem == nil {
         log.write(
           .warning, action == .block ? "number blocked by an operator" : "number unblocked by an operator",
           [
@@ -99,9 +91,9 @@ extension Administration {
             "by": operators.by.identity.by.rawValue,
           ])
       }
-      audit.append(record, since: start, lane: lane)
+      line.append(to: audit, problem?.code)
       responder.respond(
-        problem?.response(requestID: record.requestID)
+        problem?.response(requestID: responder.requestID)
           ?? Response(status: .noContent, fields: ["Cache-Control": "no-store"]))
     }
   }

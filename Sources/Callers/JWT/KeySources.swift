@@ -57,8 +57,8 @@ package final class KeySources: Sendable {
 }
 
 extension JWTAuthenticator {
-  /// The callers whose issuers publish their keys, with where they do.
-  package var sources: [(callerID: String, keys: KeySource)] {
+  /// The issuers that publish their keys, by the caller's id.
+  package var sources: [(name: String, keys: KeySource)] {
     issuers.compactMap { issuer in
       if case .source(let source) = issuer.keys { (issuer.id, source) } else { nil }
     }

@@ -38,9 +38,8 @@ package final class OperatorRegistry: Sendable {
 
   /// The result of looking for the holder of a token.
   package enum Outcome {
-    case by(Operator)
-    /// A genuine JWT whose groups give no role.
-    case roleless(Operator.Identity)
+    /// The role is nil for a genuine JWT whose groups give none.
+    case by(Operator.Identity, Operator.Role?)
     /// Refused. `isGuess`: no operator has the token, and the issuer did not sign it.
     case refused(String, isGuess: Bool)
     /// Its key is not known yet: fetch, then try again.
@@ -58,7 +57,7 @@ package final class OperatorRegistry: Sendable {
     // Every digest is compared, so that the time tells nothing about which one it is.
     var holder: Operator?
     for entry in tokens where entry.digest == digest { holder = entry.holder }
-    if let holder { return .by(holder) }
+    if let holder { return .by(holder.identity, holder.role) }
     guard let issuer else { return .refused(unknown, isGuess: true) }
     switch jwt.authenticate(token, fetched: fetched, now: now, at: moment) {
     case .caller(let caller): return Self.identify(caller, issuer)
@@ -83,7 +82,7 @@ package final class OperatorRegistry: Sendable {
         isGuess: false)
     }
     let identity = Operator.Identity(caller.subject, by: .jwt)
-    guard let claim = issuer.roleClaim else { return .by(Operator(identity, .read)) }
+    guard let claim = issuer.roleClaim else { return .by(identity, .read) }
     let groups: [String] =
       switch caller.claims.first(where: { $0.name.hasSameBytes(as: claim) })?.value {
       case .string(let group): [group]
@@ -93,6 +92,6 @@ package final class OperatorRegistry: Sendable {
     let role = Operator.Role.allCases.last { role in
       issuer.groups[role]?.contains { groups.contains(exactly: $0) } == true
     }
-    return role.map { .by(Operator(identity, $0)) } ?? .roleless(identity)
+    return .by(identity, role)
   }
 }

@@ -52,18 +52,20 @@ public struct AdminDestination: Sendable {
     var ignored = ProblemList()
     var overrides = PartialConfiguration(environment: sources.environment, into: &ignored)
       .overridden(by: PartialConfiguration(flags: sources.flags))
-    var own: PartialConfiguration.Entry?
     let variables = Settings.operatorTokenVariables
     func value(_ name: String) -> String? { sources.environment[name].flatMap { $0.isEmpty ? nil : $0 } }
-    if let tokenFile {
-      own = PartialConfiguration.Entry(content: .content(.file(tokenFile)), place: .flag(tokenFlag))
-    } else if value(variables[0]) != nil {
-      own = PartialConfiguration.Entry(
-        content: .content(.variable(variables[0])), place: .variable(variables[0]))
-    } else if let path = value(variables[1]) {
-      own = PartialConfiguration.Entry(content: .content(.file(path)), place: .variable(variables[1]))
+    let own: (source: ContentSource, place: DocumentPlace)? =
+      if let tokenFile {
+        (.file(tokenFile), .flag(tokenFlag))
+      } else if value(variables[0]) != nil {
+        (.variable(variables[0]), .variable(variables[0]))
+      } else {
+        value(variables[1]).map { (.file($0), .variable(variables[1])) }
+      }
+    if let own {
+      overrides.entries[Settings.adminToken.setting] = PartialConfiguration.Entry(
+        content: .content(own.source), place: own.place)
     }
-    if let own { overrides.entries[Settings.adminToken.setting] = own }
     var finder = ConfigurationBuilder(
       partial: overrides, purpose: .serve, sources: sources, problems: ProblemList())
     let file = finder.file()
@@ -72,8 +74,7 @@ public struct AdminDestination: Sendable {
     var builder = ConfigurationBuilder(
       partial: (file ?? PartialConfiguration()).overridden(by: overrides), purpose: .serve, sources: sources,
       problems: ProblemList())
-    let destination = builder.destination(
-      url: url, isFromFile: file != nil, hasOwnToken: own.map { !$0.place.isFlag } ?? false)
+    let destination = builder.destination(url: url, isFromFile: file != nil)
     guard builder.problems.isEmpty else { throw builder.errors }
     return destination
   }
@@ -85,10 +86,7 @@ extension ConfigurationBuilder {
     ConfigurationErrors(problems: problems.sorted, notices: problems.notices)
   }
 
-  /// - Parameter hasOwnToken: Whether the operator has a token of their own, which a listener on loopback may ask for.
-  fileprivate mutating func destination(
-    url: String?, isFromFile: Bool, hasOwnToken: Bool
-  ) -> AdminDestination {
+  fileprivate mutating func destination(url: String?, isFromFile: Bool) -> AdminDestination {
     let authorities = authorities()
     if let url {
       var base = url
@@ -116,7 +114,7 @@ extension ConfigurationBuilder {
         "http", host, Settings.adminHost.setting, value(Settings.adminPort), Settings.adminPort.setting,
         "set it to 127.0.0.1, or give the public port's https address with --url https://NAME"),
       // While the server is down, any user of the machine may listen there. A listener on loopback that asks for no token gets none.
-      token: host.isLoopback && !hasOwnToken && !mentionsOperators ? nil : adminToken(),
+      token: host.isLoopback && !mentionsOperators ? nil : adminToken(),
       authorities: authorities, doubt: doubt)
   }
 

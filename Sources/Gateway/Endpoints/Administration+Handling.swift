@@ -43,8 +43,7 @@ extension Administration {
     let identity: Operator.Identity
     let role: Operator.Role?
     switch access.admit(request, operators, guesses) {
-    case .by(let found): (identity, role) = (found.identity, found.role)
-    case .roleless(let found): (identity, role) = (found, nil)
+    case .by(let name, let own): (identity, role) = (name, own)
     case .refused(let problem):
       if problem.code == .invalidToken {
         log.write(.warning, "admin request rejected: wrong token", ["address": "\(address)"])

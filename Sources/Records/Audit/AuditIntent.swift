@@ -1,6 +1,7 @@
 // The line before something that can be done only once, in strict mode.
 
 package import API
+import Gate
 import HTTP
 package import HTTPServer
 import JSON
@@ -18,6 +19,8 @@ package struct AuditIntent: Sendable {
   /// The `client_id` of the installation that it is about, or that asks.
   package var installation: String?
   package let app: String?
+  /// The operator who asks for it.
+  private var by: Operator.Identity?
 
   package init(
     _ action: AuditedAction, _ requestID: RequestID, callback: String? = nil, callerID: String?, app: String?
@@ -33,6 +36,7 @@ package struct AuditIntent: Sendable {
   package init(_ record: AuditRecord) {
     self.init(record.action, record.requestID, callerID: record.caller?.id, app: record.app)
     installation = record.installation ?? record.caller?.installation
+    by = record.by
   }
 
   /// A call that a request has ordered.
@@ -48,7 +52,7 @@ package struct AuditIntent: Sendable {
     line.append(contentsOf: #"","action":"\#(action.rawValue)""#.utf8)
     let texts = [
       ("caller", callerID), ("installation", installation), ("app", app),
-      (action == .ticket ? "ticket" : "callback", callback),
+      (action == .ticket ? "ticket" : "callback", callback), ("operator", by?.name), ("by", by?.by.rawValue),
     ]
     for (name, text) in texts {
       guard let text else { continue }

@@ -51,18 +51,17 @@ extension AttentionList {
 
   /// Each issuer whose keys the server lacks or could not fetch.
   func issuers(_ generation: Generation, _ now: UnixTime) -> [Attention] {
-    let sources = generation.authenticator.jwt.sources
-    troubles.forget(.issuer, besides: Set(sources.map(\.callerID)))
-    return sources.compactMap { callerID, keys in
+    troubles.forget(.issuer, besides: Set(generation.issuers.map(\.name)))
+    return generation.issuers.compactMap { name, keys in
       let status = keys.status
-      guard let trouble = troubles.note(.issuer, callerID, isThere: !status.isWell, at: now) else {
+      guard let trouble = troubles.note(.issuer, name, isThere: !status.isWell, at: now) else {
         return nil
       }
       return Attention(
         .issuer, since: trouble.since, count: trouble.hits,
         status.keys == 0
-          ? "The server has no keys from the issuer of caller \(callerID), so it rejects that caller's users."
-          : "The issuer of caller \(callerID) does not respond. The server uses its last keys.",
+          ? "The server has no keys from the issuer of \(name), so it rejects that issuer's tokens."
+          : "The issuer of \(name) does not respond. The server uses its last keys.",
         action: "Check the issuer's key set, egress and DNS; run callgate doctor.")
     }
   }

@@ -80,6 +80,8 @@ package final class Generation: Sendable {
   package let push: TokenPush?
   /// The operators, and who of them sends a request.
   package let operators: OperatorRegistry
+  /// The issuers of callers and operators that publish their keys, by the caller's id or `admin.jwt`.
+  var issuers: [(name: String, keys: KeySource)] { authenticator.jwt.sources + operators.jwt.sources }
   /// The key of all hashes of phone numbers in the store.
   package let numberKey: NumberKey
   /// Carries out callbacks; made for the first one.

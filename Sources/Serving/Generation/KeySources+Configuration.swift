@@ -10,9 +10,7 @@ extension KeySources {
   package func keepFresh(_ generations: Generations, clock: any TimeSource) async {
     while await clock.hasSlept(until: clock.now + .seconds(1)) {
       let generation = generations.current
-      for (_, source) in generation.authenticator.jwt.sources + generation.operators.jwt.sources {
-        source.renewIfDue()
-      }
+      for (_, keys) in generation.issuers { keys.renewIfDue() }
       if let keys = generation.appCheck?.keys,
         generation.configuration.fetchesAppCheckKeysAhead || keys.status.keys > 0
       {

@@ -70,7 +70,7 @@ package final class Health: Sendable {
         checks["tickets:\(name)"] = ["status": tickets.isWell ? "pass" : "warn"]
       }
     }
-    for (callerID, keys) in issuers { checks["issuer:\(callerID)"] = .object(Self.check(keys.status)) }
+    for (name, keys) in issuers { checks["issuer:\(name)"] = .object(Self.check(keys.status)) }
     if let appCheck {
       var check = Self.check(appCheck.status)
       if generations.current.consumer?.service.status.outage != nil { check["status"] = "warn" }
@@ -146,8 +146,7 @@ package final class Health: Sendable {
 
   private var senders: NoticeSenders? { generations.current.push?.senders }
 
-  /// Callers whose issuers publish their keys.
-  private var issuers: [(callerID: String, keys: KeySource)] { generations.current.authenticator.jwt.sources }
+  private var issuers: [(name: String, keys: KeySource)] { generations.current.issuers }
 
   /// The keys of App Check, where an app demands its tokens.
   private var appCheck: KeySource? { generations.current.appCheck?.keys }

@@ -51,12 +51,10 @@ package struct EndedWithInstallation: Sendable {
 }
 
 /// Reads the installation of appointments that an earlier release has saved from their sealed content, and saves it beside the
-/// content. A process has one.
+/// content. A process has one, and works for as long as instances of that release may book.
 package struct OriginKeeper: Sendable {
   /// The time between two looks: an appointment is found within a minute.
   private static let interval = Duration.seconds(20)
-  /// How long an instance of that release may serve beside this process, and book.
-  private static let overlap = Duration.seconds(3600)
   private static let portion = 256
 
   private let store: any AppointmentStore
@@ -69,21 +67,17 @@ package struct OriginKeeper: Sendable {
     self.clock = clock
   }
 
-  /// Looks until there is none after the overlap, or its task is cancelled.
+  /// Looks until its task is cancelled. An index finds the appointments, so a look takes no longer with more of them.
   package func run() async {
-    let end = clock.now + Self.overlap
-    while await !noteAll() || clock.now < end, await clock.hasSlept(until: clock.now + Self.interval) {}
+    repeat { await noteAll() } while await clock.hasSlept(until: clock.now + Self.interval)
   }
 
   /// Notes the origins of all appointments whose content opens here. Another instance may hold the key of the others.
-  ///
-  /// - Returns: Whether there is certainly none left.
-  @discardableResult func noteAll() async -> Bool {
+  func noteAll() async {
     // The store's health shows a failure. The next turn tries again.
     do throws(StoreError) {
       while !Task.isCancelled {
         let found = try await store.appointmentsWithoutOrigin(most: Self.portion)
-        guard !found.isEmpty else { return true }
         var count = 0
         for due in found {
           let content: AppointmentContent
@@ -96,9 +90,8 @@ package struct OriginKeeper: Sendable {
             content.installation.map { .installation($0.identity) } ?? .other, of: due.record.id)
           count += 1
         }
-        guard count > 0, found.count == Self.portion else { return false }
+        guard count > 0, found.count == Self.portion else { return }
       }
     } catch {}
-    return false
   }
 }

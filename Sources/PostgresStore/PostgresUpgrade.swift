@@ -182,7 +182,7 @@ struct PostgresUpgrade {
       } catch {
         // Two waited for each other, or the time is over.
         guard ["40P01", "57014", "55P03"].contains(error.state) else { throw error }
-        try pause(for: "transactions that use its tables")
+        try pause(for: "the index \(index.name)")
       }
     }
   }

@@ -31,7 +31,7 @@ extension SQLiteSession {
   static func create(_ connection: SQLiteConnection) throws(StoreError) {
     try connection.execute(
       "CREATE TABLE callgate_schema (version INTEGER PRIMARY KEY NOT NULL, applied INTEGER NOT NULL) STRICT")
-    for statement in Migration.all.flatMap(\.sqlite) { try connection.execute(statement) }
+    for statement in SchemaUpgrade.newFile { try connection.execute(statement) }
     try SQLiteStatement(connection, "INSERT INTO callgate_meta (name, value) VALUES ('hash_key', ?)").run([
       .text(StoreIDMaker.newKey().hex)
     ])

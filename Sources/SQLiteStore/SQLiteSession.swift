@@ -189,6 +189,8 @@ package final class SQLiteSession: DatabaseSession {
   /// Opens the database if need be, and lets go of it where a failure says that the connection may not be usable any more: for good
   /// where it was in memory.
   func use(_ body: (Open) throws(StoreError) -> Void) throws(StoreError) {
+    // The transaction that is open has looked at the file, and learns of a failure.
+    if let shared { return try body(shared.open) }
     if let lost { throw lost }
     if let closedUntil, clock.now < closedUntil.time { throw closedUntil.error }
     try requireSameFile()

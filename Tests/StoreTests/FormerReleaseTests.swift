@@ -1,6 +1,7 @@
 // Tests of rows that instances of the first release write, before an upgrade and beside this release.
 
 import Gate
+import Synchronization
 import Testing
 
 @testable import PostgresStore
@@ -28,12 +29,37 @@ import Testing
     return store
   }
 
+  /// Every column, and what else the schema of a file has.
+  private static func schema(_ connection: SQLiteConnection) throws -> [String] {
+    var schema: [String] = []
+    try SQLiteStatement(
+      connection,
+      """
+      SELECT found.name || '|' || found.wr || '|' || found.strict || '|' || part.cid || '|' || part.name || '|' || part.type
+        || '|' || part."notnull" || '|' || part.pk
+      FROM pragma_table_list AS found, pragma_table_xinfo(found.name) AS part WHERE found.name LIKE 'callgate%'
+      UNION ALL SELECT sql FROM sqlite_schema WHERE type <> 'table' AND sql IS NOT NULL
+      """
+    ).run { schema.append($0.text(0)) }
+    return schema.sorted()
+  }
+
+  @Test func `a new file is one that has had every step`() throws {
+    let place = try TemporaryPlace()
+    defer { place.end() }
+    try OldStore.sqlite(place.path + "/steps.sqlite3", version: Migration.latest)
+    let steps = try Self.schema(try SQLiteConnection(path: place.path + "/steps.sqlite3"))
+    let new = try SQLiteConnection()
+    try SQLiteSession.create(new)
+    #expect(try Self.schema(new) == steps)
+    #expect(steps.contains { $0.hasPrefix("callgate_stop|1|1|7|operator_by|TEXT|0|0") })
+  }
+
   @Test func `an upgrade of a file that was ended between its parts is completed by the next one`()
     async throws
   {
     let place = try TemporaryPlace()
     defer { place.end() }
-    let schema = "SELECT count(*) FROM sqlite_schema"
     func count(_ path: String, _ sql: String) throws -> Int64 {
       var found: Int64 = 0
       try SQLiteStatement(try SQLiteConnection(path: path), sql).run { found = $0.integer(0) }
@@ -45,16 +71,26 @@ import Testing
     let path = place.path + "/state.sqlite3"
     try OldStore.sqlite(path, version: 3)
     let session = SQLiteSession(path: path, vfs: nil)
+    let said = Mutex<[String]>([])
+    let wait = MigrationWait(nil) { words in said.withLock { $0.append(words) } }
     // The changes, and two of the indexes.
-    for _ in 0..<3 { #expect(try !session.migrate(MigrationWait(nil))) }
+    for _ in 0..<3 { #expect(try !session.migrate(wait)) }
     session.close()
     #expect(try count(path, "SELECT max(version) FROM callgate_schema") == 3)
     let store = SQLiteStore(path: path)
-    try await store.migrate()
+    try await store.migrate(wait)
     try await store.ping()
     await store.close()
+    // Each index is announced before it is built, and built once.
+    #expect(
+      said.withLock { $0 }
+        == SchemaUpgrade(from: 3, prepared: 0, \.sqlite).indexes.map {
+          "the upgrade of the schema builds the index \($0.name)"
+        })
     #expect(try count(path, "SELECT max(version) FROM callgate_schema") == Int64(Migration.latest))
-    #expect(try count(path, schema) == count(place.path + "/new.sqlite3", schema))
+    #expect(
+      try Self.schema(try SQLiteConnection(path: path))
+        == Self.schema(try SQLiteConnection(path: place.path + "/new.sqlite3")))
     #expect(try count(path, "SELECT count(*) FROM callgate_meta WHERE name = 'upgrade'") == 0)
   }
 

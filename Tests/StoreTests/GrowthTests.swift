@@ -72,6 +72,44 @@ import Testing
     await store.close()
   }
 
+  @Test func `a claim that the store refuses or cannot read fails alone`() async throws {
+    let (place, _, disk, store) = try await TestDisk.made()
+    defer { place.end() }
+    _ = try await store.openClaim(.numbered(1), most: 99)
+    // Of installation 2, as a newer release may have written it.
+    _ = try await store.sessions.call(.writes) { session throws(StoreError) in
+      try session.change(
+        """
+        INSERT INTO callgate_claim (id, installation, app, created, expires, receipts, state)
+        VALUES (x'00', ?, 'shop', 1, 2, x'', 'live')
+        """, [.bytes(StoredClaim.numbered(2, of: 2).installation.id.bytes)])
+    }
+    disk.hold()
+    let begun = disk.begun
+    async let first = store.openClaim(.numbered(0), most: 99)
+    try await eventually { disk.begun == begun + 1 }
+    let kinds = try await withThrowingTaskGroup(of: (Int, StoreError.Kind?).self) { group in
+      for number in 1...8 {
+        group.addTask {
+          let claim = StoredClaim.numbered(number, of: number == 2 ? 2 : 1)
+          return (
+            number, await StoreTests.kind { _ = try await store.openClaim(claim, most: number == 2 ? 1 : 99) }
+          )
+        }
+      }
+      try await eventually { store.sessions.waiting == 8 }
+      disk.letGo()
+      return try await group.reduce(into: [Int: StoreError.Kind]()) { if let kind = $1.1 { $0[$1.0] = kind } }
+    }
+    #expect(kinds == [1: .rejected, 2: .damaged])
+    for number in 3...8 {
+      let claim = StoredClaim.numbered(number)
+      #expect(try await store.claim(claim.id) == .live(claim))
+    }
+    #expect(try await first.isEmpty)
+    await store.close()
+  }
+
   @Test func `an upgrade may take longer than requests wait`() async throws {
     let place = try TemporaryPlace()
     defer { place.end() }

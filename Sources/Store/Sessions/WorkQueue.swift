@@ -205,7 +205,8 @@ final class WorkQueue: Sendable {
     }
   }
 
-  /// Commits jobs together. If the database rejects one, commits each alone, so that it cannot fail the others.
+  /// Commits jobs together. If the database rejects one, or has a row for it that cannot be read, commits each alone, so that it cannot
+  /// fail the others.
   ///
   /// - Returns: whether all are committed.
   private func commit(_ jobs: [UpdateJob], _ session: Int) -> Bool {
@@ -216,7 +217,7 @@ final class WorkQueue: Sendable {
       for job in jobs { job.finish(nil) }
       return true
     } catch {
-      guard error.kind == .rejected, !error.isInDoubt, jobs.count > 1 else {
+      guard [.rejected, .damaged].contains(error.kind), !error.isInDoubt, jobs.count > 1 else {
         health.failed(error, .updates, since: begun, count: jobs.count)
         for job in jobs { job.finish(error) }
         return false

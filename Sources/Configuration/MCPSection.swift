@@ -105,10 +105,16 @@ extension ConfigurationBuilder {
     mcp.consent = value(Settings.mcpConsent)
     mcp.repeats = value(Settings.mcpRepeat)
     mcp.origins = list(Settings.mcpOrigins)
-    if hasItems(Settings.mcpTools) { mcp.tools = Set(list(Settings.mcpTools)) }
+    if hasItems(Settings.mcpTools) {
+      mcp.tools = Set(list(Settings.mcpTools))
+    } else if let place = place(of: Settings.mcpTools) {
+      problems.add(place, Settings.mcpTools.setting.name, .nothing)
+    }
     mcp.app = stated(Settings.mcpApp)
     let named = list(Settings.mcpCallers)
-    guard let place = places.first else { return purpose == .sandbox ? mcp : nil }
+    guard let place = places.first ?? partial.sections["mcp"]?.place else {
+      return purpose == .sandbox ? mcp : nil
+    }
     if named.isEmpty {
       problems.add(
         place, Settings.mcpCallers.setting.name,
@@ -182,13 +188,14 @@ extension ConfigurationBuilder {
     guard mcp.tools.contains(.requestCallback) else { return }
     var isGuarded = false
     for rule in policy.rules where rule.actions.contains(.callback) && rule.mode == .enforce {
+      let concerned = (mcp.callers ?? []).filter { rule.callers?.contains(exactly: $0) ?? true }
+      guard !concerned.isEmpty else { continue }
       switch rule.kind {
       case .quota(_, key: .phone, onStoreFailure: _), .screened: isGuarded = true
       case .ownNumber:
         isGuarded = true
-        let others = (mcp.callers ?? []).filter { id in
-          rule.callers?.contains(exactly: id) ?? true
-            && !callers.contains { $0.id.hasSameBytes(as: id) && $0.hasUsers }
+        let others = concerned.filter { id in
+          !callers.contains { $0.id.hasSameBytes(as: id) && $0.hasUsers }
         }
         guard !others.isEmpty else { continue }
         problems.note(

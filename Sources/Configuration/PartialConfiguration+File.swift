@@ -70,6 +70,8 @@ extension PartialConfiguration {
       } else if Self.ownSections.contains(path) {
         sections[path] = node
       } else if case .mapping(let inner) = node.content {
+        // One without keys still asks for its feature.
+        if inner.isEmpty { sections[path] = node }
         read(inner, below: path + ".", into: &problems)
       } else {
         let remedy = "write its keys below it, or { KEY: VALUE }"

@@ -1,6 +1,7 @@
 // Tests of one message of an AI agent's client: which era it is of, and how it is refused.
 
 import API
+import Configuration
 import HTTP
 import JSON
 import Testing
@@ -8,7 +9,11 @@ import Testing
 @testable import Handling
 
 @Suite struct AgentMessageTests {
-  private static let tools = ["availability", "request_callback"]
+  private static let tools: AgentTools = {
+    var mcp = Configuration.MCP()
+    mcp.tools = [.availability, .requestCallback]
+    return AgentTools(mcp, texts: [])
+  }()
   private static let meta =
     #""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#
 
@@ -25,9 +30,9 @@ import Testing
   private static func refusal(_ body: String, _ head: AgentHead = AgentHead()) throws -> (
     Status, Int64?, JSONValue?
   )? {
-    guard case .refused(let response) = AgentMessage(Array(body.utf8), head, tools: tools) else { return nil }
+    guard case .answer(let response) = AgentMessage(Array(body.utf8), head, tools) else { return nil }
     let document = try JSONValue(parsing: response.content)
-    return (response.status, document["error"]?["code"]?.int, document["id"])
+    return document["error"].map { (response.status, $0["code"]?.int, document["id"]) }
   }
 
   private static func request(_ method: String, _ params: String = "{\(meta)}") -> String {
@@ -58,10 +63,11 @@ import Testing
   @Test(arguments: ["tools/call", "notifications/cancelled", "anything"])
   func `a message without an id is a notification, whatever its method`(_ method: String) {
     let body = #"{"jsonrpc":"2.0","method":"\#(method)","params":5}"#
-    guard case .notification = AgentMessage(Array(body.utf8), AgentHead(), tools: Self.tools) else {
+    guard case .answer(let response) = AgentMessage(Array(body.utf8), AgentHead(), Self.tools) else {
       Issue.record("it was read as a request")
       return
     }
+    #expect(response.status == .accepted && response.content.isEmpty)
   }
 
   @Test
@@ -76,14 +82,14 @@ import Testing
       let body = Self.request("initialize", #"{"protocolVersion":"\#(asked)","capabilities":{}}"#)
       for version in [nil, "2026-07-28", "2099-01-01"] {
         guard
-          case .request(let reply, .initialize(let found)) = AgentMessage(
-            Array(body.utf8), Self.head(version), tools: Self.tools)
+          case .answer(let response) = AgentMessage(Array(body.utf8), Self.head(version), Self.tools)
         else {
-          Issue.record("initialize with \(asked) was refused")
+          Issue.record("initialize with \(asked) calls a tool")
           continue
         }
-        #expect(found == answered)
-        #expect(!reply.isModern)
+        let result = try JSONValue(parsing: response.content)["result"]
+        #expect(result?["protocolVersion"]?.string == answered)
+        #expect(result?["resultType"] == nil)
       }
     }
   }

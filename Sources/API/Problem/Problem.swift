@@ -144,17 +144,19 @@ public struct Problem: Error, Sendable {
     self.retryAfter = retryAfter
   }
 
-  /// The problem as a document. `instance` is the request's id.
-  package func content(instance: String) -> [UInt8] {
+  /// The problem as a document.
+  ///
+  /// - Parameter instance: The request's id; nil to leave it out.
+  package func content(instance: String?) -> [UInt8] {
     var document: JSONObject = [
       "type": .string("urn:callgate:problem:\(code.rawValue)"),
       "title": .string(code.title),
       "status": .number(JSONNumber(Int64(code.status.code))),
       "detail": .string(detail),
-      "instance": .string(instance),
-      "code": .string(code.rawValue),
-      "message": .string(code.title),
     ]
+    if let instance { document["instance"] = .string(instance) }
+    document["code"] = .string(code.rawValue)
+    document["message"] = .string(code.title)
     if !fields.isEmpty {
       document["fields"] = .array(
         fields.map { .object(["name": .string($0.name), "description": .string($0.description)]) })

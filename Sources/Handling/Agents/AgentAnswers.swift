@@ -20,7 +20,7 @@ struct AgentAnswers: Sendable {
   let calls: AgentCalls
 
   private func answer(
-    _ sentence: String, _ document: JSONObject, _ result: AgentCalls.Result = .ok
+    _ sentence: String, _ document: [UInt8], _ result: AgentCalls.Result = .ok
   ) -> Response {
     calls.count(tool.rawValue, result)
     return reply.result(sentence, document, isError: result == .refused || result == .error)
@@ -34,19 +34,12 @@ struct AgentAnswers: Sendable {
       problem.appointmentTime = nil
       problem.detail = "A call to this number was already requested, so no second call was made."
     }
-    var document = Self.object(problem.content(instance: ""))
-    // It may be the client's own text.
-    document["instance"] = nil
     var sentence = GMSFailure(problem, times)?.message ?? problem.detail
     if let wait = problem.retryAfter, problem.nextOpen == nil {
       sentence += " Try again in \(Problem.words(wait))."
     }
-    return answer(sentence, document, problem.code.isError ? .error : .refused)
-  }
-
-  /// A document that this server has written.
-  private static func object(_ content: [UInt8]) -> JSONObject {
-    do throws(JSONError) { return try JSONValue(parsing: content).object ?? [:] } catch { return [:] }
+    // The request's id may be the client's own text.
+    return answer(sentence, problem.content(instance: nil), problem.code.isError ? .error : .refused)
   }
 
   // MARK: Callbacks
@@ -61,7 +54,7 @@ struct AgentAnswers: Sendable {
     let sentence =
       created.at.map { "A callback to \(Self.ending(contact)) is booked for \(times.text($0))." }
       ?? "A callback to \(Self.ending(contact)) was requested."
-    return answer(sentence, Self.object(response.content))
+    return answer(sentence, response.content)
   }
 
   /// The record of an earlier request.
@@ -69,8 +62,8 @@ struct AgentAnswers: Sendable {
     var document = CallbackDocument.members(of: record)
     document["repeated"] = true
     return answer(
-      "This callback was already requested, so nothing new was done. \(sentence(record))", document, .repeated
-    )
+      "This callback was already requested, so nothing new was done. \(sentence(record))",
+      document.serialized(), .repeated)
   }
 
   /// A request that is still running. It is counted when it has ended.
@@ -83,12 +76,12 @@ struct AgentAnswers: Sendable {
     if isRepeated { document["repeated"] = true }
     return reply.result(
       "The callback to \(Self.ending(contact)) is being requested. Ask for its status in a few seconds.",
-      document)
+      document.serialized())
   }
 
   /// The state of a callback.
   func status(_ record: StoredCallback) -> Response {
-    answer(sentence(record), CallbackDocument.members(of: record))
+    answer(sentence(record), CallbackDocument.members(of: record).serialized())
   }
 
   private func sentence(_ record: StoredCallback) -> String {
@@ -110,7 +103,12 @@ struct AgentAnswers: Sendable {
 
   /// - Parameter response: That of `GET /availability`.
   func availability(_ response: Response) -> Response {
-    let document = Self.object(response.content)
+    let document: JSONValue
+    do throws(JSONError) {
+      document = try JSONValue(parsing: response.content)
+    } catch {
+      preconditionFailure("a document of this server that is no JSON")
+    }
     func time(_ value: JSONValue?) -> String? {
       value?.string.flatMap { Instant(rfc3339: $0) }.map(times.text)
     }
@@ -125,6 +123,6 @@ struct AgentAnswers: Sendable {
         time(free.first?["start"]).map { " The first free time is on \($0)." }
         ?? " No time is free in this span."
     }
-    return answer(sentence, document)
+    return answer(sentence, response.content)
   }
 }

@@ -1,6 +1,7 @@
 // The Model Context Protocol in both of its eras: reads one message, and writes its answer. Pure.
 
 import API
+import Configuration
 import HTTP
 import JOSE
 import JSON
@@ -121,15 +122,14 @@ struct AgentFault: Error {
 
 /// One message of a client.
 enum AgentMessage {
-  /// Nothing is done for it, whatever it says.
-  case notification
-  case request(AgentReply, AgentWork)
-  case refused(Response)
+  /// It calls no tool, and this is its answer.
+  case answer(Response)
+  case call(AgentReply, AgentTools.Tool, JSONObject)
 
   /// Reads a message.
   ///
-  /// - Parameter tools: The names of the tools that may be called.
-  init(_ content: [UInt8], _ head: AgentHead, tools: [String]) {
+  /// - Parameter tools: Those that may be called.
+  init(_ content: [UInt8], _ head: AgentHead, _ tools: AgentTools) {
     var reply = AgentReply(id: .null, isModern: false)
     do throws(AgentFault) {
       let body = try Self.object(content)
@@ -137,24 +137,25 @@ enum AgentMessage {
         throw .notRequest
       }
       guard let id = body["id"] else {
-        self = .notification
+        // A notification. The server does nothing for one, not even for a call of a tool.
+        self = .answer(Response(status: .accepted, fields: ["Cache-Control": "no-store"]))
         return
       }
       guard Self.isID(id) else { throw .notRequest }
-      let named = body["params"]?["_meta"]?[AgentProtocol.versionMember]
+      let opens = method.hasSameBytes(as: "initialize")
+      let params = body["params"]
       reply = AgentReply(
         id: id,
-        isModern: named != nil
-          || head.version == .one(AgentProtocol.modern) && !method.hasSameBytes(as: "initialize"))
+        isModern: params?["_meta"]?[AgentProtocol.versionMember] != nil
+          || head.version == .one(AgentProtocol.modern) && !opens)
       if reply.isModern {
-        try Self.checkModern(method, body["params"], head)
-      } else if !method.hasSameBytes(as: "initialize") {
+        try Self.checkModern(method, params, head)
+      } else if !opens {
         try Self.checkLegacy(head)
       }
-      self = .request(
-        reply, try AgentWork(method, body["params"], isModern: reply.isModern, tools: tools))
+      self = try Self.message(method, params, reply, tools)
     } catch {
-      self = .refused(reply.fault(error))
+      self = .answer(reply.fault(error))
     }
   }
 
@@ -208,50 +209,37 @@ enum AgentMessage {
     case .unusable: throw .version("")
     }
   }
-}
 
-/// What a request asks for.
-enum AgentWork {
-  case discover
-  /// With the version that the answer names.
-  case initialize(String)
-  case ping
-  case listTools
-  case call(tool: String, arguments: JSONObject)
-
-  fileprivate init(
-    _ method: String, _ params: JSONValue?, isModern: Bool, tools: [String]
-  ) throws(AgentFault) {
-    let names = isModern ? ["server/discover"] : ["initialize", "ping"]
+  private static func message(
+    _ method: String, _ params: JSONValue?, _ reply: AgentReply, _ tools: AgentTools
+  ) throws(AgentFault) -> AgentMessage {
+    func fault(_ message: String) -> AgentFault { .params(message, isModern: reply.isModern) }
+    let names = reply.isModern ? ["server/discover"] : ["initialize", "ping"]
     guard (names + ["tools/list", "tools/call"]).contains(exactly: method) else {
-      throw .method(isModern: isModern)
+      throw .method(isModern: reply.isModern)
     }
     let members: JSONObject
     switch params {
     case nil, .null: members = [:]
     case .object(let object): members = object
-    default: throw .params("params is not an object.", isModern: isModern)
+    default: throw fault("params is not an object.")
     }
     switch method {
-    case "server/discover": self = .discover
-    case "initialize":
-      let known = AgentProtocol.legacy + [AgentProtocol.oldest]
-      let version = members["protocolVersion"]?.string ?? ""
-      self = .initialize(known.contains(exactly: version) ? version : AgentProtocol.legacy[0])
-    case "ping": self = .ping
+    case "server/discover": return .answer(reply.discovery)
+    case "initialize": return .answer(reply.initialization(members["protocolVersion"]?.string ?? ""))
+    case "ping": return .answer(reply.result([:]))
     case "tools/list":
-      guard members["cursor"] ?? .null == .null else {
-        throw .params("The list has one page and no cursor.", isModern: isModern)
-      }
-      self = .listTools
+      guard members["cursor"] ?? .null == .null else { throw fault("The list has one page and no cursor.") }
+      return .answer(reply.result(["tools": tools.list], isLasting: true))
     default:
-      guard let name = members["name"]?.string, tools.contains(exactly: name) else {
-        throw .params("This server does not have this tool.", isModern: isModern)
+      let name = members["name"]?.string ?? ""
+      guard let tool = tools.tools.first(where: { $0.rawValue.hasSameBytes(as: name) }) else {
+        throw fault("This server does not have this tool.")
       }
       switch members["arguments"] {
-      case nil, .null: self = .call(tool: name, arguments: [:])
-      case .object(let arguments): self = .call(tool: name, arguments: arguments)
-      default: throw .params("arguments is not an object.", isModern: isModern)
+      case nil, .null: return .call(reply, tool, [:])
+      case .object(let arguments): return .call(reply, tool, arguments)
+      default: throw fault("arguments is not an object.")
       }
     }
   }
@@ -273,7 +261,7 @@ struct AgentReply: Sendable {
   }
 
   /// - Parameter isLasting: Whether clients may cache the result.
-  private func result(_ members: JSONObject, isLasting: Bool = false) -> Response {
+  fileprivate func result(_ members: JSONObject, isLasting: Bool = false) -> Response {
     var result = members
     if isModern {
       result["resultType"] = "complete"
@@ -287,41 +275,53 @@ struct AgentReply: Sendable {
   }
 
   private func response(_ document: JSONObject, status: Status) -> Response {
-    Response(
-      status: status, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
-      content: document.serialized())
+    Response(status: status, fields: Self.fields, content: document.serialized())
   }
 
-  /// The answer to everything that calls no tool.
-  func answer(_ work: AgentWork, tools: JSONValue) -> Response? {
-    let capabilities: JSONValue = ["tools": .object([:])]
-    switch work {
-    case .discover:
-      return result(
-        [
-          "supportedVersions": .array(AgentProtocol.versions.map { .string($0) }),
-          "capabilities": capabilities,
-          "instructions": .string(AgentTools.instructions),
-        ], isLasting: true)
-    case .initialize(let version):
-      return result([
-        "protocolVersion": .string(version), "capabilities": capabilities, "serverInfo": .object(Self.server),
-        "instructions": .string(AgentTools.instructions),
-      ])
-    case .ping: return result([:])
-    case .listTools: return result(["tools": tools], isLasting: true)
-    case .call: return nil
-    }
+  private static let fields: Fields = ["Content-Type": "application/json", "Cache-Control": "no-store"]
+  private static let capabilities: JSONValue = ["tools": .object([:])]
+
+  fileprivate var discovery: Response {
+    result(
+      [
+        "supportedVersions": .array(AgentProtocol.versions.map { .string($0) }),
+        "capabilities": Self.capabilities, "instructions": .string(AgentTools.instructions),
+      ], isLasting: true)
   }
 
-  /// The result of a tool: a sentence to say aloud and the document as text, since clients pass on one half of an answer only.
-  func result(_ sentence: String, _ document: JSONObject, isError: Bool = false) -> Response {
-    let text = String(decoding: document.serialized(), as: UTF8.self)
+  /// - Parameter version: The client's. If the server does not have it, the answer names another one, and the client decides.
+  fileprivate func initialization(_ version: String) -> Response {
+    let known = AgentProtocol.legacy + [AgentProtocol.oldest]
     return result([
-      "content": [
-        ["type": "text", "text": .string(sentence)], ["type": "text", "text": .string(text)],
-      ],
-      "structuredContent": .object(document), "isError": .bool(isError),
+      "protocolVersion": .string(known.contains(exactly: version) ? version : known[0]),
+      "capabilities": Self.capabilities, "serverInfo": .object(Self.server),
+      "instructions": .string(AgentTools.instructions),
     ])
+  }
+
+  /// What every modern result of a tool ends with.
+  private static let modernEnd =
+    #","resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":"#
+    + String(decoding: server.serialized(), as: UTF8.self) + "}"
+
+  /// The result of a tool: a sentence to say aloud, and a document. The document is there twice, because some clients pass on the texts
+  /// only, and others `structuredContent` only.
+  ///
+  /// - Parameter document: JSON.
+  func result(_ sentence: String, _ document: [UInt8], isError: Bool = false) -> Response {
+    var content: [UInt8] = []
+    content.reserveCapacity(512 + sentence.utf8.count + 3 * document.count)
+    content += #"{"jsonrpc":"2.0","id":"#.utf8
+    id.append(to: &content)
+    content += #","result":{"content":[{"type":"text","text":"#.utf8
+    JSONText.append(sentence, to: &content)
+    content += #"},{"type":"text","text":"#.utf8
+    JSONText.append(String(decoding: document, as: UTF8.self), to: &content)
+    content += #"}],"structuredContent":"#.utf8
+    content += document
+    content += (isError ? #","isError":true"# : #","isError":false"#).utf8
+    if isModern { content += Self.modernEnd.utf8 }
+    content += "}}".utf8
+    return Response(status: .ok, fields: Self.fields, content: content)
   }
 }

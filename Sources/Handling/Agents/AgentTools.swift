@@ -16,9 +16,8 @@ struct AgentTools {
   static let instructions =
     "Use these tools to arrange a phone call between the customer and the support team. Call request_callback once the customer has confirmed the number and agreed to be called. Repeating a call with the same arguments is safe: it never causes a second phone call."
 
-  /// The most characters of a conversation's id, and of a reason.
+  /// The most characters of a conversation's id.
   static let conversationLength = 128
-  static let reasonLength = 500
 
   /// Arguments that some clients add to every call on their own.
   private static let ignored = ["toolCallId", "sessionId", "action", "chatInput", "tool"]
@@ -182,9 +181,9 @@ struct AgentTools {
       if arguments.text("id") == nil { report("id", "Give the id that request_callback returned.") }
     case .requestCallback:
       if let reason = arguments["reason"],
-        reason.string.map({ $0.unicodeScalars.count > Self.reasonLength }) ?? true
+        reason.string.map({ $0.unicodeScalars.count > AgentCall.longestReason }) ?? true
       {
-        report("reason", "Give a text of at most \(Self.reasonLength) characters.")
+        report("reason", "Give a text of at most \(AgentCall.longestReason) characters.")
         arguments.members["reason"] = nil
       }
     case .availability: break

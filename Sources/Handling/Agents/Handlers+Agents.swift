@@ -106,60 +106,47 @@ extension Handlers {
     _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
     let tools = AgentTools(mcp, texts: client.generation.configuration.numbers?.consentNames ?? [])
-    switch AgentMessage(request.content, AgentHead(request), tools: tools.tools.map(\.rawValue)) {
-    case .notification:
-      return .respond(PreparedResponse(Response(status: .accepted, fields: ["Cache-Control": "no-store"])))
-    case .refused(let response): return .respond(PreparedResponse(response))
-    case .request(let reply, .call(let name, let given)):
-      guard let tool = Configuration.MCP.Tool(rawValue: name) else {
-        preconditionFailure("a tool of the list that is none")
-      }
+    switch AgentMessage(request.content, AgentHead(request), tools) {
+    case .answer(let response): return .respond(PreparedResponse(response))
+    case .call(let reply, let tool, let given):
       let arguments = tools.read(given, of: tool)
       let generation = client.generation
       let answers = AgentAnswers(
         reply: reply, tool: tool, mistakes: arguments.mistakes,
         times: GMSLocalTimes(zone: generation.decider.policy.zoneOfHours),
         calls: generation.metrics.agentCalls)
-      let client = client.answered(in: ResponseForm(via: .mcp) { problem, _ in answers.problem(problem) })
+      let form = ResponseForm(via: .mcp) { problem, _ in answers.problem(problem) }
+      let client = client.answered(in: form)
       let app = mcp.app.map { Request.QueryItem.value($0) } ?? request.queryItem("app")
+      var record = client.record(of: tool == .requestCallback ? .callback : .cancel)
+      record.caller = caller.audited
+      record.conversation = arguments.conversation.isEmpty ? nil : arguments.conversation
       guard tool == .requestCallback else {
-        return use(arguments, answers, for: app, request, caller, client, circumstances)
+        return use(arguments, answers, for: app, request, caller, client, record, circumstances)
       }
       let agent = AgentCall(
         conversation: arguments.conversation, repeats: mcp.repeats,
         requiredTexts: tools.requiresConsent ? tools.texts : nil, mistakes: arguments.mistakes,
-        longestReason: AgentTools.reasonLength, repeated: { answers.repeated($0) },
+        repeated: { answers.repeated($0) },
         pending: { id, isRepeated, intent, at in
           answers.pending(id, at: at, contact: intent.maskedContact, isRepeated: isRepeated)
         })
-      var record = client.record(of: .callback)
-      record.caller = caller.audited
-      record.conversation = arguments.conversation.isEmpty ? nil : arguments.conversation
       let content = arguments.callback(at: Instant(circumstances.time))
       var calling = Calling(
         client: client, isValidation: false, record: record,
         call: CallForm(
-          client.form ?? ResponseForm(via: .mcp) { problem, _ in answers.problem(problem) }, app: app,
-          content: { _ in (content, .none) }, alias: { _ in nil }, success: { answers.created($0) },
-          agent: agent))
+          form, app: app, content: { _ in (content, .none) }, alias: { _ in nil },
+          success: { answers.created($0) }, agent: agent))
       return read(request, &calling, of: caller, circumstances)
-    case .request(let reply, let work):
-      guard let response = reply.answer(work, tools: tools.list) else {
-        preconditionFailure("a call without its tool")
-      }
-      return .respond(PreparedResponse(response))
     }
   }
 
   /// Uses a tool that requests nothing.
   private func use(
     _ arguments: AgentTools.Arguments, _ answers: AgentAnswers, for app: Request.QueryItem,
-    _ request: borrowing Request, _ caller: Caller, _ client: ClientRequest,
+    _ request: borrowing Request, _ caller: Caller, _ client: ClientRequest, _ record: AuditRecord,
     _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
-    var record = client.record(of: .cancel)
-    record.caller = caller.audited
-    record.conversation = arguments.conversation.isEmpty ? nil : arguments.conversation
     let line = answers.tool == .cancelCallback ? record : nil
     guard client.generation.decider.stops.isKnown else {
       return .respond(refuse(client, line, .stopsUnknown))
@@ -223,8 +210,7 @@ extension Handlers {
       guard await clock.hasSlept(until: start + AgentCall.patience) else { return }
       let own = intent.id.description
       let first = callbacks.inHand.first(of: intent) ?? own
-      responder.respond(
-        agent.pending(first, !first.hasSameBytes(as: own), intent, at))
+      responder.respond(agent.pending(first, !first.hasSameBytes(as: own), intent, at))
     }
     let work = Task { [calling] in await answer(calling, requested, responder) }
     await work.value

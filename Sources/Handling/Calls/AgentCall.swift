@@ -13,6 +13,9 @@ package struct AgentCall: Sendable {
   /// How long an agent waits for the outcome of its request. The clients of agents give up after five seconds or later.
   static let patience = Duration.milliseconds(4500)
 
+  /// The most characters of a reason.
+  static let longestReason = 500
+
   /// The agent's id of the conversation.
   let conversation: String
   let repeats: Duration
@@ -20,8 +23,6 @@ package struct AgentCall: Sendable {
   let requiredTexts: [String]?
   /// The mistakes in what the agent sent.
   let mistakes: [Problem.FieldProblem]
-  /// The most characters of a reason.
-  let longestReason: Int
   /// The response with the record of an earlier request.
   let repeated: @Sendable (StoredCallback) -> Response
   /// The response while a request runs: its callback's id, whether an earlier request made it, and what was requested.
@@ -29,8 +30,10 @@ package struct AgentCall: Sendable {
 
   /// The conversation of an owner's record. Another owner's conversation is another one.
   static func digest(_ conversation: String, callerID: String, subject: String?) -> StoreID {
-    guard let id = StoreID(bytes: Array(hash([callerID, subject ?? callerID, conversation]).prefix(16)))
-    else {
+    // Each text has its length first, so that no two lists make the same bytes.
+    let texts = [callerID, subject ?? callerID, conversation]
+    let bytes = texts.flatMap { Array("\($0.utf8.count):".utf8) + Array($0.utf8) }
+    guard let id = StoreID(bytes: Array(SHA256.digest(bytes).prefix(16))) else {
       preconditionFailure("a digest of less than 16 bytes")
     }
     return id
@@ -44,9 +47,10 @@ package struct AgentCall: Sendable {
   /// The key of a request. It begins with a character that no client can send in an `Idempotency-Key`, and no subject has.
   ///
   /// - Parameter at: The time of the call; nil for now.
-  func key(subject: String, _ contact: E164, at: Instant?) -> CallbackIntent.Key {
-    let same = [subject, conversation, contact.text, at.map { String($0.seconds) } ?? ""]
-    return CallbackIntent.Key(text: "\u{0}" + Hex.encode(Self.hash(same)), fingerprint: [])
+  static func key(in conversation: AgentConversation, _ contact: E164, at: Instant?) -> CallbackIntent.Key {
+    let time = at.map { " \($0.seconds)" } ?? ""
+    return CallbackIntent.Key(
+      text: "\u{0}\(conversation.id.hex) \(contact.text)\(time)", fingerprint: [])
   }
 
   /// What is wrong with a consent where the tool needs one; nil if nothing is.
@@ -58,11 +62,6 @@ package struct AgentCall: Sendable {
   func problem(_ fault: ConsentFault) -> Problem {
     Problem(
       Denial(code: .consentRequired, rule: nil, cause: fault.rawValue, options: requiredTexts ?? []))
-  }
-
-  /// A digest of texts, each with its length first, so that no two lists make the same bytes.
-  private static func hash(_ texts: [String]) -> [UInt8] {
-    SHA256.digest(texts.flatMap { Array("\($0.utf8.count):".utf8) + Array($0.utf8) })
   }
 }
 

@@ -121,7 +121,7 @@ extension Handlers {
         return .content
       }
       var terms = generation.callbackTerms.terms(of: app?.id)
-      if let agent { terms = terms.takingReasons(longest: agent.longestReason) }
+      if agent != nil { terms = terms.takingReasons(longest: AgentCall.longestReason) }
       var facts = generation.facts(
         .callback, caller, app: app, address: circumstances.address, request, at: circumstances.time)
       terms.knownTexts = agent?.requiredTexts == nil ? generation.textsToKnow(facts) : nil
@@ -170,14 +170,15 @@ extension Handlers {
     let terms = calling.generation.configuration.callbacks
     let owner = caller.owner
     let agent = calling.call?.agent
+    let conversation = agent?.conversation(of: owner)
     var intent = CallbackIntent(
       id: CallbackID(at: facts.instant), callerID: owner.callerID, subject: owner.subject, appID: facts.appID,
       contact: asked.contactNumber,
-      key: agent?.key(subject: owner.subject, asked.contactNumber, at: asked.at)
+      key: conversation.map { AgentCall.key(in: $0, asked.contactNumber, at: asked.at) }
         ?? key.map { .init(text: caller.owned($0), fingerprint: Array(asked.fingerprint.utf8)) },
       terms: terms.kept(agent),
       deadline: facts.instant.advanced(by: terms.timeout))
-    intent.conversation = agent?.conversation(of: owner)
+    intent.conversation = conversation
     intent.installation = caller.installation?.installation.identity
     notify(caller, of: &intent, calling)
     intent.alias = calling.call?.alias(intent)

@@ -9,9 +9,9 @@ public enum OwnScope: String, CaseIterable, Sendable {
 
   /// The first of these scopes among words separated by spaces; nil if there is none.
   public init?(in scope: String) {
-    guard
-      let first = Self.allCases.first(where: { scope.split(separator: " ").contains(Substring($0.rawValue)) })
-    else { return nil }
+    let words = scope.utf8.split(separator: UInt8(ascii: " "))
+    func isNamed(_ own: OwnScope) -> Bool { words.contains { $0.elementsEqual(own.rawValue.utf8) } }
+    guard let first = Self.allCases.first(where: isNamed) else { return nil }
     self = first
   }
 }

@@ -35,7 +35,8 @@ package final class NumberProofVerifier: Sendable {
             with: candidates, of: project, number: number.text,
             now: Double(time.seconds) + Double(time.nanoseconds) / 1e9)
           return .proven(
-            id: Hex.encode(parsed.id.bytes), expires: Instant(seconds: Int64(expires.rounded(.up))))
+            id: Hex.encode(parsed.id.bytes),
+            expires: Instant(seconds: Int64(exactly: expires.rounded(.up)) ?? .max))
         }
       }
       throw .unknownKey

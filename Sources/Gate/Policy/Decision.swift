@@ -232,26 +232,9 @@ public struct Decision: Sendable {
   }
 }
 
-extension Policy {
-  /// The denial of a proof that was used before, or that cannot be remembered as used.
-  fileprivate func denial(_ charged: AllowanceRule, _ facts: Facts) -> Denial {
-    let entry = entries[charged.index]
-    guard charged.name == Rule.numberProof, case .ownNumber(let rule) = entry.question else {
-      return Denial(
-        code: .overloaded, rule: entry.name, retryAfter: Denial.storeRetryAfter,
-        cause: "too many proofs were used in the last 24 hours")
-    }
-    return rule.value.denial(facts, rule: entry.name, cause: OwnNumberRule.used)
-  }
-}
-
 extension Denial {
   /// How long to wait for a store that fails, in seconds.
   static let storeRetryAfter: Int64 = 5
-
-  /// The denial of a number that an operator has blocked.
-  public static let blocked = Denial(
-    code: .numberNotAllowed, rule: Rule.blocked, cause: "an operator blocked this number")
 
   static func noAgents(_ rule: String) -> Denial {
     Denial(code: .noAgents, rule: rule, retryAfter: AgentsRule.retryAfter)

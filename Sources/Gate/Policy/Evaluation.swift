@@ -96,7 +96,7 @@ public struct Evaluation: Sendable {
           guard case .consent(let rule) = policy.entries[index].question else {
             preconditionFailure("a consent without its rule")
           }
-          object(rule.value.denial(fault, rule: policy.entries[index].name))
+          object(.consentRequired(fault, rule.value, rule: policy.entries[index].name))
         case .closed: object(closed())
         case .counts: ask(states)
         case .asks:
@@ -125,7 +125,7 @@ public struct Evaluation: Sendable {
         isWaiting = true
         return .screens(query)
       }
-      judge(known)
+      judge(.found(known))
     }
     let outcome: Decision.Outcome =
       if let denial { .deny(denial) } else { .allow(Clearance(charges: charges, held: held)) }
@@ -187,12 +187,12 @@ public struct Evaluation: Sendable {
         preconditionFailure("a verdict without its rule")
       }
       switch answer {
-      case .allowed: marks[verdictIndex] = .allow
+      case .found(.allowed): marks[verdictIndex] = .allow
       case .unasked: break
-      case .refused(let setting):
+      case .found(.refused(let setting)):
         object(
           Denial(code: .numberNotAllowed, rule: entry.name, cause: ScreenedRule.refusal(by: setting)))
-      case .failed(let cause):
+      case .found(.failed(let cause)):
         if rule.value.onFailure == .allow {
           marks[verdictIndex] = .allow
         } else {
@@ -238,7 +238,7 @@ public struct Evaluation: Sendable {
     guard case .ownNumber(let rule) = policy.entries[index].question else {
       preconditionFailure("a proof without its rule")
     }
-    object(rule.value.denial(facts, rule: policy.entries[index].name, cause: cause))
+    object(.numberNotProven(rule.value, facts, rule: policy.entries[index].name, cause: cause))
   }
 
   /// Continues without the result of the query that `next` returned. The rule stays skipped. For a rule in

@@ -85,6 +85,19 @@ public enum PolicyReading: Sendable {
   case problems([DocumentProblem])
 }
 
+/// What a configuration says of numbers, for the rules about them.
+public struct NumberTerms: Sendable {
+  public var claim: NumberClaim?
+  public var takesProofs: Bool
+  public var consentTexts: [ConsentText]
+
+  public init(claim: NumberClaim? = nil, takesProofs: Bool = false, consentTexts: [ConsentText] = []) {
+    self.claim = claim
+    self.takesProofs = takesProofs
+    self.consentTexts = consentTexts
+  }
+}
+
 /// Reads rules one by one and collects their mistakes.
 struct RuleReader {
   let known: KnownNames

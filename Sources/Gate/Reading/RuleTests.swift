@@ -201,7 +201,7 @@ struct RuleTestReader {
       consent: mapping.value(TestKeys.consent).map { GivenConsent(text: $0, at: now) },
       screening: mapping.value(TestKeys.screened).map { answer in
         switch answer {
-        case .allow: .allowed
+        case .allow: .allowed(isUnknown: false)
         case .refuse: .refused(setting: "validation")
         case .unknown: .failed("the test sets this")
         }

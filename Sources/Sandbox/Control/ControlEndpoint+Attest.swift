@@ -1,4 +1,4 @@
-// `POST /_sandbox/attest`: what the phone of an app would send to prove that it is genuine.
+// `POST /_sandbox/attest` and `/_sandbox/number-proof`: what a phone would send to prove that its app is genuine, and which number it has.
 
 import HTTP
 import JOSE
@@ -57,6 +57,21 @@ extension ControlEndpoint {
     }
   }
 
+  /// `POST /_sandbox/number-proof`: the proof that a phone would send with a callback to its number.
+  static func proveNumber(
+    _ call: Call, _ attesters: Attesters, _ clock: SandboxClock, _ gateway: GatewayLink?
+  ) throws(ControlRefusal) -> JSONValue {
+    let body = try ControlBody(call, members: ["phone"], optional: ["fault"])
+    let phone = try body.text("phone")
+    guard (1...32).contains(phone.utf8.count) else { throw body.refusal("phone", "has 1 to 32 bytes") }
+    let fault: NumberProofIssuer.Fault? = try fault(body)
+    let now = (gateway?.clock ?? clock).unixTime.seconds
+    let project = (gateway?.attested() ?? .sample).numberProject
+    return try made {
+      ["number_proof": .string(try attesters.numbers.proof(of: phone, in: project, fault, now: now))]
+    }
+  }
+
   /// What a phone signs, and the challenge in it.
   private static func signed(_ body: ControlBody) throws(ControlRefusal) -> (String, challenge: String) {
     let clientData = try body.text("client_data")
@@ -65,14 +80,14 @@ extension ControlEndpoint {
     return (clientData, lines.count > 4 ? String(lines[4]) : "")
   }
 
-  static func fault<Fault: RawRepresentable<String> & CaseIterable>(
+  private static func fault<Fault: RawRepresentable<String> & CaseIterable>(
     _ body: ControlBody
   ) throws(ControlRefusal) -> Fault? {
     guard body.has("fault") else { return nil }
     return Fault(rawValue: try body.text("fault", among: Fault.allCases.map(\.rawValue)))
   }
 
-  static func made(_ make: () throws -> JSONValue) throws(ControlRefusal) -> JSONValue {
+  private static func made(_ make: () throws -> JSONValue) throws(ControlRefusal) -> JSONValue {
     do { return try make() } catch {
       throw ControlRefusal(
         status: .internalServerError, code: "internal", detail: "OpenSSL could not make the attestation.")

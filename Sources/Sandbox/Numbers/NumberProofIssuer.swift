@@ -72,20 +72,3 @@ final class NumberProofIssuer: Sendable {
     return proof
   }
 }
-
-extension ControlEndpoint {
-  /// `POST /_sandbox/number-proof`: the proof that a phone would send with a callback to its number.
-  static func proveNumber(
-    _ call: Call, _ attesters: Attesters, _ clock: SandboxClock, _ gateway: GatewayLink?
-  ) throws(ControlRefusal) -> JSONValue {
-    let body = try ControlBody(call, members: ["phone"], optional: ["fault"])
-    let phone = try body.text("phone")
-    guard (1...32).contains(phone.utf8.count) else { throw body.refusal("phone", "has 1 to 32 bytes") }
-    let fault: NumberProofIssuer.Fault? = try fault(body)
-    let now = (gateway?.clock ?? clock).unixTime.seconds
-    let project = (gateway?.attested() ?? .sample).numberProject
-    return try made {
-      ["number_proof": .string(try attesters.numbers.proof(of: phone, in: project, fault, now: now))]
-    }
-  }
-}

@@ -206,6 +206,18 @@ extension Generation {
   }
 }
 
+extension Generation {
+  /// The id of the saved verdict on a number; nil where no rule asks for one.
+  package func screeningID(of phone: E164) -> StoreID? {
+    decider.policy.asksScreening && configuration.numbers?.screening != nil ? numberKey.id(of: phone) : nil
+  }
+
+  /// The finding of a saved verdict, for the rules; nil for none.
+  package func screening(_ verdict: ScreeningVerdict?) -> ScreeningFinding? {
+    configuration.numbers?.screening.flatMap { screening.finding(verdict, $0) }
+  }
+}
+
 /// The state that outlives a configuration: used allowances stay used, and stops stay.
 package struct Runtime: Sendable {
   /// The source of Talkdesk tokens.

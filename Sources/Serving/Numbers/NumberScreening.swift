@@ -60,18 +60,18 @@ package final class NumberScreening: Sendable {
     self.clock = clock
   }
 
-  /// The answer that a saved verdict gives by present settings; nil for none.
-  package func answer(_ verdict: ScreeningVerdict?, _ settings: ScreeningSettings) -> ScreeningAnswer? {
+  /// The finding that a saved verdict gives by present settings; nil for none.
+  package func finding(_ verdict: ScreeningVerdict?, _ settings: ScreeningSettings) -> ScreeningFinding? {
     guard let verdict, verdict.settings == settings.fingerprint, Instant(clock.unixTime) < verdict.ends else {
       return nil
     }
-    return verdict.refusal.map { .refused(setting: $0) } ?? .allowed
+    return verdict.refusal.map { .refused(setting: $0) } ?? .allowed(isUnknown: false)
   }
 
   /// The saved verdict on a number, and nothing from outside.
   package func saved(_ phone: E164, _ settings: ScreeningSettings) async -> ScreeningAnswer {
     do throws(StoreError) {
-      return answer(try await store.verdict(key.id(of: phone)), settings) ?? .unasked
+      return finding(try await store.verdict(key.id(of: phone)), settings).map { .found($0) } ?? .unasked
     } catch {
       return .unasked
     }
@@ -116,7 +116,7 @@ package final class NumberScreening: Sendable {
   /// A request waits no longer; its lookup continues, for the next one.
   private func leave(_ subject: Subject, _ number: Int) {
     let waiter = flights.withLock { $0.waiters[subject]?.removeValue(forKey: number) }
-    waiter?.continuation.resume(returning: .failed("Talkdesk did not respond in time"))
+    waiter?.continuation.resume(returning: .found(.failed("Talkdesk did not respond in time")))
   }
 
   /// Looks a number up, unless another instance has done so meanwhile.
@@ -125,7 +125,7 @@ package final class NumberScreening: Sendable {
   ) async -> ScreeningAnswer {
     let id = key.id(of: query.phone)
     do throws(StoreError) {
-      if let known = answer(try await store.verdict(id), settings) { return known }
+      if let known = finding(try await store.verdict(id), settings) { return .found(known) }
     } catch {
       // The limit on lookups then decides, as it cannot be counted either.
     }
@@ -144,21 +144,20 @@ package final class NumberScreening: Sendable {
         },
         refuse: { tokens.invalidate($0, forServer: scope) })
     }
-    switch await api.finding(on: query.phone, settings, deadline: deadline) {
+    let finding = await api.finding(on: query.phone, settings, deadline: deadline)
+    switch finding {
     case .allowed(let isUnknown):
       metrics.screenings.count(isUnknown ? "unknown" : "allowed")
       await save(id, settings, refusal: nil)
-      return .allowed
     case .refused(let setting):
       metrics.screenings.count("refused")
       await save(id, settings, refusal: setting)
-      return .refused(setting: setting)
     case .failed(let cause):
       metrics.screenings.count("failed")
       metrics.troubles.began(.screening, cause: cause, at: clock.unixTime)
       log.write(.warning, "a number could not be screened; on_failure applies", ["error.message": cause])
-      return .failed(cause)
     }
+    return .found(finding)
   }
 
   private func save(_ id: StoreID, _ settings: ScreeningSettings, refusal: String?) async {
@@ -186,20 +185,8 @@ extension NumberScreening {
     let base = settings.url ?? configuration.talkdesk.upstream?.apiURL
     return { [self] query, looksUp, deadline in
       guard looksUp else { return await saved(query.phone, settings) }
-      guard let base else { return .failed("no Talkdesk credential is configured") }
+      guard let base else { return .found(.failed("no Talkdesk credential is configured")) }
       return await verdict(query, settings, base: base, deadline: deadline)
     }
-  }
-}
-
-extension Generation {
-  /// The id of the saved verdict on a number; nil where no rule asks for one.
-  package func screeningID(of phone: E164) -> StoreID? {
-    decider.policy.asksScreening && configuration.numbers?.screening != nil ? numberKey.id(of: phone) : nil
-  }
-
-  /// The answer that a saved verdict gives to the rules; nil for none.
-  package func screening(_ verdict: ScreeningVerdict?) -> ScreeningAnswer? {
-    configuration.numbers?.screening.flatMap { screening.answer(verdict, $0) }
   }
 }

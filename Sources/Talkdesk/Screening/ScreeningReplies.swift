@@ -10,21 +10,18 @@ extension ScreeningSettings.Refusals {
     guard let answer = ScreeningReply.embedded(content),
       ScreeningReply.known.contains(where: { answer[$0] != nil })
     else { return .failed("Talkdesk's phone validation: the response is unusable") }
-    let status = ScreeningReply.word(answer["status"])?.lowercased()
-    if status == "error" { return .failed("Talkdesk's phone validation: status ERROR") }
     func refused(_ key: String) -> ScreeningFinding { .refused(setting: "validation.refuse.\(key)") }
-    if let status, statuses.contains(status) { return refused("status") }
-    if let type = ScreeningReply.word(answer["line_type"]).map(ScreeningReply.folded),
-      lineTypes.contains(where: { ScreeningReply.folded($0) == type })
-    {
-      return refused("line_type")
+    func value(_ name: String, isOneOf words: [String]) -> Bool {
+      guard let text = ScreeningReply.text(answer[name]) else { return false }
+      return words.contains { ScreeningReply.areSame(text, $0) }
     }
-    if tcpaBlacklist, ScreeningReply.word(answer["tcpa_blacklist"])?.lowercased() == "true" {
-      return refused("tcpa_blacklist")
-    }
+    if value("status", isOneOf: ["error"]) { return .failed("Talkdesk's phone validation: status ERROR") }
+    if value("status", isOneOf: statuses) { return refused("status") }
+    if value("line_type", isOneOf: lineTypes) { return refused("line_type") }
+    if tcpaBlacklist, value("tcpa_blacklist", isOneOf: ["true"]) { return refused("tcpa_blacklist") }
     // One page of Talkdesk's documentation spells it `fraude_score`.
     let scores = ["fraud_score", "fraude_score"].compactMap { name in
-      ScreeningReply.word(answer[name]).flatMap { Double($0) }
+      ScreeningReply.text(answer[name]).flatMap { Double($0) }
     }
     if let fraudScore, scores.contains(where: { $0 >= Double(fraudScore) }) { return refused("fraud_score") }
     return .allowed(isUnknown: false)
@@ -39,7 +36,7 @@ extension ScreeningSettings {
     }
     let isListed = entries.contains { entry in
       if let number = entry["phone_number"]?.string, number.digits != phone.text.digits { return false }
-      guard let end = ScreeningReply.word(entry["expiration_date"]) else { return true }
+      guard let end = ScreeningReply.text(entry["expiration_date"]) else { return true }
       return !hasPassed(end, at: now)
     }
     return isListed ? .refused(setting: "do_not_call.lists") : .allowed(isUnknown: false)
@@ -67,18 +64,21 @@ enum ScreeningReply {
   }
 
   /// A text, number or boolean as a text; nil for nothing and "N/A".
-  static func word(_ value: JSONValue?) -> String? {
+  static func text(_ value: JSONValue?) -> String? {
     switch value {
-    case .string(let text)?: folded(text) == "n/a" || text.isEmpty ? nil : text
+    case .string(let text)?: text.isEmpty || areSame(text, "n/a") ? nil : text
     case .number(let number)?: number.text
     case .bool(let value)?: "\(value)"
     default: nil
     }
   }
 
-  /// Without case, blanks, hyphens and underscores.
-  static func folded(_ text: String) -> String {
-    text.lowercased().filter { $0 != " " && $0 != "-" && $0 != "_" }
+  /// Whether two texts differ in case, blanks, hyphens and underscores alone.
+  static func areSame(_ a: String, _ b: String) -> Bool {
+    func folded(_ text: String) -> [UInt8] {
+      text.utf8.filter { !" -_".utf8.contains($0) }.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+    }
+    return folded(a) == folded(b)
   }
 }
 

@@ -62,14 +62,3 @@ public struct ScreeningSettings: Sendable {
     return digest.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
   }
 }
-
-/// The result of looking a number up.
-public enum ScreeningFinding: Sendable {
-  /// Nothing speaks against the number.
-  /// - Parameter isUnknown: whether the phone validation does not know it.
-  case allowed(isUnknown: Bool)
-  /// The setting that refuses it, below `numbers.screening`.
-  case refused(setting: String)
-  /// There is no result, for this reason.
-  case failed(String)
-}

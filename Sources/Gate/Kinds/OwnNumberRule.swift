@@ -25,12 +25,9 @@ public struct OwnNumberRule: Sendable {
     return evidence.hasProof && takesProofs ? .proof : .missing
   }
 
-  /// The refusal of a request.
-  func denial(_ facts: Facts, rule: String, cause: String) -> Denial {
-    var options: [String] = []
-    if claim != nil, facts.hasVerifiedClaims { options.append("claim") }
-    if takesProofs { options.append("proof") }
-    return Denial(code: .numberNotProven, rule: rule, cause: cause, options: options)
+  /// The ways to prove the number that a request may use, by their names in problems.
+  func ways(_ facts: Facts) -> [String] {
+    (claim != nil && facts.hasVerifiedClaims ? ["claim"] : []) + (takesProofs ? ["proof"] : [])
   }
 
   static let missing = "the request does not show that the number is the caller's"
@@ -60,42 +57,30 @@ extension Facts {
   }
 }
 
-/// What a proof of a number takes from the allowances: it works once, at whatever instance, and again where the others are given
-/// back.
-enum NumberProofLimits {
-  /// How many used proofs a store has at most. A day's rate of half as many never saves more, since no proof lives longer than a day.
-  static let most: Int64 = 1_000_000
-  /// Seconds beyond the end of a proof for which its use is stored: the clocks of instances differ.
-  static let margin: Int64 = 120
-
-  /// The charges of one proof, for the rule at an index.
-  static func charges(
-    _ id: String, expires: Instant, at now: Instant, index: Int, isEnforced: Bool
-  ) -> [AllowanceCharge] {
-    let left = expires.advanced(by: .seconds(margin)).nanosecondsSinceEpoch
-      .subtractingClamped(now.nanosecondsSinceEpoch)
-    return [
-      charge(
-        Rule.numberProof, .caller(id), limit: 1, per: max(left, margin * 1_000_000_000), index, isEnforced),
-      charge(Rule.numberProofs, .global, limit: most / 2, per: 86_400_000_000_000, index, isEnforced),
-    ]
-  }
-
-  private static func charge(
-    _ name: String, _ party: AllowanceParty, limit: Int64, per: Int64, _ index: Int, _ isEnforced: Bool
-  ) -> AllowanceCharge {
-    do throws(Refusal) {
-      let rule = AllowanceRule(
-        name: name, plan: .rate(try RateLimit(limit: limit, per: per)), scope: .caller,
-        isEnforced: isEnforced, onStoreFailure: .deny, index: index, brake: nil)
-      return AllowanceCharge(rule: rule, party: party)
-    } catch {
-      preconditionFailure("the life of a proof is a valid span: \(error.message)")
-    }
-  }
+/// How a request met a rule `own_number`. The raw value is the word in metrics.
+public enum NumberResult: String, CaseIterable, Sendable {
+  /// A claim of the caller's token is the number.
+  case claim
+  case remembered
+  case proof
+  /// Nothing shows that the number is the caller's.
+  case missing
+  /// The proof is broken, or of another number or project.
+  case refused
+  /// The proof was used before.
+  case used
+  /// The keys that verify proofs cannot be fetched.
+  case unavailable
 }
 
-extension AllowanceRule {
-  /// Whether it counts proofs of numbers: clients are not told of such a count.
-  var isOfProofs: Bool { name == Rule.numberProof || name == Rule.numberProofs }
+/// The result of judging the proof in a request.
+public enum NumberProofAnswer: Sendable {
+  /// It is good, if nobody has used it: `id` identifies it among all proofs, and it expires at `expires`.
+  case proven(id: String, expires: Instant)
+  /// It is not good, for this reason, which is for operators.
+  case refused(String)
+  /// The request only asks whether it would be valid, so no proof is judged.
+  case unjudged
+  /// It cannot be judged now, which a rule in audit mode puts up with.
+  case unavailable
 }

@@ -217,10 +217,10 @@ enum APISchemas {
       JSONValue(
         literally: #"""
           { "type": "object", "required": ["status"],
-            "description": "The check issuer:CALLER: the keys that the issuer of a caller's tokens publishes.",
+            "description": "The check issuer:CALLER, or issuer:admin.jwt for operators: the keys that the issuer publishes.",
             "properties": {
               "status": { "$ref": "#/components/schemas/Health" },
-              "keys": { "type": "integer", "minimum": 0, "description": "How many keys verify tokens. Without any, the server refuses the caller's users." },
+              "keys": { "type": "integer", "minimum": 0, "description": "How many keys verify tokens. Without any, the server refuses the issuer's tokens." },
               "age_seconds": { "type": "integer", "minimum": 0, "description": "How long ago the issuer confirmed them." } } }
           """#)
     ),

@@ -2,6 +2,7 @@
 
 import Glibc
 import Synchronization
+import Texts
 
 /// The parts of an audit line that other lines are likely to repeat, as ranges of its octets in this order. An empty range has no value.
 struct RepeatedParts {
@@ -90,20 +91,34 @@ package final class RecentDecisions: Sendable {
     /// Adds a line.
     mutating func append(_ line: borrowing Span<UInt8>, _ repeated: RepeatedParts, number: Int) {
       unsafe line.withUnsafeBufferPointer { line in
-        var start = 0
-        func append(_ part: Range<Int>, _ kind: UInt8, _ index: UInt8?) {
-          guard let index else { return }
-          unsafe bytes.append(contentsOf: UnsafeBufferPointer(rebasing: line[start..<part.lowerBound]))
-          bytes.append(kind)
-          bytes.append(index)
-          start = part.upperBound
+        let caller = unsafe callers.index(of: line[repeated.caller])
+        let verdict = unsafe verdicts.index(of: line[repeated.verdicts])
+        let token = unsafe tokens.index(of: line[repeated.token])
+        var most = line.count
+        if caller != nil { most -= repeated.caller.count - 2 }
+        if verdict != nil { most -= repeated.verdicts.count - 2 }
+        if token != nil { most -= repeated.token.count - 2 }
+        bytes.append(upTo: most) { output in
+          var start = 0
+          unsafe Self.append(repeated.caller, 1, caller, of: line, from: &start, to: &output)
+          unsafe Self.append(repeated.verdicts, 2, verdict, of: line, from: &start, to: &output)
+          unsafe Self.append(repeated.token, 3, token, of: line, from: &start, to: &output)
+          unsafe output.append(octets: UnsafeBufferPointer(rebasing: line[start...]).span)
         }
-        append(repeated.caller, 1, unsafe callers.index(of: line[repeated.caller]))
-        append(repeated.verdicts, 2, unsafe verdicts.index(of: line[repeated.verdicts]))
-        append(repeated.token, 3, unsafe tokens.index(of: line[repeated.token]))
-        unsafe bytes.append(contentsOf: UnsafeBufferPointer(rebasing: line[start...]))
       }
       ends.append((number, bytes.count))
+    }
+
+    /// Appends what precedes a part, and its mark. Without an index the part is left to the next one.
+    @inline(__always) private static func append(
+      _ part: Range<Int>, _ kind: UInt8, _ index: UInt8?, of line: UnsafeBufferPointer<UInt8>,
+      from start: inout Int, to output: inout OutputSpan<UInt8>
+    ) {
+      guard let index else { return }
+      unsafe output.append(octets: UnsafeBufferPointer(rebasing: line[start..<part.lowerBound]).span)
+      output.append(kind)
+      output.append(index)
+      start = part.upperBound
     }
 
     /// Calls back with each line, as it is stored, and its number.

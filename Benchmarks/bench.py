@@ -20,6 +20,7 @@ from harness import (  # noqa: E402
     client,
     credentials,
     desks,
+    filled,
     herd,
     installations,
     lateness,
@@ -40,12 +41,12 @@ from harness.progress import say  # noqa: E402
 from harness.report import Row  # noqa: E402
 from harness.stand import Stand  # noqa: E402
 
-NAMES = ("throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "rates", "outcomes", "desks", "installations", "signing", "callers", "notices", "lateness", "viewers", "gate", "micro")
+NAMES = ("throughput", "credentials", "startup", "idle", "growth", "rows", "tls", "herd", "callbacks", "rates", "outcomes", "desks", "installations", "signing", "callers", "notices", "lateness", "viewers", "gate", "micro")
 # What nginx can be measured for in place of the server.
 CONTROLLED = ("throughput", "startup", "idle", "growth")
 # More than both servers' lines of the longest run ever take.
 LINES_LIMIT = 2 << 30
-NEED_A_STAND = {"throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "rates", "outcomes", "desks", "installations", "lateness", "viewers"}
+NEED_A_STAND = {"throughput", "credentials", "startup", "idle", "growth", "rows", "tls", "herd", "callbacks", "rates", "outcomes", "desks", "installations", "lateness", "viewers"}
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ def measurements(
         "startup": lambda: startup.measure(stand(), size.starts),
         "idle": lambda: memory.measure_idle(stand(), size.connections, descriptors),
         "growth": lambda: memory.measure_growth(stand(), size.small, size.large),
+        "rows": lambda: filled.measure(stand(), size.installations),
         "tls": lambda: tls.measure(stand(), size.tls_pairs, size.seconds, 2 * size.connections, descriptors),
         "herd": lambda: herd.measure(stand(), size.herds),
         "callbacks": lambda: callbacks.measure(

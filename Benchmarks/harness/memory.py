@@ -74,11 +74,12 @@ def _still_open(server: Server, crowd: list[socket.socket]) -> None:
 
 
 def measure_growth(stand: Stand, small: int, large: int) -> list[Row]:
-    """Resident memory after `small` and after `large` requests."""
-    figures = []
+    """Resident memory after `small` and after `large` requests, and how much of it is private."""
+    figures, private = [], []
     for make in (stand.ours, stand.peer):
         with make() as server:
             figures.append(_grown(server, small, large))
+            private.append(process.private_bytes(server.pid) / MIB)
     (ours_small, ours_large), (peer_small, peer_large) = figures
     ours_growth, peer_growth = ours_large - ours_small, peer_large - peer_small
     say(f"growth: {ours_small:.1f} → {ours_large:.1f} MiB, peer {peer_small:.1f} → {peer_large:.1f} MiB")
@@ -91,6 +92,7 @@ def measure_growth(stand: Stand, small: int, large: int) -> list[Row]:
             f"≤ {RESIDENT_TARGET_MIB} MiB",
             ours_large <= RESIDENT_TARGET_MIB,
         ),
+        Row("of which private", f"{private[0]:.1f} MiB", f"{private[1]:.1f} MiB"),
         Row(
             f"its growth since {small:,} requests",
             f"{ours_growth:+.1f} MiB",

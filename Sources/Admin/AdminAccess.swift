@@ -18,10 +18,10 @@ package enum AdminAccess: Sendable {
 
   /// Who sends a request, or why it is refused.
   package enum Admission {
-    /// The role is nil for a genuine JWT whose groups give none.
+    /// The role is nil for a genuine JWT without a group that has one.
     case by(Operator.Identity, Operator.Role?)
     case refused(Problem)
-    /// Its key is not known yet: fetch, then ask again.
+    /// The server does not know the token's key yet. Fetch the keys, then try again.
     case fetchFirst(KeySource)
   }
 
@@ -30,9 +30,9 @@ package enum AdminAccess: Sendable {
     let throttle: LoginThrottle
     let address: IPAddress
     let now: MonotonicTime
-    /// The wall clock, for the dates of JWTs.
+    /// Wall-clock time, for the dates in JWTs.
     let time: UnixTime
-    /// Whether the keys for this very token have been fetched.
+    /// Whether the keys were already fetched for this token.
     let hasFetchedKeys: Bool
 
     /// The guesses from an address.
@@ -62,14 +62,14 @@ package enum AdminAccess: Sendable {
   package func admit(_ request: borrowing Request, _ operators: OperatorRegistry, _ guesses: Guesses)
     -> Admission
   {
-    // Without a configured token, the server sends 404 as for any unknown path.
+    // Without a configured token, the response is 404, as for any unknown path.
     guard isPresent(operators) else { return .refused(.noEndpoint) }
     if let problem = Self.judgeOrigin(request) { return .refused(problem) }
     guard case .loopback = self, !operators.isNamed || request.pathIs("/metrics") else {
       return Self.judgeToken(request, operators, guesses)
     }
     if let problem = Self.judgeBrowser(request) { return .refused(problem) }
-    // Nothing asks for a token here, so a wrong one is no guess.
+    // No token is required here, so a wrong one does not count as a guess.
     if let token = Self.token(request),
       case .by(let identity, let role?) = operators.identify(
         token, fetched: true, now: guesses.time, at: guesses.now)

@@ -20,7 +20,6 @@ import Texts
 
 /// A request of an authenticated operator, whose role allows it.
 package struct OperatorRequest: Sendable {
-  /// Who sends it.
   package let by: Operator
   /// The configuration that serves the request, even after a reload.
   let generation: Generation
@@ -28,7 +27,6 @@ package struct OperatorRequest: Sendable {
   let address: IPAddress
   let context: RequestContext
 
-  /// A request that may pass.
   package init(by operator: Operator, generation: Generation, address: IPAddress, context: RequestContext) {
     by = `operator`
     self.generation = generation
@@ -272,7 +270,7 @@ struct UnsavedChange {
   let log: String
   let detail: String
 
-  /// It holds at this instance until the store works again. A store that did not respond may have saved it.
+  /// The stop applies to this instance until the store works again. A store that did not respond may have saved it.
   static func stop(_ error: StoreError) -> UnsavedChange {
     UnsavedChange(
       log:

@@ -7,7 +7,7 @@ package import Platform
 package import Records
 import Store
 
-/// The audit line of one operator's request, until its outcome is known.
+/// The audit line of one request, before its outcome is known.
 struct OperatorLine: Sendable {
   var record: AuditRecord
   private let start: MonotonicTime
@@ -18,8 +18,8 @@ struct OperatorLine: Sendable {
     (start, lane) = (exchange.now, exchange.loopIndex)
   }
 
-  /// Writes it.
-  /// - Parameter code: Why the request failed or was refused; nil if it was done.
+  /// Writes the line.
+  /// - Parameter code: Why the request failed or was refused. Nil if it succeeded.
   func append(to audit: AuditLog, _ code: Problem.Code? = nil) {
     var record = record
     if let code { (record.outcome, record.code) = (code.isError ? .error : .deny, code) }
@@ -53,7 +53,7 @@ extension Administration {
 }
 
 extension Stop {
-  /// What an audit line says of it.
+  /// The reason in an audit line: action, target, and the operator's own reason.
   var auditedChange: String {
     let (scope, id) = target.parts
     return "\(action.rawValue) for \(id.isEmpty ? scope : "\(scope) \(id)")"

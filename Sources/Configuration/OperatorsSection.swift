@@ -67,7 +67,7 @@ extension Settings {
       TextForm.text)
   }
 
-  /// The variables with an operator's token, and with the path of its file, for commands. The server reads neither.
+  /// The variables with an operator's token and the path of its file. Only commands read them.
   package static let operatorTokenVariables = ["CALLGATE_OPERATOR_TOKEN", "CALLGATE_OPERATOR_TOKEN_FILE"]
 
   /// The settings of operators with names.
@@ -102,7 +102,7 @@ extension ConfigurationBuilder {
   static let operatorsSection = "admin.operators"
   static let operatorIssuerSection = "admin.jwt"
 
-  /// Whether the configuration names operators. If one is wrong, there is a problem about it already.
+  /// Whether the configuration names operators, even if some of them are invalid.
   package var mentionsOperators: Bool {
     if partial.sections[Self.operatorIssuerSection] != nil { return true }
     guard case .list(let items) = partial.sections[Self.operatorsSection]?.content else { return false }
@@ -110,7 +110,7 @@ extension ConfigurationBuilder {
   }
 
   /// `admin.operators`.
-  /// - Parameter token: The admin token, whose operator is `admin`.
+  /// - Parameter token: The admin token. Its operator is `admin`.
   mutating func operators(beside token: Secret?) -> [ConfiguredOperator] {
     guard let section = partial.sections[Self.operatorsSection] else { return [] }
     guard case .list(let items) = section.content else {
@@ -180,7 +180,7 @@ extension ConfigurationBuilder {
     return claim.map { ($0, groups) }
   }
 
-  /// Notes that the tokens of an app's users would also be operators' tokens.
+  /// Warns if a token of an app's user is also an operator's.
   mutating func judgeOperators(_ jwt: OperatorIssuer?, beside callers: [ConfiguredCaller]) {
     guard let own = jwt?.issuer, let place = partial.sections[Self.operatorIssuerSection]?.place else {
       return

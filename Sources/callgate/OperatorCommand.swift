@@ -5,14 +5,14 @@ import Diagnosis
 import Gate
 import JOSE
 
-/// `callgate operator`: the operators with names.
+/// `callgate operator`.
 struct OperatorCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "operator", abstract: "Makes a token for an operator.",
     subcommands: [OperatorNewCommand.self])
 }
 
-/// `callgate operator new`: a token, and the line that lets its holder in.
+/// `callgate operator new`: a token, and its line for the configuration.
 struct OperatorNewCommand: ParsableCommand {
   private static let roles = Operator.Role.allCases.map(\.rawValue)
 

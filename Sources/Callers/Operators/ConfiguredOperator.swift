@@ -1,4 +1,4 @@
-// The settings of operators: who may use the admin interface, and how each proves it.
+// The settings of operators: names, roles, tokens, and the issuer of their JWTs.
 
 public import Gate
 
@@ -16,13 +16,13 @@ public struct ConfiguredOperator: Sendable {
   }
 }
 
-/// The identity provider whose JWTs operators send.
+/// The identity provider that issues operators' JWTs.
 public struct OperatorIssuer: Sendable {
-  /// Its subject is the operator's name.
+  /// Its subject claim contains the operator's name.
   public let issuer: JWTIssuer
-  /// The claim with the operator's groups; nil without `role`: then every operator reads.
+  /// The claim with the operator's groups. Nil without `role`: then every operator has the role `read`.
   package let roleClaim: String?
-  /// The values of that claim that give each role.
+  /// The values of that claim for each role.
   package let groups: [Operator.Role: [String]]
 
   package init(issuer: JWTIssuer, roleClaim: String?, groups: [Operator.Role: [String]]) {

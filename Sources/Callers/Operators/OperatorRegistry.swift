@@ -9,14 +9,14 @@ import Texts
 package final class OperatorRegistry: Sendable {
   private let tokens: [(digest: SHA256Digest, holder: Operator)]
   private let issuer: OperatorIssuer?
-  /// Verifies the operators' JWTs. It has no issuer where none is configured.
+  /// Verifies operators' JWTs. Without `admin.jwt`, it has no issuer.
   package let jwt: JWTAuthenticator
-  /// Whether operators have names. Then a listener on loopback asks for a token, too.
+  /// Whether operators have names. If so, the listener on loopback requires a token, too.
   package let isNamed: Bool
 
   /// - Parameters:
-  ///   - adminToken: SHA-256 of the one admin token.
-  ///   - source: The key set at a URL.
+  ///   - adminToken: SHA-256 of `admin.token_file`.
+  ///   - source: Finds the key set at a URL.
   package init(
     _ operators: [ConfiguredOperator] = [], adminToken: SHA256Digest? = nil, issuer: OperatorIssuer? = nil,
     source: (String) -> KeySource
@@ -30,31 +30,30 @@ package final class OperatorRegistry: Sendable {
     isNamed = !operators.isEmpty || issuer != nil
   }
 
-  /// The name of the operators' issuer beside callers' ids.
+  /// The operators' issuer in readiness and attention, which name callers by id.
   package static let issuerID = "admin.jwt"
 
   /// Whether no token opens the admin interface.
   package var isEmpty: Bool { tokens.isEmpty && issuer == nil }
 
-  /// The result of looking for the holder of a token.
   package enum Outcome {
-    /// The role is nil for a genuine JWT whose groups give none.
+    /// The role is nil for a genuine JWT without a group that has one.
     case by(Operator.Identity, Operator.Role?)
-    /// Refused. `isGuess`: no operator has the token, and the issuer did not sign it.
+    /// `isGuess`: no operator has the token, and the issuer did not sign it.
     case refused(String, isGuess: Bool)
-    /// Its key is not known yet: fetch, then try again.
+    /// The server does not know the token's key yet. Fetch the keys, then try again.
     case fetchFirst(KeySource)
-    /// The issuer's keys cannot be had at the moment.
+    /// The server could not fetch the issuer's keys.
     case unavailable(retryAfter: Duration)
   }
 
-  /// Who sent a token.
-  /// - Parameter fetched: Whether a fetch for this very token has been made.
+  /// Finds the operator who sent a token.
+  /// - Parameter fetched: Whether the keys were already fetched for this token.
   package func identify(
     _ token: [UInt8], fetched: Bool, now: UnixTime, at moment: MonotonicTime
   ) -> Outcome {
     let digest = SHA256Digest(of: token)
-    // Every digest is compared, so that the time tells nothing about which one it is.
+    // Compare every digest, so that the time does not depend on the token.
     var holder: Operator?
     for entry in tokens where entry.digest == digest { holder = entry.holder }
     if let holder { return .by(holder.identity, holder.role) }
@@ -71,7 +70,7 @@ package final class OperatorRegistry: Sendable {
 
   private var unknown: String { isNamed ? "No operator has this token." : "This is not the admin token." }
 
-  /// The operator whom the claims of a verified JWT name.
+  /// Reads name and role from the claims of a verified JWT.
   private static func identify(_ caller: Caller, _ issuer: OperatorIssuer) -> Outcome {
     guard caller.key == nil else {
       return .refused("The token is bound to a key, which operators cannot prove here.", isGuess: false)

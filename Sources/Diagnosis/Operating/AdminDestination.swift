@@ -113,7 +113,7 @@ extension ConfigurationBuilder {
       url: local(
         "http", host, Settings.adminHost.setting, value(Settings.adminPort), Settings.adminPort.setting,
         "set it to 127.0.0.1, or give the public port's https address with --url https://NAME"),
-      // While the server is down, any user of the machine may listen there. A listener on loopback that asks for no token gets none.
+      // While the server is down, any user of the machine can listen there. So a listener that requires no token gets none.
       token: host.isLoopback && !mentionsOperators ? nil : adminToken(),
       authorities: authorities, doubt: doubt)
   }

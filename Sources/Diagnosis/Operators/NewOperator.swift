@@ -1,11 +1,11 @@
-// Makes a token for an operator, and the line of the configuration that lets its holder in.
+// Makes a token for an operator, and its line for the configuration.
 
 public import JOSE
 import JSON
 
 /// A new operator's token.
 public struct NewOperator: Sendable {
-  /// 256 random bits in hex. It is nowhere else.
+  /// 256 random bits in hex. The program does not save it.
   public let token: String
   /// The item of `admin.operators`.
   public let line: String

@@ -1,4 +1,4 @@
-// The operator of an admin request: who it is, how that was proved, and what the operator may do.
+// The operator of an admin request: name, proof and role.
 
 import Texts
 
@@ -21,11 +21,11 @@ public struct Operator: Hashable, Sendable {
   /// How a request proved its operator.
   public enum Proof: String, Sendable {
     case token, jwt
-    /// It came from this machine, to a listener that asks for no token.
+    /// The request came from this machine, to a listener that requires no token.
     case local
   }
 
-  /// Name and proof, as the store and audit lines have them.
+  /// Name and proof, as in the store and in audit lines.
   public struct Identity: Hashable, Sendable {
     /// 1–64 visible characters, with spaces inside.
     public let name: String
@@ -36,7 +36,7 @@ public struct Operator: Hashable, Sendable {
       self.by = by
     }
 
-    /// Reads the columns of a row. Nil for a row of a release that stored no operator.
+    /// Reads the columns of a row. Nil for a row that an earlier release wrote.
     public init?(name: String?, by: String?) {
       guard let name, let by = by.flatMap(Proof.init(rawValue:)) else { return nil }
       self.init(name, by: by)
@@ -58,10 +58,10 @@ public struct Operator: Hashable, Sendable {
 }
 
 extension Operator {
-  /// The longest name, in Unicode scalars.
+  /// In Unicode scalars.
   public static let longestName = 64
 
-  /// Whether a text can be an operator's name: visible characters, with spaces inside but not at an end.
+  /// Whether a text is a valid name: visible characters, with spaces inside but not at an end.
   public static func isName(_ text: String) -> Bool {
     let scalars = text.unicodeScalars
     guard (1...longestName).contains(scalars.count), scalars.first?.value != 0x20, scalars.last?.value != 0x20

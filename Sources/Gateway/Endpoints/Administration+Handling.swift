@@ -1,4 +1,4 @@
-// Lets an operator's request in, and finds the operation that answers it.
+// Authenticates an operator's request, checks the role, and calls the operation.
 
 import API
 import Admin
@@ -16,8 +16,8 @@ extension Administration {
   /// Answers a request for an operators' path.
   /// - Parameters:
   ///   - served: The endpoint; nil for another path, which may be a file of the operator's page.
-  ///   - access: The rule of access of its listener.
-  ///   - hasFetchedKeys: Whether the request has waited for the key of its JWT.
+  ///   - access: How its listener authenticates operators.
+  ///   - hasFetchedKeys: Whether the request has already waited for the keys of its JWT.
   func handle(
     _ served: ServedEndpoint?, _ access: AdminAccess, _ request: borrowing Request,
     _ exchange: inout Exchange,

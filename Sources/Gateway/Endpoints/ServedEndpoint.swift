@@ -81,7 +81,7 @@ final class ServedEndpoint: Sendable {
   /// The handler for this method; nil for a method that the endpoint does not support.
   func handler(for method: Method) -> Handler? { endpoint.operation(for: method).map { handlers[$0] } }
 
-  /// The lowest role that may use this method; nil if it is not for operators alone.
+  /// The lowest role that may use this method. Nil if it is not only for operators.
   func role(for method: Method) -> Operator.Role? {
     endpoint.operation(for: method).flatMap { endpoint.operations[$0].role }
   }

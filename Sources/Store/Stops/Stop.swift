@@ -33,7 +33,7 @@ public struct Stop: Hashable, Sendable {
   public var until: Int64?
   /// Why, for operators.
   public var reason: String?
-  /// The operator who asked for it last; nil for a stop by a release that stored none.
+  /// The operator who last requested it. Nil for a stop of an earlier release.
   public var by: Operator.Identity?
 
   /// A stop.

@@ -57,7 +57,7 @@ package struct APIDocument: Sendable {
     credential, a full phone number or Talkdesk's own words. Every response has `X-Request-Id`. A request may bring its own \
     `X-Request-Id`, and a W3C `traceparent`.
 
-    Every path with GET also has HEAD, which returns the same response without a body; the dialogs have none. Every path has OPTIONS. Web pages of the \
+    Every path with GET also has HEAD, which returns the same response without a body; the dialogs have none. Every path but `/mcp` has OPTIONS. Web pages of the \
     origins in `cors.origins` may use the endpoints below Tokens, Callbacks, Tickets, GMS and Installations.
     """
 

@@ -30,11 +30,14 @@ extension APIOperation {
     content: APIContent(
       type: "application/json",
       schema: [
-        "type": "object", "required": ["jsonrpc", "id", "method"],
+        "type": "object", "required": ["jsonrpc", "method"],
         "properties": [
           "jsonrpc": ["type": "string", "const": "2.0"],
-          "id": ["type": "string", "description": "A text or an integer."],
-          "method": ["type": "string", "enum": ["initialize", "ping", "tools/list", "tools/call"]],
+          "id": [
+            "type": ["string", "integer"], "maxLength": 255,
+            "description": "The response repeats it. Without it, the message is a notification.",
+          ],
+          "method": ["type": "string"],
           "params": ["type": "object"],
         ],
       ],

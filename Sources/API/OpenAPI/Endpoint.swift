@@ -39,7 +39,7 @@ package final class Endpoint: Sendable {
   private let methods: [Method]
   /// Whether HEAD uses the operation of GET.
   private let takesHead: Bool
-  /// The methods it knows, for `Allow` (RFC 9110 §10.2.1): those described, HEAD beside GET, and OPTIONS.
+  /// The methods it knows, for `Allow` (RFC 9110 §10.2.1): those described, HEAD beside GET, and OPTIONS but for agents.
   package let allowed: String
 
   package init(
@@ -56,7 +56,7 @@ package final class Endpoint: Sendable {
     let words = operations.flatMap { operation in
       operation.method == .get && takesHead ? ["GET", "HEAD"] : [operation.method.rawValue]
     }
-    allowed = (words + ["OPTIONS"]).joined(separator: ", ")
+    allowed = (words + (audience == .agents ? [] : ["OPTIONS"])).joined(separator: ", ")
   }
 
   /// The index of a method's operation; nil for an unsupported method. HEAD uses the operation of GET where it may.

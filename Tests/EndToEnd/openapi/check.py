@@ -120,7 +120,7 @@ def methods(document, url):
             place = f"{method} {concrete}: {answer.status}"
             if not answer.getheader("X-Request-Id"):
                 print(f"{place} without X-Request-Id")
-            if method == "OPTIONS" and (answer.status != 204 or answer.getheader("Allow") != ", ".join(allowed)):
+            if method == "OPTIONS" and method in allowed and (answer.status != 204 or answer.getheader("Allow") != ", ".join(allowed)):
                 print(f"{place}, Allow: {answer.getheader('Allow')}")
             elif method not in allowed:
                 if answer.status != 405 or answer.getheader("Allow") != ", ".join(allowed):

@@ -39,7 +39,9 @@ import Testing
     #expect(RowCounts.pause(after: rows) == .seconds(seconds))
   }
 
-  @Test func `claims that wait are committed with one flush, callbacks among them`() async throws {
+  @Test func `claims, numbers and verdicts that wait are committed with one flush, callbacks among them`()
+    async throws
+  {
     let (place, _, disk, store) = try await TestDisk.made()
     defer { place.end() }
     _ = try await store.openClaim(.numbered(99), most: 99)
@@ -56,7 +58,18 @@ import Testing
       }
       group.addTask { try await !store.withdrawClaim(StoredClaim.numbered(77).id) }
       group.addTask { try await store.begin(.made(), at: .noon()) == .begun }
-      try await eventually { store.sessions.waiting == 11 }
+      group.addTask {
+        let number = ProvenNumber(id: StoreID(high: 1, low: 1), owner: StoreID(high: 9, low: 1))
+        try await store.remember(number, at: .noon(), until: .noon(9))
+        return try await store.proven(number) == .noon()
+      }
+      group.addTask {
+        let verdict = ScreeningVerdict(
+          id: StoreID(high: 3, low: 1), settings: 1, refusal: nil, ends: .noon(9))
+        try await store.save(verdict)
+        return try await store.verdict(verdict.id) == verdict
+      }
+      try await eventually { store.sessions.waiting == 13 }
       disk.letGo()
       for try await isRight in group { #expect(isRight) }
     }

@@ -16,7 +16,7 @@ extension QueuedStore {
         ProvenNumberStatements.forgetOldest, .id(number.owner), .integer(Int64(ProvenNumber.mostOfOwner - 1))),
       ChangeCall(ProvenNumberStatements.forgetBeyond, .integer(ProvenNumber.most)),
     ]
-    _ = try await sessions.call(.updates) { session throws(StoreError) in try session.change(calls) }
+    _ = try await join { session throws(StoreError) in try session.change(calls) }
   }
 }
 

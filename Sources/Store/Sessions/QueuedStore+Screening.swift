@@ -15,7 +15,7 @@ extension QueuedStore {
       ChangeCall(ScreeningStatements.save, values: ScreeningColumn.table.values(of: verdict)),
       ChangeCall(ScreeningStatements.removeOldest, .integer(most)),
     ]
-    _ = try await sessions.call(.writes) { session throws(StoreError) in try session.change(calls) }
+    _ = try await join { session throws(StoreError) in try session.change(calls) }
   }
 
   package func forgetVerdict(_ id: StoreID) async throws(StoreError) {

@@ -264,10 +264,6 @@ extension StoreDecorator {
     try check()
     try await base.save(verdict)
   }
-  package func forgetVerdict(_ id: StoreID) async throws(StoreError) {
-    try check()
-    try await base.forgetVerdict(id)
-  }
   package func enrolment(userCode: String, at now: Instant) async throws(StoreError) -> Enrolment? {
     try check()
     return try await base.enrolment(userCode: userCode, at: now)

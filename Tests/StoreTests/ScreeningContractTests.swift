@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
-  func `instances share verdicts, and the last one counts until it is forgotten`(_ kind: StoreKind)
+  func `instances share verdicts, and the last one counts until the number is unblocked`(_ kind: StoreKind)
     async throws
   {
     let (fixture, store) = try await StoreFixture.migrated(kind)
@@ -40,7 +40,7 @@ import Testing
     let second = Self.verdict(1, refusal: "do_not_call.lists", ends: .noon(90))
     try await other.save(second)
     #expect(try await store.verdict(first.id) == second)
-    try await store.forgetVerdict(first.id)
+    try await store.unblock(first.id, at: .noon())
     #expect(try await other.verdict(first.id) == nil)
     await other.close()
     await store.close()

@@ -150,10 +150,8 @@ extension LoginMemory.Login {
     }
     let credential = HMAC.code(
       Array("credential".utf8) + [0] + name + password.bytes, key: key, .sha256)
-    guard let id = StoreID(bytes: Array(HMAC.code(place, key: key, .sha256).prefix(16))) else {
-      preconditionFailure("as many bytes as an id has")
-    }
     return StoredLogin(
-      id: id, caller: callerID, credential: UInt16(credential[0]) << 8 | UInt16(credential[1]), last: time)
+      id: StoreID(digest: HMAC.code(place, key: key, .sha256)), caller: callerID,
+      credential: UInt16(credential[0]) << 8 | UInt16(credential[1]), last: time)
   }
 }

@@ -96,9 +96,7 @@ extension NumberKey {
   func provenNumber(_ number: E164, of owner: OwnerOfNumbers) -> ProvenNumber {
     func id(_ words: [String]) -> StoreID {
       // NUL is in no id of a caller, and a subject comes last but for the number, which has digits alone.
-      guard let id = StoreID(bytes: Array(hash(of: Array(words.joined(separator: "\u{0}").utf8)).prefix(16)))
-      else { preconditionFailure("a hash is longer than an id") }
-      return id
+      StoreID(digest: hash(of: Array(words.joined(separator: "\u{0}").utf8)))
     }
     return ProvenNumber(id: id(["number"] + owner.words + [number.text]), owner: id(["owner"] + owner.words))
   }

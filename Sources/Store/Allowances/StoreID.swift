@@ -45,6 +45,12 @@ public struct StoreID: Hashable, Comparable, Sendable {
     low = bytes[8...].reduce(0) { $0 << 8 | UInt64($1) }
   }
 
+  /// The first 16 bytes of a digest.
+  package init(digest: [UInt8]) {
+    guard let id = StoreID(bytes: Array(digest.prefix(16))) else { preconditionFailure("a short digest") }
+    self = id
+  }
+
   /// Reads 32 hex digits, with or without the hyphens of a `uuid`; nil for anything else.
   package init?(hex text: String) {
     let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }

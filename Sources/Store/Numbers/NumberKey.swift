@@ -33,12 +33,7 @@ package final class NumberKey: Sendable {
   }
 
   /// The first 128 bits of the hash of a number in E.164 form.
-  package func id(of number: E164) -> StoreID {
-    guard let id = StoreID(bytes: Array(hash(of: Array(number.text.utf8)).prefix(16))) else {
-      preconditionFailure("as many bytes as an id has")
-    }
-    return id
-  }
+  package func id(of number: E164) -> StoreID { StoreID(digest: hash(of: Array(number.text.utf8))) }
 
   /// Takes the store's key into use, or stores this one as the first. Call it before the first hash is compared or stored.
   package func load() async throws(StoreError) {

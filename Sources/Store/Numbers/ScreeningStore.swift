@@ -31,9 +31,6 @@ public protocol ScreeningStore: Sendable {
 
   /// Saves a verdict in place of the earlier one on the number. Of more than 1,000,000 the oldest are removed.
   func save(_ verdict: ScreeningVerdict) async throws(StoreError)
-
-  /// Forgets the verdict on a number.
-  func forgetVerdict(_ id: StoreID) async throws(StoreError)
 }
 
 /// The columns of a verdict. Its table also has `serial`, which grows with each write.

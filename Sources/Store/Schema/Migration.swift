@@ -517,7 +517,6 @@ package struct Migration: Sendable {
           id BLOB PRIMARY KEY NOT NULL, caller TEXT NOT NULL, credential INTEGER NOT NULL, last INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID
         """,
-        "CREATE INDEX callgate_login_last ON callgate_login (last, id)",
         """
         CREATE TABLE callgate_number_key (
           id BLOB PRIMARY KEY NOT NULL, sealed BLOB, sealing_key BLOB, sealed_until INTEGER
@@ -529,19 +528,11 @@ package struct Migration: Sendable {
           operator TEXT, operator_by TEXT, serial INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID
         """,
-        "CREATE INDEX callgate_blocked_number_serial ON callgate_blocked_number (serial)",
-        "CREATE INDEX callgate_blocked_number_ends ON callgate_blocked_number (ends) WHERE ends IS NOT NULL",
         """
         CREATE TABLE callgate_screening (
           id BLOB PRIMARY KEY NOT NULL, settings INTEGER NOT NULL, refusal TEXT, ends INTEGER NOT NULL,
           serial INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID
-        """,
-        "CREATE INDEX callgate_screening_ends ON callgate_screening (ends)",
-        "CREATE INDEX callgate_screening_serial ON callgate_screening (serial)",
-        """
-        CREATE INDEX callgate_callback_without_numbers ON callgate_callback (coalesce(settled, at, created))
-          WHERE numbers IS NULL AND ticket IS NULL AND status IN ('pending', 'accepted', 'unknown')
         """,
         "ALTER TABLE callgate_installation ADD COLUMN unconfirmed INTEGER",
         """
@@ -550,9 +541,6 @@ package struct Migration: Sendable {
           serial INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID
         """,
-        "CREATE INDEX callgate_proven_number_owner ON callgate_proven_number (owner, serial)",
-        "CREATE INDEX callgate_proven_number_serial ON callgate_proven_number (serial)",
-        "CREATE INDEX callgate_proven_number_expires ON callgate_proven_number (expires)",
         "ALTER TABLE callgate_callback ADD COLUMN consent TEXT",
         "ALTER TABLE callgate_stop ADD COLUMN operator TEXT",
         "ALTER TABLE callgate_stop ADD COLUMN operator_by TEXT",
@@ -560,41 +548,16 @@ package struct Migration: Sendable {
         "ALTER TABLE callgate_enrolment ADD COLUMN operator_by TEXT",
         "ALTER TABLE callgate_installation ADD COLUMN operator TEXT",
         "ALTER TABLE callgate_installation ADD COLUMN operator_by TEXT",
-        """
-        CREATE INDEX callgate_callback_without_origin ON callgate_callback (due)
-          WHERE due IS NOT NULL AND generation IS NULL
-        """,
-        """
-        CREATE INDEX callgate_callback_verification_by_key ON callgate_callback (verification_key, verification_until)
-          WHERE verification_key IS NOT NULL
-        """,
-        """
-        CREATE INDEX callgate_callback_content_by_key ON callgate_callback (content_key, content_until)
-          WHERE content_key IS NOT NULL
-        """,
-        """
-        CREATE INDEX callgate_callback_device_by_key ON callgate_callback (device_key, device_until)
-          WHERE device_key IS NOT NULL
-        """,
-        """
-        CREATE INDEX callgate_callback_content_open ON callgate_callback (content_key, content_until)
-          WHERE content_key IS NOT NULL AND settled IS NULL
-        """,
-        """
-        CREATE INDEX callgate_callback_device_open ON callgate_callback (device_key, device_until)
-          WHERE device_key IS NOT NULL AND settled IS NULL
-        """,
         // With the time, which is always NULL: SQLite then counts from the index alone.
         "CREATE INDEX callgate_installation_live ON callgate_installation (id, revoked) WHERE revoked IS NULL",
         "ALTER TABLE callgate_callback ADD COLUMN conversation BLOB",
-      ],
+      ] + lookupIndexes,
       postgres: [
         """
         CREATE TABLE callgate_login (
           id uuid PRIMARY KEY, caller text NOT NULL, credential bigint NOT NULL, last bigint NOT NULL
         )
         """,
-        "CREATE INDEX callgate_login_last ON callgate_login (last, id)",
         """
         CREATE TABLE callgate_number_key (
           id uuid PRIMARY KEY, sealed bytea, sealing_key bytea, sealed_until bigint
@@ -606,18 +569,10 @@ package struct Migration: Sendable {
           operator text, operator_by text, serial bigint NOT NULL
         )
         """,
-        "CREATE INDEX callgate_blocked_number_serial ON callgate_blocked_number (serial)",
-        "CREATE INDEX callgate_blocked_number_ends ON callgate_blocked_number (ends) WHERE ends IS NOT NULL",
         """
         CREATE TABLE callgate_screening (
           id uuid PRIMARY KEY, settings bigint NOT NULL, refusal text, ends bigint NOT NULL, serial bigint NOT NULL
         )
-        """,
-        "CREATE INDEX callgate_screening_ends ON callgate_screening (ends)",
-        "CREATE INDEX callgate_screening_serial ON callgate_screening (serial)",
-        """
-        CREATE INDEX callgate_callback_without_numbers ON callgate_callback (coalesce(settled, at, created))
-          WHERE numbers IS NULL AND ticket IS NULL AND status IN ('pending', 'accepted', 'unknown')
         """,
         "ALTER TABLE callgate_installation ADD COLUMN unconfirmed bigint",
         """
@@ -626,40 +581,53 @@ package struct Migration: Sendable {
           serial bigint NOT NULL
         )
         """,
-        "CREATE INDEX callgate_proven_number_owner ON callgate_proven_number (owner, serial)",
-        "CREATE INDEX callgate_proven_number_serial ON callgate_proven_number (serial)",
-        "CREATE INDEX callgate_proven_number_expires ON callgate_proven_number (expires)",
         "ALTER TABLE callgate_callback ADD COLUMN consent text",
         "ALTER TABLE callgate_stop ADD COLUMN operator text, ADD COLUMN operator_by text",
         "ALTER TABLE callgate_enrolment ADD COLUMN operator text, ADD COLUMN operator_by text",
         "ALTER TABLE callgate_installation ADD COLUMN operator text, ADD COLUMN operator_by text",
-        """
-        CREATE INDEX callgate_callback_without_origin ON callgate_callback (due)
-          WHERE due IS NOT NULL AND generation IS NULL
-        """,
-        """
-        CREATE INDEX callgate_callback_verification_by_key ON callgate_callback (verification_key, verification_until)
-          WHERE verification_key IS NOT NULL
-        """,
-        """
-        CREATE INDEX callgate_callback_content_by_key ON callgate_callback (content_key, content_until)
-          WHERE content_key IS NOT NULL
-        """,
-        """
-        CREATE INDEX callgate_callback_device_by_key ON callgate_callback (device_key, device_until)
-          WHERE device_key IS NOT NULL
-        """,
-        """
-        CREATE INDEX callgate_callback_content_open ON callgate_callback (content_key, content_until)
-          WHERE content_key IS NOT NULL AND settled IS NULL
-        """,
-        """
-        CREATE INDEX callgate_callback_device_open ON callgate_callback (device_key, device_until)
-          WHERE device_key IS NOT NULL AND settled IS NULL
-        """,
         "CREATE INDEX callgate_installation_live ON callgate_installation (id) WHERE revoked IS NULL",
         "ALTER TABLE callgate_callback ADD COLUMN conversation uuid",
-      ]),
+      ] + lookupIndexes),
+  ]
+
+  /// The indexes of the last step that both databases have.
+  private static let lookupIndexes = [
+    "CREATE INDEX callgate_login_last ON callgate_login (last, id)",
+    "CREATE INDEX callgate_blocked_number_serial ON callgate_blocked_number (serial)",
+    "CREATE INDEX callgate_blocked_number_ends ON callgate_blocked_number (ends) WHERE ends IS NOT NULL",
+    "CREATE INDEX callgate_screening_ends ON callgate_screening (ends)",
+    "CREATE INDEX callgate_screening_serial ON callgate_screening (serial)",
+    """
+    CREATE INDEX callgate_callback_without_numbers ON callgate_callback (coalesce(settled, at, created))
+      WHERE numbers IS NULL AND ticket IS NULL AND status IN ('pending', 'accepted', 'unknown')
+    """,
+    "CREATE INDEX callgate_proven_number_owner ON callgate_proven_number (owner, serial)",
+    "CREATE INDEX callgate_proven_number_serial ON callgate_proven_number (serial)",
+    "CREATE INDEX callgate_proven_number_expires ON callgate_proven_number (expires)",
+    """
+    CREATE INDEX callgate_callback_without_origin ON callgate_callback (due)
+      WHERE due IS NOT NULL AND generation IS NULL
+    """,
+    """
+    CREATE INDEX callgate_callback_verification_by_key ON callgate_callback (verification_key, verification_until)
+      WHERE verification_key IS NOT NULL
+    """,
+    """
+    CREATE INDEX callgate_callback_content_by_key ON callgate_callback (content_key, content_until)
+      WHERE content_key IS NOT NULL
+    """,
+    """
+    CREATE INDEX callgate_callback_device_by_key ON callgate_callback (device_key, device_until)
+      WHERE device_key IS NOT NULL
+    """,
+    """
+    CREATE INDEX callgate_callback_content_open ON callgate_callback (content_key, content_until)
+      WHERE content_key IS NOT NULL AND settled IS NULL
+    """,
+    """
+    CREATE INDEX callgate_callback_device_open ON callgate_callback (device_key, device_until)
+      WHERE device_key IS NOT NULL AND settled IS NULL
+    """,
   ]
 
   /// Extends stops of both access and callbacks: before tickets and installations, these were stops of all actions.

@@ -21,9 +21,10 @@ extension QueuedStore {
 }
 
 extension QueuedStore {
-  /// Remembers the number of a record whose proof is used now.
+  /// Remembers the number of a record whose proof was used with it.
   func remember(_ intent: CallbackIntent, at now: Instant) async {
-    guard let number = intent.ownership, let span = intent.remembersFor else { return }
+    guard let number = intent.ownership, let span = intent.remembersFor, intent.charges?.usesProof == true
+    else { return }
     // If it fails, the subject proves the number again. `health` knows of the failure.
     do throws(StoreError) { try await remember(number, at: now, until: now.advanced(by: span)) } catch {}
   }

@@ -17,10 +17,4 @@ extension QueuedStore {
     ]
     _ = try await join { session throws(StoreError) in try session.change(calls) }
   }
-
-  package func forgetVerdict(_ id: StoreID) async throws(StoreError) {
-    _ = try await sessions.call(.updates) { session throws(StoreError) in
-      try session.change([ChangeCall(ScreeningStatements.forget, .id(id))])
-    }
-  }
 }

@@ -25,13 +25,7 @@ package enum ProvenNumberStatements {
           SELECT serial FROM callgate_proven_number WHERE owner = $1 ORDER BY serial DESC LIMIT 1 OFFSET $2)
       """)
 
-  static let forgetBeyond = Change(
-    "forget_numbers_beyond",
-    deleting: """
-      DELETE FROM callgate_proven_number WHERE id IN (
-        SELECT older.id FROM callgate_proven_number AS older
-        WHERE older.serial <= (SELECT max(serial) FROM callgate_proven_number) - $1
-      """)
+  static let forgetBeyond = Change("forget_numbers_beyond", beyondNewest: "callgate_proven_number")
 
   static let purge = Change(
     purging: "proven_numbers", "callgate_proven_number", where: "kept.expires <= $1")

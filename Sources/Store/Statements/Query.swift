@@ -62,6 +62,17 @@ package struct Change: Sendable {
     skipsLocked = true
   }
 
+  /// Deletes the oldest rows of a table whose writes have serial numbers, without counting them. `$1` is how many stay.
+  init(_ name: String, beyondNewest table: String) {
+    self.init(
+      name,
+      deleting: """
+        DELETE FROM \(table) WHERE id IN (
+          SELECT older.id FROM \(table) AS older
+          WHERE older.serial <= (SELECT max(serial) FROM \(table)) - $1
+        """)
+  }
+
   /// Deletes a bounded number of rows: those up to `$1`, and at most `$2`.
   ///
   /// - Parameters:

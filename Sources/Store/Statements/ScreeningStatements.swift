@@ -13,14 +13,7 @@ enum ScreeningStatements {
     ends = excluded.ends, serial = excluded.serial
     """)
 
-  /// Removes the oldest, without counting them: each write has a number of its own. `$1` is how many stay.
-  static let removeOldest = Change(
-    "remove_oldest_screenings",
-    deleting: """
-      DELETE FROM callgate_screening WHERE id IN (
-        SELECT older.id FROM callgate_screening AS older
-        WHERE older.serial <= (SELECT max(serial) FROM callgate_screening) - $1
-      """)
+  static let removeOldest = Change("remove_oldest_screenings", beyondNewest: "callgate_screening")
 
   static let forget = Change("forget_screening", "DELETE FROM callgate_screening WHERE id = $1")
 

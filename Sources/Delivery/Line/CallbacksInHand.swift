@@ -145,6 +145,14 @@ package final class CallbacksInHand: Sendable {
     Key(intent).flatMap { key in state.withLock { $0.fingerprints[key] } }
   }
 
+  /// Names another request with a claimed key the first one, because it goes on in that one's place.
+  package func rename(firstOf intent: CallbackIntent, to fingerprint: String) {
+    guard let key = Key(intent) else { return }
+    state.withLock { state in
+      if state.fingerprints[key] != nil { state.fingerprints[key] = fingerprint }
+    }
+  }
+
   /// Gives a claimed key back.
   func release(_ key: Key) { state.withLock { $0.fingerprints[key] = nil } }
 

@@ -216,25 +216,43 @@ extension Handlers {
     await work.value
   }
 
-  /// Waits for the first of several equal requests in this process, and answers as it was answered.
+  /// Waits for an agent's turn to call the number, and answers with the record that an equal request has made meanwhile.
   ///
-  /// - Returns: Nil if it made no callback: this request goes on in its place.
+  /// Whichever of several equal requests has the turn first makes the callback. That need not be the one that claimed the key.
+  ///
+  /// - Parameter duplicate: Gets another callback to the number.
+  /// - Returns: Nil if there is no such record: this request goes on.
   func follow(
-    _ calling: inout Calling, _ requested: RequestedCallback, _ hold: inout Hold
+    _ calling: inout Calling, _ requested: RequestedCallback, _ claim: CallbacksInHand.Claim,
+    _ duplicate: inout CallbackID?, _ hold: inout Hold
   ) async -> PreparedResponse? {
-    switch await hold.takeNumber(deadline: requested.deadline) {
-    case .free, .taken: break
-    case .late: return refuse(calling, Problem(.noTurn(.late)))
-    case .full: return refuse(calling, Problem(.noTurn(.overloaded(retryAfter: .seconds(1)))))
+    let intent = requested.intent
+    var mustRead = claim != .free
+    while duplicate == nil {
+      let turn = await hold.takeNumber(deadline: requested.deadline)
+      switch turn {
+      case .free where !mustRead: return nil
+      case .free, .taken: mustRead = true
+      case .late: return refuse(calling, Problem(.noTurn(.late)))
+      case .full: return refuse(calling, Problem(.noTurn(.overloaded(retryAfter: .seconds(1)))))
+      }
+      do throws(StoreError) {
+        let standing = try await callbacks.store.standing(of: intent, at: Instant(clock.unixTime))
+        if case .replay(let record) = standing.key { return replay(&calling, record) }
+        // An immediate callback to the number does not prevent an appointment.
+        if calling.at == nil { duplicate = standing.duplicate }
+      } catch {
+        callbacks.log.storeFailed(error, doing: "standing", calling.context)
+        return refuse(calling, Problem(.notSaved))
+      }
+      if turn == .free { break }
     }
-    do throws(StoreError) {
-      let standing = try await callbacks.store.standing(of: requested.intent, at: Instant(clock.unixTime))
-      guard case .replay(let record) = standing.key else { return nil }
-      return replay(&calling, record)
-    } catch {
-      callbacks.log.storeFailed(error, doing: "standing", calling.context)
-      return refuse(calling, Problem(.notSaved))
+    // From now on, equal requests that wait for long are answered with this callback's id.
+    let name = intent.id.description
+    if duplicate == nil, claim != .free, hold.claimKey(fingerprint: name) != .free {
+      callbacks.inHand.rename(firstOf: intent, to: name)
     }
+    return nil
   }
 
   /// A duplicate of an earlier callback. An agent learns that one's id in the same conversation only.

@@ -114,7 +114,7 @@ extension Handlers {
       return .answer(refuse(calling, Problem(.notSaved)))
     }
     let agent = calling.call?.agent
-    if agent != nil, claim != .free, let response = await follow(&calling, requested, &hold) {
+    if agent != nil, let response = await follow(&calling, requested, claim, &duplicate, &hold) {
       return .answer(response)
     }
     switch claim {
@@ -177,19 +177,17 @@ extension Handlers {
     // The store and a request for the same number may have been waited for: rules judge by the clock of now.
     var facts = requested.facts
     facts.instant = Instant(clock.unixTime)
+    let prover = calling.generation.prover(requested.request, clock: clock)
     let ruling: Ruling
     do throws(Problem) {
       if duplicate != nil {
         ruling = try await decider.ruleAgain(
-          facts, asking: .besideAllowances, deadline: requested.deadline,
-          proving: calling.generation.prover(requested.request, clock: clock))
+          facts, asking: .besideAllowances, deadline: requested.deadline, proving: prover)
       } else {
         ruling =
           takes
-          ? try await decider.rulingOfRecord(
-            facts, deadline: requested.deadline,
-            proving: calling.generation.prover(requested.request, clock: clock))
-          : try await decider.ruling(facts, taking: false, deadline: requested.deadline)
+          ? try await decider.rulingOfRecord(facts, deadline: requested.deadline, proving: prover)
+          : try await decider.ruling(facts, taking: false, deadline: requested.deadline, proving: prover)
       }
     } catch {
       calling.record.verdicts = decider.policy.skipped

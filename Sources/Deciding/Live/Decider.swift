@@ -135,10 +135,12 @@ package final class Decider: Sendable {
   /// - Parameters:
   ///   - known: What `ruleAtOnce` has found; nil to begin with that.
   ///   - deadline: The deadline of the response; nil for none.
+  ///   - prover: Judges the proof in a request that takes nothing; nil without a proof.
   /// - Throws: A problem if there is no decision: too many requests wait for a policy, or the deadline passed. Then nothing has been
   ///   taken.
   package func ruling(
-    _ facts: Facts, taking takes: Bool, after known: Preliminary? = nil, deadline: MonotonicTime? = nil
+    _ facts: Facts, taking takes: Bool, after known: Preliminary? = nil, deadline: MonotonicTime? = nil,
+    proving prover: NumberProver? = nil
   ) async throws(Problem) -> Ruling {
     let preliminary: Preliminary
     if let known {
@@ -152,7 +154,8 @@ package final class Decider: Sendable {
     if let decision = preliminary.allowed { return await take(decision, facts) }
     guard takes else {
       let saved = await states(for: facts)
-      return Ruling(untaken: try await decide(facts, saved, deadline: deadline), facts, saved)
+      let decision = try await decide(facts, saved, deadline: deadline, proving: prover)
+      return Ruling(untaken: decision, await useOfProof(decision, at: facts.instant), facts, saved)
     }
     // No remote policy is asked about a request that an earlier rule refuses. Brakes come last, so they can wait for the taking.
     let isKnown = !policy.charges(for: facts, taking: true).isEmpty
@@ -178,6 +181,20 @@ package final class Decider: Sendable {
   private func isBlocked(_ facts: Facts) -> Bool {
     guard let blocked else { return false }
     return blocked.contain(facts.phone)
+  }
+
+  /// Whether the proof of a request that takes nothing could be used now.
+  private func useOfProof(_ decision: Decision, at now: Instant) async -> ChargeOutcome {
+    let charges = decision.charges
+    guard decision.ownership == .proof, !charges.isEmpty else { return .taken([]) }
+    do throws(StoreError) {
+      let states = try await ledger.states(of: charges)
+      let outcome = charges.take(from: charges.map { states.saved($0.key) }, at: now)
+      if case .refused = outcome { return outcome }
+      return .taken([])
+    } catch {
+      return .unavailable
+    }
   }
 
   /// Takes the allowances of an allowed request from the store, all or none.

@@ -37,9 +37,11 @@ extension Ruling {
   }
 
   /// A decision that takes nothing from allowances. It shows what the next request would find.
-  init(untaken decision: Decision, _ facts: Facts, _ states: some AllowanceStates) {
+  ///
+  /// - Parameter use: That of the proof of the number; `.taken([])` without one.
+  init(untaken decision: Decision, _ use: ChargeOutcome, _ facts: Facts, _ states: some AllowanceStates) {
     let policy = decision.policy
-    self.init(decision.settled(.taken([]), at: facts.instant)) { _ in
+    self.init(decision.settled(use, at: facts.instant)) { _ in
       policy.statuses(for: facts, states: states)
     }
   }
@@ -58,7 +60,9 @@ extension Ruling {
       outcome = .refused(denial)
     }
     verdicts = decision.verdicts
-    ownership = decision.ownership
+    // Judged as good, and then refused: another request was faster, or this one repeats it.
+    let isUsed = decision.ownership == .proof && decision.denial?.code == .numberNotProven
+    ownership = isUsed ? .used : decision.ownership
     reason = decision.denial?.reason ?? decision.audited.lazy.compactMap(\.reason).first
   }
 }

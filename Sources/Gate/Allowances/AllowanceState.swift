@@ -60,6 +60,11 @@ public struct FetchedStates: AllowanceStates, Sendable {
   public init(_ states: [AllowanceKey: AllowanceLookup]) { self.states = states }
 
   public func lookup(_ key: AllowanceKey) -> AllowanceLookup { states[key] ?? .unused }
+
+  /// The fetched state of an allowance; nil for an unused one.
+  public func saved(_ key: AllowanceKey) -> AllowanceState? {
+    if case .state(let state) = lookup(key) { state } else { nil }
+  }
 }
 
 /// A store that fails: for the decision to make when the real one does.

@@ -38,14 +38,13 @@ extension Handlers {
     guard let time = AppointmentTime(at, calling.generation, facts) else {
       preconditionFailure("a booking without appointments")
     }
+    let prover = calling.generation.prover(requested.request, clock: clock)
     let ruling: Ruling
     do throws(Problem) {
       ruling =
         calling.isValidation
-        ? try await decider.ruling(facts, taking: false, deadline: requested.deadline)
-        : try await decider.rulingOfRecord(
-          facts, deadline: requested.deadline,
-          proving: calling.generation.prover(requested.request, clock: clock))
+        ? try await decider.ruling(facts, taking: false, deadline: requested.deadline, proving: prover)
+        : try await decider.rulingOfRecord(facts, deadline: requested.deadline, proving: prover)
     } catch {
       calling.record.verdicts = decider.policy.skipped
       calling.record.note(unproven: error, requested.request)

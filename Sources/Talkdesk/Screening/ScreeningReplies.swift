@@ -42,10 +42,10 @@ extension ScreeningSettings {
     return isListed ? .refused(setting: "do_not_call.lists") : .allowed(isUnknown: false)
   }
 
-  /// Whether an entry has ended: a date at the end of its day, a time at that time. What cannot be read never ends.
+  /// Whether an entry has ended: at the end of the day that it names, also where it adds a time. What cannot be read never ends.
   private func hasPassed(_ end: String, at now: Instant) -> Bool {
-    if let time = Instant(rfc3339: end) { return time <= now }
-    guard let day = CivilDate(end), let local = zone.localSeconds(at: now.seconds) else { return false }
+    let date = Instant(rfc3339: end) == nil ? end : String(end.prefix(10))
+    guard let day = CivilDate(date), let local = zone.localSeconds(at: now.seconds) else { return false }
     return local >= (Int64(day.dayNumber) + 1) * 86_400
   }
 }

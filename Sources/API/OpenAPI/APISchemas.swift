@@ -18,11 +18,9 @@ enum APISchemas {
 
   /// The schemas of request bodies.
   static let ofRequests: Set<String> = [
-    "ContextForm", "ContextShortForm", "ContextField", "CallbackRequest", "CallbackChange", "TicketRequest",
-    "StopRequest",
-    "ResumeRequest",
-    "Inquiry", "FetchCodeRequest", "VerifyCodeRequest", "UserCodeRequest", "RevocationRequest",
-    "BlockRequest", "UnblockRequest",
+    "ContextForm", "ContextShortForm", "ContextField", "CallbackRequest", "CallbackChange", "Consent",
+    "TicketRequest", "StopRequest", "ResumeRequest", "Inquiry", "FetchCodeRequest", "VerifyCodeRequest",
+    "UserCodeRequest", "RevocationRequest", "BlockRequest", "UnblockRequest",
   ]
 
   /// A schema of a response as it is published: without an end to the members, and with the values known so far.

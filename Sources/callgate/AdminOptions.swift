@@ -87,6 +87,20 @@ struct AdminOptions: ParsableArguments {
     }
   }
 
+  /// Asks for the pages of a list one after the other, and prints each.
+  func printPages(asJSON: Bool, _ command: (_ after: String?) -> AdminClient.Command) throws {
+    var after: String?
+    repeat {
+      let page = try ask(for: command(after))
+      if asJSON {
+        if !page.json.isEmpty { Output.text(page.json + "\n") }
+      } else {
+        for line in page.lines { Output.line(line) }
+      }
+      after = page.next
+    } while after != nil
+  }
+
   private enum Failure: Error {
     case client(AdminClient.Failure)
     case setup(TransportSetupError)

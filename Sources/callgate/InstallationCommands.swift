@@ -55,16 +55,7 @@ struct InstallationListCommand: ParsableCommand {
   }
 
   func run() throws {
-    var after: String?
-    repeat {
-      let page = try admin.ask(for: .installations(state: state, after: after))
-      if json {
-        if !page.json.isEmpty { Output.text(page.json + "\n") }
-      } else {
-        for line in page.lines { Output.line(line) }
-      }
-      after = page.next
-    } while after != nil
+    try admin.printPages(asJSON: json) { .installations(state: state, after: $0) }
   }
 }
 

@@ -99,15 +99,6 @@ struct BlockedListCommand: ParsableCommand {
   var json = false
 
   func run() throws {
-    var after: String?
-    repeat {
-      let page = try admin.ask(for: .blockedNumbers(after: after))
-      if json {
-        if !page.json.isEmpty { Output.text(page.json + "\n") }
-      } else {
-        for line in page.lines { Output.line(line) }
-      }
-      after = page.next
-    } while after != nil
+    try admin.printPages(asJSON: json) { .blockedNumbers(after: $0) }
   }
 }

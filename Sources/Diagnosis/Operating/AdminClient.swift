@@ -97,7 +97,9 @@ public struct AdminClient: Sendable {
       document = try await ask(.post, "/admin/reload", [:])
       lines = Self.reloaded(document)
     case .installations(let state, let after):
-      return try await page(state: state, after: after)
+      return try await page(
+        "/admin/installations", "installations", after: after, state.map { "&state=\($0)" } ?? "",
+        head: InstallationText.head, InstallationText.lines)
     case .findInstallation(let code):
       document = try await ask(.post, "/admin/installations/find", ["user_code": .string(code)])
       lines = InstallationText.found(.object(document))
@@ -115,7 +117,9 @@ public struct AdminClient: Sendable {
         }
       document = try await ask(.post, "/admin/installations/revoke", body)
       lines = ["Revoked. Every instance refuses the secret within 2 seconds."]
-    case .blockedNumbers(let after): return try await blockedNumbers(after: after)
+    case .blockedNumbers(let after):
+      return try await page(
+        Self.numbersPath, "numbers", after: after, head: BlockedNumberText.head, BlockedNumberText.lines)
     case .blockNumber(let phone, let reason, let until):
       var body: JSONObject = ["phone": .string(phone)]
       if let reason { body["reason"] = .string(reason) }
@@ -143,23 +147,19 @@ public struct AdminClient: Sendable {
     String(decoding: value.serialized(), as: UTF8.self)
   }
 
-  private func page(state: String?, after: String?) async throws(Failure) -> Reply {
-    var query = "?limit=500"
-    if let state { query += "&state=\(state)" }
-    if let after { query += "&after=\(after)" }
-    let document = try await ask(.get, "/admin/installations" + query)
-    let entries = document["installations"]?.array ?? []
+  /// A page of a list.
+  ///
+  /// - Parameters:
+  ///   - member: The member of the response with the entries.
+  ///   - query: Is appended to the path's.
+  private func page(
+    _ path: String, _ member: String, after: String?, _ query: String = "", head: String,
+    _ lines: (JSONValue) -> [String]
+  ) async throws(Failure) -> Reply {
+    let document = try await ask(.get, "\(path)?limit=500\(query)" + (after.map { "&after=\($0)" } ?? ""))
+    let entries = document[member]?.array ?? []
     return Reply(
-      lines: (after == nil ? [InstallationText.head] : []) + entries.flatMap(InstallationText.lines),
-      json: entries.map(Self.text).joined(separator: "\n"), next: document["next"]?.string)
-  }
-
-  private func blockedNumbers(after: String?) async throws(Failure) -> Reply {
-    let document = try await ask(
-      .get, Self.numbersPath + "?limit=500" + (after.map { "&after=\($0)" } ?? ""))
-    let entries = document["numbers"]?.array ?? []
-    return Reply(
-      lines: (after == nil ? [BlockedNumberText.head] : []) + entries.flatMap(BlockedNumberText.lines),
+      lines: (after == nil ? [head] : []) + entries.flatMap(lines),
       json: entries.map(Self.text).joined(separator: "\n"), next: document["next"]?.string)
   }
 

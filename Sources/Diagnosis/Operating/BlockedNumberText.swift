@@ -6,26 +6,16 @@ import JSON
 enum BlockedNumberText {
   private static let columns = [18, 18, 18]
 
-  static let head = row(["NUMBER", "SINCE (UTC)", "UNTIL (UTC)"], "BY")
+  static let head = TerminalText.cells(["NUMBER", "SINCE (UTC)", "UNTIL (UTC)"], columns, "BY")
 
   /// A row, and the reason below it.
   static func lines(_ entry: JSONValue) -> [String] {
-    let first = row(
-      [word(entry["phone"]), time(entry["since"]), time(entry["until"])], word(entry["operator"]))
+    let first = TerminalText.cells(
+      [
+        TerminalText.word(entry["phone"]), TerminalText.minute(entry["since"]),
+        TerminalText.minute(entry["until"]),
+      ], columns, TerminalText.word(entry["operator"]))
     guard entry["reason"] != nil else { return [first] }
-    return [first] + TerminalText.packed([word(entry["reason"])], indent: 2)
-  }
-
-  private static func word(_ value: JSONValue?) -> String { TerminalText.plain(value?.string ?? "-") }
-
-  /// `2026-11-22T10:04:31Z` as `2026-11-22 10:04`.
-  private static func time(_ value: JSONValue?) -> String {
-    String(word(value).prefix(16)).replacing("T", with: " ")
-  }
-
-  private static func row(_ cells: [String], _ last: String) -> String {
-    zip(cells, columns).map { cell, width in
-      cell + String(repeating: " ", count: max(1, width - cell.count))
-    }.joined() + last
+    return [first] + TerminalText.packed([TerminalText.word(entry["reason"])], indent: 2)
   }
 }

@@ -9,12 +9,13 @@ enum InstallationText {
   private static let columns = [38, 9, 18]
 
   /// The head of the table.
-  static let head = row(["CLIENT_ID", "STATE", "CREATED (UTC)"], "APP")
+  static let head = TerminalText.cells(["CLIENT_ID", "STATE", "CREATED (UTC)"], columns, "APP")
 
   /// The lines of one entry in the table: its columns, then everything else below them.
   static func lines(_ entry: JSONValue) -> [String] {
-    let first = row(
-      [word(entry, "client_id"), word(entry, "state"), time(entry["created_at"])], word(entry, "app"))
+    let first = TerminalText.cells(
+      [word(entry, "client_id"), word(entry, "state"), TerminalText.minute(entry["created_at"])], columns,
+      word(entry, "app"))
     var facts = [client(entry)]
     // An operator's installation is its own subject.
     if let subject = entry["subject"]?.string, subject != entry["client_id"]?.string {
@@ -22,7 +23,7 @@ enum InstallationText {
     }
     facts.append("address \(word(entry, "address"))")
     for (name, member) in [("used", "used_at"), ("expires", "expires_at")] where entry[member] != nil {
-      facts.append("\(name) \(time(entry[member]))")
+      facts.append("\(name) \(TerminalText.minute(entry[member]))")
     }
     if entry["operator"] != nil { facts.append("by \(word(entry, "operator"))") }
     return [first] + TerminalText.packed(facts, indent: 2)
@@ -35,7 +36,8 @@ enum InstallationText {
     rows += [
       ("Client id", word(entry, "client_id")), ("State", word(entry, "state")),
       ("Address", word(entry, "address")),
-      ("Since", "\(time(entry["created_at"])) UTC"), ("Expires", "\(time(entry["expires_at"])) UTC"),
+      ("Since", "\(TerminalText.minute(entry["created_at"])) UTC"),
+      ("Expires", "\(TerminalText.minute(entry["expires_at"])) UTC"),
     ]
     return rows.flatMap { TerminalText.row($0.0, $0.1) } + replaced(entry["replaces"])
   }
@@ -46,7 +48,10 @@ enum InstallationText {
     let scheduled = entry["scheduled"]?.int(in: 0...Int64(Int32.max)) ?? 0
     let rows = [
       ("Replaces", client(entry)),
-      ("", "enrolled \(time(entry["created_at"])), used \(time(entry["used_at"])) UTC"),
+      (
+        "",
+        "enrolled \(TerminalText.minute(entry["created_at"])), used \(TerminalText.minute(entry["used_at"])) UTC"
+      ),
       ("", scheduled == 1 ? "1 appointment ends" : "\(scheduled) appointments end"),
     ]
     return ["", "Warning: approval replaces an installation. Its phone must enroll again."]
@@ -60,17 +65,6 @@ enum InstallationText {
   private static func shown(_ text: String) -> String { quoted(text, limit: 255) }
 
   private static func word(_ entry: JSONValue, _ member: String) -> String {
-    TerminalText.plain(entry[member]?.string ?? "-")
-  }
-
-  /// `2026-11-22T10:04:31.250Z` as `2026-11-22 10:04`.
-  private static func time(_ value: JSONValue?) -> String {
-    String(TerminalText.plain(value?.string ?? "-").prefix(16)).replacing("T", with: " ")
-  }
-
-  private static func row(_ cells: [String], _ last: String) -> String {
-    zip(cells, columns).map { cell, width in
-      cell + String(repeating: " ", count: max(1, width - cell.count))
-    }.joined() + last
+    TerminalText.word(entry[member])
   }
 }

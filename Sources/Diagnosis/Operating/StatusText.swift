@@ -113,7 +113,7 @@ struct StatusText {
     return items.isEmpty ? "none" : items.map(word).joined(separator: ", ")
   }
 
-  private func word(_ value: JSONValue?) -> String { TerminalText.plain(value?.string ?? "-") }
+  private func word(_ value: JSONValue?) -> String { TerminalText.word(value) }
 }
 
 /// Stops in words.
@@ -155,6 +155,21 @@ enum TerminalText {
   /// A text from elsewhere on one line, without characters that steer a terminal.
   static func plain(_ text: String) -> String {
     String(quoted(text, limit: 1024).dropFirst().dropLast()).replacing("\\\"", with: "\"")
+  }
+
+  /// A text of a document as `plain`; `-` without one.
+  static func word(_ value: JSONValue?) -> String { plain(value?.string ?? "-") }
+
+  /// A time of a document to the minute: `2026-11-22T10:04:31.250Z` as `2026-11-22 10:04`.
+  static func minute(_ value: JSONValue?) -> String {
+    String(word(value).prefix(16)).replacing("T", with: " ")
+  }
+
+  /// A row of a table. The last cell has no width.
+  static func cells(_ cells: [String], _ widths: [Int], _ last: String) -> String {
+    zip(cells, widths).map { cell, width in
+      cell + String(repeating: " ", count: max(1, width - cell.count))
+    }.joined() + last
   }
 
   /// A name, and a value beside it that goes on below itself.

@@ -27,7 +27,10 @@ $("agent-list").addEventListener("click", () => attempt("agent-status", async ()
   const { tools } = await agentSend("tools/list", {});
   return [tools.map((tool) => tool.name).join(", "), true];
 }));
-$("agent-call").addEventListener("click", () => agentCall("request_callback", { phone_number: agentNumber() }));
+$("agent-call").addEventListener("click", () => {
+  watchPhone(agentNumber());
+  return agentCall("request_callback", { phone_number: agentNumber() });
+});
 $("agent-book").addEventListener("click", () => {
   const at = new Date(gatewayTime() + 86400000);
   at.setMinutes(0, 0, 0);

@@ -1,14 +1,15 @@
 // How callbacks ended since the start, and how much of each brake is in use.
-const periods = { number: "a day to one number", burst: "in 5 minutes", hour: "an hour" };
+const periods = { number: "a day to one number", burst: "in 5 minutes", hour: "an hour", lookups: "an hour" };
 
 function showCallbacks(state) {
   const tiles = Object.entries(state.callback_counts).map(([name, number]) => [name, count(number)]);
   update("callback-facts", tiles, () => tiles.map(makeTile));
-  update("brakes", state.brakes, () => Object.keys(periods).map((name) => brakeItem(name, state.brakes.find(({ brake }) => brake === name))));
+  update("brakes", state.brakes, () => Object.keys(periods).map((name) => brakeItem(name, state.brakes.find(({ brake }) => brake === name)) ?? ""));
 }
 
 function brakeItem(name, brake) {
-  if (!brake) return make("li", `${name}: off`);
+  // Lookups are listed only where a rule has numbers looked up.
+  if (!brake) return name === "lookups" ? null : make("li", `${name}: off`);
   const share = brake.used_ratio;
   const item = make("li", `${name}: ${count(brake.limit)} ${periods[name]}`);
   if (share === undefined) return item;

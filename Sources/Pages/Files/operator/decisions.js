@@ -91,6 +91,8 @@ function decisionFacts(decision) {
     ["time", whole(decision.time)], ["request id", decision.request_id && make("code", decision.request_id)],
     ["subject", decision.subject && stranger(decision.subject)], ["installation", decision.installation],
     ["address", decision.address], ["operator", decision.operator && box("span", "", stranger(decision.operator), `, ${decision.by}`)], ["number", decision.contact], ["callback", decision.callback], ["ticket", decision.ticket],
+    ["conversation", decision.conversation && stranger(decision.conversation)],
+    ["consent", decision.consent && `${decision.consent.text}, ${whole(decision.consent.at)}`],
     ["reason", decision.reason && stranger(decision.reason)], ["token", decision.cache === "none" ? "" : `cache ${decision.cache}`],
     ["Talkdesk's status", decision.upstream_status], ["took", milliseconds(decision.duration_ms / 1000)],
     ["trace", decision.trace_id],

@@ -1,4 +1,4 @@
-// Writes what a tool did as a sentence that an agent can say aloud, and as the document of the HTTP endpoint for the same work.
+// Turns the result of a tool into a sentence for the agent to say, and the document that the HTTP endpoint returns.
 
 import API
 import Callbacks
@@ -10,11 +10,11 @@ import Records
 import Responses
 import Store
 
-/// The answers to one call of a tool. All words are the server's own: nothing that a customer, an agent or Talkdesk wrote is in them.
+/// Answers to one tool call. They never repeat text from a customer, an agent or Talkdesk: a model might obey it.
 struct AgentAnswers: Sendable {
   let reply: AgentReply
   let tool: Configuration.MCP.Tool
-  /// The mistakes in its arguments.
+  /// Invalid arguments.
   let mistakes: [Problem.FieldProblem]
   let times: GMSLocalTimes
   let calls: AgentCalls
@@ -26,7 +26,7 @@ struct AgentAnswers: Sendable {
     return reply.result(sentence, document, isError: result == .refused || result == .error)
   }
 
-  /// A refusal or a failure.
+  /// A refusal or failure, by the problem that the HTTP endpoint returns.
   func problem(_ problem: Problem) -> Response {
     var problem = problem.naming(problem.code == .invalidRequest ? mistakes : [])
     if problem.code == .duplicate, !problem.isOfConversation {
@@ -57,7 +57,7 @@ struct AgentAnswers: Sendable {
     return answer(sentence, response.content)
   }
 
-  /// The record of an earlier request.
+  /// The saved callback of an earlier request that this one repeats.
   func repeated(_ record: StoredCallback) -> Response {
     var document = CallbackDocument.members(of: record)
     document["repeated"] = true
@@ -66,9 +66,9 @@ struct AgentAnswers: Sendable {
       document.serialized(), .repeated)
   }
 
-  /// A request that is still running. It is counted when it has ended.
+  /// The request is still running. It is counted when it ends.
   ///
-  /// - Parameter isRepeated: Whether an earlier request is meant.
+  /// - Parameter isRepeated: Whether an earlier request is running.
   func pending(_ id: String, at: Instant?, contact: String, isRepeated: Bool) -> Response {
     var document: JSONObject = ["id": .string(id), "status": .string(StoredCallback.Status.pending.rawValue)]
     if let at { document["at"] = .string(at.rfc3339) }
@@ -101,7 +101,7 @@ struct AgentAnswers: Sendable {
 
   // MARK: Availability
 
-  /// - Parameter response: That of `GET /availability`.
+  /// - Parameter response: The response of `GET /availability`.
   func availability(_ response: Response) -> Response {
     let document: JSONValue
     do throws(JSONError) {

@@ -1,4 +1,4 @@
-// The Model Context Protocol in both of its eras: reads one message, and writes its answer. Pure.
+// Reads one message of the Model Context Protocol, in either of its eras, and writes the answer. Pure.
 
 import API
 import Configuration
@@ -9,7 +9,7 @@ import Texts
 
 /// What the protocol's versions are called, and the names of its headers and members.
 enum AgentProtocol {
-  /// The version without sessions, whose requests carry everything.
+  /// The version without sessions: each request carries everything.
   static let modern = "2026-07-28"
   /// The versions that begin with `initialize`, the newest first.
   static let legacy = ["2025-11-25", "2025-06-18", "2025-03-26"]
@@ -29,7 +29,7 @@ enum AgentProtocol {
   /// The most characters of a message's id.
   static let idLength = 255
 
-  /// A version as an answer may repeat it: nobody else writes words of an answer.
+  /// A version that is safe to repeat in an answer, where a client must not get its own sentences.
   static func shown(_ version: String) -> String {
     let isPlain = version.utf8.allSatisfy {
       (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
@@ -45,7 +45,7 @@ struct AgentHead {
   enum Value: Equatable {
     case absent
     case one(String)
-    /// It came twice, or does not decode.
+    /// Sent twice, or not decodable.
     case unusable
   }
 
@@ -90,7 +90,7 @@ struct AgentFault: Error {
   let message: String
   var data: JSONValue?
 
-  /// One that means the message and not its request, in every era.
+  /// The body is no valid message. Both eras have the same status.
   static func message(_ code: Int64, _ message: String) -> AgentFault {
     AgentFault(status: .badRequest, code: code, message: message)
   }
@@ -109,7 +109,7 @@ struct AgentFault: Error {
       ])
   }
 
-  /// An older client takes every other status than 200 for the end of its session.
+  /// Older clients treat any status except 200 as the end of their session.
   static func method(isModern: Bool) -> AgentFault {
     AgentFault(
       status: isModern ? .notFound : .ok, code: -32601, message: "This server does not have this method.")
@@ -122,7 +122,7 @@ struct AgentFault: Error {
 
 /// One message of a client.
 enum AgentMessage {
-  /// It calls no tool, and this is its answer.
+  /// The answer to a message that calls no tool.
   case answer(Response)
   case call(AgentReply, AgentTools.Tool, JSONObject)
 
@@ -137,7 +137,7 @@ enum AgentMessage {
         throw .notRequest
       }
       guard let id = body["id"] else {
-        // A notification. The server does nothing for one, not even for a call of a tool.
+        // A notification. The server ignores it, even if it calls a tool.
         self = .answer(Response(status: .accepted, fields: ["Cache-Control": "no-store"]))
         return
       }
@@ -171,7 +171,7 @@ enum AgentMessage {
     return object
   }
 
-  /// A text or an integer. An answer repeats it, so it has a limit.
+  /// A string or an integer. The answer repeats it, so its length is limited.
   private static func isID(_ id: JSONValue) -> Bool {
     switch id {
     case .string(let text): text.unicodeScalars.count <= AgentProtocol.idLength
@@ -289,7 +289,7 @@ struct AgentReply: Sendable {
       ], isLasting: true)
   }
 
-  /// - Parameter version: The client's. If the server does not have it, the answer names another one, and the client decides.
+  /// - Parameter version: The version that the client offers. If the server does not support it, the answer offers another one.
   fileprivate func initialization(_ version: String) -> Response {
     let known = AgentProtocol.legacy + [AgentProtocol.oldest]
     return result([
@@ -299,13 +299,13 @@ struct AgentReply: Sendable {
     ])
   }
 
-  /// What every modern result of a tool ends with.
+  /// The last members of every modern tool result.
   private static let modernEnd =
     #","resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":"#
     + String(decoding: server.serialized(), as: UTF8.self) + "}"
 
-  /// The result of a tool: a sentence to say aloud, and a document. The document is there twice, because some clients pass on the texts
-  /// only, and others `structuredContent` only.
+  /// The result of a tool: a sentence to say, and a document. It has the document twice: some clients pass on only the texts, others
+  /// only `structuredContent`.
   ///
   /// - Parameter document: JSON.
   func result(_ sentence: String, _ document: [UInt8], isError: Bool = false) -> Response {

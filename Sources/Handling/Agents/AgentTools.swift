@@ -9,7 +9,7 @@ import Texts
 
 /// The tools of a configuration, as `tools/list` shows them.
 ///
-/// Clients simplify schemas badly, so none has more than types, `required` and `enum`.
+/// Some clients break complex schemas, so these have only types, `required` and `enum`.
 struct AgentTools {
   typealias Tool = Configuration.MCP.Tool
 
@@ -23,7 +23,7 @@ struct AgentTools {
   private static let ignored = ["toolCallId", "sessionId", "action", "chatInput", "tool"]
 
   let tools: [Tool]
-  /// The names of the consents that are configured.
+  /// The names of the configured consents.
   let texts: [String]
   let requiresConsent: Bool
 
@@ -138,16 +138,16 @@ struct AgentTools {
 
     subscript(name: String) -> JSONValue? { members[name] }
 
-    /// The text of an argument; nil without it, and for a wrong one.
+    /// A string argument; nil if it is missing or not a string.
     func text(_ name: String) -> String? { members[name]?.string }
 
-    /// The id of the conversation; empty for a wrong one.
+    /// The id of the conversation; empty if it is invalid.
     var conversation: String {
       mistakes.contains { $0.name == "conversation_id" } ? "" : text("conversation_id") ?? ""
     }
   }
 
-  /// Reads the arguments of a tool. Those that are null are absent.
+  /// Reads the arguments of a tool. Null means that an argument is missing.
   func read(_ object: JSONObject, of tool: Tool) -> Arguments {
     let known: [String] =
       switch tool {
@@ -168,7 +168,7 @@ struct AgentTools {
     func report(_ name: String, _ description: String) {
       arguments.mistakes.append(.init(name: name, description: description))
     }
-    // A model writes the names of arguments, so no answer repeats them.
+    // The model chose the unknown names, so the answer does not repeat them.
     if isUnknown { report("arguments", "Give only \(known.joined(separator: ", ")).") }
     if tool != .availability {
       let length = arguments.text("conversation_id")?.unicodeScalars.count ?? 0
@@ -225,9 +225,9 @@ extension Problem {
     return member.utf8.starts(with: "consent.".utf8) ? "consent" : "arguments"
   }
 
-  /// The same problem with the names of arguments, which are the only ones that an agent knows.
+  /// The same problem with the names of arguments: an agent knows no members of the HTTP API.
   ///
-  /// - Parameter more: Further mistakes, which come first.
+  /// - Parameter more: Other mistakes, to list first.
   func naming(_ more: [FieldProblem] = []) -> Problem {
     guard !fields.isEmpty || !more.isEmpty else { return self }
     var problem = self

@@ -1,4 +1,4 @@
-// `POST /mcp`: who may use it, and what becomes of each message.
+// Handles `POST /mcp`: checks who may use it, and runs the tool that a message calls.
 
 import API
 import Callers
@@ -16,12 +16,12 @@ import Serving
 import Store
 import Texts
 
-/// One message of an AI agent's client on its way.
+/// One message from an AI agent's client.
 private struct AgentRequest: RequestWork {
   var client: ClientRequest
   let mcp: Configuration.MCP
 
-  // Only calls of some tools have a line.
+  // Only calls of some tools have an audit line.
   var line: AuditRecord? { nil }
   var needsContent: Bool { true }
 
@@ -59,7 +59,7 @@ private struct AgentRequest: RequestWork {
 }
 
 extension Handlers {
-  /// Takes one message of an agent's client.
+  /// Handles one message from an agent's client.
   package func takeAgentMessage(_ request: borrowing Request, _ exchange: inout Exchange) {
     let client = client(request, exchange)
     guard let mcp = client.generation.configuration.mcp else {
@@ -68,7 +68,7 @@ extension Handlers {
     perform(AgentRequest(client: client, mcp: mcp), request, &exchange)
   }
 
-  /// Answers every method but POST: clients may open no stream. A preflight of an allowed origin has an answer of its own.
+  /// Refuses every method except POST, as the server has no streams. Preflight requests from allowed origins are answered elsewhere.
   package func refuseAgentMethod(_ request: borrowing Request, _ exchange: inout Exchange) {
     let generation = generations.current
     var problem = Problem.methodNotAllowed("POST")
@@ -141,7 +141,7 @@ extension Handlers {
     }
   }
 
-  /// Uses a tool that requests nothing.
+  /// Runs a tool that does not request a callback.
   private func use(
     _ arguments: AgentTools.Arguments, _ answers: AgentAnswers, for app: Request.QueryItem,
     _ request: borrowing Request, _ caller: Caller, _ client: ClientRequest, _ record: AuditRecord,
@@ -198,8 +198,8 @@ extension Handlers {
 
   // MARK: Callbacks
 
-  /// Answers an agent's request for a callback: with `pending` where it takes longer than an agent waits. An agent whose connection
-  /// closes cancels nothing, since it asks again.
+  /// Answers an agent's request for a callback, with `pending` if it takes longer than an agent waits. A closed connection cancels
+  /// nothing, since the agent will ask again.
   func answer(
     _ calling: Calling, _ requested: RequestedCallback, _ agent: AgentCall, _ responder: Responder
   ) async {
@@ -216,12 +216,12 @@ extension Handlers {
     await work.value
   }
 
-  /// Waits for an agent's turn to call the number, and answers with the record that an equal request has made meanwhile.
+  /// Waits until this request may call the number. If an equal request has saved its callback by then, answers with that one.
   ///
-  /// Whichever of several equal requests has the turn first makes the callback. That need not be the one that claimed the key.
+  /// The first of several equal requests to get its turn makes the callback, even if another one claimed the key.
   ///
-  /// - Parameter duplicate: Gets another callback to the number.
-  /// - Returns: Nil if there is no such record: this request goes on.
+  /// - Parameter duplicate: Becomes the id of another callback to the number.
+  /// - Returns: Nil if this request is to make the callback.
   func follow(
     _ calling: inout Calling, _ requested: RequestedCallback, _ claim: CallbacksInHand.Claim,
     _ duplicate: inout CallbackID?, _ hold: inout Hold
@@ -255,11 +255,11 @@ extension Handlers {
     return nil
   }
 
-  /// A duplicate of an earlier callback. An agent learns that one's id in the same conversation only.
+  /// A duplicate of an earlier callback. The agent gets its id only if both belong to the same conversation.
   func known(_ problem: Problem, _ first: CallbackID, _ calling: Calling) async -> Problem {
     guard let agent = calling.call?.agent else { return problem }
     var problem = problem
-    // Where the store fails, the answer does without.
+    // If the store fails, the answer has no id.
     do throws(StoreError) {
       if let record = try await store.callbacks([first]).first {
         problem.isOfConversation =
@@ -272,7 +272,7 @@ extension Handlers {
 }
 
 extension ClientRequest {
-  /// The same request, whose problems are written in another form.
+  /// The same request, with problems in another form.
   fileprivate func answered(in form: ResponseForm) -> ClientRequest {
     ClientRequest(
       generation: generation, address: address, context: context, start: start, lane: lane, mayWait: mayWait,
@@ -281,7 +281,7 @@ extension ClientRequest {
 }
 
 extension Generation {
-  /// Whether a request comes from no web page, or from one that may use the tools.
+  /// Whether a request comes from an allowed web page, or not from a web page.
   fileprivate func takesAgents(from request: borrowing Request) -> Bool {
     guard request.count(of: .origin) > 0 else { return true }
     if agentOrigins.lists(request) { return true }
@@ -299,7 +299,7 @@ extension Generation {
     return name.elementsEqual("localhost".utf8) || IPAddress(octets: name[...])?.isLoopback == true
   }
 
-  /// A refused credential with the URL of the metadata, where agents can get a token.
+  /// Refuses a credential. The metadata at the URL says where agents get a token.
   fileprivate func challenged(_ problem: Problem) -> Problem {
     guard problem.code.status == .unauthorized, !configuration.agentIssuers.isEmpty,
       let url = configuration.externalURLs.first

@@ -5,10 +5,10 @@ import Synchronization
 
 /// The calls of tools since the start.
 package final class AgentCalls: Sendable {
-  /// What the agent got.
+  /// How a call ended.
   package enum Result: String, CaseIterable, Sendable {
     case ok
-    /// The record of an earlier request.
+    /// The answer was the record of an earlier request.
     case repeated
     case refused
     case error
@@ -27,7 +27,7 @@ package final class AgentCalls: Sendable {
     counts.withLock { $0[Label(tool: tool, result: result), default: 0] += 1 }
   }
 
-  /// Writes all results of some tools.
+  /// Writes the counters of some tools, zeros included.
   package func append(tools: [String], to text: inout MetricsText) {
     let counts = counts.withLock { $0 }
     text.family(

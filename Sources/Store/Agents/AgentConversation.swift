@@ -1,15 +1,15 @@
-// The conversation in which an AI agent requests a callback, and when a second request in it is a repetition.
+// The conversation in which an AI agent requests a callback.
 
 import Gate
 
 /// The conversation of an AI agent's request. It decides when another request with the same key is a repetition.
 ///
-/// A client's `Idempotency-Key` answers every retry as the first request was answered. An agent's key ends earlier: after a span, and
-/// with a callback that certainly rings nobody.
+/// Every retry with a client's `Idempotency-Key` gets the first response. An agent's key expires earlier: after a time, or as soon as
+/// it is certain that the callback will not ring.
 public struct AgentConversation: Hashable, Sendable {
   /// A digest of caller, subject and the agent's id of the conversation.
   package let id: StoreID
-  /// For how long after its creation a callback is answered for the same request.
+  /// For how long a repeated request gets the first callback, from its creation on.
   package let repeats: Duration
 
   package init(id: StoreID, repeats: Duration) {

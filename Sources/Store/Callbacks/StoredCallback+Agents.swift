@@ -1,12 +1,12 @@
-// When the record of an AI agent's request answers another request.
+// Tells whether an AI agent's callback is the answer to a later request.
 
 import Gate
 
 extension StoredCallback {
-  /// The state of an agent's key that names this record, for a request that repeats callbacks of a span.
+  /// The state of the agent's key that belongs to this callback.
   ///
   /// - Parameters:
-  ///   - span: For how long after its creation a callback is answered.
+  ///   - span: For how long a repeated request gets the callback, from its creation on.
   ///   - now: In nanoseconds since the epoch.
   func standing(repeatedFor span: Duration, at now: Int64) -> KeyStanding {
     switch status {

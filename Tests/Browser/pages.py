@@ -2,6 +2,7 @@
 """Looks at the server's pages with a headless Chromium and uses them as a person would.
 
     pages.py sandbox URL PORT   the demo client and the documentation; pages of another origin are served on PORT
+    pages.py proofs URL         the demo client of a sandbox with the rule own_number
     pages.py strangers URL      the demo client with strangers' texts, which use up what an address may ask for
     pages.py server URL         the landing page and the documentation of a server that is no sandbox
 
@@ -291,6 +292,84 @@ def asked(base):
         check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
 
 
+def agent(base):
+    """The card of the AI agent: it lists its tools, has a phone rung once however often it asks, books, and cancels."""
+    with browser(DESKTOP) as driver:
+        opened(driver, base)
+        check("nothing is to be cancelled yet", driver.find_element(By.ID, "agent-cancel").is_enabled() and "enabled")
+        use(driver, "List the tools", "agent-status", "availability, request_callback, callback_status, cancel_callback")
+
+        def answer():
+            return json.loads(text(driver, "agent-answer"))["result"]["structuredContent"]
+
+        use(driver, "Request a callback", "agent-status", "A callback to the number ending in 24 was requested.")
+        waits_for(driver, "its phone rings", lambda d: (text(d, "handset-number"), text(d, "handset-state")) == ("+14155550124", "rang once"))
+        first = answer()
+        check("the agent sees no full number", "it does" if "+14155550124" in text(driver, "agent-answer") else "")
+        use(driver, "Request a callback", "agent-status", "This callback was already requested, so nothing new was done.")
+        again = answer()
+        check("it is the same callback", "" if (again["id"], again["repeated"]) == (first["id"], True) else again)
+        driver.refresh()
+        unfold(driver)
+        use(driver, "Request a callback", "agent-status", "A call to this number was already requested, so no second call was made.")
+        check("another conversation does not learn which", "" if "id" not in answer() else answer())
+        waits_for(driver, "the phone rang once", lambda d: "+14155550124 rang once" in text(d, "rings"))
+        use(driver, "Book for tomorrow", "agent-status", "A callback to the number ending in 24 is booked for ")
+        booked = answer()
+        use(driver, "Book for tomorrow", "agent-status", "This callback was already requested, so nothing new was done.")
+        check("the booking is the same", "" if answer()["id"] == booked["id"] else answer())
+        cancel = driver.find_element(By.ID, "agent-cancel")
+        use(driver, cancel, "agent-status", "canceled")
+        check("and is cancelled", "" if (answer()["id"], answer()["status"]) == (booked["id"], "cancelled") else answer())
+        screenshot(driver, "agent-used")
+        check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
+
+
+# A phone has proven its number, and asks for a call to another one.
+LENT = r"""
+const done = arguments[arguments.length - 1];
+const [proven, called] = arguments;
+const post = (path, body) => fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) })
+  .then(async (answer) => [answer.status, await answer.json()]);
+post("/_sandbox/number-proof", { phone: proven })
+  .then(([, { number_proof }]) => post("/calls/callback", { contact_phone_number: called, number_proof }))
+  .then(([status, { code }]) => done([status, code]));
+"""
+
+
+def proofs(base):
+    """The switch of the phone that proves its number: only the proven number rings, once for each proof."""
+    number, other = "+14155550141", "+14155550142"
+    with browser(DESKTOP) as driver:
+        opened(driver, base)
+        phone, switch = driver.find_element(By.ID, "phone"), driver.find_element(By.ID, "proves")
+
+        def dial(digits):
+            phone.clear()
+            phone.send_keys(digits)
+
+        dial(number)
+        use(driver, "Call me", "call-status", "403 number_not_proven")
+        accepts = json.loads(text(driver, "call-answer"))["accepts"]
+        check("the app learns what would do", "" if accepts == ["proof"] else accepts)
+        driver.execute_script("arguments[0].scrollIntoView({ block: 'center', behavior: 'instant' })", switch)
+        switch.click()
+        use(driver, "Call me", "call-status", "201: accepted")
+        waits_for(driver, "the proven number rings", lambda d: (text(d, "handset-number"), text(d, "handset-state")) == (number, "rang once"))
+        use(driver, "Repeat the same tap", "twice-status", "201: accepted, the same response as before; no second call")
+        lent = driver.execute_async_script(LENT, number, other)
+        check("its proof calls no other number", "" if lent == [403, "number_not_proven"] else lent)
+        switch.click()
+        dial(other)
+        use(driver, "Call me", "call-status", "403 number_not_proven")
+        check("which has not rung", "" if text(driver, "handset-state") == "has not rung" else text(driver, "handset-state"))
+        switch.click()
+        use(driver, "Call me", "call-status", "201: accepted")
+        waits_for(driver, "until its own phone proves it", lambda d: (text(d, "handset-number"), text(d, "handset-state")) == (other, "rang once"))
+        waits_for(driver, "each rang once", lambda d: all(f"{one} rang once" in text(d, "rings") for one in (number, other)))
+        check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
+
+
 def times(driver):
     """The buttons of free times, once they are there."""
     return WebDriverWait(driver, WAIT).until(lambda d: d.find_elements(By.CSS_SELECTOR, "#times button"))
@@ -372,7 +451,8 @@ def appointments(base):
     narrow = SIZES["a narrow phone"]
     for dark in (False, True):
         with browser(narrow, dark) as driver:
-            driver.get(base + "/")
+            # Folded parts have boxes that lie over each other, which axe takes for what is seen.
+            opened(driver, base)
             show_tomorrow(driver)
             usable(driver, f"times on a narrow phone, {'dark' if dark else 'light'}", narrow[0])
             screenshot(driver, f"times-{'dark' if dark else 'light'}")
@@ -433,8 +513,8 @@ def origins(base, port):
 
 
 kind, base = sys.argv[1:3]
-if kind == "strangers":
-    attempt("strangers' texts", strangers, base)
+if kind in ("strangers", "proofs"):
+    attempt(kind, {"strangers": strangers, "proofs": proofs}[kind], base)
     sys.exit()
 attempt("the first page", looks, base, "/", "the demo" if kind == "sandbox" else "the landing page")
 for page in ("", "/callbacks", "/errors", "/schemas", "/runbook"):
@@ -449,5 +529,6 @@ if kind == "sandbox":
     attempt("attested phones", attested, base)
     attempt("tickets", ticketed, base)
     attempt("dialogs", asked, base)
+    attempt("the AI agent", agent, base)
     attempt("appointments", appointments, base)
     attempt("other origins", origins, base, int(sys.argv[3]))

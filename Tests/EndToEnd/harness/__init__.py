@@ -31,7 +31,7 @@ To run one, or those of its cases whose sentence contains a text:
 - What was written: `server.audited(answer)`, `.logged(text)`, `.lines`, `.metric(name, label=…)`, `.memory`, `.peak`, `.cpu`,
   `.count(pattern)` of lines.
 - Stand-ins: `TalkdeskID`, `CallbackAPI`, `Bao`, `KeySet`, `Policy`, `Evaluator`, `Stub` with `Reply`, `Say`, `Silent`, `Hole`, `Link`, `Through`, `Postgres`,
-  `Nginx`, and `Proxy` for the files in deploy/. Each records what arrived and answers as it is told.
+  `Nginx`, `gatekeeper` (an authenticating one), and `Proxy` for the files in deploy/. Each records what arrived and answers as it is told.
 - Terminals: `Terminal(ARGUMENT…, cwd=FOLDER)` runs a command at a pseudo-terminal, `Shell(cwd=FOLDER)` a bash: `type`, `expect`,
   `wait`, `status`, `echoes`.
 - Keys: `Key(kid).sign(subject=…)`, `RSAKey(kid).sign(claims)`, `hs256`, `sha256`, `certificate()`, `Authority().issue()`.
@@ -51,7 +51,7 @@ from .checks import Skipped, case, check, equal, matches, run, skip, until
 from .asking import (
     Answer, Client, Connection, at_once, begin, new_number, paced, request, retry_after, statuses)
 from .keys import Authority, Key, RSAKey, certificate, claims_of, hello, hs256, openssl, sha256
-from .nginx import Nginx
+from .nginx import Nginx, gatekeeper
 from .postgres import Postgres
 from .processes import (
     CALLGATE, LOGS, ROOT, SCRATCH, SHARED, end, environment, free_port, library, log_path, read, replace, scratch, spawn, tool)

@@ -46,3 +46,13 @@ http {{ access_log off; {paths}
         if not until(lambda: self.listens() or self.process.poll() is not None) or self.process.poll() is not None:
             with open(self.errors, encoding="utf-8") as file:
                 raise RuntimeError(f"nginx did not start: {file.read()}")
+
+
+def gatekeeper(upstream, people):
+    """An authenticating proxy: it knows people by HTTP Basic (the password is x), and sends on whose JWT they have."""
+    names = scratch("people", "".join(f"{name}:{{PLAIN}}x\n" for name in people))
+    tokens = " ".join(f'{name} "{token}";' for name, token in people.items())
+    return Nginx(f"""map $remote_user $token {{ {tokens} }}
+server {{ listen 127.0.0.1:{{port}}; auth_basic operators; auth_basic_user_file {names};
+    location / {{ proxy_pass http://127.0.0.1:{upstream}; proxy_set_header Host $http_host;
+        proxy_set_header Authorization "Bearer $token"; }} }}""")

@@ -1,4 +1,4 @@
-// What makes a request of an AI agent the same as an earlier one.
+// Tells whether an AI agent's request repeats an earlier one.
 
 import API
 import Configuration
@@ -10,7 +10,10 @@ import Texts
 
 /// An agent's request for a callback.
 package struct AgentCall: Sendable {
-  /// How long an agent waits for the outcome of its request. The clients of agents give up after five seconds or later.
+  /// How long an agent waits for the outcome of its request: some of their clients give up after five seconds.
+  ///
+  /// Then the agent gets an id, even while the request still waits for rules or in the queue and has no record. If the request ends
+  /// without one, no phone rings for it and the id is not found. A repetition is a new request then: nothing is lost or doubled.
   static let patience = Duration.milliseconds(4500)
 
   /// The most characters of a reason.
@@ -19,24 +22,21 @@ package struct AgentCall: Sendable {
   /// The agent's id of the conversation.
   let conversation: String
   let repeats: Duration
-  /// The consents of which the request needs one; nil where it needs none.
+  /// The request needs one of these consents; nil if it needs none.
   let requiredTexts: [String]?
-  /// The mistakes in what the agent sent.
+  /// The mistakes in the agent's arguments.
   let mistakes: [Problem.FieldProblem]
   /// The response with the record of an earlier request.
   let repeated: @Sendable (StoredCallback) -> Response
   /// The response while a request runs: its callback's id, whether an earlier request made it, and what was requested.
   let pending: @Sendable (String, Bool, CallbackIntent, Instant?) -> Response
 
-  /// The conversation of an owner's record. Another owner's conversation is another one.
+  /// The conversation of an owner. With the same id, another owner has another conversation.
   static func digest(_ conversation: String, callerID: String, subject: String?) -> StoreID {
     // Each text has its length first, so that no two lists make the same bytes.
     let texts = [callerID, subject ?? callerID, conversation]
     let bytes = texts.flatMap { Array("\($0.utf8.count):".utf8) + Array($0.utf8) }
-    guard let id = StoreID(bytes: Array(SHA256.digest(bytes).prefix(16))) else {
-      preconditionFailure("a digest of less than 16 bytes")
-    }
-    return id
+    return StoreID(digest: SHA256.digest(bytes))
   }
 
   func conversation(of owner: InstallationUser) -> AgentConversation {
@@ -53,12 +53,12 @@ package struct AgentCall: Sendable {
       text: "\u{0}\(conversation.id.hex) \(contact.text)\(time)", fingerprint: [])
   }
 
-  /// What is wrong with a consent where the tool needs one; nil if nothing is.
+  /// The fault of a consent that the tool needs; nil if there is none.
   func fault(_ consent: GivenConsent?, at now: Instant) -> ConsentFault? {
     requiredTexts.flatMap { ConsentFault(consent, texts: $0, at: now) }
   }
 
-  /// The same problem as that of a rule with all texts.
+  /// The problem that a rule with these texts would report.
   func problem(_ fault: ConsentFault) -> Problem {
     Problem(
       Denial(code: .consentRequired, rule: nil, cause: fault.rawValue, options: requiredTexts ?? []))
@@ -66,7 +66,7 @@ package struct AgentCall: Sendable {
 }
 
 extension Configuration.Callbacks {
-  /// The same for a request of an agent, whose key is forgotten earlier.
+  /// These terms for an agent's request, whose key expires earlier.
   func kept(_ agent: AgentCall?) -> CallbackIntent.Terms {
     guard let agent else { return kept }
     return .init(dedupeWindow: dedupeWindow, keyRetention: agent.repeats, retention: retention)

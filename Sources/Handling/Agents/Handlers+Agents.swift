@@ -68,7 +68,7 @@ extension Handlers {
     perform(AgentRequest(client: client, mcp: mcp), request, &exchange)
   }
 
-  /// Refuses every method except POST, as the server has no streams. Preflight requests from allowed origins are answered elsewhere.
+  /// Refuses every method except POST, as the server has no streams. Answers preflight requests from allowed origins.
   package func refuseAgentMethod(_ request: borrowing Request, _ exchange: inout Exchange) {
     let generation = generations.current
     var problem = Problem.methodNotAllowed("POST")
@@ -299,7 +299,7 @@ extension Generation {
     return name.elementsEqual("localhost".utf8) || IPAddress(octets: name[...])?.isLoopback == true
   }
 
-  /// Refuses a credential. The metadata at the URL says where agents get a token.
+  /// Adds the URL of the metadata to a refused credential. The metadata says where agents get a token.
   fileprivate func challenged(_ problem: Problem) -> Problem {
     guard problem.code.status == .unauthorized, !configuration.agentIssuers.isEmpty,
       let url = configuration.externalURLs.first

@@ -90,7 +90,7 @@ struct AgentTools {
     case .callbackStatus:
       return described(
         tool, "Status of a callback",
-        "Tells the status of a callback that was requested in this conversation.",
+        "Tells the status of a callback that was requested in this conversation. If it is not found, call request_callback again.",
         Self.own, required: Self.own.map(\.0), ["readOnlyHint": true, "openWorldHint": false])
     case .cancelCallback:
       return described(

@@ -1,6 +1,8 @@
 """The scratch folder, a clean environment, and processes that end with the test."""
 import atexit
+import contextlib
 import os
+import random
 import re
 import shutil
 import signal
@@ -136,6 +138,9 @@ def end(process, sent=signal.SIGTERM, seconds=10):
 
 
 def free_port():
-    """A port of loopback that nothing listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    """A port of loopback that nothing listens on, and that the kernel gives to no connection and no port 0 meanwhile."""
+    end = int(read("/proc/sys/net/ipv4/ip_local_port_range").split()[0])
+    while True:
+        port = random.randrange(10_000, max(end, 20_000))
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port

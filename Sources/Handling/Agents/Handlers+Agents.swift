@@ -206,11 +206,26 @@ extension Handlers {
     let intent = requested.intent
     var calling = calling
     calling.timer = Task { [clock, callbacks, start = calling.start, at = calling.at] in
+      let own = intent.id.description
+      func respond(_ first: String) {
+        responder.respond(agent.pending(first, !first.hasSameBytes(as: own), intent, at))
+      }
       // A cancelled one has its answer.
       guard await clock.hasSlept(until: start + AgentCall.patience) else { return }
-      let own = intent.id.description
-      let first = callbacks.inHand.first(of: intent) ?? own
-      responder.respond(agent.pending(first, !first.hasSameBytes(as: own), intent, at))
+      if let first = callbacks.inHand.first(of: intent), !first.hasSameBytes(as: own) {
+        return respond(first)
+      }
+      // Another instance may have the record. The store has a short time to find it.
+      Task {
+        var first = own
+        // Where the store fails, the answer names this request.
+        do throws(StoreError) {
+          let standing = try await callbacks.store.standing(of: intent, at: Instant(clock.unixTime))
+          if case .replay(let record) = standing.key { first = record.id.description }
+        } catch {}
+        respond(first)
+      }
+      if await clock.hasSlept(until: clock.now + AgentCall.lookup) { respond(own) }
     }
     let work = Task { [calling] in await answer(calling, requested, responder) }
     await work.value

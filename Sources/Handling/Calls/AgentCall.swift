@@ -15,6 +15,8 @@ package struct AgentCall: Sendable {
   /// Then the agent gets an id, even while the request still waits for rules or in the queue and has no record. If the request ends
   /// without one, no phone rings for it and the id is not found. A repetition is a new request then: nothing is lost or doubled.
   static let patience = Duration.milliseconds(4500)
+  /// How long the store may take after that to find an equal request's record.
+  static let lookup = Duration.milliseconds(300)
 
   /// The most characters of a reason.
   static let longestReason = 500

@@ -17,7 +17,7 @@ package struct CallbackRequest: Sendable, Equatable {
   let namesTalkdeskNumber: Bool
   /// The context's fields as asked for, in their order.
   let fields: [ContextField]
-  /// A proof that the number is the caller's, and the customer's consent. Neither is a part of the content that a key stands for.
+  /// A proof that the number is the caller's, and the customer's consent. An `Idempotency-Key` does not cover them.
   package let numberProof: String?
   package let consent: GivenConsent?
   /// The fields the server adds after them.

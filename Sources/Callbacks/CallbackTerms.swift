@@ -15,11 +15,11 @@ package struct CallbackTerms: Sendable {
   let schema: Configuration.ContextSchema?
   /// Whether callbacks of installations carry a verification code, so that no client may send such a field.
   package let addsVerificationCode: Bool
-  /// Whether a request may have a proof of its number.
+  /// Whether a request may contain a proof of its number.
   private(set) var takesProof = false
-  /// Whether a request may have a consent.
+  /// Whether a request may contain a consent.
   private(set) var takesConsent = false
-  /// The texts of which a consent has to name one; nil where a rule judges that.
+  /// The texts that a consent may name. Nil where a rule checks the name.
   package var knownTexts: [String]?
   /// What the agent sees of the fields that the server adds, while callbacks carry verification codes; empty otherwise.
   private let ownLabels: Set<FoldedLabel>

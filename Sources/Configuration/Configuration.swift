@@ -52,7 +52,7 @@ public struct Configuration: Sendable {
   package var appAttest: AppAttest?
   /// How tokens of Play Integrity are decoded; nil where no app takes any.
   package var play: PlayIntegrity?
-  /// How numbers are proven, and the texts of consents; nil: neither.
+  /// The section `numbers`. Nil if it is not configured.
   package var numbers: Numbers?
   /// What GMS clients may ask for; nil: nothing.
   public package(set) var gms: GMS?

@@ -6,7 +6,7 @@ package import Talkdesk
 package import Trust
 
 extension Configuration {
-  /// What is configured about the numbers that are called.
+  /// The settings for numbers that the server calls.
   public struct Numbers: Sendable {
     /// How a proof of Firebase Phone Number Verification is verified.
     package struct Firebase: Sendable {
@@ -15,15 +15,15 @@ extension Configuration {
       package var keysURL: String
     }
 
-    /// The claims of JWTs that say which number is a user's; nil where none counts.
+    /// The JWT claims with a user's number. Nil if no claim counts.
     package var claim: NumberClaim?
-    /// Nil where requests have no proofs.
+    /// Nil if requests cannot contain proofs.
     package var firebase: Firebase?
-    /// How long a proven number stays proven for its subject; zero for not at all.
+    /// How long the server remembers a proven number for its subject. Zero: not at all.
     package var remember: Duration
-    /// The texts that customers agree to; empty where requests have no consents.
+    /// The texts that customers agree to. Empty if requests cannot contain consents.
     package var consentTexts: [ConsentText]
-    /// Which numbers are not called by what Talkdesk knows; nil where none is looked up.
+    /// Which results of a lookup at Talkdesk refuse a number. Nil without lookups.
     package var screening: ScreeningSettings?
 
     package init(
@@ -37,7 +37,7 @@ extension Configuration {
 
     package var consentNames: [String] { consentTexts.map(\.name) }
 
-    /// What rules need to know of it.
+    /// The part that rules need.
     package var terms: NumberTerms {
       NumberTerms(claim: claim, takesProofs: firebase != nil, consentTexts: consentTexts)
     }
@@ -48,7 +48,7 @@ extension ConfigurationBuilder {
   /// The section's path.
   static let numbersSection = "numbers"
 
-  /// `numbers`; nil without the section. The sandbox then takes the proofs that it makes.
+  /// `numbers`. Nil without the section, except in the sandbox, which accepts its own proofs.
   mutating func numbers() -> Configuration.Numbers? {
     guard let section = partial.sections[Self.numbersSection] else {
       return purpose == .sandbox ? Self.sampleNumbers : nil
@@ -123,7 +123,7 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// A rule about numbers needs its settings.
+  /// Refuses a rule about numbers without its settings.
   mutating func judgeNumbers(_ policy: Policy, _ section: DocumentNode, _ numbers: Configuration.Numbers?) {
     guard case .list(let items) = section.content else { return }
     for (rule, item) in zip(policy.rules, items) {
@@ -148,7 +148,7 @@ extension Configuration {
   /// Whether callers can prove that a number is theirs.
   package var provesNumbers: Bool { numbers?.claim != nil || numbers?.firebase != nil }
 
-  /// Has the sandbox sign proofs of numbers, unless the configuration names the keys of another.
+  /// Lets the sandbox sign proofs of numbers, unless the configuration names other keys.
   package mutating func useKeysOfNumberProofs(at url: String) {
     if numbers?.firebase?.keysURL == Settings.numberKeysURL { numbers?.firebase?.keysURL = url }
   }

@@ -1,4 +1,4 @@
-// Reads `numbers.screening`: what Talkdesk may know about a number that is not called.
+// Reads `numbers.screening`: which results of a lookup at Talkdesk refuse a number.
 
 import Documents
 import Gate
@@ -6,7 +6,7 @@ import Talkdesk
 import Tokens
 
 extension ConfigurationBuilder {
-  /// `numbers.screening`; nil where something is wrong with it.
+  /// `numbers.screening`. Nil if the section is invalid.
   mutating func screening(_ node: DocumentNode) -> ScreeningSettings? {
     let path = Self.numbersSection + ".screening"
     guard var members = open(node, path: path) else { return nil }

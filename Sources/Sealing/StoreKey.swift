@@ -90,7 +90,7 @@ public enum Purpose: CaseIterable, Sendable {
   case proofNonce
   /// The digests of addresses and passwords by which the store recognizes a login.
   case login
-  /// Sealing the key of phone numbers' hashes.
+  /// Sealing the key for hashes of phone numbers.
   case numbers
 
   fileprivate var label: String {

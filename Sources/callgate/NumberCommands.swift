@@ -1,4 +1,4 @@
-// The commands `numbers block`, `unblock` and `list`, which operate the list of blocked numbers of a running server.
+// The commands `numbers block`, `unblock` and `list`, for the blocked numbers of a running server.
 
 import ArgumentParser
 import Diagnosis
@@ -12,7 +12,7 @@ struct NumbersCommand: ParsableCommand {
     subcommands: [BlockCommand.self, UnblockCommand.self, BlockedListCommand.self])
 }
 
-/// `callgate numbers block`: a number is no longer called.
+/// `callgate numbers block`: stop calling a number.
 struct BlockCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "block",
@@ -50,7 +50,7 @@ struct BlockCommand: ParsableCommand {
   }
 }
 
-/// `callgate numbers unblock`: the rules alone decide about a number again.
+/// `callgate numbers unblock`: let the rules decide about a number again.
 struct UnblockCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "unblock",

@@ -44,7 +44,7 @@ extension Problem {
     if let status = denial.status { responseFields.append(allowances: [status]) }
   }
 
-  /// What an app does to prove a number, by the words of `accepts`.
+  /// The app's action for each value of `accepts`.
   private static let ways = [
     "claim": "Sign the user in with an account that has this number.",
     "proof": "Verify the number on this phone and send the proof in number_proof.",

@@ -125,7 +125,7 @@ public struct Problem: Error, Sendable {
   package var appointmentTime: Instant?
   /// The name of the rule for operators, where callers get another one.
   package var ownRule: String?
-  /// The types of attestation, or the ways to prove a number, that would do.
+  /// The accepted types of attestation, or ways to prove a number.
   public var accepts: [String] = []
   /// The texts to agree to that would do.
   public var texts: [String] = []

@@ -67,7 +67,7 @@ extension Administration {
     }
   }
 
-  /// Changes the list beside the loop, with an audit line. As a stop, a block is made even where strict audit has no line for it.
+  /// Changes the list in a task, with an audit line. Like a stop, a block does not wait for its line in strict audit.
   private func change(
     _ action: AuditedAction, _ wanted: BlockRequest, _ operators: OperatorRequest, _ exchange: inout Exchange,
     _ body: @escaping @Sendable () async throws(StoreError) -> Problem?
@@ -105,7 +105,7 @@ struct BlockRequest: Sendable {
   private(set) var reason: String?
   private(set) var until: Instant?
 
-  /// - Parameter isBlock: Whether reason and end may be there.
+  /// - Parameter isBlock: Whether `reason` and `until` are allowed.
   init(_ content: [UInt8], isBlock: Bool, now: Instant) throws(Problem) {
     var body = try AdminBody(content)
     var phone: E164?
@@ -146,7 +146,7 @@ extension Problem {
     .storeUnavailable, "The server cannot read its database right now.", tryAgainAfter: 1)
   fileprivate static let unsavedBlock = Problem(
     .storeUnavailable, "The database could not save this, so nothing has changed.", tryAgainAfter: 1)
-  /// The store may have made the change. Making it again does no harm.
+  /// The store may have saved the change. Repeating it is harmless.
   fileprivate static let uncertainBlock = Problem(
     .storeUnavailable, "The database did not respond, so the change may not be saved. Send it again.",
     retryAfter: 1)

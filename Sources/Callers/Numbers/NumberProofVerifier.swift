@@ -1,14 +1,13 @@
-// Judges the proofs of numbers in requests, with the issuer's keys.
+// Verifies the proofs of numbers in requests with the issuer's keys.
 
 package import Gate
 import JOSE
 package import Platform
 package import Trust
 
-/// Judges proofs of one Firebase project.
+/// Verifies proofs for one Firebase project.
 package final class NumberProofVerifier: Sendable {
   private let project: AppCheckProject
-  /// The issuer's keys.
   package let keys: KeySource
 
   package init(_ project: AppCheckProject, keys: KeySource) {
@@ -16,9 +15,9 @@ package final class NumberProofVerifier: Sendable {
     self.keys = keys
   }
 
-  /// Judges a proof for a number. Fetches the keys if it names one that is not known yet.
+  /// Verifies a proof for a number. Fetches the keys if the proof names an unknown one.
   ///
-  /// - Returns: The answer for the rules; nil if the keys cannot be fetched.
+  /// - Returns: The answer for the rules. Nil if the server cannot fetch the keys.
   package func judge(_ proof: String, for number: E164, clock: any TimeSource) async -> NumberProofAnswer? {
     do throws(NumberProofFault) {
       let parsed = try NumberProof(parsing: Array(proof.utf8))

@@ -7,10 +7,10 @@ package import HTTP
 package import Platform
 package import Store
 
-/// Judges the proof that a request has for its number. Throws a problem if it cannot be judged now.
+/// Verifies the proof in a request. Throws a problem if the server cannot verify it now.
 package typealias NumberProver = @Sendable () async throws(Problem) -> NumberProofAnswer
 
-/// Gets the verdict on a number. Only where `looksUp` is true may that cost a lookup at Talkdesk.
+/// Gets the verdict on a number. It may use a lookup at Talkdesk only if `looksUp` is true.
 package typealias NumberScreener =
   @Sendable (
     _ query: ScreeningQuery, _ looksUp: Bool, _ deadline: MonotonicTime?
@@ -22,7 +22,7 @@ package final class Decider: Sendable {
   package let apps: AppRegistry
   package let policy: Policy
   package let stops: StopBoard
-  /// The numbers that operators have blocked; nil where the rules are asked without a server.
+  /// The numbers that operators have blocked. Nil when rules are evaluated without a server.
   package let blocked: BlockedNumbers?
   package let ledger: AllowanceLedger
   let remotes: RemotePolicies
@@ -135,7 +135,7 @@ package final class Decider: Sendable {
   /// - Parameters:
   ///   - known: What `ruleAtOnce` has found; nil to begin with that.
   ///   - deadline: The deadline of the response; nil for none.
-  ///   - prover: Judges the proof in a request that takes nothing; nil without a proof.
+  ///   - prover: Verifies the proof of a request that uses no allowance. Nil without a proof.
   /// - Throws: A problem if there is no decision: too many requests wait for a policy, or the deadline passed. Then nothing has been
   ///   taken.
   package func ruling(

@@ -17,7 +17,7 @@ package struct Ruling: ~Copyable, Sendable {
   package let statuses: [AllowanceStatus]
   /// Why a remote policy refused, or that it gave no decision: for the audit line alone.
   package let reason: String?
-  /// How the request met the rules about its number; nil where none was asked.
+  /// The result of the rules about its number. Nil if there were none.
   package let ownership: NumberResult?
   private let outcome: Outcome
 
@@ -38,7 +38,7 @@ extension Ruling {
 
   /// A decision that takes nothing from allowances. It shows what the next request would find.
   ///
-  /// - Parameter use: That of the proof of the number; `.taken([])` without one.
+  /// - Parameter use: The result of using the proof of the number. `.taken([])` without a proof.
   init(untaken decision: Decision, _ use: ChargeOutcome, _ facts: Facts, _ states: some AllowanceStates) {
     let policy = decision.policy
     self.init(decision.settled(use, at: facts.instant)) { _ in

@@ -8,7 +8,7 @@ import Texts
 import Tokens
 
 extension Doctor {
-  /// Asks both interfaces for what costs nothing, each with a token of its own scope.
+  /// Sends a free request to each interface, with a token for that interface's scope.
   mutating func reportScreening() async {
     guard let settings = configuration.numbers?.screening else { return }
     let deadline = clock.now + .seconds(15)

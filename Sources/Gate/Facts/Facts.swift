@@ -54,7 +54,7 @@ public struct Facts: Sendable {
   public var at: Instant?
   /// How many agents are available now; nil where it is not known, and where no rule asks (`Policy.asksAgents`).
   public var agents: Int64?
-  /// What a request for a new callback shows about its number; nil where the rules do not ask about the number again.
+  /// The evidence about the number of a new callback. Nil when the number was already checked.
   public var number: NumberEvidence?
 
   /// Collects the facts. None has a default, so that the compiler names every place that must fill a new one.

@@ -4,9 +4,9 @@ public import Documents
 import Platform
 import Texts
 
-/// Requires a consent to one of some texts.
+/// Requires a consent to one of the named texts.
 public struct ConsentRule: Sendable {
-  /// The names of the texts.
+  /// The names of the accepted texts.
   public let texts: [String]
 
   /// Throws when there are none.
@@ -19,7 +19,7 @@ public struct ConsentRule: Sendable {
     self.texts = texts
   }
 
-  /// What is wrong; nil if nothing is, or the number is not asked about again.
+  /// Why the rule refuses. Nil if it does not, or if the number was already checked.
   func fault(_ facts: Facts) -> ConsentFault? {
     facts.number.flatMap { ConsentFault($0.consent, texts: texts, at: facts.instant) }
   }
@@ -32,17 +32,17 @@ public struct ConsentRule: Sendable {
   }
 }
 
-/// Why a consent does not suffice.
+/// Why a consent is not accepted.
 public enum ConsentFault: String, Sendable {
   /// The request has none.
   case missing = "the request has no consent"
   case unknownText = "the consent is to another text"
   case outOfTime = "the consent is older than 24 hours, or of the future"
 
-  /// The fault of a consent; nil for a good one.
+  /// Why a consent is not accepted. Nil if it is.
   ///
   /// - Parameters:
-  ///   - texts: The names of the texts that suffice.
+  ///   - texts: The names of the accepted texts.
   ///   - now: `at` may be 24 hours before it and 10 minutes after it.
   public init?(_ consent: GivenConsent?, texts: [String], at now: Instant) {
     guard let consent else {

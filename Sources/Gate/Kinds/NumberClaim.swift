@@ -19,12 +19,12 @@ public struct NumberClaim: Hashable, Sendable {
     number.text.utf8.elementsEqual(self.number(in: claims).utf8)
   }
 
-  /// The verified number of a user; nil without one that is in E.164 form.
+  /// The user's verified number. Nil if there is none in E.164 form.
   public func verifiedNumber(in claims: [FactMember]) -> E164? {
     do throws(E164Error) { return try E164(number(in: claims)) } catch { return nil }
   }
 
-  /// The verified number as it is compared; empty without one.
+  /// The verified number in the form for comparisons. Empty if there is none.
   private func number(in claims: [FactMember]) -> String {
     guard case .string(let text)? = name?.value(in: claims) else { return "" }
     if let verified {

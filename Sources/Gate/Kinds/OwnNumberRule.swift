@@ -1,15 +1,15 @@
-// The rule that allows a callback only to a number that is the caller's.
+// The rule that allows a callback only to the caller's own number.
 
 import Documents
 import Platform
 import Texts
 
-/// Allows a number that a verified claim names, that the subject has proven before, or that a proof in the request is for, in this order:
-/// each is only looked at if the ones before it do not suffice.
+/// Allows a number that a verified claim names, that the subject has proven before, or that a proof in the request is for.
+/// The rule checks them in this order, and stops at the first that is enough.
 public struct OwnNumberRule: Sendable {
-  /// The claims that say which number is a user's; nil where none does.
+  /// The claims with a user's number. Nil if no claim counts.
   let claim: NumberClaim?
-  /// Whether a request may have a proof.
+  /// Whether a request may contain a proof.
   let takesProofs: Bool
 
   public init(claim: NumberClaim?, takesProofs: Bool) {
@@ -17,7 +17,7 @@ public struct OwnNumberRule: Sendable {
     self.takesProofs = takesProofs
   }
 
-  /// What a request shows without a look at its proof; `proof` if that has to be judged. Nil where the number is not asked about again.
+  /// The result before the proof is verified: `proof` if it has to be. Nil if the number was already checked.
   func result(_ facts: Facts) -> NumberResult? {
     guard let evidence = facts.number, let phone = facts.phone else { return nil }
     if let claim, facts.hasVerifiedClaims, claim.proves(phone, facts.claims) { return .claim }
@@ -25,7 +25,7 @@ public struct OwnNumberRule: Sendable {
     return evidence.hasProof && takesProofs ? .proof : .missing
   }
 
-  /// The ways to prove the number that a request may use, by their names in problems.
+  /// The ways to prove the number, by their names in problems.
   func ways(_ facts: Facts) -> [String] {
     (claim != nil && facts.hasVerifiedClaims ? ["claim"] : []) + (takesProofs ? ["proof"] : [])
   }
@@ -51,13 +51,13 @@ public struct OwnNumberRule: Sendable {
 }
 
 extension Facts {
-  /// Whether the claims are those of a token that an issuer has signed for this request. An installation's app describes itself.
+  /// Whether an issuer signed the claims for this request. The claims of an installation come from its app, unverified.
   fileprivate var hasVerifiedClaims: Bool {
     !claims.isEmpty && installation == nil && !effectiveCaller.hasSameBytes(as: Self.installationCaller)
   }
 }
 
-/// How a request met a rule `own_number`. The raw value is the word in metrics.
+/// The result of a rule `own_number`. The raw value is the label in metrics.
 public enum NumberResult: String, CaseIterable, Sendable {
   /// A claim of the caller's token is the number.
   case claim
@@ -65,22 +65,22 @@ public enum NumberResult: String, CaseIterable, Sendable {
   case proof
   /// Nothing shows that the number is the caller's.
   case missing
-  /// The proof is broken, or of another number or project.
+  /// The proof is invalid, or for another number or project.
   case refused
   /// The proof was used before.
   case used
-  /// The keys that verify proofs cannot be fetched.
+  /// The server cannot fetch the keys that verify proofs.
   case unavailable
 }
 
-/// The result of judging the proof in a request.
+/// The result of verifying the proof in a request.
 public enum NumberProofAnswer: Sendable {
-  /// It is good, if nobody has used it: `id` identifies it among all proofs, and it expires at `expires`.
+  /// The proof is valid, unless it was used before. `id` identifies it among all proofs.
   case proven(id: String, expires: Instant)
-  /// It is not good, for this reason, which is for operators.
+  /// The proof is invalid. The reason is for operators.
   case refused(String)
-  /// The request only asks whether it would be valid, so no proof is judged.
+  /// The request only asks whether it would be valid, so the proof is not verified.
   case unjudged
-  /// It cannot be judged now, which a rule in audit mode puts up with.
+  /// The server cannot verify the proof now. A rule in audit mode allows the request.
   case unavailable
 }

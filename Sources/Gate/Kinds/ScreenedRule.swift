@@ -1,15 +1,15 @@
-// The rule that has a number checked with Talkdesk's phone validation and do-not-call lists before it is called.
+// The rule that checks a number with Talkdesk's phone validation and do-not-call lists before a call.
 
 public import Documents
 
-/// Asks for the verdict on a number, which is known or costs a lookup at Talkdesk. So it is asked after all other rules and allowances.
+/// Gets the verdict on a number. It may need a lookup at Talkdesk, so this rule comes after all other rules and allowances.
 public struct ScreenedRule: Sendable {
-  /// How long all lookups of a request may take together, in milliseconds.
+  /// The time limit for all lookups of a request together.
   public let timeoutMilliseconds: Int64
   /// The decision without a verdict.
   public let onFailure: FailurePolicy
 
-  /// A rule. Throws for a timeout outside of a millisecond to 30 seconds.
+  /// Throws for a timeout that is not between 1 ms and 30 s.
   public init(timeoutMilliseconds: Int64 = 3000, onFailure: FailurePolicy = .allow) throws(Refusal) {
     guard (1...30_000).contains(timeoutMilliseconds) else {
       throw Refusal(at: "timeout", "the timeout is out of range", "give \"1ms\" to \"30s\"")
@@ -37,8 +37,8 @@ public struct ScreenedRule: Sendable {
 /// What is known about a number after its lookup, or without one.
 public enum ScreeningAnswer: Sendable {
   case found(ScreeningFinding)
-  /// The limit on lookups did not allow one, or could not be counted.
+  /// The limit on lookups was reached, or the store could not count.
   case uncounted(ChargeOutcome)
-  /// The request looks nothing up, and no verdict is saved.
+  /// No verdict is saved, and this request may not use a lookup.
   case unasked
 }

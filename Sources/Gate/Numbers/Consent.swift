@@ -1,9 +1,9 @@
-// Consents as requests give them and records save them.
+// The customer's consent, in a request and in a record.
 
 import Platform
 public import Texts
 
-/// A consent as a request gives it: the name of the text that the customer saw, and when the customer agreed.
+/// The consent in a request: the name of the text that the customer saw, and when the customer agreed.
 public struct GivenConsent: Hashable, Sendable {
   @Exact public private(set) var text: String
   public let at: Instant
@@ -27,7 +27,7 @@ public struct ConsentText: Hashable, Sendable {
   }
 }
 
-/// The consent of a record: lasting evidence is the audit line, which has the same.
+/// The consent in a record. The audit line has the same members and remains as evidence.
 public struct StoredConsent: Hashable, Sendable {
   @Exact public private(set) var text: String
   public let at: Instant
@@ -40,7 +40,7 @@ public struct StoredConsent: Hashable, Sendable {
     digest = String(text.digest.prefix(16))
   }
 
-  /// Its form in a column.
+  /// The text in the store's column.
   package var stored: String { "\(at.seconds) \(digest) \(text)" }
 
   /// Reads a result of `stored`; nil for anything else.

@@ -1,15 +1,14 @@
-// What a request shows about its number, for the rules `own_number`, `consent` and `screened`.
+// The evidence about a number, for the rules `own_number`, `consent` and `screened`.
 
-/// What is known about the number of a new callback. Only new callbacks have it: a move, a dialog and a due time ask for no proof and no
-/// consent again.
+/// The evidence about the number of a new callback. Moves, dialogs and due appointments need no second proof or consent.
 public struct NumberEvidence: Sendable {
-  /// Whether the caller's subject has proven this number before, and not too long ago.
+  /// Whether the caller's subject has proven this number within `remember`.
   public var isRemembered: Bool
-  /// Whether the request has a proof. It is not judged yet.
+  /// Whether the request contains a proof, verified or not.
   public var hasProof: Bool
   /// The consent in the request.
   public var consent: GivenConsent?
-  /// The saved verdict on the number; nil where none is saved, or no rule asks for it.
+  /// The saved verdict on the number. Nil if there is none, or if no rule needs it.
   public var screening: ScreeningFinding?
 
   public init(
@@ -25,11 +24,11 @@ public struct NumberEvidence: Sendable {
 
 /// The result of looking a number up.
 public enum ScreeningFinding: Sendable {
-  /// Nothing speaks against the number.
+  /// No setting refuses the number.
   /// - Parameter isUnknown: whether the phone validation does not know it.
   case allowed(isUnknown: Bool)
   /// The setting that refuses it, below `numbers.screening`.
   case refused(setting: String)
-  /// There is no result, for this reason, which is for operators.
+  /// The lookup failed. The reason is for operators.
   case failed(String)
 }

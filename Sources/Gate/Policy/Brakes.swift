@@ -11,7 +11,7 @@ public struct Brakes: Hashable, Sendable {
   public var perFiveMinutes: Int64
   /// Callbacks of all callers in an hour; 0 for any number of them.
   public var perHour: Int64
-  /// Lookups of numbers in an hour, of all callers; 0 for any number of them.
+  /// Lookups of numbers in an hour, for all callers together. 0: no limit.
   public var lookupsPerHour: Int64
 
   /// The largest figure.
@@ -43,7 +43,7 @@ public struct Brakes: Hashable, Sendable {
 
   /// The rules of the brakes that are on.
   ///
-  /// - Parameter hasLookups: Whether a rule has numbers looked up. That brake is the last.
+  /// - Parameter hasLookups: Whether there is a rule `screened`. Its brake is the last.
   func rules(withLookups hasLookups: Bool) -> [Rule] {
     Brake.allCases.compactMap { brake in
       self[brake] == 0 || brake == .lookups && !hasLookups ? nil : Rule(brake, limit: self[brake])
@@ -69,7 +69,7 @@ extension Rule {
 }
 
 extension Policy {
-  /// The brakes that can concern a request: the one on lookups only where a rule has numbers looked up.
+  /// The brakes that can apply. The one on lookups needs a rule `screened`.
   public var possibleBrakes: [Brake] { Brake.allCases.filter { $0 != .lookups || asksScreening } }
 
   /// The charges of a callback to the brakes that all callers share.

@@ -36,7 +36,7 @@ public enum DenialCode: String, CaseIterable, Sendable {
   case numberNotProven = "number_not_proven"
   /// The customer's consent is missing, or not to an accepted text.
   case consentRequired = "consent_required"
-  /// Talkdesk gave no verdict on the number, and the rule refuses without one.
+  /// The lookup at Talkdesk failed, and the rule has `on_failure: deny`.
   case upstreamUnavailable = "upstream_unavailable"
   /// More has been used up than the server can remember.
   case overloaded
@@ -66,7 +66,7 @@ public struct Denial: Hashable, Sendable {
 
   /// Why the rule refused, for operators, where its kind alone does not say it.
   public var cause: String?
-  /// The ways to prove the number, or the texts to agree to, that would do.
+  /// The accepted ways to prove the number, or the accepted texts.
   public var options: [String]
 
   /// Why a rule refused, or why a remote policy gave no decision, for the audit line.
@@ -162,11 +162,11 @@ public struct Decision: Sendable {
   var marks: [Verdict]
   /// The results of remote policies, by the index of their rules.
   let answers: [Int: RemoteAnswer]
-  /// The result of judging the proof of the number.
+  /// The result of verifying the proof of the number.
   let proof: NumberProofAnswer?
-  /// How the request met the last rule about its number; nil where none was asked.
+  /// The result of the last rule about the number. Nil if there was none.
   public let ownership: NumberResult?
-  /// The verdict on the number; nil where none was asked for.
+  /// The verdict on the number. Nil if no rule needed it.
   let screening: ScreeningAnswer?
   /// Whether an operator has blocked the number.
   let isBlocked: Bool

@@ -13,7 +13,7 @@ public struct Evaluation: Sendable {
     case decided(Decision)
     /// Send a query to a remote policy. Pass its result to `answer`, or `failed` if there is none.
     case asks(RemoteQuery)
-    /// Judge the proof that the request has for its number, and pass the result to `answer`.
+    /// Verify the proof in the request, and pass the result to `answer`.
     case proves(isEnforced: Bool)
     /// Get the verdict on the number, and pass it to `answer`. Everything else allows the request.
     case screens(ScreeningQuery)
@@ -48,10 +48,10 @@ public struct Evaluation: Sendable {
   private var isWaiting = false
   /// The results of remote policies, by the index of their rules.
   private var answers: [Int: RemoteAnswer] = [:]
-  /// The result of judging the proof of the number, for all rules that ask for it.
+  /// The result of verifying the proof, for all rules that need it.
   fileprivate var proof: NumberProofAnswer?
   private var ownership: NumberResult?
-  /// The verdict on the number, for all rules that ask for it.
+  /// The verdict on the number, for all rules that need it.
   private var screening: ScreeningAnswer?
 
   /// Whether an operator has blocked the number.
@@ -175,7 +175,7 @@ public struct Evaluation: Sendable {
     judge(answer)
   }
 
-  /// Has the verdict on the number decide about the rules that ask for it, which come last.
+  /// Applies the verdict on the number to the rules that need it. They come last.
   private mutating func judge(_ answer: ScreeningAnswer) {
     screening = answer
     let end = index

@@ -1,17 +1,16 @@
-// The limits on proofs of numbers: each works once, at whatever instance.
+// The limits on proofs of numbers: each works only once, for all instances together.
 
 import Documents
 import Platform
 
-/// What a proof of a number takes from the allowances: it works once, at whatever instance, and again where the others are given
-/// back.
+/// The allowances that a proof uses. If the request's other allowances are given back, so are these, and the proof works again.
 enum NumberProofLimits {
-  /// How many used proofs a store has at most. A day's rate of half as many never saves more, since no proof lives longer than a day.
+  /// The most used proofs in a store. No proof is valid for more than a day, so a limit of half as many a day keeps to it.
   static let most: Int64 = 1_000_000
-  /// Seconds beyond the end of a proof for which its use is stored: the clocks of instances differ.
+  /// How many seconds after its end a proof stays used, because the clocks of instances differ.
   static let margin: Int64 = 120
 
-  /// The charges of one proof, for the rule at an index.
+  /// The charges of one proof. `index` is that of its rule.
   static func charges(
     _ id: String, expires: Instant, at now: Instant, index: Int, isEnforced: Bool
   ) -> [AllowanceCharge] {
@@ -39,6 +38,6 @@ enum NumberProofLimits {
 }
 
 extension AllowanceRule {
-  /// Whether it counts proofs of numbers: clients are not told of such a count.
+  /// Whether it counts proofs of numbers. Responses to clients do not show these limits.
   var isOfProofs: Bool { name == Rule.numberProof || name == Rule.numberProofs }
 }

@@ -1,17 +1,16 @@
-// The denials of the rules about numbers, and the verdict on a number that a policy asks for.
+// The denials of the rules about numbers, and the query for a verdict.
 
-/// Asks for the verdict on a number.
+/// A query for the verdict on a number.
 public struct ScreeningQuery: Sendable {
-  /// The number.
   public let phone: E164
-  /// How long the answer may take.
+  /// The time limit for the answer.
   public let timeout: Duration
-  /// What a lookup takes; nil where the limit on lookups is off.
+  /// The charge for a lookup. Nil if lookups have no limit.
   public let charge: AllowanceCharge?
 }
 
 extension Policy {
-  /// Asks for the verdict that rules need about a request; nil where none of them concerns it.
+  /// The query that the rules need for a request. Nil if no rule `screened` applies.
   func screening(of facts: Facts, _ scope: RequestScope) -> ScreeningQuery? {
     guard let phone = facts.phone, facts.number != nil else { return nil }
     let timeouts = screened.compactMap { index -> Int64? in
@@ -26,7 +25,7 @@ extension Policy {
       charge: lookups.map { AllowanceCharge(rule: $0, party: .global) })
   }
 
-  /// The denial of a proof that was used before, or that cannot be remembered as used.
+  /// The denial for a proof that was used before, or whose use cannot be saved.
   func denial(_ charged: AllowanceRule, _ facts: Facts) -> Denial {
     let entry = entries[charged.index]
     guard charged.name == Rule.numberProof, case .ownNumber(let rule) = entry.question else {
@@ -39,7 +38,7 @@ extension Policy {
 }
 
 extension Denial {
-  /// The denial of a number that an operator has blocked.
+  /// The denial for a number that an operator has blocked.
   public static let blocked = Denial(
     code: .numberNotAllowed, rule: Rule.blocked, cause: "an operator blocked this number")
 
@@ -53,6 +52,6 @@ extension Denial {
     Denial(code: .consentRequired, rule: name, cause: fault.rawValue, options: rule.texts)
   }
 
-  /// The rule that callers are told. A blocked or screened number looks like any other that is not called.
+  /// The rule in responses to callers. A blocked or screened number looks like any number that is not called.
   public var publicRule: String? { code == .numberNotAllowed && cause != nil ? Rule.defaultNumbers : rule }
 }

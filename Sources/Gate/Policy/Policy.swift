@@ -15,13 +15,13 @@ public final class Policy: Sendable {
   public let asksRemotes: Bool
   /// Whether any rule asks how many agents are available.
   public let asksAgents: Bool
-  /// Whether any rule asks whether a number is the caller's.
+  /// Whether there is a rule `own_number`.
   public let asksOwnNumber: Bool
-  /// The indices of the rules that ask for a verdict on the number.
+  /// The indices of the rules `screened`.
   let screened: [Int]
   /// The limit on lookups of such verdicts, which is the last entry; nil where no rule asks, and where it is off.
   let lookups: AllowanceRule?
-  /// Whether any rule asks for a verdict on the number.
+  /// Whether there is a rule `screened`.
   public var asksScreening: Bool { !screened.isEmpty }
 
   /// A rule, prepared for evaluation. It is an object, so that reading one costs one reference count and
@@ -77,7 +77,7 @@ public final class Policy: Sendable {
     case denies
     case numberNotAllowed
     case noAgents
-    /// What the request shows of its number; a proof has to be judged.
+    /// The result for the number so far. A proof still has to be verified.
     case owns(NumberResult)
     case lacksConsent(ConsentFault)
     /// By opening hours.

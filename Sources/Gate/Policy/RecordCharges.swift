@@ -47,7 +47,7 @@ public final class RecordCharges: Sendable {
   /// What was taken with the record; after an error in doubt, what may have been taken.
   public var receipts: [AllowanceReceipt] { state.withLock { $0.receipts } }
 
-  /// Whether a proof of the number was used with the record. A rule in audit mode also allows one that was used before.
+  /// Whether saving the record used the proof. A rule in audit mode also allows a proof that was used before.
   public var usesProof: Bool { receipts.contains { $0.rule.name == Rule.numberProof } }
 
   /// The rest of the caller's allowances, for the fields of the response.

@@ -92,7 +92,7 @@ public struct Rule: Sendable {
   static let proof = "built-in.proof"
   /// The name of the limit on such proofs by address.
   static let proofs = "built-in.proofs"
-  /// The names of the limits on proofs of numbers: of one, which works once, and of all together.
+  /// The names of the limits on proofs of numbers: for each proof, and for all together.
   static let numberProof = "built-in.number-proof"
   static let numberProofs = "built-in.number-proofs"
   /// The same for the rule that limits unknown ids of notices.

@@ -11,7 +11,7 @@ public struct KnownNames: Sendable {
   /// The apps' ids.
   // Our text: likewise.
   public var apps: Set<String>?
-  /// What is configured about numbers.
+  /// The settings of `numbers`.
   public var numbers = NumberTerms()
   /// Why no request has one of these actions, apps and callers together, of which nil stands for all; nil if some request has. A
   /// rule for such requests would never be asked.
@@ -85,7 +85,7 @@ public enum PolicyReading: Sendable {
   case problems([DocumentProblem])
 }
 
-/// What a configuration says of numbers, for the rules about them.
+/// The settings of `numbers` that rules need.
 public struct NumberTerms: Sendable {
   public var claim: NumberClaim?
   public var takesProofs: Bool

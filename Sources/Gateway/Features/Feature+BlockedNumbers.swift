@@ -6,7 +6,7 @@ import HTTP
 import HTTPServer
 
 extension Feature {
-  /// The list of blocked numbers. Decisions ask it, and `Upkeep` refreshes it.
+  /// The list of blocked numbers. Decisions read it, and `Upkeep` refreshes it.
   static let blockedNumbers = Feature(endpoints: [
     ServedEndpoint(
       "/admin/numbers", for: .operators,

@@ -18,11 +18,11 @@ struct GMSContent {
   private static let consent = ["consent_text", "consent_at"]
 
   private let members: [(name: String, value: JSONValue)]
-  /// The properties that say something about the number, and are no data for the agent.
+  /// The properties with evidence about the number. They are not passed on to the agent.
   private let reserved: [String]
 
   /// Reads JSON or a form.
-  /// - Parameter numbers: What is configured about numbers: it decides whether there are proofs and consents.
+  /// - Parameter numbers: The settings of `numbers`, which decide whether requests may contain proofs and consents.
   init(_ request: borrowing Request, _ numbers: Configuration.Numbers?) throws(Problem) {
     reserved =
       (numbers?.firebase == nil ? [] : [Self.numberProof])

@@ -1,4 +1,4 @@
-// What a request for a callback shows about its number: the proof in it, and what its subject has proven before.
+// The evidence about a callback's number: the proof in the request, and numbers that its subject has proven before.
 
 import API
 import Callbacks
@@ -14,12 +14,12 @@ import Store
 import Texts
 
 extension Generation {
-  /// What is known about the number of a new callback before the store is asked.
+  /// The evidence about the number of a new callback, before the store is queried.
   func evidence(_ asked: CallbackRequest) -> NumberEvidence {
     NumberEvidence(hasProof: asked.numberProof != nil, consent: asked.consent)
   }
 
-  /// The subject and the number, if a rule asks whether the number is the caller's and the subject can have proven it.
+  /// The subject and the number. Nil if no rule `own_number` applies, or if the caller has no subject.
   func ownership(_ number: E164, of caller: Caller, _ facts: Facts) -> ProvenNumber? {
     guard decider.policy.asksOwnNumber, let terms = configuration.numbers, terms.remember > .zero,
       let owner = OwnerOfNumbers(caller), decider.policy.asks(.ownNumber, about: facts)
@@ -27,7 +27,7 @@ extension Generation {
     return numberKey.provenNumber(number, of: owner)
   }
 
-  /// Judges the proof in a request; nil without one.
+  /// Verifies the proof in a request. Nil without a proof.
   func prover(_ asked: CallbackRequest, clock: any TimeSource) -> NumberProver? {
     guard let proof = asked.numberProof, let numberProofs else { return nil }
     return { () throws(Problem) in
@@ -40,7 +40,7 @@ extension Generation {
     }
   }
 
-  /// The consent of a record; nil without one to a configured text.
+  /// The consent for the record. Nil if it names no configured text.
   func consent(_ given: GivenConsent?) -> StoredConsent? {
     guard let given,
       let text = configuration.numbers?.consentTexts.first(where: { $0.name.hasSameBytes(as: given.text) })
@@ -48,7 +48,7 @@ extension Generation {
     return StoredConsent(given, to: text)
   }
 
-  /// The texts of which a consent has to name one; nil where there are none, or a rule judges the consent.
+  /// The texts that a consent may name. Nil if there are none, or if a rule checks the name.
   func textsToKnow(_ facts: Facts) -> [String]? {
     guard let numbers = configuration.numbers, !numbers.consentTexts.isEmpty,
       !decider.policy.asks(.consent, about: facts)
@@ -56,20 +56,20 @@ extension Generation {
     return numbers.consentNames
   }
 
-  /// For how long a number is remembered that a request has proven so; nil for not at all.
+  /// How long the server remembers a number with this result. Nil: not at all.
   func remembering(_ result: NumberResult?) -> Duration? {
     guard result == .proof, let span = configuration.numbers?.remember, span > .zero else { return nil }
     return span
   }
 
-  /// Whether a number that was proven then still is.
+  /// Whether a number that was proven at that time still counts as proven.
   func isRemembered(_ proven: Instant?, at now: Instant) -> Bool {
     guard let proven, let remember = configuration.numbers?.remember else { return false }
     return now < proven.advanced(by: remember)
   }
 }
 
-/// Who can have proven a number.
+/// The subject of a proven number: a user or an installation.
 struct OwnerOfNumbers {
   fileprivate let words: [String]
 
@@ -92,10 +92,10 @@ struct OwnerOfNumbers {
 }
 
 extension NumberKey {
-  /// The name of a number that somebody has proven.
+  /// The keyed hashes of a proven number and its subject.
   func provenNumber(_ number: E164, of owner: OwnerOfNumbers) -> ProvenNumber {
     func id(_ words: [String]) -> StoreID {
-      // NUL is in no id of a caller, and a subject comes last but for the number, which has digits alone.
+      // This is unambiguous: no caller's id contains NUL, and only the number, which has no NUL either, follows the subject.
       StoreID(digest: hash(of: Array(words.joined(separator: "\u{0}").utf8)))
     }
     return ProvenNumber(id: id(["number"] + owner.words + [number.text]), owner: id(["owner"] + owner.words))
@@ -121,7 +121,7 @@ extension Handlers {
 }
 
 extension AuditRecord {
-  /// Notes that a proof could not be judged, if that is why there is no decision.
+  /// Notes that the server could not verify the proof, if that is why there is no decision.
   mutating func note(unproven problem: Problem, _ asked: CallbackRequest) {
     if problem.code == .upstreamUnavailable, asked.numberProof != nil { ownership = .unavailable }
   }

@@ -28,7 +28,7 @@ package struct Attention: Sendable {
     case rate
     /// A chat desk fails.
     case desk
-    /// Numbers cannot be looked up before they are called.
+    /// The server cannot look numbers up before calls.
     case screening
     /// A provider of notices is stopped or rests.
     case push

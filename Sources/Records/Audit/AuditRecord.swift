@@ -52,7 +52,7 @@ package struct AuditRecord: Sendable {
   package var callback: String?
   /// The id that an AI agent gave its conversation.
   package var conversation: String?
-  /// The customer's consent, of which this line is the lasting evidence.
+  /// The customer's consent. This line remains as evidence of it.
   package var consent: StoredConsent?
   /// How many appointments a revocation has ended.
   package var cancelled: Int?
@@ -65,7 +65,7 @@ package struct AuditRecord: Sendable {
 
   // For the list of present problems and metrics; not in the line.
 
-  /// How the request met the rules about its number.
+  /// The result of the rules about its number.
   package var ownership: NumberResult?
 
   /// After how many seconds a request passes again that a rule has refused.

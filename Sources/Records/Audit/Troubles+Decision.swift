@@ -21,7 +21,7 @@ extension Troubles {
     case .upstreamRefused, .upstreamFailed, .upstreamUnavailable, .upstreamTimeout, .upstreamRateLimited,
       .outcomeUnknown:
       if let desk = record.desk { return hit(.desk, desk, at: time) }
-      // Only a rule that has numbers looked up refuses so.
+      // Only a rule `screened` refuses with this code.
       guard record.rule == nil else { return hit(.screening, at: time) }
       // A callback that got no token never came to the Callback API.
       let isCallback = record.action == .callback && !record.lacksToken

@@ -40,7 +40,7 @@ package final class ServiceMetrics: Sendable {
   private let tokenCache: LaneCounters
   private let connections: LaneCounters
   /// By type.
-  /// Lookups of numbers by result. Shown where numbers are screened.
+  /// Lookups of numbers by result. Shown if there is a rule `screened`.
   package let screenings = EventCounter(
     "callgate_number_screenings_total", "Numbers looked up before they were called, by result.",
     labels: ["result"], series: [["allowed"], ["refused"], ["unknown"], ["failed"]])
@@ -70,7 +70,7 @@ package final class ServiceMetrics: Sendable {
   package let appointmentLateness = EventHistogram(
     "callgate_appointment_lateness_seconds",
     "Delay between an appointment's time and the request to Talkdesk.")
-  /// Requests that a rule about their numbers concerned, by how they met it. Shown where numbers can be proven.
+  /// Requests by the result of `own_number`. Shown if numbers can be proven.
   package let numberProofs = EventCounter(
     "callgate_number_proofs_total", "Callback requests that had to prove their number, by result.",
     labels: ["result"], series: NumberResult.allCases.map { [$0.rawValue] })

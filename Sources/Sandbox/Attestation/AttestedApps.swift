@@ -17,7 +17,7 @@ public struct AttestedApps: Sendable {
 
   /// - Parameters:
   ///   - project: The Firebase project; nil for one of the sandbox.
-  ///   - numbers: That of proofs of numbers; nil for the sandbox's.
+  ///   - numbers: The Firebase project for proofs of numbers. Nil for the sandbox's own.
   ///   - firebase: The Firebase app id of each app that has one, by the app's name.
   ///   - apple: Team and bundle of each app that has them, by the app's name.
   ///   - android: Package and certificates of each app that has them, by the app's name.

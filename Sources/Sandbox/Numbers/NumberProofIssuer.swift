@@ -1,4 +1,4 @@
-// The emulated Firebase Phone Number Verification: proofs of any number, right and wrong ones, and the key that verifies them.
+// The emulated Firebase Phone Number Verification: valid and invalid proofs of any number, and the key that verifies them.
 
 import HTTP
 import JOSE
@@ -7,20 +7,20 @@ import Platform
 import Synchronization
 import Texts
 
-/// Signs proofs of numbers. Its keys are made when they first sign, and end with the process.
+/// Signs proofs of numbers. It makes its keys when it first needs them, and does not save them.
 final class NumberProofIssuer: Sendable {
-  /// Where the keys are published.
+  /// The path of the key set.
   static let keysPath = "/fpnv/v1beta/jwks"
   private static let keyID = "sandbox"
 
-  /// What can be wrong with a proof.
+  /// Mistakes that a proof can have on request.
   enum Fault: String, CaseIterable {
     case expired
     case wrongNumber = "wrong_number"
     case wrongProject = "wrong_project"
-    /// Another key signed it.
+    /// Another key signed the proof.
     case badSignature = "bad_signature"
-    /// It is the last proof of the number once more.
+    /// The last proof of this number, once more.
     case replayed
   }
 
@@ -31,10 +31,9 @@ final class NumberProofIssuer: Sendable {
     try Signer(key: .generate(for: .ES256), algorithm: .ES256)
   }
   private let last = Mutex<[ExactText: String]>([:])
-  /// How many numbers have a last proof.
+  /// For how many numbers it remembers the last proof.
   private static let mostNumbers = 256
 
-  /// The JWK set.
   func keys() throws(KeyError) -> [UInt8] {
     var key = try signer.get().key.publicKey.jwk()
     key["kid"] = .string(Self.keyID)
@@ -43,7 +42,7 @@ final class NumberProofIssuer: Sendable {
     return (["keys": [.object(key)]] as JSONValue).serialized()
   }
 
-  /// A proof of a number.
+  /// Makes a proof of a number.
   ///
   /// - Parameter now: Seconds since the epoch.
   func proof(of phone: String, in project: (number: String, id: String), _ fault: Fault?, now: Int64) throws

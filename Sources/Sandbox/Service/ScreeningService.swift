@@ -5,22 +5,21 @@ import JSON
 import Platform
 import Synchronization
 
-/// `GET /identity/phonevalidations/{number}`, `GET /do-not-call-lists` and `POST /do-not-call-lists/{id}/entries/queries`. As Talkdesk does,
-/// it writes every value of a validation as a text.
+/// `GET /identity/phonevalidations/{number}`, `GET /do-not-call-lists` and `POST /do-not-call-lists/{id}/entries/queries`. Like Talkdesk,
+/// it writes every value of a validation as a string.
 struct ScreeningService: Sendable {
   private static let validations = "/identity/phonevalidations/"
   private static let lists = "/do-not-call-lists"
-  /// The id of the one list.
+  /// The id of its only list.
   private static let list = "sandbox"
-  /// The numbers begin so, and their last two digits choose the answer.
+  /// The prefix of the test numbers. Their last two digits choose the answer.
   private static let numbers = "+120255501"
 
   let issuer: EmulatedTokenIssuer
 
-  /// Whether a path is one of these.
+  /// Whether this service handles a path.
   static func owns(_ path: String) -> Bool { path.hasPrefix(validations) || path.hasPrefix(lists) }
 
-  /// Acts on a request.
   func act(_ call: Call, path: String, now: UnixTime, state: borrowing Mutex<EmulatorState>) -> Ending {
     let isValidation = path.hasPrefix(Self.validations)
     let (baseURL, fault) = state.withLock {

@@ -55,7 +55,7 @@ extension AttentionList {
     return entries
   }
 
-  /// The lookups of numbers by the last one.
+  /// Shown if the last lookup of a number failed.
   func screening(_ generation: Generation) -> [Attention] {
     guard generation.configuration.numbers?.screening != nil, generation.decider.policy.asksScreening,
       let trouble = troubles.present(.screening)

@@ -38,7 +38,7 @@ package final class Generation: Sendable {
   package let authenticator: Authenticator
   /// Judges tokens of App Check; nil where no app demands any.
   package let appCheck: AppCheckVerifier?
-  /// Judges proofs of numbers; nil where requests have none.
+  /// Verifies proofs of numbers. Nil if requests cannot contain them.
   package let numberProofs: NumberProofVerifier?
   /// How attestations of App Attest are verified; nil where no app takes any.
   package let appAttest: AppAttestPolicy?
@@ -207,7 +207,7 @@ extension Generation {
 }
 
 extension Generation {
-  /// The id of the saved verdict on a number; nil where no rule asks for one.
+  /// The id of the saved verdict on a number. Nil if no rule needs it.
   package func screeningID(of phone: E164) -> StoreID? {
     decider.policy.asksScreening && configuration.numbers?.screening != nil ? numberKey.id(of: phone) : nil
   }

@@ -1,4 +1,4 @@
-// Gets verdicts on numbers: the saved one, or by one lookup at Talkdesk, however many requests wait for it.
+// Gets verdicts on numbers: the saved one, or one from a lookup at Talkdesk, which concurrent requests share.
 
 import Configuration
 import Deciding
@@ -13,9 +13,9 @@ import Synchronization
 package import Talkdesk
 package import Tokens
 
-/// Looks numbers up. It outlives configurations: a lookup that runs answers the requests that wait for it.
+/// Looks numbers up. It survives reloads, so a running lookup still answers the requests that wait for it.
 package final class NumberScreening: Sendable {
-  /// What a lookup is for: two configurations may judge one number differently.
+  /// Requests share a lookup only if number and settings are the same.
   private struct Subject: Hashable {
     let phone: E164
     let settings: Int64
@@ -26,7 +26,7 @@ package final class NumberScreening: Sendable {
     let timer: Task<Void, Never>
   }
 
-  /// The requests that wait for a lookup, by their numbers.
+  /// The requests that wait for a lookup.
   private struct Flights {
     var waiters: [Subject: [Int: Waiter]] = [:]
     var last = 0
@@ -43,7 +43,7 @@ package final class NumberScreening: Sendable {
   private let clock: any TimeSource
   private let flights = Mutex(Flights())
 
-  /// - Parameter transport: The way to the interface of a scope.
+  /// - Parameter transport: The transport for each scope's interface.
   package init(
     store: any Store, key: NumberKey, ledger: AllowanceLedger, brakes: BrakeWatch, tokens: TokenSource,
     metrics: ServiceMetrics, log: Log, clock: any TimeSource,
@@ -60,7 +60,7 @@ package final class NumberScreening: Sendable {
     self.clock = clock
   }
 
-  /// The finding that a saved verdict gives by present settings; nil for none.
+  /// The finding of a saved verdict. Nil if it has expired or comes from other settings.
   package func finding(_ verdict: ScreeningVerdict?, _ settings: ScreeningSettings) -> ScreeningFinding? {
     guard let verdict, verdict.settings == settings.fingerprint, Instant(clock.unixTime) < verdict.ends else {
       return nil
@@ -68,7 +68,7 @@ package final class NumberScreening: Sendable {
     return verdict.refusal.map { .refused(setting: $0) } ?? .allowed(isUnknown: false)
   }
 
-  /// The saved verdict on a number, and nothing from outside.
+  /// The saved verdict on a number, without a lookup.
   package func saved(_ phone: E164, _ settings: ScreeningSettings) async -> ScreeningAnswer {
     do throws(StoreError) {
       return finding(try await store.verdict(key.id(of: phone)), settings).map { .found($0) } ?? .unasked
@@ -77,11 +77,11 @@ package final class NumberScreening: Sendable {
     }
   }
 
-  /// The verdict on a number: the saved one, or the result of the one lookup that all requests wait for.
+  /// The verdict on a number: the saved one, or the result of a lookup that concurrent requests share.
   ///
   /// - Parameters:
   ///   - base: The base of Talkdesk's API.
-  ///   - deadline: When the request has to be answered; nil for no such time.
+  ///   - deadline: When the request must be answered, if there is a limit.
   package func verdict(
     _ query: ScreeningQuery, _ settings: ScreeningSettings, base: String, deadline: MonotonicTime?
   ) async -> ScreeningAnswer {
@@ -93,7 +93,7 @@ package final class NumberScreening: Sendable {
         flights.last += 1
         let number = flights.last
         let timer = Task { [weak self, clock] in
-          // Cancelled means answered.
+          // If it was cancelled, the request has its answer.
           guard await clock.hasSlept(until: mine) else { return }
           self?.leave(subject, number)
         }
@@ -113,13 +113,13 @@ package final class NumberScreening: Sendable {
     }
   }
 
-  /// A request waits no longer; its lookup continues, for the next one.
+  /// Answers a request whose time is up. Its lookup continues for the next request.
   private func leave(_ subject: Subject, _ number: Int) {
     let waiter = flights.withLock { $0.waiters[subject]?.removeValue(forKey: number) }
     waiter?.continuation.resume(returning: .found(.failed("Talkdesk did not respond in time")))
   }
 
-  /// Looks a number up, unless another instance has done so meanwhile.
+  /// Looks a number up, unless another instance has saved a verdict in the meantime.
   private func lookUp(
     _ query: ScreeningQuery, _ settings: ScreeningSettings, base: String, deadline: MonotonicTime
   ) async -> ScreeningAnswer {
@@ -127,7 +127,7 @@ package final class NumberScreening: Sendable {
     do throws(StoreError) {
       if let known = finding(try await store.verdict(id), settings) { return .found(known) }
     } catch {
-      // The limit on lookups then decides, as it cannot be counted either.
+      // Without the store, the limit on lookups cannot be counted either. It decides what happens.
     }
     let now = Instant(clock.unixTime)
     if let charge = query.charge {
@@ -175,7 +175,7 @@ package final class NumberScreening: Sendable {
 }
 
 extension NumberScreening {
-  /// Gets verdicts for the rules of a configuration; nil where numbers are not screened.
+  /// Gets verdicts for the rules of a configuration. Nil without a rule `screened`.
   func screener(_ configuration: Configuration) -> NumberScreener? {
     guard let settings = configuration.numbers?.screening, configuration.policy.asksScreening else {
       return nil

@@ -78,13 +78,13 @@ public struct CallbackIntent: Sendable {
   public var alias: CallbackAlias?
   /// The customer's consent; nil without one.
   public var consent: StoredConsent?
-  /// The subject and the number, where a rule asks whether the number is the caller's and the subject may have proven it.
+  /// The subject and the number. Nil if no rule `own_number` applies, or if the caller has no subject.
   public var ownership: ProvenNumber?
-  /// For how long that number is remembered once the record is saved: its proof is used then. Nil without a proof.
+  /// How long to remember that number after saving the record, which uses its proof. Nil without a proof.
   public var remembersFor: Duration?
   /// The account's number that calls; nil for a ticket.
   public var talkdeskNumber: E164?
-  /// The id of the saved verdict on the number; nil where no rule asks for one.
+  /// The id of the saved verdict on the number. Nil if no rule needs it.
   package var screening: StoreID?
   /// The conversation of an AI agent that requests it; nil for all other clients.
   public var conversation: AgentConversation?

@@ -20,9 +20,9 @@ public struct CallbackStanding: Hashable, Sendable {
   public let key: KeyStanding
   /// A callback of the same caller to the same number that is not over, if there is one: to be judged after them.
   public let duplicate: CallbackID?
-  /// When the number of `CallbackIntent.ownership` was proven; nil if it is not remembered.
+  /// When the number of `CallbackIntent.ownership` was proven. Nil if the store does not remember it.
   public var proven: Instant?
-  /// The saved verdict on the number; nil where none is saved, or `CallbackIntent.screening` is nil.
+  /// The saved verdict on the number. Nil if there is none, or if `CallbackIntent.screening` is nil.
   public var screening: ScreeningVerdict?
 
   /// A standing.

@@ -1,4 +1,4 @@
-// How rows are counted for gauges, so that counting takes the same share of the store's time whatever their number.
+// How often rows are counted for gauges: less often the more there are, so that counting takes a fixed share of the store's time.
 
 public enum RowCounts {
   /// How many rows one statement counts. Other work waits for one statement at most: a tenth of a millisecond in SQLite.

@@ -44,7 +44,7 @@ public struct Enrolment: Hashable, Sendable {
   public var state: State
   /// The name of the App Attest key that the installation will have; nil where it has none.
   public let attestedKey: SHA256Digest?
-  /// The operator who approved or denied it; nil before that, and for a row of a release that stored none.
+  /// The operator who approved or denied it. Nil before that, and for rows of earlier releases.
   public var by: Operator.Identity?
 
   /// A record.

@@ -52,7 +52,7 @@ public struct Installation: Hashable, Sendable {
   public let attestedKey: SHA256Digest?
   /// The thumbprint of the phone's key (RFC 7638), which each request has to prove; nil without a key.
   public let key: SHA256Digest?
-  /// The operator who approved it; nil where none did, and for a row of a release that stored none.
+  /// The operator who approved it. Nil if none did, and for rows of earlier releases.
   public let by: Operator.Identity?
 
   /// A record.

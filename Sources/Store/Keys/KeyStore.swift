@@ -118,8 +118,7 @@ package struct SealedTable: Sendable {
     numberKey,
   ]
 
-  /// The key of phone numbers' hashes. Its time is always over: each start seals it again with the current store key, so it keeps no
-  /// previous one in use.
+  /// The key for hashes of phone numbers. Each start seals it with the current store key, so it never needs a previous one.
   static let numberKey = SealedTable(
     "callgate_number_key", value: "sealed", key: "sealing_key", until: "sealed_until", for: .numbers)
 

@@ -1,12 +1,12 @@
-// The protocol for numbers that are never called, and the columns of their table.
+// Blocked numbers, their store and the columns of their table.
 
 public import Gate
 
-/// A number that an operator has blocked: its hash and its last digits, never the number.
+/// A number that an operator has blocked: its hash and last two digits, never the full number.
 public struct BlockedNumber: Hashable, Sendable {
-  /// How many a store has at most.
+  /// The most blocked numbers in a store.
   package static let most = 100_000
-  /// How long a store keeps one that has ended, so that every instance learns of it.
+  /// How long a store keeps a block after its end, so that every instance reads the change.
   package static let lingering: Int64 = 60
 
   /// `NumberKey.id(of:)`.
@@ -14,12 +14,12 @@ public struct BlockedNumber: Hashable, Sendable {
   /// The number with all but its last two digits hidden.
   package let mask: String
   package let reason: String?
-  /// When it was blocked last.
+  /// When the number was last blocked.
   package let since: Instant
-  /// When the block ends without an operator; nil for never.
+  /// When the block ends automatically. Nil: never.
   package let until: Instant?
   package let by: Operator.Identity?
-  /// Grows with each change of any number, in the order in which the changes become visible. The store gives it.
+  /// Grows with each change of any number, in the order in which changes become visible. The store assigns it.
   package var serial: Int64 = 0
 
   package init(
@@ -37,37 +37,37 @@ public struct BlockedNumber: Hashable, Sendable {
 /// A change of the list of blocked numbers.
 public struct BlockChange: Hashable, Sendable {
   package let id: StoreID
-  /// When the block ends, or when it was ended; nil for never.
+  /// When the block ends or ended. Nil: never.
   package let until: Instant?
   package let serial: Int64
 }
 
 /// A store with the list of blocked numbers.
 ///
-/// Of two changes, in whatever instance, one comes wholly after the other. A change that fails may have been made if it is `isInDoubt`.
+/// Changes by all instances are serialized. If a change fails with `isInDoubt`, it may have been saved.
 public protocol BlockedNumberStore: Sendable {
-  /// Blocks a number, or replaces the block that it has.
+  /// Blocks a number, or replaces its block.
   ///
-  /// - Returns: Whether it is blocked. If not, 100,000 others are.
+  /// - Returns: False if 100,000 other numbers are blocked.
   func block(_ number: BlockedNumber) async throws(StoreError) -> Bool
 
-  /// Ends the block of a number, if it has one, and forgets how it was screened.
+  /// Ends the block of a number, if there is one, and deletes its saved verdict.
   func unblock(_ id: StoreID, at now: Instant) async throws(StoreError)
 
-  /// The blocked numbers, the last one to be blocked first.
+  /// The blocked numbers, newest first.
   ///
-  /// - Parameter serial: Only those blocked before this one; nil for all.
+  /// - Parameter serial: Only numbers blocked before this one. Nil: all.
   func blockedNumbers(before serial: Int64?, most: Int, at now: Instant) async throws(StoreError)
     -> [BlockedNumber]
 
-  /// The changes after one, in their order; only the last one of each number. Some are forgotten a minute after the block has ended.
+  /// The last change of each number after a serial, in order. A block's changes are deleted a minute after its end.
   func blockChanges(after serial: Int64, most: Int) async throws(StoreError) -> [BlockChange]
 }
 
 /// The columns of a blocked number.
 package enum BlockedNumberColumn: Int, TableColumn {
   case id, mask, reason, since, ends
-  /// The operator who blocked it last, and how that was proved.
+  /// The operator who last blocked it, and how the operator was authenticated.
   case `operator`, operatorBy
   case serial
 

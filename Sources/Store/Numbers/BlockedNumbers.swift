@@ -1,23 +1,23 @@
-// The blocked numbers as requests see them: the hashes of the store, in memory.
+// The hashes of blocked numbers in memory, for requests.
 
 package import Gate
 package import Platform
 import Synchronization
 
-/// The current blocks, asked for every callback and refreshed each second in the background.
+/// The current blocks. Every callback checks them, and a job refreshes them each second.
 ///
-/// A refresh reads only what has changed. Without any block, which is common, asking costs one atomic load. If the store cannot be read,
-/// the last known blocks hold.
+/// A refresh reads only changes. Usually nothing is blocked, and a check costs one atomic load. While the store cannot be read, the last
+/// known blocks apply.
 package final class BlockedNumbers: Sendable {
   private struct State {
-    /// The end of each block, in nanoseconds since the epoch; the greatest number for none.
+    /// The end of each block, in nanoseconds since the epoch. The greatest number means no end.
     var ends: [StoreID: Int64] = [:]
     /// The serial of the last change that was read.
     var serial: Int64 = 0
     var refreshedAt: MonotonicTime?
   }
 
-  /// The key of the numbers' hashes.
+  /// The key for hashes of phone numbers.
   package let key: NumberKey
   private let store: any BlockedNumberStore
   private let clock: any TimeSource
@@ -25,9 +25,9 @@ package final class BlockedNumbers: Sendable {
   private let hasAny = Atomic<Bool>(false)
   private let refreshing = OneAtATime()
 
-  /// How many changes one question to the store returns at most.
+  /// The most changes that one query returns.
   private static let portion = 10_000
-  /// After this time without a refresh, changes may be missing that the store has forgotten: everything is read again.
+  /// After this time without a refresh, the store may have deleted changes. Then the whole list is read again.
   private static let longestGap = Duration.seconds(BlockedNumber.lingering / 2)
 
   package init(store: any BlockedNumberStore, key: NumberKey, clock: any TimeSource) {
@@ -49,7 +49,7 @@ package final class BlockedNumbers: Sendable {
     return state.withLock { $0.ends[id].map { $0 > now } ?? false }
   }
 
-  /// How many numbers are blocked. Reads all of them.
+  /// How many numbers are blocked. Reads the whole list.
   package var count: Int {
     let now = now.nanosecondsSinceEpoch
     return state.withLock { $0.ends.values.count { $0 > now } }
@@ -57,7 +57,7 @@ package final class BlockedNumbers: Sendable {
 
   /// Blocks a number, or replaces its block. This instance refuses it at once, others within two seconds.
   ///
-  /// - Returns: Whether it is blocked. If not, as many others are as a store may have.
+  /// - Returns: False if `BlockedNumber.most` other numbers are blocked.
   package func block(
     _ number: E164, reason: String?, until: Instant?, by: Operator.Identity
   ) async throws(StoreError) -> Bool {
@@ -68,18 +68,18 @@ package final class BlockedNumbers: Sendable {
     return isBlocked
   }
 
-  /// Ends the block of a number, if it has one.
+  /// Ends the block of a number, if there is one.
   package func unblock(_ number: E164) async throws(StoreError) {
     try await store.unblock(key.id(of: number), at: now)
     await refreshAgain()
   }
 
-  /// A failure is left to the refresh of the next second: the change is saved.
+  /// The change is saved. If this refresh fails, the next one reads it.
   private func refreshAgain() async {
     do throws(StoreError) { try await refresh() } catch {}
   }
 
-  /// Reads the changes since the last refresh. If the store cannot be read, the known blocks stay.
+  /// Reads the changes since the last refresh. While the store cannot be read, the known blocks apply.
   package func refresh() async throws(StoreError) {
     try await refreshing.run(refreshing.announce()) { () throws(StoreError) in
       let started = clock.now

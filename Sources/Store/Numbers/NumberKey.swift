@@ -1,15 +1,15 @@
-// The secret by which the store recognizes phone numbers that it must not contain.
+// The secret for hashes of phone numbers: the store recognizes numbers without containing them.
 
 package import Gate
 import JOSE
 package import Sealing
 import Synchronization
 
-/// The key of all hashes of phone numbers, the same in every instance and after every restart.
+/// The key for all hashes of phone numbers, the same in every instance and after every restart.
 ///
-/// The first instance makes it. With a store key the store has it sealed, and a start seals it again with the current one; the hashes stay
-/// the same. Without a store key it is stored as it is: then a copy of the store is enough to find out which numbers the hashes are of, by
-/// trying all of them.
+/// The first instance makes it. With a store key, it is sealed, and each start seals it again with the current store key; the hashes stay
+/// the same. Without a store key, it is stored as plain text. Then a copy of the store is enough to find the numbers, by hashing all
+/// possible ones.
 package final class NumberKey: Sendable {
   private let store: any NumberKeyStore
   private let keys: StoreKeys?
@@ -35,7 +35,7 @@ package final class NumberKey: Sendable {
   /// The first 128 bits of the hash of a number in E.164 form.
   package func id(of number: E164) -> StoreID { StoreID(digest: hash(of: Array(number.text.utf8))) }
 
-  /// Takes the store's key into use, or stores this one as the first. Call it before the first hash is compared or stored.
+  /// Loads the store's key, or stores this one as the first. Call it before any hash is compared or stored.
   package func load() async throws(StoreError) {
     let mine = secret.withLock { $0 }
     let stored = try await store.numberKey(or: sealed(mine))

@@ -1,8 +1,8 @@
-// The protocol for the stored key of phone numbers' hashes.
+// The protocol for the stored key for hashes of phone numbers.
 
 import Sealing
 
-/// The key of phone numbers' hashes as a store has it.
+/// The stored key for hashes of phone numbers.
 public struct StoredNumberKey: Hashable, Sendable {
   /// Nil where `migrate --reseal` could not open it.
   package let value: [UInt8]?
@@ -17,15 +17,14 @@ public struct StoredNumberKey: Hashable, Sendable {
   /// The id of the store key that sealed it.
   var sealingKey: [UInt8]? { isSealed ? value.flatMap { StoreKeys.keyID(of: $0)?.bytes } : nil }
 
-  /// The id of its row.
   package static let id = StoreID(high: 0, low: 1)
 }
 
-/// A store with one key of phone numbers' hashes.
+/// A store with one key for hashes of phone numbers.
 public protocol NumberKeyStore: Sendable {
   /// The key. The first call stores `new`, and all others return what it has stored.
   func numberKey(or new: StoredNumberKey) async throws(StoreError) -> StoredNumberKey
 
-  /// Stores the key in another form, unless it was replaced meanwhile.
+  /// Stores the key in another form, unless it was replaced in the meantime.
   func replaceNumberKey(_ old: StoredNumberKey, by new: StoredNumberKey) async throws(StoreError)
 }

@@ -1,19 +1,19 @@
-// Verdicts on numbers that were looked up, so that all instances look a number up once.
+// Verdicts on numbers that were looked up. Instances share them, so a number is looked up once.
 
 package import Gate
 
-/// The verdict on a number, without the number and without what Talkdesk answered.
+/// The verdict on a number, without the number and without Talkdesk's answer.
 public struct ScreeningVerdict: Hashable, Sendable {
-  /// How many a store has at most.
+  /// The most verdicts in a store.
   package static let most: Int64 = 1_000_000
 
   /// The first 16 octets of the keyed hash of the number.
   package let id: StoreID
-  /// The first 8 octets of the SHA-256 of the settings that it was made by.
+  /// The first 8 octets of the SHA-256 of its settings.
   package let settings: Int64
-  /// The setting that refuses the number, below `numbers.screening`; nil where none does.
+  /// The setting below `numbers.screening` that refuses the number. Nil if none does.
   package let refusal: String?
-  /// Until when it counts.
+  /// When the verdict expires.
   package let ends: Instant
 
   package init(id: StoreID, settings: Int64, refusal: String?, ends: Instant) {
@@ -26,10 +26,10 @@ public struct ScreeningVerdict: Hashable, Sendable {
 
 /// A store of the verdicts that all instances share.
 public protocol ScreeningStore: Sendable {
-  /// The verdict on a number, which may have ended.
+  /// The verdict on a number, even if it has expired.
   func verdict(_ id: StoreID) async throws(StoreError) -> ScreeningVerdict?
 
-  /// Saves a verdict in place of the earlier one on the number. Of more than 1,000,000 the oldest are removed.
+  /// Saves a verdict and replaces the earlier one. Beyond 1,000,000, the oldest are deleted.
   func save(_ verdict: ScreeningVerdict) async throws(StoreError)
 }
 

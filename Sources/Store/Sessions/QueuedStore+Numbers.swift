@@ -1,4 +1,4 @@
-// The key of phone numbers and the blocked numbers of a store over database sessions.
+// The key for hashes of phone numbers, and blocked numbers, in a store over database sessions.
 
 package import Gate
 import Sealing
@@ -31,7 +31,7 @@ extension QueuedStore {
         NumberStatements.block,
         values: values + [NumberStatements.serial, .integer(Int64(BlockedNumber.most))]),
     ]
-    // The first one changes a row in any case.
+    // The first statement always changes a row.
     return try await sessions.call(.writes) { session throws(StoreError) in try session.change(calls) > 1 }
   }
 

@@ -1,4 +1,4 @@
-// The proven numbers of a store over database sessions.
+// Proven numbers in a store over database sessions.
 
 package import Gate
 
@@ -21,11 +21,11 @@ extension QueuedStore {
 }
 
 extension QueuedStore {
-  /// Remembers the number of a record whose proof was used with it.
+  /// Remembers the number of a record that used its proof.
   func remember(_ intent: CallbackIntent, at now: Instant) async {
     guard let number = intent.ownership, let span = intent.remembersFor, intent.charges?.usesProof == true
     else { return }
-    // If it fails, the subject proves the number again. `health` knows of the failure.
+    // If it fails, the subject must prove the number again. `health` shows the failure.
     do throws(StoreError) { try await remember(number, at: now, until: now.advanced(by: span)) } catch {}
   }
 }

@@ -1,4 +1,4 @@
-// The verdicts on numbers of a store over database sessions.
+// Verdicts on numbers in a store over database sessions.
 
 extension QueuedStore {
   package func verdict(_ id: StoreID) async throws(StoreError) -> ScreeningVerdict? {

@@ -1,4 +1,4 @@
-// The statements on the key of phone numbers and on blocked numbers that every database takes.
+// Statements for blocked numbers and the key for hashes of phone numbers, for every database.
 
 import Gate
 
@@ -23,8 +23,8 @@ enum NumberStatements {
   /// The name in `callgate_meta` of the last serial.
   static let serial = ColumnValue.text("blocked numbers")
 
-  /// Comes first in a transaction that changes blocked numbers. Its row lets the transactions of all instances run one after the other, so
-  /// that a smaller serial is visible before a greater one.
+  /// The first statement of each transaction that changes blocked numbers. Its row lock serializes the transactions of all instances, so
+  /// serials become visible in order.
   static let raiseSerial = Change(
     "raise_block_serial",
     """

@@ -1,4 +1,4 @@
-// The statements on proven numbers that every database takes.
+// Statements for proven numbers, for every database.
 
 package import Gate
 
@@ -7,7 +7,7 @@ package enum ProvenNumberStatements {
     "proven_number", "SELECT proven FROM callgate_proven_number WHERE id = $1", [.integer]
   ) { row throws(UnreadableValue) in try row.time(0) }
 
-  /// A number that is proven again becomes the newest. The serial numbers bound the table without counting its rows.
+  /// A number that is proven again becomes the newest. Serials limit the table without counting its rows.
   static let remember = Change(
     "remember_number",
     """
@@ -16,7 +16,7 @@ package enum ProvenNumberStatements {
     ON CONFLICT (id) DO UPDATE SET proven = excluded.proven, expires = excluded.expires, serial = excluded.serial
     """)
 
-  /// `$2` is one less than the number that stays.
+  /// Deletes all but the newest numbers of a subject. `$2` is one less than the number of rows to keep.
   static let forgetOldest = Change(
     "forget_oldest_numbers",
     deleting: """

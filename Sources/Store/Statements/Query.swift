@@ -62,7 +62,7 @@ package struct Change: Sendable {
     skipsLocked = true
   }
 
-  /// Deletes the oldest rows of a table whose writes have serial numbers, without counting them. `$1` is how many stay.
+  /// Deletes the oldest rows of a table with serials, without counting rows. `$1` is the number of rows to keep.
   init(_ name: String, beyondNewest table: String) {
     self.init(
       name,

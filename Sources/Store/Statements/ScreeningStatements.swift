@@ -1,6 +1,5 @@
-// The statements on verdicts on numbers that every database takes.
+// Statements for verdicts on numbers, for every database.
 
-/// The statements on verdicts that every database takes.
 enum ScreeningStatements {
   static let verdict = Query<ScreeningVerdict>("screening", where: "id = $1")
 

@@ -8,9 +8,9 @@ public import Platform
 public import Tokens
 
 /// Talkdesk's phone validation, `GET /identity/phonevalidations/{number}`, and its do-not-call lists,
-/// `POST /do-not-call-lists/{id}/entries/queries`. Each has tokens with a scope of its own.
+/// `POST /do-not-call-lists/{id}/entries/queries`. Each needs a token with a different scope.
 public struct ScreeningAPI: Sendable {
-  /// A way to one of the two.
+  /// Transport and tokens for one of the two interfaces.
   public struct Way: Sendable {
     let transport: any HTTPTransport
     let token: @Sendable (_ deadline: MonotonicTime) async throws(TokenError) -> AccessToken
@@ -18,7 +18,7 @@ public struct ScreeningAPI: Sendable {
 
     /// - Parameters:
     ///   - token: Gets a token with the scope.
-    ///   - refuse: Gives up a token that the API answered with 401. Returns whether another one is worth a try.
+    ///   - refuse: Discards a token after a 401. Returns whether to try again with another one.
     public init(
       transport: any HTTPTransport,
       token: @escaping @Sendable (_ deadline: MonotonicTime) async throws(TokenError) -> AccessToken,
@@ -30,7 +30,7 @@ public struct ScreeningAPI: Sendable {
     }
   }
 
-  /// Why there is no answer, for operators: without the number, which stands in a URL.
+  /// Why a lookup failed, for operators. It never contains the number, which is in a URL.
   public struct Failure: Error, Sendable { public let words: String }
 
   private let baseURL: String
@@ -44,7 +44,7 @@ public struct ScreeningAPI: Sendable {
     self.way = way
   }
 
-  /// Looks a number up in everything that is configured, at once. One refusal is enough; otherwise one failure is.
+  /// Sends all configured lookups of a number at once. A refusal by one decides; otherwise a failure of one does.
   public func finding(on phone: E164, _ settings: ScreeningSettings, deadline: MonotonicTime) async
     -> ScreeningFinding
   {
@@ -99,7 +99,7 @@ public struct ScreeningAPI: Sendable {
 
   // MARK: For a check of the configuration
 
-  /// Asks for the validations of the last day, which costs none.
+  /// Lists the validations of the last day, which is free.
   public func checkValidation(_ phone: E164, deadline: MonotonicTime) async throws(Failure) {
     let reply = try await send(.phoneValidation, Self.path(of: phone) + "/stats", nil, deadline)
     if reply.status != 404 { _ = try Self.content(reply, .phoneValidation) }
@@ -121,7 +121,7 @@ public struct ScreeningAPI: Sendable {
     "/identity/phonevalidations/%2B" + phone.text.dropFirst()
   }
 
-  /// Sends a request, and once more with another token if the first is refused.
+  /// Sends a request. If the API refuses its token, sends it once more with another token.
   private func send(
     _ scope: OwnScope, _ path: String, _ content: [UInt8]?, _ deadline: MonotonicTime
   ) async throws(Failure) -> InboundResponse {
@@ -163,7 +163,7 @@ public struct ScreeningAPI: Sendable {
 }
 
 extension OwnScope {
-  /// What a token with the scope is for.
+  /// The interface of a scope, in words for operators.
   public var interface: String {
     switch self {
     case .phoneValidation: "Talkdesk's phone validation"

@@ -1,11 +1,11 @@
-// Reads what Talkdesk answers about a number. Its booleans and numbers may be texts, and "N/A" says nothing.
+// Reads Talkdesk's answers about a number. Booleans and numbers may be strings, and "N/A" means no value.
 
 import Gate
 import JSON
 import Platform
 
 extension ScreeningSettings.Refusals {
-  /// Judges the content of a validation, `{"_embedded":{…}}`.
+  /// Evaluates a validation, `{"_embedded":{…}}`.
   func finding(_ content: [UInt8]) -> ScreeningFinding {
     guard let answer = ScreeningReply.embedded(content),
       ScreeningReply.known.contains(where: { answer[$0] != nil })
@@ -29,7 +29,7 @@ extension ScreeningSettings.Refusals {
 }
 
 extension ScreeningSettings {
-  /// Judges the content of a query of a do-not-call list, `{"_embedded":{"entries":[…]}}`.
+  /// Evaluates the entries of a do-not-call list, `{"_embedded":{"entries":[…]}}`.
   func finding(_ content: [UInt8], of phone: E164, at now: Instant) -> ScreeningFinding {
     guard let entries = ScreeningReply.embedded(content)?["entries"]?.array else {
       return .failed("Talkdesk's do-not-call lists: the response is unusable")
@@ -42,7 +42,7 @@ extension ScreeningSettings {
     return isListed ? .refused(setting: "do_not_call.lists") : .allowed(isUnknown: false)
   }
 
-  /// Whether an entry has ended: at the end of the day that it names, also where it adds a time. What cannot be read never ends.
+  /// Whether an entry has expired. It expires at the end of its day, even if it has a time. An unreadable date never expires.
   private func hasPassed(_ end: String, at now: Instant) -> Bool {
     let date = Instant(rfc3339: end) == nil ? end : String(end.prefix(10))
     guard let day = CivilDate(date), let local = zone.localSeconds(at: now.seconds) else { return false }
@@ -51,7 +51,7 @@ extension ScreeningSettings {
 }
 
 enum ScreeningReply {
-  /// The members that settings look at, one of which every validation has.
+  /// The members that settings use. Every validation has at least one.
   static let known = ["status", "line_type", "tcpa_blacklist", "fraud_score", "fraude_score"]
 
   static func embedded(_ content: [UInt8]) -> JSONValue? {
@@ -63,7 +63,7 @@ enum ScreeningReply {
     }
   }
 
-  /// A text, number or boolean as a text; nil for nothing and "N/A".
+  /// A string, number or boolean as a string. Nil for null and "N/A".
   static func text(_ value: JSONValue?) -> String? {
     switch value {
     case .string(let text)?: text.isEmpty || areSame(text, "n/a") ? nil : text
@@ -73,7 +73,7 @@ enum ScreeningReply {
     }
   }
 
-  /// Whether two texts differ in case, blanks, hyphens and underscores alone.
+  /// Whether two strings differ only in case, blanks, hyphens and underscores.
   static func areSame(_ a: String, _ b: String) -> Bool {
     func folded(_ text: String) -> [UInt8] {
       text.utf8.filter { !" -_".utf8.contains($0) }.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }

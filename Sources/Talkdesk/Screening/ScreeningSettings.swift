@@ -1,12 +1,12 @@
-// What an operator has refused: results of the phone validation, and numbers of do-not-call lists.
+// The settings of screening: which results of phone validation, and which do-not-call lists, refuse a number.
 
 public import Gate
 import JOSE
 public import Tokens
 
-/// Which numbers are not called, by what Talkdesk knows about them.
+/// Which results of a lookup at Talkdesk refuse a number.
 public struct ScreeningSettings: Sendable {
-  /// The results of the phone validation that refuse a number.
+  /// The results of phone validation that refuse a number.
   public struct Refusals: Sendable {
     /// Lower-case words, such as `high_risk`.
     public var statuses: [String] = []
@@ -24,15 +24,15 @@ public struct ScreeningSettings: Sendable {
     }
   }
 
-  /// Nil where numbers are not validated.
+  /// Nil without phone validation.
   public var validation: Refusals?
   /// The ids of the do-not-call lists.
   public var lists: [String]
-  /// Where the day of an entry's expiration ends.
+  /// The time zone of entries' expiration dates.
   public var zone: Zone
-  /// How long a verdict counts; zero for none that is saved.
+  /// How long a verdict is saved. Zero: not at all.
   public var remember: Duration
-  /// The API's base; nil for that of callbacks.
+  /// The API's base. Nil: the same as for callbacks.
   public var url: String?
 
   public init(
@@ -46,12 +46,12 @@ public struct ScreeningSettings: Sendable {
     self.url = url
   }
 
-  /// The scopes that it needs.
+  /// The scopes that the lookups need.
   public var scopes: [OwnScope] {
     (validation == nil ? [] : [.phoneValidation]) + (lists.isEmpty ? [] : [.doNotCall])
   }
 
-  /// The first 8 octets of the SHA-256 of all settings that a verdict depends on, so that a changed one asks again.
+  /// The first 8 octets of the SHA-256 of all settings that a verdict depends on. After a change, numbers are looked up again.
   public var fingerprint: Int64 {
     var parts = [zone.name, "\(remember.components.seconds)", url ?? ""] + lists
     if let validation {

@@ -18,23 +18,23 @@ public enum NumberProofFault: String, CaseIterable, Error, Sendable {
   case wrongNumber = "the proof is for another number"
 }
 
-/// A proof that was taken apart, and in which nothing is verified but its form.
+/// A parsed proof. Only its form was checked.
 public struct NumberProof: Sendable {
   /// The longest proof, in octets.
   public static let maximumBytes = 4096
   package static let algorithm = SignatureAlgorithm.ES256
-  /// The longest life of a proof in seconds.
+  /// In seconds.
   static let longestLife: Double = 86_400
-  /// Seconds by which the issuer's clock may be ahead of this server's.
+  /// How many seconds the issuer's clock may be ahead of this server's.
   static let leeway: Double = 60
 
   private let token: JWS.Compact
   /// The `kid`: the name of the keys that may verify the proof.
   public let keyID: String
-  /// SHA-256 of the signed part. An ECDSA signature has a twin that is as good, so the whole token would not identify the proof.
+  /// SHA-256 of the signed part. Every ECDSA signature has a second valid form, so the whole token does not identify the proof.
   public let id: SHA256Digest
 
-  /// Takes a proof apart: a JWS with `alg` ES256, `typ` JWT and a `kid`.
+  /// Parses a proof: a JWS with `alg` ES256, `typ` JWT and a `kid`.
   public init(parsing octets: [UInt8]) throws(NumberProofFault) {
     do throws(JWSError) {
       token = try JWS.Compact(parsing: octets, maximumBytes: Self.maximumBytes)
@@ -52,8 +52,8 @@ public struct NumberProof: Sendable {
   /// Verifies the signature, then issuer, audience, times and number.
   ///
   /// - Parameters:
-  ///   - keys: Those that `keyID` names in the published set and that allow the algorithm.
-  ///   - number: In E.164. The subject has to be exactly this text.
+  ///   - keys: The published keys named `keyID` that allow the algorithm.
+  ///   - number: In E.164. The subject must be exactly this string.
   ///   - now: Seconds since 1970.
   /// - Returns: `exp`, in seconds since 1970.
   /// - Throws: The first check that fails.

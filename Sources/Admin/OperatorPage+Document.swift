@@ -16,7 +16,6 @@ extension OperatorPage {
       Response(status: .notFound, fields: fields, content: Array(off.utf8)), isShared: true)
   }()
 
-  /// The page's files.
   static let styleFile = FixedDocument.file("text/css", Array(style.utf8))
   static let scriptFile = FixedDocument.file("text/javascript", Array(script.utf8))
 }

@@ -98,7 +98,6 @@ extension Settings {
 }
 
 extension ConfigurationBuilder {
-  /// The sections' paths.
   static let operatorsSection = "admin.operators"
   static let operatorIssuerSection = "admin.jwt"
 

@@ -5,7 +5,6 @@ import Diagnosis
 import Gate
 import JOSE
 
-/// `callgate operator`.
 struct OperatorCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "operator", abstract: "Makes a token for an operator.",

@@ -30,7 +30,7 @@ package final class OperatorRegistry: Sendable {
     isNamed = !operators.isEmpty || issuer != nil
   }
 
-  /// The operators' issuer in readiness and attention, which name callers by id.
+  /// The id of the operators' issuer in readiness checks and in the attention list. Other issuers have the id of their caller.
   package static let issuerID = "admin.jwt"
 
   /// Whether no token opens the admin interface.

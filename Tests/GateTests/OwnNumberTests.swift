@@ -47,6 +47,14 @@ struct OwnNumberTests {
     }
   }
 
+  /// What the store takes with the record of an allowed request.
+  private func recordCharges(_ decision: Decision) -> RecordCharges? {
+    switch decision.settledWithRecord(at: Self.now) {
+    case .granted(_, let grant): grant.charges
+    case .refused: nil
+    }
+  }
+
   @Test func `a claim comes first, then what is remembered, then the proof`() throws {
     let policy = try policy(Self.own)
     let all = NumberEvidence(isRemembered: true, hasProof: true)
@@ -145,16 +153,23 @@ struct OwnNumberTests {
     #expect(decide(try policy(audit), try facts(NumberEvidence(hasProof: true)), .unavailable).denial == nil)
   }
 
+  @Test func `a rule in audit mode allows a used proof, which then uses nothing`() throws {
+    let policy = try policy(["name": "try", "kind": "own_number", "mode": "audit"])
+    let good = NumberProofAnswer.proven(id: "a", expires: Self.now.advanced(by: .seconds(3600)))
+    func usesProof(_ saved: [AllowanceState?]) throws -> (Bool, [AllowanceReceipt]) {
+      let charges = try #require(recordCharges(decide(policy, facts(NumberEvidence(hasProof: true)), good)))
+      _ = charges.take(from: saved, at: Self.now)
+      return (charges.usesProof, charges.receipts)
+    }
+    let first = try usesProof([nil, nil])
+    #expect(first.0)
+    #expect(try usesProof(first.1.map(\.taken)).0 == false)
+  }
+
   @Test func `clients are not told of a limit on proofs`() throws {
     let policy = try policy(Self.own)
     let good = NumberProofAnswer.proven(id: "a", expires: Self.now.advanced(by: .seconds(3600)))
-    let facts = try facts(NumberEvidence(hasProof: true))
-    let record: RecordCharges?
-    switch decide(policy, facts, good).settledWithRecord(at: Self.now) {
-    case .granted(_, let grant): record = grant.charges
-    case .refused: record = nil
-    }
-    let charges = try #require(record)
+    let charges = try #require(recordCharges(decide(policy, facts(NumberEvidence(hasProof: true)), good)))
     _ = charges.take(from: [nil, nil], at: Self.now)
     #expect(charges.receipts.count == 2)
     #expect(charges.statuses.isEmpty)

@@ -117,6 +117,11 @@ def complaints(driver):
     return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
 
 
+def faults(driver):
+    """What the console complains of, but for refusals that were asked for."""
+    return [line for line in complaints(driver) if "the server responded with a status of" not in line]
+
+
 def screenshot(driver, name):
     folder = os.environ.get("SCREENSHOTS")
     if not folder:

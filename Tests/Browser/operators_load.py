@@ -97,7 +97,7 @@ def growth():
                            ("heap", first["heap"] + MORE_HEAP)):
             figure(f"{name} after {FIRST} and {LAST} seconds", f"{first[name]:,} and {last[name]:,}")
             check(f"its {name} do not grow in a minute", "" if last[name] <= most else f"from {first[name]:,} to {last[name]:,}")
-        check("the browser has no complaint", complaints(driver))
+        check("the browser has no complaint", faults(driver))
 
 
 attempt("growth", growth)

@@ -91,11 +91,6 @@ def log_in(driver, base=URL):
     waits_for(driver, "the right token opens the page", lambda d: "ready" in text(d, "health"))
 
 
-def faults(driver):
-    """What the console complains of, but for refusals that were asked for."""
-    return [line for line in complaints(driver) if "the server responded with a status of" not in line]
-
-
 def foreign(driver, base):
     names = driver.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)")
     return [name for name in names if not name.startswith((base + "/", "data:"))]
@@ -132,7 +127,7 @@ def token():
         waits_for(driver, "decisions are shown", lambda d: "access" in text(d, "decision-rows"))
         waits_for(driver, "the chat desk is shown", shows(driver, "desk-rows", "chat"))
         check("nothing came from elsewhere", foreign(driver, URL))
-        use(driver, "Forget token", "login-title", "Token")
+        use(driver, "Forget token", "login-title", "Log in")
         kept = driver.execute_script("return sessionStorage.length")
         check("it is forgotten", kept or "")
         driver.refresh()
@@ -202,7 +197,7 @@ def decisions():
         waits_for(driver, "one is found by its request id", shows(driver, "find-decision-status", "1 decision"))
         waits_for(driver, "and is open", shows(driver, "found-decisions", request))
         driver.find_element(By.XPATH, "//ul[@id='found-decisions']//button[normalize-space()='Why…']").click()
-        waits_for(driver, "why is answered", shows(driver, "found-decisions", "Today's rules, asked for"))
+        waits_for(driver, "why is answered", shows(driver, "found-decisions", "Today's rules, applied to"))
         driver.find_element(By.ID, "request-id").clear()
         driver.find_element(By.ID, "request-id").send_keys("none", Keys.ENTER)
         waits_for(driver, "another is not found", shows(driver, "find-decision-status", "Not among the last 10,000"))
@@ -280,7 +275,7 @@ def installations():
         waits_for(driver, "a request is denied", shows(driver, "find-status", "204: denied"))
         status, _ = send("POST", "/fetch-code", {**other, "request_id": asked["request_id"]})
         check("and its app is told so", "" if status == 403 else status)
-        use(driver, "Reload", "reload-status", "200: configuration number")
+        use(driver, "Reload", "reload-status", "200: now using configuration number")
         check("no other complaint", faults(driver))
 
 

@@ -96,8 +96,7 @@ def proxied():
         row = driver.execute_script(choose_resume)
         driver.execute_script("arguments[0].open = true", row)
         waits_for(driver, "with his name", lambda d: "bob@example.com, jwt" in row.text)
-        # The page that asked for the password has no icon.
-        check("the browser has no complaint", [line for line in complaints(driver) if "/favicon.ico" not in line])
+        check("the browser has no complaint", faults(driver))
     with browser(DESKTOP) as driver:
         open_by_proxy(driver, "dora")
         waits_for(driver, "dora, who has no role, learns it", lambda d: "403 denied" in text(d, "connection-cause"))

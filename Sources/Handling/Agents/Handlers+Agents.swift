@@ -253,7 +253,13 @@ extension Handlers {
       }
       do throws(StoreError) {
         let standing = try await callbacks.store.standing(of: intent, at: Instant(clock.unixTime))
-        if case .replay(let record) = standing.key { return replay(&calling, record) }
+        if case .replay(let record) = standing.key {
+          // Have the waiting requests read the record at once, and not one after the other.
+          if turn == .free, standing.duplicate == record.id || intent.terms.dedupeWindow == .zero {
+            hold.recorded(record.id)
+          }
+          return replay(&calling, record)
+        }
         // An immediate callback to the number does not prevent an appointment.
         if calling.at == nil { duplicate = standing.duplicate }
       } catch {

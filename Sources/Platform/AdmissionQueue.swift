@@ -21,15 +21,18 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
   public struct Limits: Hashable, Sendable {
     /// How many may run at once.
     public var running: Int
+    /// How many may run at once after those that run now, for estimates: the first request of a connection may go alone.
+    public var later: Int
     /// How many may wait.
     public var waiting: Int
     /// How many bytes those that wait may hold.
     public var waitingBytes: Int
 
     /// Makes limits.
-    public init(running: Int, waiting: Int, waitingBytes: Int = .max) {
+    public init(running: Int, later: Int = 0, waiting: Int, waitingBytes: Int = .max) {
       precondition(running > 0 && waiting >= 0 && waitingBytes >= 0)
       self.running = running
+      self.later = later
       self.waiting = waiting
       self.waitingBytes = waitingBytes
     }
@@ -217,7 +220,11 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
 
   /// How long it takes until a newcomer of a party would start.
   private func start(of party: Party?, now: MonotonicTime) -> Duration {
-    serviceTime.estimate(at: now) * (ahead(of: party) + 1) / limits.running
+    let estimate = serviceTime.estimate(at: now)
+    // Those that run now come first, then the others in rounds.
+    return limits.later > limits.running
+      ? estimate + estimate * ahead(of: party) / limits.later
+      : estimate * (ahead(of: party) + 1) / limits.running
   }
 
   /// How many would start before a newcomer; for a member, as if twice as many of its own waited, so that it leaves half of

@@ -108,7 +108,8 @@ final class TransferThread {
       setAlarm(submission.ticket.startBy)
       let place = submission.plan.route.place
       let limits = AdmissionQueue<ObjectIdentifier>.Limits(
-        running: runningLimit(of: place, now: now), waiting: settings.waitingPerPath)
+        running: runningLimit(of: place, now: now), later: settings.multiplexing?.streams ?? 0,
+        waiting: settings.waitingPerPath)
       if queues[place] == nil { queues = queues.filter { !$0.value.isForgotten(at: now) } }
       queues[place, default: .init(limits)].limits = limits
       let admission = queues[place, default: .init(limits)]

@@ -159,6 +159,22 @@ import Testing
     #expect(queue.refusal(deadline: at(32), now: at(12)) == nil)
   }
 
+  @Test func `a slow first one refuses nobody where the others may run together after it`() {
+    var queue = Queue(.init(running: 1, later: 100, waiting: 1000))
+    #expect(queue.enter(0, deadline: at(10), now: start) == .starts)
+    // For a second it has been alone. Of the 450 that now wait, the last starts in the fifth round after it.
+    for id in 1...450 { #expect(queue.enter(id, deadline: at(11), now: at(1)) == .waits(until: at(10))) }
+    #expect(queue.enter(999, deadline: at(6), now: at(1)) == .refused(retryAfter: .seconds(1.75)))
+    queue.limits.running = 100
+    queue.leave(0, .finished, now: at(1))
+    #expect(queue.admit(now: at(1)).starts == Array(1...100))
+    // Where only one may run, the same queue is too long.
+    var alone = Queue(.init(running: 1, waiting: 1000))
+    _ = alone.enter(0, deadline: at(10), now: start)
+    let waiting = (1...450).count { alone.enter($0, deadline: at(11), now: at(1)) == .waits(until: at(10)) }
+    #expect(waiting == 8)
+  }
+
   @Test func `a free place is given whatever is known, since nothing else makes it better known`() {
     var (queue, now) = sixSeconds()
     queue.leave(-1, .finished, now: now)

@@ -50,6 +50,7 @@ struct HTTP2Tests {
             )
             .status
           } catch {
+            Issue.record(error)
             return 0
           }
         }

@@ -11,15 +11,18 @@ figure that is beyond its limit again, and takes the least. The kernel's part is
 import argparse
 import concurrent.futures
 import contextlib
+import hmac
 import itertools
 import json
 import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -39,6 +42,12 @@ TRIES = 3
 # Under callgrind a server starts in seconds, on a busy machine in more.
 servers.START_LIMIT = 120.0
 LIMITS = Path(__file__).resolve().parent / "instructions.json"
+# A tool call of an AI agent may take so much more than the same request over HTTP.
+AGENT_SHARE = 1.25
+OVER_HTTP, BY_AGENT = "a callback with key and reason, in memory", "the same by an AI agent"
+# A rule about a number that its caller has proven may take so much more than a rate rule alone.
+OF_REMEMBERED = 10_000
+RATED, REMEMBERED = "a callback of a user, one rate rule, SQLite, one at a time", "the same to a number that is remembered"
 
 
 class Counting(servers.Server):
@@ -71,6 +80,33 @@ class CountedCaller(Counting, callbacks.Caller):
     """The server without the sandbox, with nginx as the Callback API."""
 
 
+class CountedAgents(CountedCaller):
+    """The same with tools for AI agents."""
+
+    def settings_text(self) -> str:
+        return super().settings_text() + "mcp: { callers: [anonymous] }\n"
+
+
+class CountedUsers(CountedCaller):
+    """The same for users with a JWT, with a rule that counts and maybe one that wants the number to be the user's."""
+
+    rules = [{"name": "many", "kind": "rate", "key": "global", "limit": 100_000, "per": "1m"}]
+
+    def settings_text(self) -> str:
+        secret = self.scratch / "secret"
+        secret.write_bytes(credentials.SECRET)
+        secret.chmod(0o600)
+        jwt = {"issuer": "https://id.example", "audience": "callgate", "hs256_secret_file": str(secret)}
+        more = {"callers": [{"id": "users", "jwt": jwt}], "rules": self.rules, "numbers": {"proofs": {"claim": {}}}}
+        return super().settings_text() + "".join(f"{name}: {json.dumps(value)}\n" for name, value in more.items())
+
+
+class CountedOwners(CountedUsers):
+    """The same where only proven numbers are called."""
+
+    rules = [*CountedUsers.rules, {"name": "own-number", "kind": "own_number"}]
+
+
 class CountedInstallations(Counting, installations.Kept):
     """The server with installations in a file."""
 
@@ -94,7 +130,9 @@ class CountedNginx(Counting, nginx.Nginx):
 def run(server: Counting, requests: Iterator[bytes], rounds: int, at_once: int = CONNECTIONS) -> int:
     """Instructions of a server that answers one request of each connection a round, `at_once` of them at a time."""
     with server, contextlib.ExitStack() as stack:
-        connections = [stack.enter_context(client.connect(server.port, timeout=60)) for _ in range(CONNECTIONS)]
+        # One at a time share a connection: others would be idle for so long that the server closes them.
+        count = 1 if at_once == 1 else CONNECTIONS
+        connections = [stack.enter_context(client.connect(server.port, timeout=60)) for _ in range(count)] * (CONNECTIONS // count)
         for first in [*range(0, CONNECTIONS, at_once)] * rounds:
             group = connections[first : first + at_once]
             for connection in group:
@@ -131,6 +169,62 @@ def counted_callbacks(binary: Path, is_saved: bool, protocols: str | None, round
     with callbacks.Emulator(scratch, binary) as emulator, api as upstream:
         server = CountedCaller(scratch, binary, emulator.variables, upstream.port, state, trusted)
         return run(server, requests, rounds, at_once)
+
+
+def over_http(number: int) -> bytes:
+    """A request for a callback with everything that an agent's has."""
+    context = {"fields": [{"name": "reason", "value": "order 17 is late"}]}
+    content = json.dumps({"contact_phone_number": f"+1415{number}", "context": context}).encode()
+    return client.request("/calls/callback", "POST", content).replace(b"\r\n", f"\r\nIdempotency-Key: {number}\r\n".encode(), 1)
+
+
+def by_agent(number: int) -> bytes:
+    """The same as a tool call of the newest version of the protocol."""
+    meta = {f"io.modelcontextprotocol/{name}": value for name, value in (("protocolVersion", "2026-07-28"), ("clientCapabilities", {}))}
+    arguments = {"phone_number": f"+1415{number}", "conversation_id": str(number), "reason": "order 17 is late"}
+    params = {"name": "request_callback", "arguments": arguments, "_meta": meta}
+    content = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    fields = b"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: request_callback\r\n"
+    return client.request("/mcp", "POST", content).replace(b"\r\n", b"\r\n" + fields, 1)
+
+
+def counted_agents(binary: Path, make: Callable[[int], bytes], rounds: int, parent: Path) -> int:
+    """Callbacks of a server with tools for agents, in memory."""
+    scratch = Path(tempfile.mkdtemp(dir=parent))
+    with callbacks.Emulator(scratch, binary) as emulator, callbacks.QuickUpstream(scratch) as upstream:
+        server = CountedAgents(scratch, binary, emulator.variables, upstream.port, "memory")
+        return run(server, map(make, itertools.count(2_000_000)), rounds)
+
+
+def prove(state: Path, numbers: range) -> None:
+    """Has a server's store remember numbers of the one user."""
+    with contextlib.closing(sqlite3.connect(state)) as store:
+        [[key]] = store.execute("SELECT sealed FROM callgate_number_key")
+
+        def hashed(*words: str) -> bytes:
+            return hmac.digest(key, "\0".join(words).encode(), "sha256")[:16]
+
+        now = time.time_ns()
+        owner = hashed("owner", "user", "users", "ann")
+        rows = ((hashed("number", "user", "users", "ann", f"+1415{number}"), owner, now, now + 10**15, number) for number in numbers)
+        store.executemany("INSERT INTO callgate_proven_number (id, owner, proven, expires, serial) VALUES (?, ?, ?, ?, ?)", rows)
+        store.commit()
+
+
+def counted_users(binary: Path, kind: type[CountedUsers], rounds: int, parent: Path) -> int:
+    """Callbacks of one user, each to another number that the user has proven, one after the other: how many requests share a
+    transaction does not count."""
+    scratch = Path(tempfile.mkdtemp(dir=parent))
+    state, first = scratch / "state.sqlite3", 2_000_000
+    field = f"\r\nAuthorization: Bearer {credentials.jwt()}\r\n".encode()
+    contents = (json.dumps({"contact_phone_number": f"+1415{number}"}).encode() for number in itertools.count(first))
+    requests = (client.request("/calls/callback", "POST", content).replace(b"\r\n", field, 1) for content in contents)
+    with callbacks.Emulator(scratch, binary) as emulator, callbacks.QuickUpstream(scratch) as upstream:
+        # It makes the tables.
+        with callbacks.Caller(scratch, binary, emulator.variables, upstream.port, str(state)):
+            pass
+        prove(state, range(first, first + rounds * CONNECTIONS))
+        return run(kind(scratch, binary, emulator.variables, upstream.port, str(state)), requests, rounds, at_once=1)
 
 
 def counted_installation(binary: Path, rounds: int, parent: Path) -> int:
@@ -232,6 +326,12 @@ def main() -> int:
                     binary, is_saved, protocols, rounds, parent
                 )
                 between[name] = (2, 6)
+            for name, make in {OVER_HTTP: over_http, BY_AGENT: by_agent}.items():
+                counts[name] = lambda rounds, make=make: counted_agents(binary, make, rounds, parent)
+                between[name] = (2, 6)
+            for name, kind in {RATED: CountedUsers, REMEMBERED: CountedOwners}.items():
+                counts[name] = lambda rounds, kind=kind: counted_users(binary, kind, rounds, parent)
+                between[name] = (2, 6)
             for name, has_id in {"nginx": True, "nginx without $request_id": False}.items():
                 counts[name] = lambda rounds, has_id=has_id: counted_nginx(has_id, rounds, parent)
                 between[name] = (FEW, MANY)
@@ -245,14 +345,20 @@ def main() -> int:
         return 1
     finally:
         shutil.rmtree(parent, ignore_errors=True)
+    if not chosen.check:
+        limits = {BY_AGENT: round(AGENT_SHARE * figures[OVER_HTTP]), REMEMBERED: round(figures[RATED]) + OF_REMEMBERED, **limits}
     print("| request | instructions | limit |\n| --- | --- | --- |")
     for name, figure in figures.items():
         print(f"| {name} | {round(figure, -2):,.0f} | {f'{limits[name]:,}' if name in limits else '–'} |")
-    beyond = beyond_limit(figures, limits)
-    if chosen.check and beyond:
-        print(f"more instructions than the limit of Benchmarks/instructions.json + {TOLERANCE - 1:.0%}: {', '.join(beyond)}", file=sys.stderr)
-        return 1
-    return 0
+    if chosen.check:
+        beyond = beyond_limit(figures, limits)
+        if beyond:
+            print(f"more instructions than the limit of Benchmarks/instructions.json + {TOLERANCE - 1:.0%}: {', '.join(beyond)}", file=sys.stderr)
+    else:
+        beyond = [name for name in (BY_AGENT, REMEMBERED) if figures[name] > limits[name]]
+        if beyond:
+            print(f"more instructions than the limit: {', '.join(beyond)}", file=sys.stderr)
+    return 1 if beyond else 0
 
 
 if __name__ == "__main__":

@@ -71,34 +71,41 @@ extension Generation {
 
 /// The subject of a proven number: a user or an installation.
 struct OwnerOfNumbers {
-  fileprivate let words: [String]
+  /// This is unambiguous: no caller's id contains NUL, and what may contain it comes last.
+  fileprivate let octets: [UInt8]
 
   /// Nil for callers without a subject of their own.
   init?(_ caller: Caller) {
     if let installation = caller.installation?.installation {
-      words = Self.words(installation.identity)
+      self.init(installation.identity)
     } else if caller.proof == .jwt {
-      words = ["user", caller.id, caller.subject]
+      self.init("user", caller.id, caller.subject)
     } else {
       return nil
     }
   }
 
-  init(_ installation: InstallationIdentity) { words = Self.words(installation) }
+  init(_ installation: InstallationIdentity) {
+    self.init("installation", installation.id.description, "\(installation.generation)")
+  }
 
-  private static func words(_ installation: InstallationIdentity) -> [String] {
-    ["installation", installation.id.description, "\(installation.generation)"]
+  private init(_ kind: String, _ id: String, _ last: String) {
+    var octets: [UInt8] = []
+    octets.reserveCapacity(kind.utf8.count + id.utf8.count + last.utf8.count + 2)
+    octets += kind.utf8
+    octets.append(0)
+    octets += id.utf8
+    octets.append(0)
+    octets += last.utf8
+    self.octets = octets
   }
 }
 
 extension NumberKey {
   /// The keyed hashes of a proven number and its subject.
   func provenNumber(_ number: E164, of owner: OwnerOfNumbers) -> ProvenNumber {
-    func id(_ words: [String]) -> StoreID {
-      // This is unambiguous: no caller's id contains NUL, and only the number, which has no NUL either, follows the subject.
-      StoreID(digest: hash(of: Array(words.joined(separator: "\u{0}").utf8)))
-    }
-    return ProvenNumber(id: id(["number"] + owner.words + [number.text]), owner: id(["owner"] + owner.words))
+    let subject = quickID(of: owner.octets)
+    return ProvenNumber(id: quickID(of: subject.bytes + number.text.utf8), owner: subject)
   }
 }
 

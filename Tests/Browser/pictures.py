@@ -35,6 +35,8 @@ def send(method, path, content=None, token=None):
 
 def crop(driver, name, *elements):
     """Saves the part of the page that has these elements."""
+    # The picture has no scroll bar, so the cards are measured without one.
+    driver.execute_script("document.documentElement.style.scrollbarWidth = 'none'")
     boxes = [driver.execute_script("const b = arguments[0].getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]",
                                    driver.find_element(By.CSS_SELECTOR, element)) for element in elements]
     left, top = (min(box[side] for box in boxes) - MARGIN for side in (0, 1))

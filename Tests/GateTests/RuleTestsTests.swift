@@ -81,6 +81,63 @@ struct RuleTestsTests {
     #expect(failures == Array(repeating: nil, count: 10))
   }
 
+  /// The result of a test of a callback under one rule about numbers; nil if it is as expected.
+  private func failure(_ rule: DocumentNode, _ members: [DocumentNode.Member]) throws -> String? {
+    var known = KnownNames(callers: ["ios-app"])
+    known.numbers = NumberTerms(
+      takesProofs: true, consentTexts: [ConsentText(name: "v3", digest: String(repeating: "ab", count: 32))])
+    let policy = try #require(Policy.reading(DocumentNode(.list([rule])), known: known).policy)
+    let usual: [DocumentNode.Member] = [
+      .init("name", "a"), .init("action", "callback"), .init("caller", "ios-app"),
+      .init("phone", "+14155550100"),
+    ]
+    let file: DocumentNode = ["tests": DocumentNode(.list([DocumentNode(.mapping(usual + members))]))]
+    switch policy.readingTests(file, context: RuleTestContext(known: known, now: now)) {
+    case .tests(let tests): return tests[0].failure(under: policy)
+    case .problems(let problems): return "\(problems[0].subject ?? ""): \(problems[0].message)"
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("own_number", "", "", "number_not_proven"), ("own_number", "proven", "false", "number_not_proven"),
+      ("own_number", "proven", "true", nil),
+      ("consent", "", "", "consent_required"), ("consent", "consent", "v2", "consent_required"),
+      ("consent", "consent", "v3", nil),
+      ("screened", "", "", nil), ("screened", "screened", "allow", nil),
+      ("screened", "screened", "refuse", "number_not_allowed"), ("screened", "screened", "unknown", nil),
+      ("screened, deny", "screened", "unknown", "upstream_unavailable"),
+      ("screened, deny", "screened", "allow", nil),
+    ] as [(String, String, String, String?)])
+  func `a test says what is known of the number`(
+    _ kind: String, _ key: String, _ value: String, _ code: String?
+  )
+    throws
+  {
+    let words = kind.split(separator: ",").map { String($0.drop { $0 == " " }) }
+    let rule: DocumentNode =
+      words.count == 1
+      ? ["name": "own", "kind": DocumentNode(.text(words[0]))]
+      : ["name": "own", "kind": DocumentNode(.text(words[0])), "on_failure": DocumentNode(.text(words[1]))]
+    let given: [DocumentNode.Member] = key.isEmpty ? [] : [.init(key, DocumentNode(.text(value)))]
+    let expected: [DocumentNode.Member] =
+      code.map {
+        [.init("expect", "deny"), .init("code", DocumentNode(.text($0))), .init("rule", "own")]
+      } ?? [.init("expect", "allow")]
+    #expect(try failure(rule, given + expected) == nil)
+    // Each expectation can fail.
+    let opposite: DocumentNode.Member = .init("expect", code == nil ? "deny" : "allow")
+    #expect(try failure(rule, given + [opposite])?.hasPrefix("expected ") == true)
+  }
+
+  @Test(arguments: [("proven", "perhaps"), ("screened", "fail"), ("consent", "")])
+  func `another word about the number is a mistake`(_ key: String, _ value: String) throws {
+    let wrong = try failure(
+      ["name": "own", "kind": "own_number"],
+      [.init(key, DocumentNode(.text(value))), .init("expect", "allow")])
+    #expect(wrong?.hasPrefix("tests[0].\(key): ") == true, "\(wrong ?? "")")
+  }
+
   @Test func `expectations that do not hold fail, saying what was found and why`() throws {
     func asked(_ stub: KeyValuePairs<String, DocumentNode>) -> DocumentNode {
       DocumentNode(

@@ -107,7 +107,7 @@ struct PostgresUpgradeTests {
     try Self.run(
       reader, "SET application_name = 'report'", "BEGIN", "LOCK TABLE callgate_callback IN ACCESS SHARE MODE")
     let store = PostgresStore(address)
-    let error = await #expect(throws: StoreError.self) { try await store.migrate(MigrationWait(.seconds(1))) }
+    let error = await #expect(throws: StoreError.self) { try await store.migrate(MigrationWait(.seconds(2))) }
     #expect(error?.kind == .unavailable)
     #expect(error?.message.contains(" (report): run `callgate migrate`") == true, "\(error?.message ?? "")")
     #expect(try server.query(name, "SELECT max(version) FROM callgate_schema") == "\(Self.first)\n")

@@ -78,9 +78,9 @@ import Testing
   }
 
   @Test func `a callback that has begun is finished without its client`() async throws {
-    let fixture = try CallingFixture()
+    let fixture = try CallingFixture(yaml: "callbacks: { timeout: 30s }")
     #expect(try await fixture.look("/access?probe").status == 204)
-    try await fixture.fault(["endpoint": "callback", "delay_ms": 15_000])
+    try await fixture.fault(["endpoint": "callback", "delay_ms": 30_000])
     var client: Client? = try Client(fixture)
     client?.call("+14155550110", key: "k")
     try await eventually { try await fixture.journal().arrivals == 1 }

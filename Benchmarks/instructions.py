@@ -11,18 +11,15 @@ figure that is beyond its limit again, and takes the least. The kernel's part is
 import argparse
 import concurrent.futures
 import contextlib
-import hmac
 import itertools
 import json
 import os
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -88,17 +85,26 @@ class CountedAgents(CountedCaller):
 
 
 class CountedUsers(CountedCaller):
-    """The same for users with a JWT, with a rule that counts and maybe one that wants the number to be the user's."""
+    """The server for users with a JWT, with a rule that counts, and without safety limits: all calls are to one number."""
 
     rules = [{"name": "many", "kind": "rate", "key": "global", "limit": 100_000, "per": "1m"}]
+    # Where the keys of proofs are.
+    keys = ""
 
     def settings_text(self) -> str:
         secret = self.scratch / "secret"
         secret.write_bytes(credentials.SECRET)
         secret.chmod(0o600)
         jwt = {"issuer": "https://id.example", "audience": "callgate", "hs256_secret_file": str(secret)}
-        more = {"callers": [{"id": "users", "jwt": jwt}], "rules": self.rules, "numbers": {"proofs": {"claim": {}}}}
-        return super().settings_text() + "".join(f"{name}: {json.dumps(value)}\n" for name, value in more.items())
+        firebase = {"project_number": "123456789012", "project_id": "callgate-sandbox", "keys_url": self.keys}
+        settings = {
+            "callers": [{"id": "users", "jwt": jwt}],
+            "callbacks": {"timeout": "120s", "dedupe_window": "0s", "brakes": "off"},
+            "numbers": {"proofs": {"firebase": firebase}},
+            "rules": self.rules,
+        }
+        # JSON is YAML.
+        return json.dumps(settings)
 
 
 class CountedOwners(CountedUsers):
@@ -196,35 +202,26 @@ def counted_agents(binary: Path, make: Callable[[int], bytes], rounds: int, pare
         return run(server, map(make, itertools.count(2_000_000)), rounds)
 
 
-def prove(state: Path, numbers: range) -> None:
-    """Has a server's store remember numbers of the one user."""
-    with contextlib.closing(sqlite3.connect(state)) as store:
-        [[key]] = store.execute("SELECT sealed FROM callgate_number_key")
-
-        def hashed(*words: str) -> bytes:
-            return hmac.digest(key, "\0".join(words).encode(), "sha256")[:16]
-
-        now = time.time_ns()
-        owner = hashed("owner", "user", "users", "ann")
-        rows = ((hashed("number", "user", "users", "ann", f"+1415{number}"), owner, now, now + 10**15, number) for number in numbers)
-        store.executemany("INSERT INTO callgate_proven_number (id, owner, proven, expires, serial) VALUES (?, ?, ?, ?, ?)", rows)
-        store.commit()
-
-
 def counted_users(binary: Path, kind: type[CountedUsers], rounds: int, parent: Path) -> int:
-    """Callbacks of one user, each to another number that the user has proven, one after the other: how many requests share a
-    transaction does not count."""
+    """Callbacks of one user to one number, which the first proves, one after the other: how many share a transaction does not count."""
     scratch = Path(tempfile.mkdtemp(dir=parent))
-    state, first = scratch / "state.sqlite3", 2_000_000
-    field = f"\r\nAuthorization: Bearer {credentials.jwt()}\r\n".encode()
-    contents = (json.dumps({"contact_phone_number": f"+1415{number}"}).encode() for number in itertools.count(first))
-    requests = (client.request("/calls/callback", "POST", content).replace(b"\r\n", field, 1) for content in contents)
+    state = str(scratch / "state.sqlite3")
     with callbacks.Emulator(scratch, binary) as emulator, callbacks.QuickUpstream(scratch) as upstream:
-        # It makes the tables.
-        with callbacks.Caller(scratch, binary, emulator.variables, upstream.port, str(state)):
-            pass
-        prove(state, range(first, first + rounds * CONNECTIONS))
-        return run(kind(scratch, binary, emulator.variables, upstream.port, str(state)), requests, rounds, at_once=1)
+        server = kind(scratch, binary, emulator.variables, upstream.port, state)
+        server.keys = f"http://{client.HOST}:{emulator.port}/fpnv/v1beta/jwks"
+        return run(server, of_user(emulator.port), rounds, at_once=1)
+
+
+def of_user(emulator: int) -> Iterator[bytes]:
+    """A callback with a proof of its number, and others without."""
+    number = {"phone": "+14152000000"}
+    with client.connect(emulator) as connection:
+        connection.sendall(client.request("/_sandbox/number-proof", "POST", json.dumps(number).encode()))
+        proof = json.loads(client.read_answer(connection).content)
+    field = f"\r\nAuthorization: Bearer {credentials.jwt()}\r\n".encode()
+    for more in itertools.chain([proof], itertools.repeat({})):
+        content = json.dumps({"contact_phone_number": number["phone"], **more}).encode()
+        yield client.request("/calls/callback", "POST", content).replace(b"\r\n", field, 1)
 
 
 def counted_installation(binary: Path, rounds: int, parent: Path) -> int:

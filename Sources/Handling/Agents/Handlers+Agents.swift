@@ -120,7 +120,8 @@ extension Handlers {
       let app = mcp.app.map { Request.QueryItem.value($0) } ?? request.queryItem("app")
       var record = client.record(of: tool == .requestCallback ? .callback : .cancel)
       record.caller = caller.audited
-      record.conversation = arguments.conversation.isEmpty ? nil : arguments.conversation
+      record.conversation =
+        arguments.conversation.isEmpty ? nil : arguments.conversation.hidingPhoneNumbers
       guard tool == .requestCallback else {
         return use(arguments, answers, for: app, request, caller, client, record, circumstances)
       }

@@ -35,7 +35,7 @@ RULES = 10
 # What a check lets pass beside the limits: libraries and processors differ by that much.
 TOLERANCE = 1.06
 # How often a check counts what is beyond its limit.
-TRIES = 3
+TRIES = 5
 # Under callgrind a server starts in seconds, on a busy machine in more.
 servers.START_LIMIT = 120.0
 LIMITS = Path(__file__).resolve().parent / "instructions.json"

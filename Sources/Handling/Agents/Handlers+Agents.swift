@@ -240,7 +240,7 @@ extension Handlers {
   /// - Returns: Nil if this request is to make the callback.
   func follow(
     _ calling: inout Calling, _ requested: RequestedCallback, _ claim: CallbacksInHand.Claim,
-    _ duplicate: inout CallbackID?, _ hold: inout Hold
+    isAppointment: Bool, _ duplicate: inout CallbackID?, _ hold: inout Hold
   ) async -> PreparedResponse? {
     let intent = requested.intent
     var mustRead = claim != .free
@@ -262,7 +262,7 @@ extension Handlers {
           return replay(&calling, record)
         }
         // An immediate callback to the number does not prevent an appointment.
-        if calling.at == nil { duplicate = standing.duplicate }
+        if !isAppointment { duplicate = standing.duplicate }
       } catch {
         callbacks.log.storeFailed(error, doing: "standing", calling.context)
         return refuse(calling, Problem(.notSaved))

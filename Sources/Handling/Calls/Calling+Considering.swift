@@ -114,7 +114,10 @@ extension Handlers {
       return .answer(refuse(calling, Problem(.notSaved)))
     }
     let agent = calling.call?.agent
-    if agent != nil, let response = await follow(&calling, requested, claim, &duplicate, &hold) {
+    if agent != nil,
+      let response = await follow(
+        &calling, requested, claim, isAppointment: isAppointment, &duplicate, &hold)
+    {
       return .answer(response)
     }
     switch claim {

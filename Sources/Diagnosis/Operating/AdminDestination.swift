@@ -74,7 +74,8 @@ public struct AdminDestination: Sendable {
     var builder = ConfigurationBuilder(
       partial: (file ?? PartialConfiguration()).overridden(by: overrides), purpose: .serve, sources: sources,
       problems: ProblemList())
-    let destination = builder.destination(url: url, isFromFile: file != nil)
+    let destination = builder.destination(
+      url: url, isFromFile: file != nil, hasOwnToken: own != nil && tokenFile == nil)
     guard builder.problems.isEmpty else { throw builder.errors }
     return destination
   }
@@ -86,7 +87,11 @@ extension ConfigurationBuilder {
     ConfigurationErrors(problems: problems.sorted, notices: problems.notices)
   }
 
-  fileprivate mutating func destination(url: String?, isFromFile: Bool) -> AdminDestination {
+  /// - Parameter hasOwnToken: Whether the environment has the token of an operator by name. A server with such operators requires it
+  ///   on loopback too.
+  fileprivate mutating func destination(
+    url: String?, isFromFile: Bool, hasOwnToken: Bool
+  ) -> AdminDestination {
     let authorities = authorities()
     if let url {
       var base = url
@@ -114,7 +119,7 @@ extension ConfigurationBuilder {
         "http", host, Settings.adminHost.setting, value(Settings.adminPort), Settings.adminPort.setting,
         "set it to 127.0.0.1, or give the public port's https address with --url https://NAME"),
       // While the server is down, any user of the machine can listen there. So a listener that requires no token gets none.
-      token: host.isLoopback && !mentionsOperators ? nil : adminToken(),
+      token: host.isLoopback && !hasOwnToken && !mentionsOperators ? nil : adminToken(),
       authorities: authorities, doubt: doubt)
   }
 

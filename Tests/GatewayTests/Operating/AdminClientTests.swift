@@ -257,6 +257,11 @@ import Upstream
     // A listener on loopback needs none, and whoever listens there instead of the server gets none.
     #expect(try token([:], "admin: { port: 9091, token_file: secret }", nil) == nil)
     #expect(try token(["CALLGATE_ADMIN_TOKEN": "canary-variable"], "admin: { port: 9091 }", "flag") == nil)
+    // Where there are operators by name, it needs theirs.
+    #expect(
+      try token(["CALLGATE_OPERATOR_TOKEN": "canary-own"], "admin: { port: 9091 }", nil) == "canary-own")
+    #expect(
+      try token(["CALLGATE_OPERATOR_TOKEN_FILE": "env"], "admin: { port: 9091 }", nil) == "canary-env-token")
   }
 
   @Test func `the reason why the server cannot be found is reported`() throws {

@@ -85,7 +85,9 @@ import Testing
     client?.call("+14155550110", key: "k")
     try await eventually { try await fixture.journal().arrivals == 1 }
     client = nil
-    try await eventually { fixture.service.connections.waiting == 0 }
+    // The request waits on without its connection.
+    try await eventually { fixture.service.connections.open <= 1 }
+    #expect(fixture.service.connections.waiting == 1)
     try await fixture.release()
     var repetition = ""
     try await eventually {

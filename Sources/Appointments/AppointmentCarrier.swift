@@ -14,10 +14,10 @@ package import Records
 package import Sealing
 package import Store
 
-/// Handles due appointments, each by the configuration of that moment.
+/// Handles each due appointment with the configuration that is current at that moment.
 ///
-/// Several instances may handle the same appointment. The store accepts a mark or an end of it from one instance alone. Only after
-/// that does the instance make the call or write the audit line.
+/// Several instances may handle the same appointment. The store accepts its mark or its end from only one of
+/// them. Only that instance makes the call or writes the audit line.
 package final class AppointmentCarrier: Sendable {
   private let parts: CallbackParts
   private let keys: StoreKeys
@@ -27,12 +27,10 @@ package final class AppointmentCarrier: Sendable {
   private let setting: @Sendable () -> AppointmentSetting
   private let onAccepted: @Sendable (StoredCallback, _ number: String?) -> Void
 
-  /// A carrier.
-  ///
   /// - Parameters:
   ///   - keys: The store keys that open the contents.
   ///   - setting: The appointment parts of the current configuration.
-  ///   - onAccepted: Learns each callback that Talkdesk has accepted, where `appointments.calling` is on.
+  ///   - onAccepted: Called for each callback that Talkdesk accepted, if `appointments.calling` is on.
   package init(
     _ parts: CallbackParts, keys: StoreKeys, watch: AppointmentWatch,
     audit: AuditLog, log: Log, setting: @escaping @Sendable () -> AppointmentSetting,
@@ -47,7 +45,7 @@ package final class AppointmentCarrier: Sendable {
     self.onAccepted = onAccepted
   }
 
-  /// An appointment on its way, with its content and its audit record.
+  /// An appointment being handled, with its content and its audit record.
   private struct Visit {
     let due: DueAppointment
     let content: AppointmentContent
@@ -62,7 +60,8 @@ package final class AppointmentCarrier: Sendable {
         lastTry: due.at.advanced(by: setting.lateness ?? AppointmentSetting.usualLateness),
         tries: due.tries, receipts: content.receipts)
     }
-    /// The serial number of the question to which silence means no; nil if it was answered, not asked, or not taken by a provider.
+    /// Serial number of the question whose missing answer cancels the appointment. Nil if the question was
+    /// answered, was never asked, or was not accepted by a push provider.
     var unansweredSerial: Int? {
       guard setting.configuration.appointments?.confirm?.silence == .cancel, due.tries == 0,
         let notices = due.record.notices, notices.confirmAt != nil, notices.state == .taken
@@ -75,7 +74,7 @@ package final class AppointmentCarrier: Sendable {
 
   // MARK: Handling
 
-  /// Handles an appointment by the present time: leaves an early one for later, and ends a late one.
+  /// Handles an appointment at the current time: leaves an early one for later, and ends a late one.
   package func handle(_ due: DueAppointment) async -> AppointmentKeeper.Handling {
     // The clock was set back after the appointment was read.
     guard due.at <= now, due.due <= now else { return .done }
@@ -123,7 +122,7 @@ package final class AppointmentCarrier: Sendable {
     }
   }
 
-  /// Whether its caller may still call and no operator has stopped it. Notes the reason otherwise.
+  /// Whether the caller may still call and no stop applies. If not, notes the reason in the audit record.
   private func admit(_ visit: inout Visit) -> Bool {
     let (content, decider) = (visit.content, visit.setting.decider)
     if let objection = visit.setting.objection(to: content) {
@@ -145,7 +144,7 @@ package final class AppointmentCarrier: Sendable {
     }
   }
 
-  /// The deadline of a try.
+  /// The deadline of one attempt.
   private func deadline(_ visit: Visit) -> MonotonicTime {
     parts.clock.now + visit.setting.configuration.callbacks.timeout
   }
@@ -192,20 +191,20 @@ package final class AppointmentCarrier: Sendable {
     return .done
   }
 
-  /// The store can be read and not written. The appointment stays due, and waits for as long as it is late, so that each wait is twice
-  /// as long as the last.
+  /// Leaves the appointment due, because the store can be read but not written. The wait is as long as the
+  /// appointment is already late (1 to 30 seconds), so each wait is twice the last.
   private func notMarked(_ visit: Visit) -> AppointmentKeeper.Handling {
     .leftAside(for: min(max(now - visit.due.due, .seconds(1)), .seconds(30)))
   }
 
-  /// Checks that the installation that the appointment belongs to was neither revoked nor replaced. If the store cannot say, nothing
-  /// is sent.
+  /// Returns a check that the appointment's installation was neither revoked nor replaced. If the store
+  /// cannot tell, nothing is sent.
   private func recheck(_ visit: Visit) -> (@Sendable () async -> Undelivered?)? {
     guard visit.content.installation != nil else { return nil }
     let (setting, content, id) = (visit.setting, visit.content, visit.id)
     return { [log = parts.log, store = parts.store.base, context = visit.content.context] in
       do throws(StoreError) {
-        // The record as it is now: it may have gone over to another installation since it was read.
+        // Read the record again: it may have moved to another installation since the first read.
         let record = try await store.callbacks([id]).first ?? visit.due.record
         return try await setting.isAlive(record, content) ? nil : .revoked
       } catch {
@@ -217,12 +216,12 @@ package final class AppointmentCarrier: Sendable {
 
   // MARK: No call
 
-  /// It may not be called any more.
+  /// Ends an appointment whose call is no longer allowed.
   private func refuse(_ visit: Visit) async -> AppointmentKeeper.Handling {
     await end(visit, .failed((visit.record.code ?? .internal).rawValue, due: visit.due.due))
   }
 
-  /// Its owner was asked and did not answer.
+  /// Ends an appointment whose owner did not answer the question.
   private func endUnanswered(_ visit: Visit, _ serial: Int) async -> AppointmentKeeper.Handling {
     var visit = visit
     visit.record.outcome = .deny
@@ -230,7 +229,7 @@ package final class AppointmentCarrier: Sendable {
     return await end(visit, .unanswered(serial: serial))
   }
 
-  /// Its time has passed.
+  /// Ends an appointment whose time has passed.
   private func expire(_ visit: Visit) async -> AppointmentKeeper.Handling {
     var visit = visit
     guard let code = visit.due.lastCode else {
@@ -243,7 +242,8 @@ package final class AppointmentCarrier: Sendable {
     return await end(visit, .failed(code, due: visit.due.due))
   }
 
-  /// The rules could not be checked, for example because a policy service is too busy.
+  /// Waits for another attempt, because the rules could not be checked: for example, a policy service is too
+  /// busy.
   private func postpone(_ visit: Visit, _ problem: Problem) async -> AppointmentKeeper.Handling {
     let due = now.advanced(
       by: visit.times.wait(
@@ -254,13 +254,13 @@ package final class AppointmentCarrier: Sendable {
     guard due <= visit.times.lastTry else { return await refuse(visit) }
     let intent = intent(visit, until: parts.clock.now + .seconds(30))
     do throws(StoreError) {
-      // With its mark, so that an appointment that was moved meanwhile keeps its new time.
+      // Mark the appointment first, so that one that was moved meanwhile keeps its new time.
       let handover = intent.handover(at: Instant(parts.clock.unixTime))
       guard
         try await parts.store.mark(visit.id, for: visit.due.due, deadline: intent.deadline, handover)
       else { return .done }
     } catch {
-      // It is still due, or the store takes the mark back.
+      // The appointment is still due, or `RetryingStore` takes the mark back.
       return notMarked(visit)
     }
     let code = problem.code.rawValue
@@ -278,7 +278,7 @@ package final class AppointmentCarrier: Sendable {
     return .done
   }
 
-  /// Its content cannot be opened.
+  /// Handles an appointment whose content cannot be opened: leaves it to other instances, or ends it.
   private func unreadable(
     _ due: DueAppointment, _ failure: StoreKeys.Failure
   ) async -> AppointmentKeeper.Handling {
@@ -297,7 +297,7 @@ package final class AppointmentCarrier: Sendable {
       ? due.lastCode.map { .failed($0, due: due.due) } ?? .expired(due: due.due)
       : .failed(Problem.Code.internal.rawValue, due: due.due)
     guard let record = await ended(due.record.id, ending, returning: []) else { return .done }
-    // The request that booked it is in its content.
+    // The ID of the booking request is inside the content, so the audit line gets a new ID.
     var line = AuditRecord(action: .callback, requestID: RequestID(), address: nil)
     line.trigger = .appointment
     line.caller = AuditedCaller(of: record)
@@ -313,7 +313,8 @@ package final class AppointmentCarrier: Sendable {
     return .done
   }
 
-  /// Ends it without a call, and writes its audit line, unless another instance or its owner was faster.
+  /// Ends an appointment without a call and writes its audit line, unless another instance or the owner was
+  /// faster.
   private func end(_ visit: Visit, _ ending: AppointmentEnding) async -> AppointmentKeeper.Handling {
     let receipts = visit.content.receipts.map(AllowanceReceipt.init)
     guard await ended(visit.id, ending, returning: receipts) != nil else { return .done }
@@ -321,7 +322,8 @@ package final class AppointmentCarrier: Sendable {
     return .done
   }
 
-  /// Ends it, and returns its record. Nil if this did not end it: then it is over, was moved, or is still due.
+  /// Ends an appointment and returns its record; nil if this call did not end it, because it had already
+  /// ended, was moved, or is still due.
   private func ended(
     _ id: CallbackID, _ ending: AppointmentEnding, returning receipts: [AllowanceReceipt]
   ) async -> StoredCallback? {

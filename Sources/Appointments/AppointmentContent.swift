@@ -21,7 +21,7 @@ package struct AppointmentContent: Hashable, Sendable {
   package var body: [UInt8]
   /// The number to be called.
   package let contact: E164
-  /// The facts of the booking that rules read again when it is due.
+  /// Facts of the booking, for the rules that are checked again when the appointment is due.
   package let callerID: String?
   package let subject: String?
   package let appID: String?
@@ -32,20 +32,21 @@ package struct AppointmentContent: Hashable, Sendable {
   package let installation: KeptInstallation?
   /// The owner of the record.
   package let owner: InstallationUser
-  /// The allowances that the booking took.
+  /// Receipts of the allowances that the booking used.
   package var receipts: [KeptReceipt]
-  /// The request that booked it.
+  /// ID and trace of the booking request.
   package let requestID: RequestID
   package let trace: TraceContext?
   /// The retention times at the booking.
   package let terms: CallbackIntent.Terms
-  /// Its name in another interface, where the store key that made it has gone; otherwise nil.
+  /// Name of the callback in another API (GMS), saved once the store key that made the name is replaced;
+  /// otherwise nil.
   package var name: String?
 
   /// The subject for logs.
   private let loggedSubject: String
 
-  /// Who booked, for the kill switch and the app.
+  /// The applicant who booked, for checks of stops and of the app.
   package var applicant: Applicant {
     Applicant(
       callerID: callerID, installedFor: installation == nil ? nil : appID,
@@ -80,7 +81,7 @@ package struct AppointmentContent: Hashable, Sendable {
     self.terms = terms
   }
 
-  /// The facts for the rules when it is due.
+  /// The facts for the rules when the appointment is due.
   ///
   /// - Parameters:
   ///   - at: The time of the appointment.
@@ -90,14 +91,14 @@ package struct AppointmentContent: Hashable, Sendable {
       action: .callback, callerID: callerID, subject: subject,
       installation: installation.map { InstallationFacts(id: $0.id.description, callerID: $0.callerID) },
       appID: appID, address: address, phone: contact, claims: claims, fields: fields, instant: now, at: at,
-      // Rules do not ask for them again.
+      // Rules about agents, number proofs and consents are checked at the booking only.
       agents: nil, number: nil)
   }
 
-  /// The request that booked it, for log lines and requests upstream.
+  /// Context of the booking request, for log lines and requests upstream.
   package var context: RequestContext { RequestContext(requestID: requestID, trace: trace) }
 
-  /// Who booked it, as audit lines name the caller.
+  /// The caller who booked, as audit lines show it.
   package var audited: AuditedCaller {
     AuditedCaller(
       id: callerID ?? Caller.anonymousID, subject: loggedSubject,
@@ -106,17 +107,17 @@ package struct AppointmentContent: Hashable, Sendable {
 
   // MARK: Sealing
 
-  /// The content as the store keeps it: sealed with the current store key, for this record only.
+  /// The content as the store saves it: sealed with the current store key, for this record only.
   package func sealed(with keys: StoreKeys, for id: CallbackID) throws(OpenSSLError) -> [UInt8] {
     try unsealed.sealed(adding: receipts, with: keys, for: id)
   }
 
-  /// The content as text, without its receipts.
+  /// The content as text before sealing, without its receipts.
   package struct Unsealed: Sendable {
-    /// Its JSON, up to the closing brace.
+    /// JSON text without the closing brace.
     fileprivate let text: [UInt8]
 
-    /// The content with receipts, sealed with the current store key, for a record only.
+    /// The content with its receipts, sealed with the current store key for one record only.
     package func sealed(
       adding receipts: [KeptReceipt], with keys: StoreKeys, for id: CallbackID
     ) throws(OpenSSLError) -> [UInt8] {
@@ -127,7 +128,8 @@ package struct AppointmentContent: Hashable, Sendable {
     }
   }
 
-  /// Prepared before a transaction, which adds the receipts of what it takes: other requests wait for the transaction.
+  /// The content before sealing. Prepare it before the transaction, because other requests wait while the
+  /// transaction runs. The transaction adds the receipts.
   package var unsealed: Unsealed { Unsealed(text: json.serialized().dropLast()) }
 
   /// Opens the content of a record.
@@ -156,10 +158,10 @@ package struct KeptInstallation: Hashable, Sendable {
   /// The generation of its secret.
   package let generation: Int64
 
-  /// The installation outside authentication, as it was at the booking.
+  /// Identity of the installation at the booking, without anything for authentication.
   package var identity: InstallationIdentity { InstallationIdentity(id, generation: generation) }
 
-  /// The saved values of an installation.
+  /// Copies the values to save from an installation.
   package init(_ installation: Installation) {
     id = installation.client.id
     callerID = installation.user?.callerID
@@ -181,15 +183,15 @@ extension AppointmentContent {
     do {
       return try JSONValue(parsing: body)["talkdesk_phone_number"]?.string.map { try E164($0) }
     } catch {
-      // The server has built the body.
+      // Not reached: the server built the body.
       return nil
     }
   }
 
-  /// The form of the JSON. A release that changes it must still read the ones before.
+  /// Version of the JSON format. A release that changes the format must still read earlier versions.
   private static let version: Int64 = 1
 
-  /// All but the receipts.
+  /// The content as JSON, without the receipts.
   private var json: JSONObject {
     var object: JSONObject = [
       "version": .number(JSONNumber(Self.version)), "body": .string(String(decoding: body, as: UTF8.self)),
@@ -223,7 +225,7 @@ extension AppointmentContent {
       let fields = object["fields"]?.all({ $0.strings(2) }),
       let receipts = object["receipts"]?.all({ KeptReceipt(document: FactValue($0)) }),
       let requestID = object["request_id"]?.string.flatMap({ RequestID($0) }),
-      // Any number: this server wrote them, and spans have room for all.
+      // No range check: this server wrote the numbers, and a `Duration` can represent all of them.
       let spans = object["terms"]?.all({ $0.int }), spans.count == 3,
       let callerID = object.optionalText("caller"), let subject = object.optionalText("subject"),
       let appID = object.optionalText("app"), let trace = object.optionalText("trace"),
@@ -244,7 +246,7 @@ extension AppointmentContent {
     self.receipts = receipts
     self.requestID = requestID
     self.name = name
-    // A trace is passed on, and decides nothing.
+    // An unreadable trace is dropped, because it is only passed on and decides nothing.
     self.trace = trace.flatMap { TraceContext(Array($0.utf8)) }
     terms = CallbackIntent.Terms(
       dedupeWindow: .nanoseconds(spans[0]), keyRetention: .nanoseconds(spans[1]),
@@ -263,7 +265,7 @@ extension KeptInstallation {
 
   fileprivate init?(_ value: JSONValue) {
     guard let object = value.object, let id = object["id"]?.string.flatMap({ InstallationID($0) }),
-      // Any number: this server wrote it, and only compares it.
+      // No range check: this server wrote the number, and only compares it.
       let generation = object["generation"]?.int, let callerID = object.optionalText("caller")
     else { return nil }
     self.init(id: id, callerID: callerID, generation: generation)
@@ -271,14 +273,14 @@ extension KeptInstallation {
 }
 
 extension E164 {
-  /// A number that was kept; nil for anything else.
+  /// Parses a saved number; nil for anything else.
   fileprivate init?(kept text: String) {
     do throws(E164Error) { try self.init(text) } catch { return nil }
   }
 }
 
 extension JSONObject {
-  /// The text of a member; nil in it without the member, and nil where it is no text.
+  /// Text of a member: `.some(nil)` if the member is missing, nil if it is not a string.
   func optionalText(_ name: String) -> String?? {
     guard let value = self[name] else { return .some(nil) }
     return value.string.map(Optional.some)
@@ -286,14 +288,15 @@ extension JSONObject {
 }
 
 extension JSONValue {
-  /// The elements of an array, each read; nil if one cannot be.
+  /// Elements of the array, each converted by `read`; nil if this is not an array or an element cannot be
+  /// read.
   func all<Element>(_ read: (JSONValue) -> Element?) -> [Element]? {
     guard let array else { return nil }
     let elements = array.compactMap(read)
     return elements.count == array.count ? elements : nil
   }
 
-  /// So many strings; nil for anything else.
+  /// Exactly `count` strings; nil for anything else.
   fileprivate func strings(_ count: Int) -> [String]? {
     guard let strings = all(\.string), strings.count == count else { return nil }
     return strings

@@ -6,30 +6,33 @@ package import Platform
 package import Store
 import Synchronization
 
-/// Starts the handling of due appointments. It reads the store each second, and waits for those that are due soon. A process has one.
+/// Starts the handling of due appointments. The keeper reads the store each second and waits for appointments
+/// that are due soon. A process has one keeper.
 ///
-/// Instances do not divide appointments among themselves. Each handles all due appointments, and the one whose mark the store accepts
-/// makes the call. The scheduler's wall clock decides which are due. After a jump of that clock, the next look uses the new time, at
-/// most a second later. A due appointment may then be late, and one that was due soon may be far away.
+/// Instances do not divide appointments among themselves. Each instance handles all due appointments, and the
+/// instance whose mark the store accepts makes the call. The scheduler's wall clock decides which
+/// appointments are due. If that clock jumps, the next read (at most a second later) uses the new time. A due
+/// appointment may then be late, and one that was due soon may be far away.
 package final class AppointmentKeeper: Sendable {
   /// The result of handling an appointment.
   package enum Handling: Hashable, Sendable {
-    /// It is over, has another time, or is another instance's.
+    /// The appointment ended, was moved, is not due yet, or belongs to another instance.
     case done
-    /// This instance can do nothing about it for a while. Others may.
+    /// This instance cannot handle the appointment for a while. Others may.
     case leftAside(for: Duration)
   }
 
-  /// The most appointments that are handled at once, and the most that a look reads besides. Each has its content in memory.
+  /// Limits: appointments handled at once, new appointments for each read, and rows for each read. The
+  /// content of every appointment is in memory.
   static let mostInHand = 2048
   static let mostAtOnce = 1024
   private static let mostRead = 8192
 
   private struct State {
     var inHand: Set<CallbackID> = []
-    /// The appointments that this instance leaves aside, each until a time.
+    /// Appointments that this instance skips, each until a time.
     var aside: [CallbackID: MonotonicTime] = [:]
-    /// Whether the last look found more than it could take.
+    /// Whether the last read found more appointments than this instance could start.
     var hasMore = false
   }
 
@@ -43,14 +46,16 @@ package final class AppointmentKeeper: Sendable {
   private let state = Mutex(State())
   private let latestCounts = Mutex<AppointmentCounts?>(nil)
 
-  /// A keeper that does nothing before `run`.
+  /// Creates a keeper that does nothing before `run`.
   ///
   /// - Parameters:
   ///   - clock: The scheduler's clock. Its wall clock decides which appointments are due.
-  ///   - inHand: Counts the work that an ending process waits for.
-  ///   - isClockRight: Whether this process may judge times (`StoreHealth.isClockRight`). If not, it leaves all appointments to others.
+  ///   - inHand: Counts the work that the process finishes before it exits.
+  ///   - isClockRight: Whether this process may decide by its clock (`StoreHealth.isClockRight`). If not, it
+  ///     leaves all appointments to others.
   ///   - lateness: How late calls may be made; nil if none are made, and appointments only expire.
-  ///   - handle: Handles an appointment whose time has come, once at a time for each.
+  ///   - handle: Handles an appointment whose time has come. Never runs twice at once for the same
+  ///     appointment.
   package init(
     store: any AppointmentStore, clock: any TimeSource, inHand: CallbacksInHand,
     isClockRight: @escaping @Sendable () -> Bool, lateness: @escaping @Sendable () -> Duration?,
@@ -65,13 +70,14 @@ package final class AppointmentKeeper: Sendable {
     loop = DueLoop(clock: clock)
   }
 
-  /// An appointment has a new time by a request to this instance. If it is due soon, the keeper looks at once.
+  /// Tells the keeper that a request to this instance gave an appointment a new time. If that is soon, the
+  /// keeper reads the store at once.
   package func wake(at time: Instant) {
     guard time <= Instant(clock.unixTime).advanced(by: DueLoop.lookAhead) else { return }
     loop.wake()
   }
 
-  /// Begins nothing more, and ends `run`. The handling of appointments that have begun goes on.
+  /// Starts nothing more, and ends `run`. Handling that has started continues.
   package func stop() { loop.stop() }
 
   // MARK: Counting
@@ -79,10 +85,10 @@ package final class AppointmentKeeper: Sendable {
   /// The last counts; nil before the first, and in a server without appointments.
   package var counts: AppointmentCounts? { latestCounts.withLock { $0 } }
 
-  /// An appointment that waits longer after its time is overdue.
+  /// An appointment that waits longer than this after its time is overdue.
   private static let usualDelay = Duration.seconds(5)
 
-  /// Counts them every ten seconds, and less often the more there are, until its task is cancelled.
+  /// Counts appointments every ten seconds, less often if there are very many, until the task is cancelled.
   package func keepCounted() async {
     var pause: Duration
     repeat {
@@ -112,7 +118,8 @@ package final class AppointmentKeeper: Sendable {
       }, mayBegin: isClockRight, wait: { $0.due - Instant(clock.unixTime) }, begin: begin)
   }
 
-  /// The appointments that are due soon and not in hand, the earliest first; none where this process may not judge times.
+  /// Appointments that are due soon and not being handled, earliest first; none if this process may not
+  /// decide by its clock.
   private func look() async throws(StoreError) -> [DueAppointment] {
     guard isClockRight() else { return [] }
     let now = clock.now
@@ -129,14 +136,14 @@ package final class AppointmentKeeper: Sendable {
     // Without calls, only late appointments matter.
     let time = wallNow.advanced(
       by: lateness() == nil ? .zero - AppointmentSetting.usualLateness : DueLoop.lookAhead)
-    // Beyond those that were left aside are others, which this instance may be able to carry out.
+    // Read past the skipped appointments, to reach others that this instance may be able to handle.
     let most = min(before.count + room, Self.mostRead)
     let found = try await store.dueAppointments(at: time, most: most)
     return state.withLock { state in
       // An appointment that ended during the read may have been read before its end.
       let known = before.union(state.inHand)
       let fresh = found.filter { !known.contains($0.record.id) }
-      // Marked appointments in hand were not read, so the look may have found more than it can take.
+      // The store does not return marked appointments, so there may be more new ones than room for them.
       state.hasMore = found.count == most || fresh.count > room
       return Array(fresh.prefix(room))
     }
@@ -148,7 +155,7 @@ package final class AppointmentKeeper: Sendable {
     let id = due.record.id
     let isTaken = loop.unlessStopped {
       guard state.withLock({ $0.inHand.insert(id).inserted }) else { return false }
-      // An ending process waits for handling that has begun. Nothing begins after `stop`.
+      // Before it exits, the process waits for handling that has started. Nothing starts after `stop`.
       inHand.enter()
       return true
     }
@@ -159,7 +166,7 @@ package final class AppointmentKeeper: Sendable {
       let wakes = state.withLock { state in
         state.inHand.remove(id)
         if case .leftAside(let span) = handling { state.aside[id] = now + span }
-        // Not at the first end: each read also finds the appointments in hand.
+        // Not as soon as one ends, because each read also returns appointments that are being handled.
         guard state.hasMore, state.inHand.count <= Self.mostAtOnce / 2 else { return false }
         state.hasMore = false
         return true

@@ -1,4 +1,4 @@
-// Asks ahead what becomes of an appointment at another time.
+// Checks the rules for an appointment at another time, before anyone moves it there.
 
 package import API
 import Callers
@@ -10,9 +10,9 @@ package import Platform
 package import Store
 
 extension AppointmentSetting {
-  /// The decision on an appointment as if it were due at a time. Takes no allowance.
+  /// The decision on an appointment as if it were due at `time`. Uses no allowance.
   ///
-  /// - Throws: The problem of a stop, or of a caller or an app that is gone.
+  /// - Throws: The problem of a stop, or of a caller or an app that no longer exists.
   package func ruling(
     on record: StoredCallback, _ content: AppointmentContent, at time: Instant, now: Instant,
     deadline: MonotonicTime

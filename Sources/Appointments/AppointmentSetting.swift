@@ -32,18 +32,19 @@ package struct AppointmentSetting: Sendable {
   /// How late calls may be made; nil if none are made.
   package var lateness: Duration? { configuration.appointments?.late }
 
-  /// Whether the installation that an appointment belongs to was neither revoked nor replaced by another owner's. True for one of another
-  /// caller.
+  /// Whether the installation of an appointment still belongs to the same owner: it was neither revoked nor
+  /// replaced by another owner's. True if no installation booked the appointment.
   ///
-  /// - Parameter record: The record as it is now. One of an earlier release names the installation in its content alone.
+  /// - Parameter record: The current record. A record of an earlier release names the installation only in
+  ///   its content.
   func isAlive(_ record: StoredCallback, _ content: AppointmentContent) async throws(StoreError) -> Bool {
     guard let installation = record.origin.installation ?? content.installation?.identity else { return true }
     guard let directory else { return false }
     return try await directory.holds(installation, orIsOf: content.owner, appID: content.appID)
   }
 
-  /// Why an appointment may not be called any more; nil if it may. The due time, dialogs, moves and the question before the call all
-  /// ask here. The rules come after.
+  /// Why an appointment may no longer be called; nil if it may. Used when the appointment is due, in dialogs,
+  /// for moves and before the question ahead of the call. The rules are checked afterwards.
   package func objection(
     to record: StoredCallback, _ content: AppointmentContent
   ) async throws(StoreError) -> String? {

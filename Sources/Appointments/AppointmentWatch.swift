@@ -8,18 +8,18 @@ package import Texts
 /// The requests of this instance that wait for a change of a record. A change by this instance wakes them at once. For changes by
 /// others, the watch reads all watched records once a second.
 package final class AppointmentWatch: Sendable {
-  /// The most requests that wait. Others are answered at once.
+  /// Limit of waiting requests. Further requests are answered at once.
   package static let most = 1000
-  /// The most of one party, so that no client takes the others' room.
+  /// Limit of waiting requests per owner or address, so that one client cannot use up all of them.
   package static let mostOfOne = 8
   /// The time between two reads of the store while requests wait.
   static let interval = Duration.seconds(1)
 
-  /// Whom a waiting request counts for.
+  /// The owner or address that a waiting request counts against.
   package enum Party: Hashable, Sendable {
     /// An owner with a subject of its own: a user, or an installation.
     case owner(callerID: ExactText, subject: ExactText)
-    /// The address of a caller that may stand for many: an IPv6 /64 is one.
+    /// The address of a caller that may serve many users. An IPv6 /64 counts as one address.
     case address(IPAddress)
 
     /// The party of any other caller at an address.
@@ -28,13 +28,13 @@ package final class AppointmentWatch: Sendable {
 
   private struct Waiter {
     let party: Party
-    /// The record as it was.
+    /// The record as the request knows it.
     let record: StoredCallback
     let continuation: CheckedContinuation<StoredCallback, Never>
   }
 
   private struct State {
-    /// By record, and by a number of its own.
+    /// Waiting requests by record, then by the number of the request.
     var waiters: [CallbackID: [UInt64: Waiter]] = [:]
     var count = 0
     var parties: [Party: Int] = [:]
@@ -76,10 +76,11 @@ package final class AppointmentWatch: Sendable {
 
   /// Waits until a record differs from the given one. A move is a change.
   ///
-  /// It returns without a change at the deadline, when the task is cancelled, at a drain, and at once if too many requests wait, of its
-  /// party or of all, or the record is final.
+  /// Returns the record unchanged at the deadline, on cancellation or drain, or immediately if the record is
+  /// final or a limit is reached.
   ///
-  /// - Parameter awaitsOutcome: Whether a callback that has been requested changes once more: by the outcome of its call.
+  /// - Parameter awaitsOutcome: Whether to wait for one more change after the callback was requested: the
+  ///   outcome of its call.
   /// - Returns: The record at that time.
   package func wait(
     for record: StoredCallback, of party: Party, until deadline: MonotonicTime, awaitsOutcome: Bool = false
@@ -92,7 +93,7 @@ package final class AppointmentWatch: Sendable {
       return state.lastID
     }
     let timer = Task { [time] in
-      // A cancelled request has its result.
+      // A cancelled timer does nothing: its request already has a result.
       if await time.hasSlept(until: deadline) { leave(number, record.id) }
     }
     defer { timer.cancel() }
@@ -137,7 +138,7 @@ package final class AppointmentWatch: Sendable {
     }
   }
 
-  /// Answers all requests, now and from now on: the server drains.
+  /// Answers all waiting requests, and every later one at once, because the server drains.
   package func end() {
     let (all, look) = state.withLock { state in
       defer {
@@ -175,7 +176,7 @@ package final class AppointmentWatch: Sendable {
 }
 
 extension StoredCallback {
-  /// Whether a client sees another record than before.
+  /// Whether a client sees a difference between two records.
   fileprivate func hasChanged(since before: StoredCallback) -> Bool {
     status != before.status || at != before.at || outcome != before.outcome
   }

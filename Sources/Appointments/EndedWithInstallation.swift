@@ -8,7 +8,7 @@ package import Records
 package import Sealing
 package import Store
 
-/// What follows where the store has ended appointments together with their installation. A process has one.
+/// Follow-up work after the store ended appointments together with their installation. A process has one.
 package struct EndedWithInstallation: Sendable {
   private let parts: CallbackParts
   private let keys: StoreKeys
@@ -24,12 +24,12 @@ package struct EndedWithInstallation: Sendable {
     self.log = log
   }
 
-  /// The same for the service of installations.
+  /// This follow-up work, in the form that the installation service needs.
   package var consequences: InstallationConsequences {
     InstallationConsequences(receipts: receipts, complete: complete, findOut: parts.store.findOut)
   }
 
-  /// The allowances that an appointment has taken.
+  /// Receipts of the allowances that an appointment used; nil if its content cannot be opened.
   private func receipts(_ id: CallbackID, _ content: [UInt8]) -> [KeptReceipt]? {
     do throws(StoreKeys.Failure) {
       return try AppointmentContent(opening: content, with: keys, for: id).receipts
@@ -50,10 +50,10 @@ package struct EndedWithInstallation: Sendable {
   }
 }
 
-/// Reads the installation of appointments that an earlier release has saved from their sealed content, and saves it beside the
-/// content. A process has one, and works for as long as instances of that release may book.
+/// Finds the installation of appointments that an earlier release saved: reads it from the sealed content,
+/// and saves it next to the content. A process has one, needed as long as instances of that release may book.
 package struct OriginKeeper: Sendable {
-  /// The time between two looks: an appointment is found within a minute.
+  /// Time between two reads, so that an appointment is found within a minute.
   private static let interval = Duration.seconds(20)
   private static let portion = 256
 
@@ -67,12 +67,14 @@ package struct OriginKeeper: Sendable {
     self.clock = clock
   }
 
-  /// Looks until its task is cancelled. An index finds the appointments, so a look takes no longer with more of them.
+  /// Reads until the task is cancelled. An index finds the appointments, so a read does not become slower
+  /// with more of them.
   package func run() async {
     repeat { await noteAll() } while await clock.hasSlept(until: clock.now + Self.interval)
   }
 
-  /// Notes the origins of all appointments whose content opens here. Another instance may hold the key of the others.
+  /// Saves the origins of all appointments whose content this instance can open. Another instance may have
+  /// the key of the others.
   func noteAll() async {
     // The store's health shows a failure. The next turn tries again.
     do throws(StoreError) {

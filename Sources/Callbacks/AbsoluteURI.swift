@@ -3,10 +3,10 @@
 import HTTP
 import Platform
 
-/// Values that an agent may click on: every absolute URI, a fragment included, but those that a browser runs or opens on the
-/// agent's machine. They are never fetched here.
+/// Links that an agent may click: every absolute URI, with or without a fragment, except schemes that a
+/// browser runs or opens on the agent's machine. The server never fetches them.
 enum AbsoluteURI {
-  /// The most octets.
+  /// Limit, in octets.
   static let maximumLength = 2048
 
   private static let refusedSchemes = ["javascript", "data", "file"]
@@ -71,7 +71,7 @@ enum AbsoluteURI {
     return !name.contains { "@[]".utf8.contains($0) } && isDigits(host[name.endIndex...].dropFirst())
   }
 
-  /// An IPv6 address, or `v`, its version and a dot before what that version says.
+  /// An IP literal (RFC 3986 §3.2.2): an IPv6 address, or `v`, a version, a dot and that version's own form.
   private static func isLiteral(_ octets: ArraySlice<UInt8>) -> Bool {
     if octets.contains(UInt8(ascii: ":")), IPAddress(octets: octets) != nil { return true }
     guard octets.first.map({ $0 | 0x20 }) == UInt8(ascii: "v"),

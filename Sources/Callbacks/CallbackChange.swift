@@ -22,7 +22,8 @@ package struct CallbackChange: Sendable {
     }
     try problems.throwIfAny()
     guard let time else {
-      // Unreachable while a missing time is also a problem; refusing is the safe side of a slip.
+      // Unreachable while a missing time is also a problem. If that ever changes, refusing is the safe
+      // result.
       throw Problem(.invalidRequest, "The time is missing.")
     }
     at = time

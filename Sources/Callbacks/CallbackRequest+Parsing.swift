@@ -10,11 +10,11 @@ extension CallbackRequest {
   /// Reads a request's content in either form and checks all of it.
   ///
   /// - Parameters:
-  ///   - namesFields: Whether mistakes name a field of the context by its name, as in `context.issue`, and not by its index: for
-  ///     interfaces whose requests have no list of fields.
-  ///   - timeFault: Returns the mistake in the time of an appointment, to be named beside other mistakes. The time alone is
-  ///     checked later, after the `Idempotency-Key`.
-  /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with every mistake.
+  ///   - namesFields: Whether problems name a field of the context by its name, as in `context.issue`, and
+  ///     not by its index. For APIs whose requests have no list of fields.
+  ///   - timeFault: Returns the problem in the time of an appointment, to report it together with other
+  ///     problems. If the time is the only problem, it is found later, after the `Idempotency-Key`.
+  /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with every problem.
   package init(
     parsing content: [UInt8], terms: CallbackTerms, namesFields: Bool = false,
     timeFault: (Instant) -> Problem.FieldProblem? = { _ in nil }
@@ -24,7 +24,7 @@ extension CallbackRequest {
   }
 
   /// The object of a request's content.
-  /// - Parameter member: The member that it has to have, for clients that send something else.
+  /// - Parameter member: A required member, named in the problem for a client that sends something else.
   package static func object(parsing content: [UInt8], holding member: String) throws(Problem) -> JSONObject {
     guard content.count <= CallbackLimits.contentBytes else {
       throw .contentTooLarge(CallbackLimits.contentBytes)
@@ -83,7 +83,8 @@ extension CallbackRequest {
     if !problems.fields.isEmpty, let at, let fault = timeFault(at) { problems.add(fault) }
     try problems.throwIfAny()
     guard let contact, let talkdesk else {
-      // Unreachable while every missing number is also a problem; refusing is the safe side of a slip.
+      // Unreachable while every missing number is also a problem. If that ever changes, refusing is the safe
+      // result.
       throw Problem(.invalidRequest, "A phone number is missing.")
     }
     contactNumber = contact

@@ -1,4 +1,4 @@
-// A callback request after validation: the rules judge this value, and Talkdesk's request body is made from it.
+// A callback request after validation. The rules and Talkdesk's request body both use this value.
 
 package import Gate
 import JOSE
@@ -9,25 +9,26 @@ import JSON
 package struct CallbackRequest: Sendable, Equatable {
   /// The number to call.
   package let contactNumber: E164
-  /// The account's number that is used.
+  /// The account's number that the call comes from.
   package let talkdeskNumber: E164
   /// When the phone is to ring, to the second; nil for now.
   package let at: Instant?
-  /// Whether the request named that number itself.
+  /// Whether the request itself named the Talkdesk number.
   let namesTalkdeskNumber: Bool
-  /// The context's fields as asked for, in their order.
+  /// The context's fields as the client sent them, in order.
   let fields: [ContextField]
-  /// A proof that the number is the caller's, and the customer's consent. An `Idempotency-Key` does not cover them.
+  /// A proof that the number is the caller's, and the customer's consent. Neither is part of the fingerprint,
+  /// so an `Idempotency-Key` does not cover them.
   package let numberProof: String?
   package let consent: GivenConsent?
-  /// The fields the server adds after them.
+  /// The fields that the server adds after the client's fields.
   let additions: [ContextField]
 
-  /// The body for Talkdesk: both numbers, and five properties for each field. It has no context without fields, because Talkdesk
-  /// ignores such a context.
+  /// Body for Talkdesk: both numbers, and five properties for each field. Without fields there is no context,
+  /// because Talkdesk ignores an empty one.
   package var content: [UInt8] { content(adding: []) }
 
-  /// The same for an installation whose callbacks carry a verification code.
+  /// Body for an installation whose callbacks carry a verification code.
   package func content(verificationCode code: String, installation id: String) -> [UInt8] {
     content(adding: ContextField.verification(code: code, installation: id))
   }
@@ -36,10 +37,10 @@ package struct CallbackRequest: Sendable, Equatable {
     Self.body(contact: contactNumber, talkdesk: talkdeskNumber, fields: fields + additions + more)
   }
 
-  /// SHA-256, in lower-case hex, of the client's request, by which requests with the same `Idempotency-Key`
-  /// are compared. Spacing, order of members, escapes and the short form make no difference. It leaves out
-  /// the number, fields and labels that the server adds, because these may change between two tries. It includes
-  /// the type of a field, given or default.
+  /// SHA-256 of the client's request, in lower-case hex, to compare requests with the same `Idempotency-Key`.
+  /// Spacing, order of members, escapes and the short form make no difference. The hash leaves out the
+  /// number, fields and labels that the server adds, because these may change between two attempts. It
+  /// includes the type of each field, given or default.
   package var fingerprint: String {
     let asked = Self.body(
       contact: contactNumber, talkdesk: namesTalkdeskNumber ? talkdeskNumber : nil, fields: fields, at: at,
@@ -50,7 +51,7 @@ package struct CallbackRequest: Sendable, Equatable {
   /// The names and values of the client's fields, in their order.
   package var context: [(name: String, value: String)] { fields.map { ($0.name, $0.value) } }
 
-  /// The contact's number as answers and logs may show it: `+*********00`.
+  /// The contact's number as responses and logs may show it: `+*********00`.
   package var maskedContact: String { contactNumber.masked }
 
   private static func body(

@@ -4,12 +4,12 @@ package import Configuration
 package import Gate
 import Texts
 
-/// The operator's terms for an app's callbacks: the account's numbers and the context.
+/// The operator's settings for an app's callbacks: allowed Talkdesk numbers, context, proofs and consents.
 package struct CallbackTerms: Sendable {
-  /// The account's numbers that may be used, the default first. Where none is configured a request has to name one, and
-  /// Talkdesk, which knows the account's numbers, judges it.
+  /// The account's numbers that may be used, the default first. If none is configured, each request must name
+  /// a number, and Talkdesk checks that the account has it.
   package let talkdeskNumbers: [E164]
-  /// Whether a request may name any other number, too. So in the sandbox, whose account has every number.
+  /// Whether a request may name any other number, too. True in the sandbox, whose account has every number.
   let takesAnyTalkdeskNumber: Bool
   /// The fields of the context; nil allows anything well-formed.
   let schema: Configuration.ContextSchema?
@@ -21,7 +21,8 @@ package struct CallbackTerms: Sendable {
   private(set) var takesConsent = false
   /// The texts that a consent may name. Nil where a rule checks the name.
   package var knownTexts: [String]?
-  /// What the agent sees of the fields that the server adds, while callbacks carry verification codes; empty otherwise.
+  /// Names, labels and tooltips of the fields that the server adds, as an agent reads them. Empty unless
+  /// callbacks carry verification codes.
   private let ownLabels: Set<FoldedLabel>
 
   /// Whether the server adds a field of this name.
@@ -29,12 +30,12 @@ package struct CallbackTerms: Sendable {
     schema?.additions.contains { $0.name.hasSameBytes(as: name) } == true || addsCode(name)
   }
 
-  /// Whether it is a field of the verification code that the server adds.
+  /// Whether a name is that of a verification field that the server adds.
   package func addsCode(_ name: String) -> Bool {
     addsVerificationCode && Configuration.App.verificationFields.contains { $0.name.hasSameBytes(as: name) }
   }
 
-  /// Whether an agent could take a name, label or tooltip for one of a field that the server adds.
+  /// Whether an agent could mistake a name, label or tooltip for that of a field that the server adds.
   func looksOwn(_ text: String) -> Bool { !ownLabels.isEmpty && ownLabels.contains(FoldedLabel(text)) }
 
   private static func ownLabels(
@@ -43,7 +44,6 @@ package struct CallbackTerms: Sendable {
     addsCode ? Configuration.App.ownLabels(schema?.additions ?? []) : []
   }
 
-  /// Makes terms.
   package init(
     talkdeskNumbers: [E164], takesAnyTalkdeskNumber: Bool = false, schema: Configuration.ContextSchema? = nil,
     addsVerificationCode: Bool = false
@@ -55,9 +55,10 @@ package struct CallbackTerms: Sendable {
     ownLabels = Self.ownLabels(schema, addsVerificationCode)
   }
 
-  /// The same for AI agents, whose reason is longer than other values.
+  /// Terms for AI agents, whose reason may be longer than other values.
   ///
-  /// - Parameter longest: The most characters of the field `reason`, where the schema does not know it.
+  /// - Parameter longest: Limit of the field `reason`, in characters, if the schema does not define the
+  ///   field.
   package func takingReasons(longest: Int) -> CallbackTerms {
     guard schema?.fields.contains(where: { $0.name.hasSameBytes(as: "reason") }) != true else { return self }
     var terms = CallbackTerms(
@@ -77,7 +78,7 @@ package struct CallbackTerms: Sendable {
       do {
         return try E164(text)
       } catch {
-        // Loading the configuration refused everything else.
+        // Not reached: loading the configuration refuses an invalid number.
         preconditionFailure("the configuration holds a telephone number that is none")
       }
     }

@@ -1,8 +1,8 @@
-// The terms of callbacks, app by app.
+// Finds the callback terms of each app.
 
 package import Configuration
 
-/// The terms of every app's callbacks, made ready.
+/// Prepared callback terms of every app.
 package struct CallbackTermsTable: Sendable {
   private let own: [String: CallbackTerms]
   private let usual: CallbackTerms

@@ -16,13 +16,12 @@ package struct ContextField: Sendable {
   var tooltipText: String
   /// The type of the value.
   var dataType: DataType
-  /// The value.
   var value: String
-  /// The label and the tooltip of the app's schema, which the agent sees in place of the client's; nil without them.
+  /// The schema's label and tooltip, which the agent sees instead of the client's; nil without them.
   var settledDisplayName: String?
   var settledTooltip: String?
 
-  /// A field as it is where only its name and value are given.
+  /// Creates a field. A missing label or tooltip becomes the name.
   init(
     name: String, displayName: String? = nil, tooltipText: String? = nil, dataType: DataType = .text,
     value: String
@@ -42,9 +41,9 @@ package struct ContextField: Sendable {
     }
   }
 
-  /// Appends the field as Talkdesk takes it.
+  /// Appends the field in the form that Talkdesk accepts.
   ///
-  /// - Parameter isAsAsked: Whether with the client's own label and tooltip, whatever the schema says.
+  /// - Parameter isAsAsked: Whether to use the client's label and tooltip even if the schema has its own.
   func append(to octets: inout [UInt8], isAsAsked: Bool) {
     octets += #"{"name":"#.utf8
     JSONText.append(name, to: &octets)
@@ -59,14 +58,14 @@ package struct ContextField: Sendable {
     octets.append(UInt8(ascii: "}"))
   }
 
-  /// The octets that all its properties take at least.
+  /// Estimated size of the field's JSON, in octets, without escapes.
   var leastOctets: Int {
     80 + name.utf8.count + displayName.utf8.count + tooltipText.utf8.count + value.utf8.count
   }
 }
 
 extension ContextField: Equatable {
-  /// By bytes: texts that are only canonically equivalent differ, as they do for Talkdesk.
+  /// Compares bytes: texts that are only canonically equivalent differ, as they do for Talkdesk.
   package static func == (a: ContextField, b: ContextField) -> Bool {
     a.dataType == b.dataType && a.name.hasSameBytes(as: b.name) && a.value.hasSameBytes(as: b.value)
       && a.displayName.hasSameBytes(as: b.displayName) && a.tooltipText.hasSameBytes(as: b.tooltipText)

@@ -5,14 +5,15 @@ import Configuration
 import JSON
 import Texts
 
-/// Reads `context` in Talkdesk's form, `{"fields": [ … ]}`, or in the short one, `{"issue": "…"}`, and holds it to the
-/// general limits and the app's schema. A context with a member `fields` is in Talkdesk's form.
+/// Reads `context` in Talkdesk's form, `{"fields": [ … ]}`, or in the short form, `{"issue": "…"}`, and
+/// checks it against the general limits and the app's schema. A context with a member `fields` is in
+/// Talkdesk's form.
 struct ContextReader {
   private static let properties = ["name", "display_name", "tooltip_text", "data_type", "value"]
 
   private let terms: CallbackTerms
   private var schema: Configuration.ContextSchema? { terms.schema }
-  /// Whether mistakes name a field of Talkdesk's form by its name and not by its index.
+  /// Whether problems name a field of Talkdesk's form by its name and not by its index.
   private let namesFields: Bool
   var problems: FieldProblems
   private(set) var fields: [ContextField] = []
@@ -24,7 +25,7 @@ struct ContextReader {
     self.problems = problems
   }
 
-  /// Reads the member's value.
+  /// Reads the value of `context`.
   mutating func read(_ value: JSONValue) {
     guard let context = value.object else {
       return problems.add("context", "This is \(value.kindName); give an object, or leave it out.")
@@ -38,7 +39,7 @@ struct ContextReader {
     for (index, element) in elements.enumerated() { readField(element, "context.fields[\(index)]") }
   }
 
-  /// Ends the reading: names the fields that should have been there.
+  /// Finishes reading: reports required fields that are missing.
   mutating func finish() {
     for field in schema?.fields ?? [] where field.isRequired && !names.contains(Array(field.name.utf8)) {
       problems.add("context.\(field.name)", "This field is required.")
@@ -101,7 +102,7 @@ struct ContextReader {
     fields.append(field)
   }
 
-  /// - Parameter isIgnored: Whether the agent sees the schema's text in its place.
+  /// - Parameter isIgnored: Whether the agent sees the schema's text instead.
   private mutating func label(
     _ property: String, in object: JSONObject, _ path: String, isIgnored: Bool
   ) -> String? {
@@ -135,7 +136,7 @@ struct ContextReader {
     return type
   }
 
-  /// Whether a name can be taken; notes that it is there.
+  /// Whether a field may have this name. Records the name, so that a second field with it is refused.
   private mutating func take(name: String, _ path: @autoclosure () -> String) -> Bool {
     guard names.insert(Array(name.utf8)).inserted else {
       problems.add(path(), "Another field has this name.")
@@ -180,7 +181,8 @@ struct ContextReader {
     schema?.fields.first { $0.name.hasSameBytes(as: name) }
   }
 
-  /// Fields beyond the limit are checked like the others, so that the response names all mistakes.
+  /// Reports too many fields. The fields beyond the limit are still checked, so that the response lists every
+  /// problem.
   private mutating func checkRoom(_ count: Int, _ path: String) {
     guard count > CallbackLimits.fields else { return }
     problems.add(path, "Give at most \(CallbackLimits.fields) fields.")

@@ -4,9 +4,9 @@ import API
 import Configuration
 import Gate
 
-/// Checks of single texts. Each returns nil, or a sentence with the mistake and its fix.
+/// Checks of single texts. Each returns nil, or a sentence with the problem and its fix.
 enum ContextText {
-  /// A text of a length without control characters.
+  /// Checks the length of a text, in characters, and refuses control characters.
   static func fault(in text: String, longest: Int) -> String? {
     if text.unicodeScalars.contains(where: CallbackLimits.isControl) {
       return "Leave out control characters such as line breaks, tabs and NUL."
@@ -15,7 +15,7 @@ enum ContextText {
     return nil
   }
 
-  /// A value of a type.
+  /// Checks a value of a given type.
   static func fault(in value: String, as type: ContextField.DataType, longest: Int) -> String? {
     if let fault = fault(in: value, longest: longest) { return fault }
     switch type {

@@ -3,10 +3,11 @@
 package import API
 package import HTTP
 
-/// The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header): the client's name for one intended
-/// callback, by which a repetition is known for one.
+/// The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header): the client's name for one
+/// intended callback. A request with the same key is a retry, not another callback.
 ///
-/// The draft has a structured-field string, in quotation marks; most clients send the bare text. Both mean the same key.
+/// The draft requires a structured-field string, in quotation marks. Most clients send the bare text. Both
+/// mean the same key.
 package struct IdempotencyKey: Hashable, Sendable {
   /// The longest key, in characters.
   static let maximumLength = 255
@@ -14,9 +15,10 @@ package struct IdempotencyKey: Hashable, Sendable {
   /// The key without quotation marks: 1–255 characters of printable ASCII.
   package let text: String
 
-  /// Reads the value of `Idempotency-Key`; nil without one. The parser refuses a second line as malformed.
+  /// Reads the value of `Idempotency-Key`; nil without the header. The HTTP parser refuses a second header
+  /// line as malformed.
   ///
-  /// - Throws: `invalid_request`: an invalid key must not count as none.
+  /// - Throws: `invalid_request`, because an invalid key must not count as a missing key.
   package static func read(_ value: String?) throws(Problem) -> IdempotencyKey? {
     guard let value else { return nil }
     let text: String
@@ -67,12 +69,14 @@ package struct IdempotencyKey: Hashable, Sendable {
 }
 
 extension IdempotencyKey {
-  /// Reads a request's content and its key. Everything that is wrong with either is in one problem.
+  /// Reads a request's content and its key. Reports everything that is wrong with either in one problem.
   ///
   /// - Parameters:
-  ///   - converted: The content of another interface as JSON, or why it is refused; its type is checked already.
+  ///   - converted: The content of another API (GMS) as JSON, or the problem with it. Its media type is
+  ///     already checked.
   ///   - content: Reads the content.
-  ///   - laterFaults: What a later step will refuse in this content. The response to an invalid key names it, too.
+  ///   - laterFaults: Problems that a later step would find in this content. The response to an invalid key
+  ///     lists them, too.
   package static func read<Content>(
     with request: borrowing Request,
     converted: Result<[UInt8], Problem>? = nil,

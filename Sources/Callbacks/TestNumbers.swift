@@ -3,8 +3,9 @@
 package import API
 package import Gate
 
-/// One number for each code with which a sound `POST /calls/callback` may be refused (docs/build/sandbox.md lists them). They are
-/// of the range that is set aside for fiction, +1 202 555 0100 to 0199, and their last two digits follow the status.
+/// Test numbers: one for each code with which a valid `POST /calls/callback` may be refused
+/// (docs/build/sandbox.md lists them). They are in the range reserved for fiction, +1 202 555 0100 to 0199.
+/// Their last two digits follow the status.
 package enum TestNumbers {
   /// The last two digits of each number, and its code.
   static let codes: [(ending: Int, code: Problem.Code)] = [
@@ -21,7 +22,7 @@ package enum TestNumbers {
   private static let problems: [String: Problem] = Dictionary(
     uniqueKeysWithValues: codes.map { (number(ending: $0.ending), $0.code.exampleProblem) })
 
-  /// The rules that these refusals name, for metrics to count under their own names.
+  /// The rules that these refusals name, so that metrics count each under its own name.
   package static var rules: Set<String> { Set(problems.values.compactMap(\.rule)) }
 
   /// A number in E.164.

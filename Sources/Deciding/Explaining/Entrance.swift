@@ -1,4 +1,4 @@
-// Finds the caller and the app of a hypothetical request, as the server does before the kill switch and the rules.
+// Finds the caller and the app of a hypothetical request, as the server does before stops and rules.
 
 import Callers
 package import Configuration
@@ -7,30 +7,31 @@ package import Gate
 import Installations
 import Texts
 
-/// A hypothetical request, as far as the configuration alone decides about it.
+/// The part of a hypothetical request that the configuration alone decides.
 package struct Entrance: Sendable {
-  /// The facts, with the caller and the installation as the rules see them. The app is the one that the request is for only if an
-  /// installation asks or is enrolled.
+  /// The facts, with the caller and the installation as the rules see them. For a request of an installation,
+  /// or an enrollment, the app is the installation's. Otherwise it is the app that the request names.
   package var facts: Facts
-  /// The app of the installation that asks, or of an enrolment that an operator authorizes: the app's `callers` need not list them.
+  /// The app of the installation that sends the request, or of an enrollment that an operator authorizes. The
+  /// app's `callers` need not list either of them.
   package var installedFor: String?
-  /// Whether the caller has a subject of its own. True where only the rules are asked.
+  /// Whether the caller has a subject of its own. True if the question concerns only the rules.
   package var hasOwnSubject = true
-  /// Whether the caller is an installation. True where only the rules are asked.
+  /// Whether the caller is an installation. True if the question concerns only the rules.
   package var isInstallation = true
-  /// Why the credential is refused; nil if it is right, or if none is needed.
+  /// Why the credential is refused; nil if it is accepted, or if none is needed.
   package var unauthenticated: String?
-  /// Why the request is refused after the kill switch and before the rules.
+  /// Why the request is refused after the stops and before the rules.
   package var refusal: (code: DenialCode, reason: String)?
 }
 
 extension Configuration {
-  /// The entrance of a request.
+  /// Resolves the caller and the app of a request.
   ///
   /// - Parameters:
   ///   - facts: The request's own facts. The caller is nil if the question concerns the rules only. The app is the named one.
-  ///   - owner: The caller of the user whose installation asks, if it is named.
-  /// - Throws: The members that are missing or contradict each other.
+  ///   - owner: The caller whose user owns the installation that sends the request; nil if none is named.
+  /// - Throws: The first member that is missing or contradicts another.
   package func entrance(_ facts: Facts, owner: String?) throws(Refusal) -> Entrance {
     var entrance = Entrance(facts: facts)
     entrance.hasOwnSubject =
@@ -53,8 +54,9 @@ extension Configuration {
     return entrance
   }
 
-  /// The app that a request names, or else the only one with installations; and its terms, if it has some. Of several it
-  /// is the sandbox's sample, if that is there.
+  /// The app that a request names, and its terms for installations, if it has any. Without a name, falls back
+  /// to the only app with installations. If several apps have installations, falls back to the sandbox's
+  /// sample app.
   private func appWithInstallations(named name: String?) throws(Refusal) -> (
     id: String, terms: InstallationTerms?
   ) {
@@ -79,7 +81,7 @@ extension Configuration {
       return nil
     }
     let users = callers.map(\.id).filter(hasUsers)
-    // The sandbox's own users are meant only where they are named, or no others are there.
+    // Use the sandbox's own users only if they are named, or if there are no others.
     let others = users.filter { !$0.hasSameBytes(as: Caller.sandboxUsersID) }
     let candidates = owner == nil && !others.isEmpty ? others : users
     if let owner {
@@ -96,24 +98,24 @@ extension Configuration {
     return only
   }
 
-  /// Whether a caller's users prove themselves, by a JWT.
+  /// Whether the users of a caller authenticate with a JWT.
   private func hasUsers(_ callerID: String?) -> Bool {
     callers.contains { callerID?.hasSameBytes(as: $0.id) == true && $0.hasUsers }
   }
 }
 
 extension Facts {
-  /// Whether the caller is the one of every installation.
+  /// Whether the caller is `installation`, which all installations share.
   fileprivate var isInstallations: Bool { callerID?.hasSameBytes(as: Caller.installationID) == true }
 }
 
 extension Entrance {
-  /// The id of an installation that the request does not name.
+  /// The ID used if the request names no installation.
   private static let unnamed = "00000000-0000-0000-0000-000000000000"
 
-  /// An installation asks. It belongs to its app.
+  /// Completes the facts for a request of an installation, which belongs to its app.
   ///
-  /// - Parameter isThere: Whether there is any installation.
+  /// - Parameter isThere: Whether any app has installations.
   fileprivate mutating func install(
     owner: String?, _ app: (id: String, terms: InstallationTerms?), isThere: Bool
   ) {
@@ -131,7 +133,8 @@ extension Entrance {
     }
   }
 
-  /// A phone asks for an installation: with a user's JWT, or without. The server ignores every other credential.
+  /// Completes the facts for a phone that enrolls, with a user's JWT or without one. The server ignores every
+  /// other credential.
   fileprivate mutating func enrol(for app: (id: String, terms: InstallationTerms?), isUser: Bool) {
     facts.appID = app.id
     let isUser = isUser && app.terms?.authorize.contains(.user) != false

@@ -8,23 +8,23 @@ package import JSON
 
 /// A decision with every rule's verdict and the reasons.
 public struct Explanation: Sendable {
-  /// Whether the request would go on to Talkdesk.
+  /// Whether the server would forward the request to Talkdesk.
   public let isAllowed: Bool
-  /// Why not, as the code of the problem document.
+  /// The code of the refusal, as in the problem document; nil if the request is allowed.
   public let code: String?
   /// The rule that refuses; nil if none does, or if the refusal comes before the rules.
   public let rule: String?
   let verdicts: RuleVerdicts
-  /// Why each rule has its verdict, in their order.
+  /// The reasons for the verdicts, in the same order.
   let reasons: [RuleReason]
-  /// The reason of a refusal that comes from no rule.
+  /// The reason of a refusal that does not come from a rule.
   let cause: String?
 
   /// Why a request without credentials is refused, for operators.
   package static let noCredential =
     "a request without credentials is refused where callers are configured and allow_anonymous is not true"
 
-  /// A decision of the rules.
+  /// Explains a decision of the rules.
   init(_ decision: Decision, reasons: [RuleReason]) {
     let denial = decision.denial
     isAllowed = denial == nil
@@ -35,7 +35,7 @@ public struct Explanation: Sendable {
     cause = nil
   }
 
-  /// A refusal that is no rule's.
+  /// Explains a refusal that does not come from a rule.
   init(_ code: Problem.Code, because cause: String, verdicts: RuleVerdicts) {
     isAllowed = false
     self.code = code.rawValue
@@ -73,7 +73,7 @@ public struct Explanation: Sendable {
     return "Refused by \(rule) (\(code)): \(reasons[index].text)."
   }
 
-  /// Why it is allowed.
+  /// A sentence that says why the request is allowed.
   private var allowance: String {
     let asked = verdicts.filter { $0.verdict != .skipped }
     let audited = asked.filter { $0.verdict == .wouldDeny }.map(\.rule)
@@ -88,7 +88,7 @@ public struct Explanation: Sendable {
     return text + " In audit mode: \(audited.joined(separator: ", ")) would refuse it."
   }
 
-  /// The document that `/admin/explain` answers.
+  /// The JSON response of `/admin/explain`.
   public var json: String { String(decoding: document.serialized(), as: UTF8.self) }
 
   package var document: JSONObject {
@@ -108,7 +108,7 @@ public struct Explanation: Sendable {
 }
 
 extension Decider {
-  /// The app of a hypothetical request. The checks are those of a real one.
+  /// The app of a hypothetical request, after the same checks as for a real one.
   package func admit(_ entrance: Entrance) throws(Refusal) -> App? {
     let facts = entrance.facts
     // An enrolment without a user has no caller that a stop could name.
@@ -120,11 +120,12 @@ extension Decider {
       to: facts.action, app: facts.appID.map { .value($0) } ?? .absent)
   }
 
-  /// The decision on a hypothetical request, with its reasons. It takes no allowances, and asks remote policies as for a real request.
+  /// The decision on a hypothetical request, with its reasons. Uses no allowances. Queries remote policies as
+  /// for a real request.
   ///
-  /// For a rule without a given count, the present use counts.
+  /// For a rule without a given count, the current count from the store is used.
   package func explain(_ inquiry: Question.Inquiry) async -> Explanation {
-    // As for a real request, this refusal comes before the kill switch and the rules.
+    // As for a real request, this refusal comes before stops and rules.
     if let reason = inquiry.entrance.unauthenticated {
       return Explanation(.unauthenticated, because: reason, verdicts: .none)
     }
@@ -151,7 +152,7 @@ extension Decider {
   }
 }
 
-/// The given counts, and the saved states of all other rules.
+/// The counts from the question. Rules without one read their state from the store.
 private struct GivenStates: AllowanceStates, Sendable {
   let counted: CountedStates
   let rules: Set<String>

@@ -13,44 +13,45 @@ import Texts
 
 /// A request to be explained, not checked yet.
 public struct Question: Sendable {
-  /// One mistake in it.
+  /// One mistake in the question.
   public struct Mistake: Error, Hashable, Sendable {
     /// The member of the question, as in `counts.daily`.
     public let member: String
-    /// The mistake and its remedy.
+    /// The mistake and how to fix it.
     public let description: String
   }
 
-  /// All mistakes in it; never empty.
+  /// All mistakes in the question; never empty.
   public struct Mistakes: Error, Sendable {
     /// In the order of the members.
     public let list: [Mistake]
   }
 
-  /// `access` or `callback`.
+  /// The action: `access`, `callback`, `ticket` or `enrol`.
   public var action: String?
-  /// Without a caller it asks the rules alone, as for an anonymous one. The caller `anonymous` has no credentials, and is refused
-  /// where those are needed. Without an installation's id it is one that has counted nothing.
+  /// Facts of the question. Without a caller, only the rules are evaluated, as for an anonymous request. The
+  /// caller `anonymous` sends no credentials, and is refused if credentials are required. Without an
+  /// installation's ID, the installation is one that has used no allowance yet.
   private var given: [AskedFact: String] = [:]
-  /// The request's fields.
+  /// The header fields of the request.
   public var fields: [(name: String, value: String)] = []
-  /// How many are used already in a rule's window.
+  /// Requests already counted in each rule's window.
   public var counts: [(rule: String, count: Int64)] = []
   var claims: [FactMember] = []
 
-  /// The actions that can be asked about.
+  /// The actions that a question may name.
   public static let actions = Action.allCases.map(\.rawValue)
 
-  /// Asks about nothing yet.
+  /// Creates a question without any facts.
   public init() {}
 
-  /// A fact as it was given; nil for none.
+  /// The given text of a fact; nil if it was not given.
   public subscript(_ fact: AskedFact) -> String? {
     get { given[fact] }
     set { given[fact] = newValue }
   }
 
-  /// Takes the claims of the caller's token.
+  /// Sets the claims of the caller's token.
   /// - Parameter text: A JSON object.
   public mutating func setClaims(json text: String) throws(Mistake) {
     let value: JSONValue
@@ -78,12 +79,12 @@ extension Question {
     /// The given counts, by rule.
     var states: CountedStates
     var countedRules: Set<String>
-    /// The entrance of the request, as far as the configuration alone decides.
+    /// The caller and app, as far as the configuration alone decides.
     var entrance: Entrance
   }
 
   /// Checks every member.
-  /// - Parameter now: The time if none is given.
+  /// - Parameter now: The time of the request if the question names none.
   package func inquiry(_ configuration: Configuration, now: Instant) throws(Mistakes) -> Inquiry {
     var mistakes: [Mistake] = []
     func note(_ member: String, _ description: String) {
@@ -106,7 +107,7 @@ extension Question {
         }
         facts.callerID = text
       case .subject: facts.subject = text
-      // `entrance` finds out whether there is such a one.
+      // `entrance` checks below whether this owner exists.
       case .owner: break
       case .app: facts.appID = text
       case .installation:
@@ -122,7 +123,7 @@ extension Question {
       case .phone:
         do throws(E164Error) {
           let number = try E164(text)
-          // A request for access has no number.
+          // Only callbacks have a number.
           if action == .callback { facts.phone = number }
         } catch {
           note("phone", "is not a phone number: \(error.correction)")
@@ -172,7 +173,7 @@ extension Question {
 }
 
 extension Configuration {
-  /// Whether a request without credentials is refused before any rule. Without any configured caller no server would start, so the
-  /// question then concerns the rules alone.
+  /// Whether a request without credentials is refused before any rule. False if no callers are configured:
+  /// such a server would not start, so the question concerns only the rules.
   package var refusesAnonymous: Bool { !allowAnonymous && !callers.isEmpty }
 }

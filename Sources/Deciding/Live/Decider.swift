@@ -1,4 +1,4 @@
-// Decides every request, probe and explanation: kill switch, app, then rules.
+// Decides on every request, probe and explanation: first stops, then the app, then the rules.
 
 package import API
 package import Callers
@@ -10,14 +10,15 @@ package import Store
 /// Verifies the proof in a request. Throws a problem if the server cannot verify it now.
 package typealias NumberProver = @Sendable () async throws(Problem) -> NumberProofAnswer
 
-/// Gets the verdict on a number. It may use a lookup at Talkdesk only if `looksUp` is true.
+/// Returns the verdict on a number. May use a lookup at Talkdesk only if `looksUp` is true.
 package typealias NumberScreener =
   @Sendable (
     _ query: ScreeningQuery, _ looksUp: Bool, _ deadline: MonotonicTime?
   ) async -> ScreeningAnswer
 
-/// Decides about requests whose caller is known: kill switch, then app, then rules. Each configuration has its own decider. Stops
-/// and the use of allowances outlive it. A class, because every request would copy a structure.
+/// Decides on requests whose caller is authenticated: first stops, then the app, then the rules. Each
+/// configuration has its own decider. Stops and used allowances outlive it. A class, because a struct would
+/// be copied for every request.
 package final class Decider: Sendable {
   package let apps: AppRegistry
   package let policy: Policy
@@ -26,12 +27,12 @@ package final class Decider: Sendable {
   package let blocked: BlockedNumbers?
   package let ledger: AllowanceLedger
   let remotes: RemotePolicies
-  /// Whether there is a Talkdesk credential, which a server whose apps all have chat desks does without.
+  /// Whether a Talkdesk credential is configured. A server whose apps all have chat desks needs none.
   private let hasTalkdesk: Bool
   private let liveAgents: @Sendable () -> Int64?
   private let screener: NumberScreener?
 
-  /// - Parameter liveAgents: How many agents are available now; nil where it is not known.
+  /// - Parameter liveAgents: The number of agents available now; nil if unknown.
   package init(
     apps: AppRegistry, policy: Policy, stops: StopBoard, blocked: BlockedNumbers? = nil,
     ledger: AllowanceLedger, remotes: RemotePolicies,
@@ -49,12 +50,12 @@ package final class Decider: Sendable {
     self.screener = screener
   }
 
-  /// How many agents are available now, for the facts of a request; nil where it is not known, or no rule asks.
+  /// The number of agents available now, for the facts of a request; nil if unknown, or if no rule needs it.
   package func agents() -> Int64? { policy.asksAgents ? liveAgents() : nil }
 
   // MARK: Before the rules
 
-  /// Why a request is refused before any rule is asked.
+  /// Why a request is refused before the rules.
   package struct Refusal: Error {
     /// The problem for its response.
     package let problem: Problem
@@ -63,7 +64,7 @@ package final class Decider: Sendable {
     /// Why, for operators.
     package let reason: String
 
-    /// The code of its problem as that of a denial.
+    /// The problem's code as a denial code.
     package var denialCode: DenialCode {
       guard let code = DenialCode(rawValue: problem.code.rawValue) else {
         preconditionFailure("a refusal before the rules with a code that no denial has")
@@ -72,10 +73,11 @@ package final class Decider: Sendable {
     }
   }
 
-  /// The app of a request. The kill switch comes first, right after authentication.
+  /// Returns the app of a request, or refuses the request. Stops are checked first, right after
+  /// authentication.
   ///
   /// - Parameters:
-  ///   - applicant: Who asks.
+  ///   - applicant: The caller of the request.
   ///   - name: The app's name in the request, if any.
   package func admit(
     _ applicant: Applicant, to action: Action, app name: Request.QueryItem
@@ -103,22 +105,23 @@ package final class Decider: Sendable {
 
   // MARK: The rules
 
-  /// The result of the rules without a wait.
+  /// The result of the rules without waiting.
   package enum AtOnce: ~Copyable {
     case ruled(Ruling)
-    /// A remote policy or the store must be asked: call `ruling`, with what is known so far. Nothing has been taken.
+    /// A remote policy or the store is needed: call `ruling` with this intermediate result. No allowance has
+    /// been used.
     case undecided(Preliminary)
   }
 
-  /// What the rules say before a remote policy or the store is asked.
+  /// The result of the rules before a remote policy or the store is queried.
   package struct Preliminary: Sendable {
-    /// Nil where more than the taking of allowances is left to ask.
+    /// The decision if only the allowances are left to use; nil if more is left to evaluate.
     fileprivate let allowed: Decision?
   }
 
-  /// Asks the rules without a wait.
+  /// Evaluates the rules without waiting.
   ///
-  /// - Parameter takes: Whether an allowed request takes from allowances; a probe takes nothing.
+  /// - Parameter takes: Whether an allowed request uses allowances. A probe uses none.
   package func ruleAtOnce(_ facts: Facts, taking takes: Bool) -> AtOnce {
     let states = PresumedStates()
     var evaluation = policy.evaluation(of: facts, isBlocked: isBlocked(facts))
@@ -126,18 +129,18 @@ package final class Decider: Sendable {
       return .undecided(Preliminary(allowed: nil))
     }
     guard states.wereAsked else { return .ruled(Ruling(decision, .taken([]), facts)) }
-    // An allowed request takes at once: the store's states then decide about it.
+    // Use the allowances of an allowed request without reading them first: the result of the store decides.
     return .undecided(Preliminary(allowed: takes && decision.denial == nil ? decision : nil))
   }
 
-  /// Asks the rules, remote policies among them, and the store.
+  /// Evaluates the rules, including remote policies and the store.
   ///
   /// - Parameters:
-  ///   - known: What `ruleAtOnce` has found; nil to begin with that.
+  ///   - known: The result of `ruleAtOnce`; nil to call that first.
   ///   - deadline: The deadline of the response; nil for none.
-  ///   - prover: Verifies the proof of a request that uses no allowance. Nil without a proof.
-  /// - Throws: A problem if there is no decision: too many requests wait for a policy, or the deadline passed. Then nothing has been
-  ///   taken.
+  ///   - prover: Verifies the proof of a request that uses no allowance; nil without a proof.
+  /// - Throws: A problem if there is no decision: too many requests wait for a policy, or the deadline
+  ///   passed. Then no allowance has been used.
   package func ruling(
     _ facts: Facts, taking takes: Bool, after known: Preliminary? = nil, deadline: MonotonicTime? = nil,
     proving prover: NumberProver? = nil
@@ -157,7 +160,8 @@ package final class Decider: Sendable {
       let decision = try await decide(facts, saved, deadline: deadline, proving: prover)
       return Ruling(untaken: decision, await useOfProof(decision, at: facts.instant), facts, saved)
     }
-    // No remote policy is asked about a request that an earlier rule refuses. Brakes come last, so they can wait for the taking.
+    // If an earlier rule refuses a request, remote policies are not queried. Brakes come last, so their check
+    // can wait until allowances are used.
     let isKnown = !policy.charges(for: facts, taking: true).isEmpty
     let saved = isKnown ? await states(for: facts) : FetchedStates()
     var decision = try await decide(facts, saved, deadline: deadline)
@@ -165,10 +169,11 @@ package final class Decider: Sendable {
     return await take(decision, facts)
   }
 
-  /// Asks the rules about a request that makes a record. Its grant has the charges, which the store takes with the record: one that is
-  /// exhausted already refuses the request here, and one that others exhaust meanwhile refuses it there.
+  /// Evaluates the rules for a request that creates a record. The grant contains the charges, which the store
+  /// takes together with the record. An exhausted allowance refuses the request here. An allowance that other
+  /// requests exhaust meanwhile refuses it in the store.
   ///
-  /// - Throws: As `ruling` does.
+  /// - Throws: The same as `ruling`.
   package func rulingOfRecord(
     _ facts: Facts, deadline: MonotonicTime? = nil, proving prover: NumberProver? = nil
   ) async throws(Problem) -> Ruling {
@@ -177,13 +182,13 @@ package final class Decider: Sendable {
       withRecord: try await decide(facts, saved, deadline: deadline, proving: prover, looksUp: true), facts)
   }
 
-  /// Only the facts of a callback have a number.
+  /// Whether an operator blocked the number. Only the facts of a callback have one.
   private func isBlocked(_ facts: Facts) -> Bool {
     guard let blocked else { return false }
     return blocked.contain(facts.phone)
   }
 
-  /// Whether the proof of a request that takes nothing could be used now.
+  /// Whether the proof could be used now, for a request that uses no allowance.
   private func useOfProof(_ decision: Decision, at now: Instant) async -> ChargeOutcome {
     let charges = decision.charges
     guard decision.ownership == .proof, !charges.isEmpty else { return .taken([]) }
@@ -197,20 +202,22 @@ package final class Decider: Sendable {
     }
   }
 
-  /// Takes the allowances of an allowed request from the store, all or none.
+  /// Takes the allowances of an allowed request from the store: all of them, or none.
   private func take(_ decision: Decision, _ facts: Facts) async -> Ruling {
     let charges = decision.charges
     let taking = await ledger.take(charges, at: facts.instant)
     if case .taken(let receipts) = taking.outcome, receipts.count == charges.count {
       return Ruling(decision, taking.outcome, facts)
     }
-    // The states say which rule refuses, how long to wait, and what rules in audit mode would refuse.
+    // With the store's states, the rules determine which rule refuses, how long to wait, and what rules in
+    // audit mode would refuse.
     return Ruling(decision.again(taking.states), taking.outcome, facts)
   }
 
-  /// Asks rules about a request that takes no allowances: one that was made before, or that the rules have allowed before.
+  /// Evaluates rules for a request that uses no allowances: a repeated request, or one that the rules allowed
+  /// before.
   ///
-  /// - Throws: As `rule` does.
+  /// - Throws: The same as `ruling`.
   package func ruleAgain(
     _ facts: Facts, asking questions: Evaluation.Questions, deadline: MonotonicTime? = nil,
     proving prover: NumberProver? = nil
@@ -220,7 +227,7 @@ package final class Decider: Sendable {
     return Ruling(decision, .taken([]), facts)
   }
 
-  /// The rules' decision with the given allowances. Takes nothing.
+  /// The rules' decision with the given allowances. Uses no allowance.
   func decide(
     _ facts: Facts, _ states: any AllowanceStates & Sendable, deadline: MonotonicTime? = nil,
     asking questions: Evaluation.Questions = .all, proving prover: NumberProver? = nil, looksUp: Bool = false
@@ -264,7 +271,7 @@ package final class Decider: Sendable {
     }
   }
 
-  /// The states of the allowances that a decision on a request may read.
+  /// The states of the allowances that the rules may read for a request.
   package func states(for facts: Facts) async -> any AllowanceStates & Sendable {
     let charges = policy.charges(for: facts)
     guard !charges.isEmpty else { return FetchedStates() }

@@ -1,4 +1,4 @@
-// Asks remote policies over HTTP, each in its rule's dialect.
+// Queries remote policies over HTTP, each in the format of its rule.
 
 import Callers
 package import Gate
@@ -8,9 +8,9 @@ package import Platform
 package import Records
 import Upstream
 
-/// Sends queries to remote policies. If a policy fails, that is a result too, and the rule decides by
-/// `on_failure`. A failure on this side is not: a policy that got no query, for lack of a slot or of time,
-/// has not failed.
+/// Sends queries to remote policies. If a policy fails, the outcome is an answer too, and the rule's
+/// `on_failure` decides. A missing slot or missing time in this server is not a failure of the policy,
+/// because it received no query.
 package struct RemotePolicies: Sendable {
   /// Nil if no query may be sent.
   let transport: (any HTTPTransport)?
@@ -26,20 +26,20 @@ package struct RemotePolicies: Sendable {
   /// The outcome of a query.
   package enum Outcome: Sendable {
     case answer(RemoteAnswer)
-    /// More requests wait for the policy than it can answer in time, so it was not asked.
+    /// The query was not sent, because more requests wait for the policy than it can answer in time.
     case overloaded(retryAfter: Duration)
-    /// The request's own time was over first.
+    /// The request's own time ran out first.
     case late
   }
 
-  /// The longest answer taken, in bytes: a decision is a few.
+  /// Limit of a response, in bytes. A decision needs only a few.
   private static let maximumAnswer = 64 * 1024
 
-  /// Asks once, within the rule's time and the request's.
+  /// Sends a query once, within the time limits of the rule and of the request.
   func ask(_ query: RemoteQuery, deadline: MonotonicTime?) async -> Outcome {
     guard let transport else { return .answer(.notAsked) }
     let usual = Duration.milliseconds(query.remote.timeoutMilliseconds)
-    // A rule in audit mode leaves half of the time to rules that decide.
+    // A rule in audit mode leaves half of the time to rules that are enforced.
     let left = deadline.map { query.isEnforced ? $0 - time.now : ($0 - time.now) / 2 }
     let timeout = min(usual, left ?? usual)
     guard timeout > .zero else { return late(query) }
@@ -61,11 +61,11 @@ package struct RemotePolicies: Sendable {
         failure = "it responded with status \(response.status)"
       }
     } catch {
-      // The client has gone: the policy did not fail.
+      // The client has left, so the policy did not fail.
       if error.reason == .cancelled { return .answer(.notAsked) }
       if error.reason == .overloaded { return .overloaded(retryAfter: error.retryAfter ?? .seconds(1)) }
       if error.reason == .timedOut, timeout < usual { return late(query) }
-      // Earlier policies took a part of the rule's time.
+      // The query waited for a slot and lost part of its time, so the policy did not fail.
       if error.reason == .timedOut, error.isCurtailed { return .overloaded(retryAfter: .seconds(1)) }
       failure = error.words(about: "its server")
       detail = "\(error)"
@@ -110,7 +110,7 @@ extension RemotePolicies {
 }
 
 extension JSONObject {
-  /// Facts as the members of an object.
+  /// Facts as the members of a JSON object.
   package init(_ facts: [FactMember]) {
     self.init()
     for fact in facts { append(fact.name, JSONValue(fact.value)) }
@@ -130,7 +130,7 @@ extension JSONValue {
     }
   }
 
-  /// A number by its text. A text that is not a number stays a text; JSON and YAML give none.
+  /// Parses a number. Text that is not a number becomes a string, although JSON and YAML never produce any.
   private static func number(_ text: String) -> JSONValue {
     do throws(JSONError) {
       let value = try JSONValue(parsing: Array(text.utf8))

@@ -2,7 +2,7 @@
 
 package import Gate
 
-/// A decision with its allowances taken. It holds the request's only grant, so it cannot be copied.
+/// A decision, with its allowances used. It contains the request's only grant, so it cannot be copied.
 package struct Ruling: ~Copyable, Sendable {
   /// The outcome.
   package enum Outcome: ~Copyable, Sendable {
@@ -13,32 +13,32 @@ package struct Ruling: ~Copyable, Sendable {
 
   /// Every rule with its verdict.
   package let verdicts: RuleVerdicts
-  /// The rest of the caller's allowances, for the fields of a success.
+  /// What is left of the caller's allowances, for the header fields of a successful response.
   package let statuses: [AllowanceStatus]
-  /// Why a remote policy refused, or that it gave no decision: for the audit line alone.
+  /// The reason that a remote policy gave for a refusal, or why it gave no decision. Only for the audit line.
   package let reason: String?
-  /// The result of the rules about its number. Nil if there were none.
+  /// The result of the rules about the phone number; nil if there was none.
   package let ownership: NumberResult?
   private let outcome: Outcome
 
-  /// The outcome; it can be taken once.
+  /// Consumes the ruling and returns the outcome, so that the grant is used at most once.
   package consuming func concluded() -> Outcome { outcome }
 }
 
 extension Ruling {
-  /// A decision when its allowances were taken, or could not be.
+  /// A decision after its allowances were taken, or could not be taken.
   init(_ decision: Decision, _ charged: ChargeOutcome, _ facts: Facts) {
     self.init(decision.settled(charged, at: facts.instant)) { $0.statuses }
   }
 
-  /// A decision whose allowances are taken with the request's record.
+  /// A decision whose allowances the store takes with the request's record.
   init(withRecord decision: Decision, _ facts: Facts) {
     self.init(decision.settledWithRecord(at: facts.instant)) { _ in [] }
   }
 
-  /// A decision that takes nothing from allowances. It shows what the next request would find.
+  /// A decision that uses no allowances. Its statuses are what the next request would find.
   ///
-  /// - Parameter use: The result of using the proof of the number. `.taken([])` without a proof.
+  /// - Parameter use: Whether the proof of the number could be used; `.taken([])` without a proof.
   init(untaken decision: Decision, _ use: ChargeOutcome, _ facts: Facts, _ states: some AllowanceStates) {
     let policy = decision.policy
     self.init(decision.settled(use, at: facts.instant)) { _ in
@@ -60,7 +60,8 @@ extension Ruling {
       outcome = .refused(denial)
     }
     verdicts = decision.verdicts
-    // Judged as good, and then refused: another request was faster, or this one repeats it.
+    // The proof was valid, but is already used: another request was faster, or this request repeats an
+    // earlier one.
     let isUsed = decision.ownership == .proof && decision.denial?.code == .numberNotProven
     ownership = isUsed ? .used : decision.ownership
     reason = decision.denial?.reason ?? decision.audited.lazy.compactMap(\.reason).first

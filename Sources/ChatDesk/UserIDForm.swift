@@ -1,14 +1,14 @@
-// Makes the Sendbird user id of a user from the authenticated subject.
+// Builds the Sendbird user ID of a user from the authenticated subject.
 
 import Gate
 import JOSE
 package import Texts
 
-/// A user of a chat desk. Only a `UserIDForm` makes one, from an authenticated subject.
+/// A user of a chat desk. Only a `UserIDForm` creates one, from an authenticated subject.
 package struct DeskUser: Sendable {
-  /// The user at Sendbird.
+  /// The user's ID at Sendbird.
   package let id: UserID
-  /// The subject of the requests that get something for this user. Of an installation, the id may be made of another name.
+  /// The subject of requests for this user. For an installation, the ID may be built from another name.
   package let subject: String?
 
   /// Whether a grant is for this user.
@@ -24,7 +24,7 @@ package struct UserID: Hashable, Sendable {
   @Exact package private(set) var text: String
 }
 
-/// How user ids are made: a text with `{subject}` once, and `{caller}` at most once.
+/// The template for user IDs: a text with `{subject}` exactly once, and `{caller}` at most once.
 public struct UserIDForm: Hashable, Sendable {
   /// The longest user id at Sendbird, in characters.
   package static let longest = 80
@@ -35,9 +35,9 @@ public struct UserIDForm: Hashable, Sendable {
   private let before: String
   private let after: String
 
-  /// The subject alone.
+  /// A template that is the subject alone.
   package static let subjectAlone = UserIDForm(before: "", after: "")
-  /// The caller, a hyphen and the subject.
+  /// A template of the caller, a hyphen and the subject.
   package static let callerAndSubject = UserIDForm(before: caller + "-", after: "")
 
   private init(before: String, after: String) {
@@ -45,7 +45,8 @@ public struct UserIDForm: Hashable, Sendable {
     self.after = after
   }
 
-  /// Reads a form. Nil if it has no `{subject}`, a placeholder twice, another brace, or octets that are no visible ASCII.
+  /// Parses a template. Nil if it has no `{subject}`, a placeholder twice, another brace, or octets other
+  /// than visible ASCII.
   package init?(_ text: String) {
     guard let place = text.firstRange(of: Self.subject) else { return nil }
     (before, after) = (String(text[..<place.lowerBound]), String(text[place.upperBound...]))
@@ -56,19 +57,21 @@ public struct UserIDForm: Hashable, Sendable {
     else { return nil }
   }
 
-  /// The user of an owner.
+  /// Builds the user of an owner.
   /// - Parameters:
-  ///   - owner: The owner's name: the subject, but of an installation that is not the first of its id a name of its own.
+  ///   - owner: The owner's name: the subject. An installation that is not the first with its ID has a name
+  ///     of its own.
   ///   - callerID: The caller that the owner belongs to.
-  ///   - subject: The subject of the owner's requests, which grants name.
+  ///   - subject: The subject of the owner's requests, as in grants.
   package func user(_ owner: String, of callerID: String, requestedAs subject: String?) -> DeskUser {
-    // Most forms are the subject alone, and need no other text.
+    // Most templates are the subject alone, and need no further text.
     let isPlain = before.isEmpty && after.isEmpty
     let text = isPlain ? owner : part(before, callerID) + owner + part(after, callerID)
     return DeskUser(id: UserID(text: Self.shortened(text)), subject: subject)
   }
 
-  /// Whether no subject of one caller ever gets the id that another form makes of a subject of the other.
+  /// Whether the template for one caller can never produce the same ID as another template for the other
+  /// caller.
   package func separates(_ one: String, from other: String, in form: UserIDForm) -> Bool {
     func overlap(_ a: String, _ b: String, _ isPart: (Substring.UTF8View, Substring.UTF8View) -> Bool) -> Bool
     {
@@ -86,8 +89,9 @@ public struct UserIDForm: Hashable, Sendable {
     text.contains("{") ? text.replacing(Self.caller, with: callerID) : text
   }
 
-  /// A long id as its SHA-256 in hex. So does one that cannot travel in a path: dots alone would be a relative segment, and servers
-  /// refuse an encoded control character. Others stay as they are, `/ ? # % \` included: Sendbird took them, encoded.
+  /// Replaces a long ID by its SHA-256 in hex. The same for an ID that cannot be part of a path: dots alone
+  /// would be a relative segment, and servers refuse an encoded control character. Other IDs are not changed.
+  /// Sendbird accepted even `/ ? # % \` when encoded.
   private static func shortened(_ text: String) -> String {
     let isDots = text.utf8.allSatisfy { $0 == 0x2E }
     let hasControls = text.utf8.contains { $0 < 0x20 || $0 == 0x7F }

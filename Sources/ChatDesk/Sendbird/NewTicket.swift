@@ -1,8 +1,8 @@
-// A ticket that a user wants to open, and what a desk makes of it.
+// A ticket that a user wants to open, and the result of opening it.
 
 package import Tokens
 
-/// A ticket, checked by the endpoint that takes it.
+/// A ticket, validated by the endpoint that accepts it.
 package struct NewTicket: Sendable {
   /// How urgent a ticket is.
   package enum Priority: String, CaseIterable, Sendable {
@@ -12,7 +12,8 @@ package struct NewTicket: Sendable {
     case urgent = "URGENT"
   }
 
-  /// A field of the desk, by its key there. The desk drops keys that its dashboard does not know.
+  /// A custom field of a ticket, with its key at the desk. The desk drops keys that its dashboard does not
+  /// define.
   package struct Field: Sendable {
     let name: String
     let value: String
@@ -29,7 +30,7 @@ package struct NewTicket: Sendable {
   let priority: Priority?
   let groupKey: String?
   let relatedChannels: [String]
-  /// The name that agents see: the nickname of the Sendbird user, where the user is created by this ticket.
+  /// The name that agents see: the nickname of the Sendbird user, if this ticket creates the user.
   package let userName: String?
 
   package init(
@@ -46,34 +47,34 @@ package struct NewTicket: Sendable {
   }
 }
 
-/// A user's id as a customer of the desk. Only a `TicketSource` gets one.
+/// The ID of a user as a customer of the desk. Only a `TicketSource` returns one.
 package struct CustomerID: Sendable { let number: Int64 }
 
 /// A ticket that the desk has created.
 package struct OpenedTicket: Sendable {
-  /// Its id at the desk.
+  /// The ticket's ID at the desk.
   package let id: String
-  /// The channel of its conversation.
+  /// The URL of the conversation's channel.
   package let channelURL: String
 }
 
-/// What came of the one request that creates a ticket.
+/// The outcome of the one request that creates a ticket.
 package enum TicketOutcome: Sendable {
-  /// The desk created it.
-  /// - isMessageSent: Whether its first message was sent, too.
+  /// The desk created the ticket.
+  /// - isMessageSent: Whether the first message was sent, too.
   case opened(OpenedTicket, isMessageSent: Bool)
-  /// It certainly did not.
+  /// The desk certainly created no ticket.
   case notOpened(Reason)
-  /// It may have. The value says whether the desk responded.
+  /// The desk may have created the ticket. The value says whether the desk responded.
   case unknown(isAnswered: Bool)
 
-  /// Why the desk created nothing.
+  /// Why the desk created no ticket.
   package enum Reason: Sendable {
-    /// It refuses this ticket.
+    /// The desk refuses this ticket.
     case rejected
-    /// It does not serve the server at the moment, or not with this credential.
+    /// The desk is unavailable at the moment, or refuses this server's credential.
     case failed(TokenError)
-    /// There was no time left to ask it.
+    /// No time was left to send the request.
     case late
   }
 }

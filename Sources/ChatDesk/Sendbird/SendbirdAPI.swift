@@ -1,4 +1,4 @@
-// Requests session tokens of users from Sendbird's platform API, and creates users that it does not know.
+// Gets session tokens for users from Sendbird's platform API, and creates users that Sendbird does not know.
 
 package import HTTP
 import JOSE
@@ -8,14 +8,14 @@ package import Tokens
 
 /// Sendbird's platform API, as far as session tokens need it.
 ///
-/// Its own requests are harmless when sent twice: an unused token expires, and a user that exists stays as it is. Tickets and their
-/// messages are not (`DeskAPI`).
+/// Requests for tokens and users are harmless when sent twice: an unused token expires, and an existing user
+/// is not changed. Tickets and their messages are different (`DeskAPI`).
 package struct SendbirdAPI: Sendable {
-  /// How much of a reply is read.
+  /// Limit of a reply, in bytes.
   static let longestReply = 64 * 1024
-  /// The longest token that is taken.
+  /// Limit of a token, in bytes.
   static let longestToken = 4096
-  /// A repetition with less than this left of the deadline could only time out.
+  /// Minimum time left before the deadline for a retry. A later one could only time out.
   static let shortestAttempt = Duration.milliseconds(250)
 
   let settings: SendbirdSettings
@@ -24,10 +24,8 @@ package struct SendbirdAPI: Sendable {
   let retry: RetryPolicy
   let jitter: @Sendable () -> Double
 
-  /// Makes a client.
-  ///
   /// - Parameters:
-  ///   - retry: What is repeated at once.
+  ///   - retry: The failures that are retried, and when.
   ///   - jitter: Random numbers in 0..<1.
   package init(
     _ settings: SendbirdSettings, transport: any HTTPTransport, time: any TimeSource,
@@ -40,15 +38,15 @@ package struct SendbirdAPI: Sendable {
     self.jitter = jitter
   }
 
-  /// The same application, asked with other settings.
+  /// The same Sendbird application with other settings.
   func with(_ settings: SendbirdSettings) -> SendbirdAPI {
     SendbirdAPI(settings, transport: transport, time: time, retry: retry, jitter: jitter)
   }
 
-  /// Gets a session token. Creates the user once if Sendbird does not know it, and repeats temporary failures, all before
-  /// the deadline.
+  /// Gets a session token. Creates the user once if Sendbird does not know the user, and retries temporary
+  /// failures, all before the deadline.
   ///
-  /// - Parameter observe: Gets a report of every single request.
+  /// - Parameter observe: Called with a report of each request.
   package func sessionToken(
     for user: UserID, deadline: MonotonicTime, trace: TraceContext? = nil,
     observe: @Sendable (SendbirdReport) -> Void = { _ in }
@@ -58,10 +56,10 @@ package struct SendbirdAPI: Sendable {
     }
   }
 
-  /// Does something that may be done twice. Creates the user once if Sendbird does not know it, and repeats temporary failures, all
-  /// before the deadline.
+  /// Runs a step that is safe to run twice. Creates the user once if Sendbird does not know the user, and
+  /// retries temporary failures, all before the deadline.
   ///
-  /// - Parameter nickname: The name of a user that is created.
+  /// - Parameter nickname: The nickname for a new user.
   func persist<Reply>(
     creating user: UserID, nickname: String = "", _ deadline: MonotonicTime, _ trace: TraceContext?,
     _ observe: @Sendable (SendbirdReport) -> Void, _ body: () async throws(SendbirdFailure) -> Reply
@@ -79,7 +77,7 @@ package struct SendbirdAPI: Sendable {
           (needsUser, isCreated) = (true, true)
           continue
         }
-        // Another instance was faster with the user's customer.
+        // Another instance created the desk customer first.
         let isKnown = if case .knownUser = error.concern { true } else { false }
         let resumption = time.now + retry.delay(before: repetitions + 1, unit: jitter())
         guard repetitions < retry.limit, isKnown || retry.isPassing(error.cause),
@@ -91,8 +89,9 @@ package struct SendbirdAPI: Sendable {
     }
   }
 
-  /// Finds out whether Sendbird takes the application and its token, by requesting a token for a user that does not exist. Changes nothing.
-  /// - Returns: Nil if it does.
+  /// Checks whether Sendbird accepts the application and its token, by requesting a token for a user that
+  /// does not exist. Changes nothing.
+  /// - Returns: Nil if Sendbird accepts them.
   package func check() async -> SendbirdFailure? {
     let missing = UserID(text: "callgate-doctor")
     do throws(SendbirdFailure) {
@@ -117,7 +116,7 @@ package struct SendbirdAPI: Sendable {
     }
   }
 
-  /// Creates a user. That the user exists already is a success.
+  /// Creates a user. If the user already exists, that is a success.
   private func create(
     _ user: UserID, _ nickname: String, _ deadline: MonotonicTime, _ trace: TraceContext?,
     _ observe: (SendbirdReport) -> Void
@@ -128,15 +127,16 @@ package struct SendbirdAPI: Sendable {
     do throws(SendbirdFailure) {
       try await send(request, deadline, trace, observe) { _ in }
     } catch {
-      // Another instance was faster.
+      // Another instance created the user first.
       guard case .knownUser = error.concern else { throw error }
     }
   }
 
-  /// The longest that a ticket waits for its user's nickname.
+  /// The longest time that a ticket waits for its user's nickname.
   private static let nicknameLimit = Duration.seconds(2)
 
-  /// Gives a user that Sendbird knows a nickname, if it has none. A ticket does not need it, so a failure is only reported.
+  /// Sets the nickname of a user that Sendbird knows, if the user has none. A ticket does not need the
+  /// nickname, so a failure is only reported.
   func giveNickname(
     _ nickname: String, to user: UserID, _ deadline: MonotonicTime, _ trace: TraceContext?,
     _ observe: @Sendable (SendbirdReport) -> Void
@@ -154,7 +154,7 @@ package struct SendbirdAPI: Sendable {
         .nickname, to: .platform, path, ["nickname": .string(nickname)], method: .put)
       try await send(request, deadline, trace?.child(), observe) { _ in }
     } catch {
-      // Agents see the user's id in its place.
+      // Agents see the user's ID instead.
     }
   }
 
@@ -233,7 +233,8 @@ package struct SendbirdAPI: Sendable {
     }
   }
 
-  /// A text as one segment of a path (RFC 3986 §3.3): all octets but the unreserved ones are encoded.
+  /// Encodes a text as one path segment (RFC 3986 §3.3): every octet that is not unreserved is
+  /// percent-encoded.
   static func segment(_ text: String) -> String {
     var segment = ""
     for octet in text.utf8 {

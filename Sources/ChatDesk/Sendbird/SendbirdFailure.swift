@@ -1,29 +1,29 @@
-// Decides by its code what an error of Sendbird's platform API means.
+// Classifies an error of Sendbird's platform API by its code: whom it affects, and why it happened.
 
 import HTTP
 import JSON
 package import Tokens
 
-/// Why Sendbird did not do what it was asked for.
+/// Why Sendbird did not do what the server requested.
 package struct SendbirdFailure: Error, Sendable {
-  /// What a failure says beside its cause.
+  /// The users whom a failure affects.
   package enum Concern: Sendable {
-    /// The application, the credential or Sendbird itself: other users would meet the same.
+    /// Every user: the application, the credential or Sendbird itself fails.
     case everyUser
-    /// This user, or this request.
+    /// Only this user, or only this request.
     case thisUser
-    /// This user, until two others have met the same: something on the way may dislike the text of one user's request, or may
-    /// have taken the place of Sendbird's API.
+    /// Only this user, until two other users meet the same failure. A proxy may block the text of one user's
+    /// request, or something else may answer in place of Sendbird's API.
     case perhapsEveryUser
-    /// This user, whom Sendbird does not know.
+    /// This user: Sendbird does not know the user.
     case unknownUser
-    /// This user, whom Sendbird knows already.
+    /// This user: Sendbird already has the user.
     case knownUser
   }
 
-  /// The cause, in the words that all providers of tokens share.
+  /// The cause, in the same terms for every token provider.
   package let cause: TokenExchangeError
-  /// Whom it concerns.
+  /// The users whom the failure affects.
   package let concern: Concern
 
   init(_ cause: TokenExchangeError, concern: Concern = .everyUser) {
@@ -31,12 +31,13 @@ package struct SendbirdFailure: Error, Sendable {
     self.concern = concern
   }
 
-  /// Reads an error by its code, which Sendbird sends mostly with status 400, and by its status where the code is not known.
+  /// Classifies an error by its code, which Sendbird mostly sends with status 400, or by its status if the
+  /// code is unknown.
   ///
   /// - Parameters:
-  ///   - wait: What `Retry-After` asks for.
-  ///   - isDesk: Whether the desk's API answers, whose errors need not have a code.
-  ///   - hasText: Whether the request had text of its user, which a firewall on the way may dislike.
+  ///   - wait: The wait in `Retry-After`.
+  ///   - isDesk: Whether the desk's API sent the error. Its errors may lack a code.
+  ///   - hasText: Whether the request contained text of the user, which a firewall may block.
   init(
     status: Int, content: [UInt8], retryAfter wait: Duration?, isDesk: Bool = false, hasText: Bool = false
   ) {
@@ -44,7 +45,7 @@ package struct SendbirdFailure: Error, Sendable {
     let text = code.map { String($0) }
     let refused = TokenExchangeError.refused(status: status, code: text)
     switch (code, status) {
-    // Unauthorized, an invalid Api-Token, an application that is not available.
+    // Unauthorized, invalid Api-Token, application not available.
     case (400_108, _), (400_401, _), (403_100, _): self.init(refused)
     case (400_201, _), (400_301, _): self.init(refused, concern: .unknownUser)
     case (400_202, _): self.init(refused, concern: .knownUser)
@@ -54,7 +55,7 @@ package struct SendbirdFailure: Error, Sendable {
     case (_, 429): self.init(.rateLimited(retryAfter: wait))
     case (_, 408), (_, 500...): self.init(.unavailable(status: status, retryAfter: wait))
     case (_, 401): self.init(refused)
-    // A firewall on the way may dislike one request, such as one with a strange user id or text.
+    // A firewall may block one request, such as one with an unusual user ID or text.
     case (nil, 403): self.init(refused, concern: isDesk && !hasText ? .everyUser : .thisUser)
     case (nil, 400): self.init(refused, concern: .thisUser)
     case (nil, 409), (nil, 415), (nil, 422):
@@ -65,13 +66,13 @@ package struct SendbirdFailure: Error, Sendable {
     }
   }
 
-  /// The `code` of an error; nil where there is none.
+  /// The `code` of an error; nil if there is none.
   private static func code(_ content: [UInt8]) -> Int64? {
     do {
-      // Any number: a code, which is only compared.
+      // No range check: the code is only compared.
       return try JSONValue(parsing: content).object?["code"]?.int
     } catch {
-      // It is not JSON. The position of the mistake helps no operator.
+      // Not JSON. The position of the error helps no operator.
       return nil
     }
   }

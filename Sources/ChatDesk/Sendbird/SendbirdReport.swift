@@ -4,9 +4,9 @@ package import HTTP
 package import Platform
 import Tokens
 
-/// What happened to one request to Sendbird. Holds no token, no user and no secret.
+/// The result of one request to Sendbird, without any token, user or secret.
 package struct SendbirdReport: Sendable {
-  /// What Sendbird was asked for.
+  /// The purpose of a request to Sendbird.
   package enum Purpose: String, Sendable {
     case sessionToken = "session token"
     case newUser = "new user"
@@ -18,18 +18,18 @@ package struct SendbirdReport: Sendable {
     case firstMessage = "first message"
   }
 
-  /// What Sendbird was asked for.
+  /// The purpose of the request.
   package let purpose: Purpose
-  /// When it was sent.
+  /// When the request was sent.
   package let startedAt: MonotonicTime
-  /// How long it took.
+  /// How long the request took.
   package let duration: Duration
-  /// Nil for a success.
+  /// The failure; nil if the request succeeded.
   package let failure: SendbirdFailure?
-  /// The span of the trace it was sent in, if any.
+  /// The trace span of the request, if any.
   package let trace: TraceContext?
 
-  /// A short fixed word for metrics. That a user is not known yet, or is known already, is no error.
+  /// A short fixed word for metrics. An unknown user and an existing user are not errors.
   package var label: String {
     switch failure?.concern {
     case nil: "success"

@@ -1,4 +1,4 @@
-// One request to Sendbird, before it has a host and a token.
+// One request to Sendbird, before its host and token are filled in.
 
 import HTTP
 import JSON
@@ -13,10 +13,11 @@ struct SendbirdRequest: Sendable {
   let host: Host
   let path: String
   let content: JSONObject?
-  /// Whether a repetition would do something twice. It then has a connection of its own, because a pooled one may die unanswered.
+  /// Whether sending the request twice would have a second effect. Such a request gets a new connection,
+  /// because a pooled one may close without a response.
   let isAtMostOnce: Bool
 
-  /// - Parameter method: Without one, a request with content is a POST, and a GET otherwise.
+  /// - Parameter method: By default POST if there is content, otherwise GET.
   init(
     _ purpose: SendbirdReport.Purpose, to host: Host, _ path: String, _ content: JSONObject? = nil,
     method: Method? = nil, isAtMostOnce: Bool = false

@@ -2,24 +2,24 @@
 
 package import JOSE
 
-/// One Sendbird application and how this server asks it.
+/// The settings of one Sendbird application.
 package struct SendbirdSettings: Sendable {
-  /// The base of the platform API: `/v3/…` is appended. No slash at the end.
+  /// The base URL of the platform API, without a slash at the end. `/v3/…` is appended.
   package let url: String
-  /// The master token. It leaves the process only in the header `Api-Token` to `url`.
+  /// The master token. The server sends it only to `url`, in the header `Api-Token`.
   package let apiToken: Secret
-  /// How long session tokens live.
+  /// The lifetime of session tokens.
   package let tokenLife: Duration
-  /// How long all requests for one token may take together.
+  /// The time limit of all requests for one token together.
   package let deadline: Duration
-  /// How tickets are created; nil for a desk without tickets.
+  /// The settings for tickets; nil for a desk without tickets.
   package let desk: Desk?
 
   /// Sendbird Desk, whose API has a host and a token of its own.
   package struct Desk: Sendable {
-    /// The base of the desk's platform API: `/platform/v1/…` is appended. No slash at the end.
+    /// The base URL of the desk's platform API, without a slash at the end. `/platform/v1/…` is appended.
     package let url: String
-    /// The desk's API token. It leaves the process only in the header `SENDBIRDDESKAPITOKEN` to `url`.
+    /// The desk's API token. The server sends it only to `url`, in the header `SENDBIRDDESKAPITOKEN`.
     package let apiToken: Secret
 
     package init(url: String, apiToken: Secret) {

@@ -1,26 +1,28 @@
-// What a host of Sendbird has said lately, and how long the server leaves it alone for that.
+// Tracks the health of one Sendbird host: its latest result, and how long the server sends it nothing after
+// failures.
 
 import HTTP
 import Platform
 import Tokens
 
-/// The cool-downs of one host, and its latest answer. New settings begin another epoch, to which earlier requests say nothing.
+/// The cool-downs of one host, and its latest result. New settings start a new epoch; results of requests
+/// from earlier epochs are ignored.
 struct SendbirdStanding {
   private(set) var epoch = 0
-  /// The latest request of this epoch that says anything about all users; nil before the first.
+  /// The latest request of this epoch whose result applies to all users; nil before the first.
   private(set) var latest: SendbirdReport?
-  /// The users that met a failure without a code, by its status, and until when that counts.
+  /// The users that met a failure without a code, by its status. Each entry has an expiry.
   private var suspicions: [Int: [UserID: Expiry]] = [:]
   /// The latest request with such a failure, by its status.
   private var suspects: [Int: SendbirdReport] = [:]
   private var cooldowns: [Cooldown.Kind: Cooldown] = [:]
 
-  /// The cool-down in force: the one that lasts longest.
+  /// The active cool-down that lasts longest.
   func coolingDown(_ now: MonotonicTime) -> (cause: TokenExchangeError, remaining: Duration)? {
     cooldowns.values.compactMap { $0.rest(at: now) }.max { $0.remaining < $1.remaining }
   }
 
-  /// Takes note of one request.
+  /// Records the result of one request.
   mutating func note(_ report: SendbirdReport, of epoch: Int) {
     guard epoch == self.epoch else { return }
     switch report.failure?.concern {
@@ -30,11 +32,13 @@ struct SendbirdStanding {
     }
   }
 
-  /// How long it counts that a user met a failure without a code, and how many users have to meet it before it concerns all.
+  /// How long a user's failure without a code counts, and how many users must meet it before it affects all
+  /// users.
   static let suspicionLife = Duration.seconds(30)
   static let enoughUsers = 3
 
-  /// The failure of one user's request. One without a code concerns every user as soon as two others have met it.
+  /// The failure of one user's request. A failure without a code affects every user once two other users have
+  /// met it.
   mutating func judged(
     _ failure: SendbirdFailure, of user: UserID, of epoch: Int, now: MonotonicTime
   ) -> SendbirdFailure {
@@ -51,14 +55,15 @@ struct SendbirdStanding {
     return SendbirdFailure(failure.cause)
   }
 
-  /// Ends the cool-downs that began before a request that succeeded. Not every user meets the failures without a code, then.
+  /// Ends the cool-downs that started before this successful request. Also clears the failures without a
+  /// code, because evidently not every user meets them.
   mutating func succeeded(startedAt start: MonotonicTime, of epoch: Int) {
     guard epoch == self.epoch else { return }
     suspicions = [:]
     for kind in Cooldown.Kind.allCases { cooldowns[kind]?.succeed(startedAt: start) }
   }
 
-  /// Cools down after a failure that every user would meet.
+  /// Starts a cool-down after a failure that every user would meet.
   /// - Parameter unit: A random number in 0..<1.
   mutating func failed(
     _ failure: SendbirdFailure, startedAt start: MonotonicTime, of epoch: Int, now: MonotonicTime,
@@ -79,8 +84,9 @@ struct SendbirdStanding {
   /// Ends every cool-down.
   mutating func endCoolDowns() { cooldowns = [:] }
 
-  /// Takes other settings into use.
-  /// - Parameter hasSameToken: Whether the credential stays. The cool-down of another one ends.
+  /// Starts a new epoch for other settings.
+  /// - Parameter hasSameToken: Whether the credential is unchanged. If not, the cool-down of the old
+  ///   credential ends.
   mutating func begin(hasSameToken: Bool) {
     epoch += 1
     (suspicions, suspects) = ([:], [:])

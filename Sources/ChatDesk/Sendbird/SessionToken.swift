@@ -1,35 +1,36 @@
-// A user's session token with its life; it prints only its fingerprint.
+// A user's session token with its lifetime. Prints only its fingerprint.
 
 package import JOSE
 import JSON
 package import Platform
 import Tokens
 
-/// A session token of one user. Prints its fingerprint, never itself.
+/// A session token of one user. Prints its fingerprint, never the token.
 ///
-/// Small, because 100,000 of them are kept.
+/// Small, because up to 100,000 of them are cached.
 package final class SessionToken: Sendable {
   /// The token's octets: visible ASCII.
   package let secret: Secret
-  /// The user it belongs to, as Sendbird's SDK wants it beside the token.
+  /// The user of the token. Sendbird's SDK needs the user's ID together with the token.
   package let user: UserID
   private let digest: SHA256Digest
-  /// When it expires. Its age counts from before it was requested, so that no delay makes it seem younger than it is.
+  /// When the token expires. Its age is counted from before the request was sent, so that a delay cannot make
+  /// it seem younger.
   package let expiresAt: Expiry
-  /// The last point at which it may be vended: when 20 % of its life is left.
+  /// The latest time to hand out the token: when 20% of its lifetime is left.
   let vendableUntil: Expiry
 
   /// The last millisecond of the year 9999.
   private static let latestEnd: Int64 = 253_402_300_799_999
 
-  /// The token's SHA-256 in lower-case hex: what logs call it by.
+  /// The token's SHA-256 in lower-case hex, to identify the token in logs.
   package var sha256: String { Hex.encode(digest.bytes) }
 
-  /// Reads the content of a successful reply.
+  /// Parses the content of a successful reply.
   ///
   /// - Parameters:
-  ///   - sent: When it was requested, on the monotonic clock and in milliseconds since 1970.
-  ///   - life: The requested life. A later `expires_at` does not make it longer.
+  ///   - sent: When the request was sent: on the monotonic clock, and in milliseconds since 1970.
+  ///   - life: The requested lifetime. A later `expires_at` does not extend it.
   init(
     parsing content: [UInt8], user: UserID, sent: (MonotonicTime, milliseconds: Int64), life: Duration
   ) throws(UnusableReply) {

@@ -1,15 +1,15 @@
-// Keeps the session tokens of the users that asked last, within a bound.
+// Caches the session tokens of recent users, within a limit.
 
 import JOSE
 import Platform
 
-/// The tokens of up to 100,000 users. When it is full, the half that was obtained earlier goes.
+/// The tokens of up to 100,000 users. When the cache is full, the older half is dropped.
 ///
-/// A token lives for a limited time anyway, so a use does not make its place younger.
+/// A use does not make a token younger in the cache, because each token has a limited lifetime anyway.
 struct SessionCache {
-  /// How many users it keeps.
+  /// Limit of users.
   private let mostUsers: Int
-  /// How many bytes their tokens and ids may have together, so that long tokens do not use more memory than short ones.
+  /// Limit of bytes for all tokens and user IDs, so that long tokens do not use more memory than short ones.
   private let mostBytes: Int
 
   private var younger: [UserID: SessionToken] = [:]
@@ -20,16 +20,16 @@ struct SessionCache {
     (self.mostUsers, self.mostBytes) = (mostUsers, mostBytes)
   }
 
-  /// How many it keeps, the expired ones included.
+  /// The number of cached tokens, including expired ones.
   var count: Int { younger.count + older.count }
 
-  /// The token of a user, if it may be vended now.
+  /// The token of a user, if it may be handed out now.
   func token(of user: UserID, now: MonotonicTime) -> SessionToken? {
     guard let token = younger[user] ?? older[user], now <= token.vendableUntil else { return nil }
     return token
   }
 
-  /// Keeps a token in place of the user's last one.
+  /// Caches a token, and replaces the user's previous one.
   mutating func keep(_ token: SessionToken) {
     let bytes = token.secret.count + token.user.text.utf8.count
     if younger[token.user] == nil,
@@ -44,6 +44,6 @@ struct SessionCache {
     youngerBytes += bytes
   }
 
-  /// Forgets every token.
+  /// Removes every token.
   mutating func removeAll() { self = SessionCache(mostUsers: mostUsers, mostBytes: mostBytes) }
 }

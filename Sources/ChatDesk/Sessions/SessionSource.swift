@@ -1,4 +1,4 @@
-// Supplies session tokens: one kept for each user, with one request at a time for each.
+// Supplies session tokens: caches one for each user, and sends at most one request at a time for each.
 
 package import Gate
 package import HTTP
@@ -8,11 +8,11 @@ import Synchronization
 import Texts
 package import Tokens
 
-/// Where the session tokens of one chat desk come from.
+/// The source of session tokens for one chat desk.
 ///
-/// Any thread may call anything.
+/// Every method may be called from any thread.
 package final class SessionSource: Sendable {
-  /// What all requests for one user's token wait for.
+  /// The one running request for a user's token. All requests that need the token wait for it.
   private final class Flight: Sendable {
     let waiters = Waiters()
     let result = Mutex<Result<SessionToken, TokenError>?>(nil)
@@ -23,14 +23,15 @@ package final class SessionSource: Sendable {
     var cache = SessionCache()
     var flights: [UserID: Flight] = [:]
     var standing = SendbirdStanding()
-    /// Users that Sendbird refused a moment ago.
+    /// Users that Sendbird refused less than `refusalLife` ago.
     var refused: [UserID: (error: TokenExchangeError, until: Expiry)] = [:]
   }
 
   /// Whether a request may be sent to Sendbird.
   package typealias Permission = @Sendable () async -> Bool
 
-  /// How long Sendbird is not asked for a user that it refused, and for how many users that is known.
+  /// How long the server sends no further request for a user that Sendbird refused, and how many such users
+  /// it remembers.
   static let refusalLife = Duration.seconds(30)
   static let mostRefused = 1000
 
@@ -40,11 +41,11 @@ package final class SessionSource: Sendable {
   private let count: @Sendable (TokenCacheOutcome, _ lane: Int?) -> Void
   private let jitter: @Sendable () -> Double
 
-  /// Makes a source; nothing is asked before a token is.
+  /// Creates a source. It sends nothing until a token is needed.
   ///
   /// - Parameters:
-  ///   - observe: Gets a report of every single request. It must return at once.
-  ///   - count: Gets the outcome of every request for a token, with its loop. It must return at once.
+  ///   - observe: Called with a report of each request. Must return at once.
+  ///   - count: Called with the outcome of each lookup of a token, with its loop. Must return at once.
   ///   - jitter: Random numbers in 0..<1.
   package init(
     _ api: SendbirdAPI, time: any TimeSource,
@@ -61,7 +62,7 @@ package final class SessionSource: Sendable {
 
   // MARK: Tokens
 
-  /// The user's token, if it is kept and 20 % of its life is left.
+  /// The user's token, if it is cached and 20% of its lifetime is left.
   package func vendAtOnce(
     _ grant: consuming Grant, user: DeskUser, now: MonotonicTime, lane: Int? = nil
   ) -> Vended<SessionToken> {
@@ -70,11 +71,12 @@ package final class SessionSource: Sendable {
     return .token(token)
   }
 
-  /// A token of the user: the one that is kept, or the result of the request that all who ask for this user wait for.
+  /// A token of the user: the cached one, or the result of the one request to Sendbird that all requests for
+  /// this user wait for.
   ///
-  /// Cancelling the task ends the wait and not the request.
-  /// - Parameter mayAsk: Called once before a request to Sendbird, and not for a kept token. If it returns false, nothing is sent, and
-  ///   all who wait get `TokenError.unrecorded`.
+  /// Cancelling the task ends the wait, but not the request.
+  /// - Parameter mayAsk: Called once before a request to Sendbird, and not for a cached token. If it returns
+  ///   false, nothing is sent, and all requests that wait get `TokenError.unrecorded`.
   package func vend(
     _ grant: consuming Grant, user: DeskUser, trace: TraceContext? = nil,
     if mayAsk: @escaping Permission
@@ -83,8 +85,8 @@ package final class SessionSource: Sendable {
     return try await token(user.id, trace, mayAsk).token
   }
 
-  /// Finds out whether `vend` would bring a token.
-  /// - Returns: Whether Sendbird was asked for it.
+  /// Checks whether `vend` would return a token.
+  /// - Returns: Whether this needed a request to Sendbird.
   package func probe(
     _ user: DeskUser, lane: Int? = nil, trace: TraceContext? = nil,
     if mayAsk: @escaping Permission
@@ -93,7 +95,7 @@ package final class SessionSource: Sendable {
     return try await token(user.id, trace, mayAsk).isNew
   }
 
-  /// Whether there is a token that may be vended now.
+  /// Whether a token is cached that may be handed out now.
   package func holdsToken(_ user: DeskUser, now: MonotonicTime, lane: Int? = nil) -> Bool {
     cached(user.id, now, lane) != nil
   }
@@ -114,7 +116,7 @@ package final class SessionSource: Sendable {
   ) async throws(TokenError) -> (token: SessionToken, isNew: Bool) {
     let now = time.now
     let (outcome, step) = state.withLock { state -> (TokenCacheOutcome, Step) in
-      // A request may have ended since the look without waiting.
+      // A request may have ended since `vendAtOnce` found no token.
       if let token = state.cache.token(of: user, now: now) { return (.hit, .answer(.success(token))) }
       if let flight = state.flights[user] { return (.joined, .wait(flight)) }
       if let (cause, rest) = state.standing.coolingDown(now) {
@@ -135,7 +137,7 @@ package final class SessionSource: Sendable {
     }
   }
 
-  /// How a request for a token that is not kept goes on.
+  /// The next step for a token that `vendAtOnce` did not find.
   private enum Step {
     case answer(Result<SessionToken, TokenError>)
     case wait(Flight)
@@ -151,7 +153,8 @@ package final class SessionSource: Sendable {
         self.state.withLock { if $0.flights[user] === flight { $0.flights[user] = nil } }
         return finish(flight, .failure(.unrecorded))
       }
-      // The wait for the permission is none for Sendbird, and the configuration may have changed meanwhile.
+      // The deadline starts here, so that waiting for the permission takes nothing from Sendbird's time. The
+      // configuration may have changed meanwhile.
       let (api, epoch) = self.state.withLock { ($0.api, $0.standing.epoch) }
       let start = time.now
       let result: Result<SessionToken, SendbirdFailure>
@@ -206,8 +209,8 @@ package final class SessionSource: Sendable {
 
   // MARK: Operating
 
-  /// Takes other settings of the same application into use. With another credential its cool-down ends. Tokens that would
-  /// outlive a shorter life are forgotten.
+  /// Applies other settings of the same application. If the credential changed, its cool-down ends. If the
+  /// new lifetime is shorter, cached tokens are dropped, because they would outlive it.
   package func reconfigure(_ settings: SendbirdSettings) {
     state.withLock { state in
       let old = state.api.settings
@@ -215,17 +218,17 @@ package final class SessionSource: Sendable {
       state.api = state.api.with(settings)
       guard !isSameToken || old.tokenLife != settings.tokenLife else { return }
       state.standing.begin(hasSameToken: isSameToken)
-      // Those who wait get the old request's result; the next one is made with the new settings.
+      // Callers that wait get the old request's result. The next request uses the new settings.
       state.flights = [:]
       if settings.tokenLife < old.tokenLife { state.cache.removeAll() }
       if !isSameToken { state.refused = [:] }
     }
   }
 
-  /// Forgets the tokens that are kept: the next requests ask Sendbird. For the sandbox.
+  /// Drops the cached tokens, so that the next requests go to Sendbird. For the sandbox.
   package func forgetTokens() { state.withLock { $0.cache.removeAll() } }
 
-  /// Ends its cool-downs, those of single users too. For the sandbox.
+  /// Ends all cool-downs, including those of single users. For the sandbox.
   package func endCoolDowns() {
     state.withLock { state in
       state.standing.endCoolDowns()
@@ -233,22 +236,22 @@ package final class SessionSource: Sendable {
     }
   }
 
-  /// How a source is doing.
+  /// The state of a source.
   package struct Status: Sendable {
-    /// How many users' tokens are kept.
+    /// The number of users with a cached token.
     package let users: Int
-    /// The latest request that says anything about all users; nil before the first.
+    /// The latest request whose result applies to all users; nil before the first.
     package let latest: SendbirdReport?
-    /// How long that one is over.
+    /// The time since that request ended.
     package let latestAge: Duration?
-    /// How long Sendbird is left alone yet.
+    /// The rest of the cool-down; nil if there is none.
     package let coolDown: Duration?
 
-    /// Whether that request succeeded, or none was made.
+    /// Whether the latest request succeeded. Also true before the first request.
     package var isWell: Bool { latest?.failure == nil }
   }
 
-  /// How it is doing. Asking sends no request.
+  /// The current state. Reading it sends no request.
   package var status: Status {
     let now = time.now
     return state.withLock { state in

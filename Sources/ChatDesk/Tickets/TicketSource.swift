@@ -8,10 +8,10 @@ import Synchronization
 import Texts
 package import Tokens
 
-/// Where the tickets of one chat desk are opened.
+/// The source of tickets for one chat desk.
 ///
-/// Any thread may call anything. Failures that concern every user cool down as those of session tokens do, but apart from them: the
-/// desk has a host and a token of its own.
+/// Every method may be called from any thread. Failures that affect every user start a cool-down, as for
+/// session tokens. The cool-downs are separate, because the desk has its own host and token.
 package final class TicketSource: Sendable {
   private struct State {
     var api: SendbirdAPI
@@ -23,11 +23,11 @@ package final class TicketSource: Sendable {
   private let observe: @Sendable (SendbirdReport) -> Void
   private let jitter: @Sendable () -> Double
 
-  /// Makes a source; it asks nothing before a ticket does.
+  /// Creates a source. It sends nothing until a ticket is opened.
   ///
   /// - Parameters:
-  ///   - api: With the settings of the desk's API.
-  ///   - observe: Gets a report of every single request. It must return at once.
+  ///   - api: The API, with the settings for tickets.
+  ///   - observe: Called with a report of each request. Must return at once.
   ///   - jitter: Random numbers in 0..<1.
   package init(
     _ api: SendbirdAPI, time: any TimeSource,
@@ -43,17 +43,18 @@ package final class TicketSource: Sendable {
 
   // MARK: Cool-downs
 
-  /// How long the desk's host is left alone yet; nil if it is asked.
+  /// The rest of the cool-down of the desk's host; nil if there is none.
   package var coolDown: Duration? { state.withLock { $0.standing.coolingDown(time.now)?.remaining } }
 
-  /// Ends its cool-downs. For the sandbox.
+  /// Ends all cool-downs. For the sandbox.
   package func endCoolDowns() { state.withLock { $0.standing.endCoolDowns() } }
 
   // MARK: Tickets
 
-  /// Finds the desk's customer of a user, and makes one if there is none. May be repeated: a user has one customer.
+  /// Finds the desk's customer for a user, or creates one. May be repeated, because a user has only one
+  /// customer.
   ///
-  /// - Parameter name: The nickname of the user where Sendbird does not know the user yet, or knows no nickname.
+  /// - Parameter name: The nickname for the user, if Sendbird does not know the user yet or has no nickname.
   package func customer(
     of user: DeskUser, named name: String? = nil, deadline: MonotonicTime, trace: TraceContext? = nil
   ) async throws(TokenError) -> CustomerID {
@@ -74,7 +75,8 @@ package final class TicketSource: Sendable {
     }
   }
 
-  /// Creates a ticket with one request, which is never repeated, and sends its first message if it has one.
+  /// Creates a ticket with a single request, which is never retried, and sends the first message if there is
+  /// one.
   ///
   /// The task must not be cancelled.
   package func open(
@@ -94,7 +96,7 @@ package final class TicketSource: Sendable {
     } catch {
       let failure = failed(error, of: user.id, startedAt: start, epoch)
       if let isAnswered = error.mayHaveBeenObeyed { return .unknown(isAnswered: isAnswered) }
-      // A 403 without a code may be a firewall's, which says nothing about the ticket.
+      // A 403 without a code may come from a firewall, so it does not mean that the desk refused the ticket.
       switch error.concern {
       case .everyUser, .perhapsEveryUser: return .notOpened(.failed(failure))
       case .thisUser, .unknownUser, .knownUser: break
@@ -109,7 +111,7 @@ package final class TicketSource: Sendable {
       ) { _ in }
       return .opened(opened, isMessageSent: true)
     } catch {
-      // The ticket is there. The response says that its message is not, or may not be.
+      // The ticket exists. The response says that its message was not sent, or may not have been sent.
       return .opened(opened, isMessageSent: false)
     }
   }
@@ -132,7 +134,8 @@ package final class TicketSource: Sendable {
 
   // MARK: Operating
 
-  /// Takes other settings of the same application into use. With another token, of the desk or of the application, the cool-down ends.
+  /// Applies other settings of the same application. If a token changed, the desk's or the application's, the
+  /// cool-downs end.
   package func reconfigure(_ settings: SendbirdSettings) {
     precondition(settings.desk != nil)
     state.withLock { state in
@@ -145,12 +148,13 @@ package final class TicketSource: Sendable {
     }
   }
 
-  /// Whether the latest request that says anything about all users succeeded, or none was made.
+  /// Whether the latest request whose result applies to all users succeeded. Also true before the first request.
   package var isWell: Bool { state.withLock { $0.standing.latest?.failure == nil } }
 }
 
 extension SendbirdAPI {
-  /// Finds the customer of a user, or makes one, with the user if Sendbird does not know it.
+  /// Finds the customer for a user, or creates one. Creates the user, too, if Sendbird does not know the
+  /// user.
   fileprivate func customer(
     of user: UserID, named name: String, deadline: MonotonicTime, trace: TraceContext?,
     observe: @Sendable (SendbirdReport) -> Void
@@ -166,8 +170,9 @@ extension SendbirdAPI {
     }
   }
 
-  /// Finds out whether the desk takes its token, by a search for a customer that does not exist. Changes nothing.
-  /// - Returns: Nil if it does.
+  /// Checks whether the desk accepts its token, by a search for a customer that does not exist. Changes
+  /// nothing.
+  /// - Returns: Nil if the desk accepts it.
   package func checkDesk() async -> SendbirdFailure? {
     let missing = UserID(text: "callgate-doctor")
     do throws(SendbirdFailure) {
@@ -183,7 +188,8 @@ extension SendbirdAPI {
 }
 
 extension SendbirdFailure {
-  /// Whether the request may have been obeyed although it failed, and if so, whether there was a response. Nil if it certainly was not.
+  /// Whether the desk may have carried out a failed request, and if so, whether there was a response. Nil if
+  /// the desk certainly did not.
   fileprivate var mayHaveBeenObeyed: Bool? {
     switch cause {
     case .refused, .rateLimited, .signingFailed, .signer, .unavailable(status: 503, _): nil

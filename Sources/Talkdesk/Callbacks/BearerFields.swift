@@ -5,7 +5,7 @@ import JOSE
 import Synchronization
 import Tokens
 
-/// The fields that every request with a token carries, made once for it and shared by all that wait.
+/// The header fields for the latest access token. All requests that use the token share them.
 final class BearerFields: Sendable {
   private struct Last {
     let token: AccessToken
@@ -14,7 +14,7 @@ final class BearerFields: Sendable {
 
   private let last = Mutex<Last?>(nil)
 
-  /// Credential and content types.
+  /// The header fields for requests with a token: authorization and media types.
   func fields(for token: AccessToken) -> Fields {
     last.withLock { last in
       if let last, last.token === token { return last.fields }

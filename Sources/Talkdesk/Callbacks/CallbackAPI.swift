@@ -5,13 +5,13 @@ import JOSE
 public import Platform
 public import Tokens
 
-/// Talkdesk's Callback API: asks for one call, once.
+/// A client of Talkdesk's Callback API. It requests each call once and never retries.
 ///
-/// A class: each of thousands of requests that wait holds it.
+/// A class, because thousands of waiting requests refer to the same client.
 public final class CallbackAPI: Sendable {
   /// The path under the API's base URL.
   public static let path = "/calls/callback"
-  /// How much of a reply is read. An error body takes less than 1 kB.
+  /// The most bytes of a reply that are read. An error body has less than 1 kB.
   static let longestReply = 32 * 1024
 
   private let url: String
@@ -42,12 +42,12 @@ public final class CallbackAPI: Sendable {
   /// connection dead would send it again, and a customer's phone would ring twice.
   ///
   /// - Parameters:
-  ///   - content: the body, as serialised from the checked request.
+  ///   - content: the body, as serialized from the checked request.
   ///   - token: an access token with the scope `callback:write`.
-  ///   - traceparent: the caller's trace context (W3C), checked by the caller of this; others are not passed
-  ///     on.
+  ///   - traceparent: the caller's trace context (W3C). It is not sent unless `isTraceparent` accepts it.
   ///   - timeout: the whole time allowed.
-  ///   - startWithin: the span within which the first byte must leave; after it nothing is sent. Nil: `timeout` alone counts.
+  ///   - startWithin: the time within which the first byte must be sent; after it, nothing is sent. Nil: only
+  ///     `timeout` applies.
   ///   - then: Called with the result, on any thread; must not block. No task waits meanwhile.
   public func request(
     _ content: OutboundContent, token: AccessToken, traceparent: String? = nil, timeout: Duration,
@@ -69,7 +69,7 @@ public final class CallbackAPI: Sendable {
     }
   }
 
-  /// The same for a task that waits.
+  /// Sends one request, like the other overload, and waits for the report.
   public func request(
     _ content: OutboundContent, token: AccessToken, traceparent: String? = nil, timeout: Duration
   ) async -> CallbackReport {
@@ -91,8 +91,8 @@ public final class CallbackAPI: Sendable {
       duration: duration)
   }
 
-  /// Four groups of lower-case hexadecimal digits (W3C Trace Context §3.2), later versions with more after them left
-  /// out: nothing from outside goes into a field unread.
+  /// Whether a text is four groups of lowercase hexadecimal digits (W3C Trace Context §3.2). Longer values of
+  /// later versions are refused, because no unchecked text from outside may go into a header field.
   static func isTraceparent(_ text: String) -> Bool {
     let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
     guard groups.map(\.count) == [2, 32, 16, 2] else { return false }

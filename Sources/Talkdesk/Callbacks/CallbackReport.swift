@@ -1,10 +1,10 @@
 // Reports one request to the Callback API for the record, log and metrics, without any secret.
 
-/// The report of one request to the Callback API, for the record, logs and metrics. Holds no token and no number.
+/// The report of one request to the Callback API, for the record, logs and metrics. Contains no token and no
+/// phone number.
 public struct CallbackReport: Sendable {
-  /// The outcome.
   public var outcome: CallbackOutcome
-  /// The reply's status, where one came.
+  /// The reply's status; nil if no reply arrived.
   public var status: Int?
   /// Talkdesk's trace id, `platform-tid`, which its support asks for.
   public var platformTID: String?
@@ -12,6 +12,6 @@ public struct CallbackReport: Sendable {
   public var code: String?
   /// The error body's `message`, bounded and printable: for debug logs alone.
   public var message: String?
-  /// How long it took.
+  /// How long the request took.
   public var duration: Duration
 }

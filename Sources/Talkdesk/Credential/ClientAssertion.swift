@@ -6,21 +6,21 @@ public import Platform
 
 /// The signed JWT that authenticates the client at the token endpoint (RFC 7523 §3; Talkdesk's reference page "cc-jwt").
 public enum ClientAssertion {
-  /// The longest life, in seconds: what every one of Talkdesk's own samples uses. A maximum is not documented, so no
-  /// assertion ever asks for more.
+  /// The longest lifetime of an assertion, in seconds. All of Talkdesk's samples use it. Talkdesk documents
+  /// no maximum, so no assertion lives longer.
   public static let maximumLifetime: Int64 = 300
 
   /// Makes and signs an assertion.
   ///
   /// - Parameters:
   ///   - clientID: becomes both issuer and subject.
-  ///   - keyID: the `kid` Talkdesk gave with the key.
-  ///   - signer: the key, with the algorithm Talkdesk gave with it.
+  ///   - keyID: the `kid` that Talkdesk issued with the key.
+  ///   - signer: the key, with the algorithm that Talkdesk issued with it.
   ///   - audience: one string, never a list: an assertion for several audiences could be replayed between them.
   ///   - now: the wall clock's reading. `iat` is `JWS.issuedAtMargin` before it.
   ///   - lifetime: seconds from `iat` to `exp`, 31–300.
-  ///   - jwtID: must never repeat.
-  /// - Returns: the compact serialisation.
+  ///   - jwtID: the `jti`. It must never repeat.
+  /// - Returns: the compact serialization.
   /// - Throws: the signer's error.
   public static func make(
     clientID: String, keyID: String, signer: Signer, audience: String, now: UnixTime,
@@ -32,7 +32,7 @@ public enum ClientAssertion {
     return JWS.token(input, signature: try signer.sign(input))
   }
 
-  /// What a signature of an assertion covers; the parameters are those of `make`.
+  /// The signing input of an assertion. The parameters are those of `make`.
   static func input(
     clientID: String, keyID: String, algorithm: SignatureAlgorithm, audience: String, now: UnixTime,
     lifetime: Int64 = maximumLifetime, jwtID: String = freshID()

@@ -2,11 +2,11 @@
 
 public import JOSE
 
-/// How this process proves to Talkdesk ID that it is the OAuth client.
+/// A credential with which this server authenticates to Talkdesk ID as the OAuth client.
 public enum ClientCredential: Sendable {
   /// `private_key_jwt`: a fresh signed assertion for every request (RFC 7523 §2.2). AppConnect apps must use it.
   case signedJWT(clientID: String, keyID: String, signer: Signer)
-  /// The same, signed by a key that never is in this process.
+  /// `private_key_jwt` with a key that never leaves Vault or OpenBao.
   case transit(clientID: String, keyID: String, signer: TransitSigner)
   /// HTTP Basic with the client's secret (RFC 6749 §2.3.1).
   case secret(clientID: String, secret: Secret)
@@ -18,7 +18,7 @@ public enum ClientCredential: Sendable {
     }
   }
 
-  /// Whether it is the very same: client, name and key.
+  /// Whether both credentials have the same client, name and key.
   func isSame(as other: Self) -> Bool {
     guard clientID == other.clientID, name == other.name else { return false }
     switch (self, other) {
@@ -32,7 +32,7 @@ public enum ClientCredential: Sendable {
     }
   }
 
-  /// Its name in logs and status: the key's id, or `client_secret`. Not secret.
+  /// The credential's name in logs and status: the key's id, or `client_secret`. The name is not secret.
   public var name: String {
     switch self {
     case .signedJWT(_, let keyID, _), .transit(_, let keyID, _): keyID

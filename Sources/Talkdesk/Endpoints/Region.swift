@@ -1,4 +1,4 @@
-/// A region of Talkdesk: which hosts issue tokens and which carry the API.
+/// A Talkdesk region. It determines the hosts that issue tokens and that serve the API.
 ///
 /// Source: Talkdesk's reference pages "cc-jwt" (US, EU, CA) and "refresh-token-basic" (AU), and "how to guarantee your
 /// app works in all regions" for the API hosts.
@@ -9,7 +9,7 @@ public enum Region: String, CaseIterable, Hashable, Sendable {
   case eu
   /// Canada.
   case ca
-  /// Australia. Its API host is not stated by Talkdesk; see `apiHostIsConfirmed`.
+  /// Australia. Talkdesk does not document its API host; see `apiHostIsConfirmed`.
   case au
 
   /// The domain of Talkdesk ID: an account's token host is `{account}.{idDomain}`.
@@ -22,13 +22,14 @@ public enum Region: String, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// The base of the API, without a slash at the end.
+  /// The base URL of the API, without a slash at the end.
   public var apiBase: String {
     switch self {
     case .us: "https://api.talkdeskapp.com"
     case .eu: "https://api.talkdeskapp.eu"
     case .ca: "https://api.talkdeskappca.com"
-    // By the pattern of the others; `api.mytalkdesk.au` is seen as well, so an operator there states it.
+    // Derived from the pattern of the other regions. `api.mytalkdesk.au` is in use as well, so an operator in
+    // Australia sets `TD_API_URL`.
     case .au: "https://api.talkdeskapp.au"
     }
   }

@@ -1,16 +1,16 @@
 // Derives the URLs of Talkdesk ID and of the API from account and region.
 
-/// The URLs of a Talkdesk account's tokens and API: from account and region, or as configured. The configuration checks configured
-/// URLs, and the transport sends nothing in the clear to another machine.
+/// The URLs of Talkdesk ID and of the API for one account: derived from account and region, or configured.
+/// The configuration checks configured URLs, and the transport sends nothing unencrypted to another machine.
 public struct TalkdeskEndpoints: Hashable, Sendable {
   /// The token endpoint's full URL.
   public let tokenURL: String
   /// The audience of assertions: one string, equal to the token URL unless configured otherwise.
   public let audience: String
-  /// The base of the API, without a slash at the end; a path such as `/calls/callback` is appended.
+  /// The base URL of the API, without a slash at the end. Paths such as `/calls/callback` are appended to it.
   public let apiBase: String
 
-  /// Makes endpoints from stated URLs; the region gives the API's base where it is not stated.
+  /// Makes endpoints from configured URLs. Without `apiBase`, the region determines the API's base URL.
   public init(tokenURL: String, region: Region = .us, audience: String? = nil, apiBase: String? = nil) {
     self.tokenURL = tokenURL
     self.audience = audience ?? tokenURL

@@ -1,4 +1,4 @@
-/// `application/x-www-form-urlencoded` content, as the token endpoint takes it (RFC 6749 appendix B).
+/// `application/x-www-form-urlencoded` content, as the token endpoint expects it (RFC 6749 appendix B).
 struct FormContent {
   /// The octets so far.
   private(set) var bytes: [UInt8] = []

@@ -5,18 +5,20 @@ import JOSE
 public import Platform
 public import Tokens
 
-/// Talkdesk ID, the authorisation server: gives an access token for a client credential (RFC 6749 §4.4).
+/// A client of Talkdesk ID, the authorization server. It exchanges a client credential for an access token
+/// (RFC 6749 §4.4).
 public struct TalkdeskID: TokenIssuer {
-  /// How much of a reply is read. A token is about 0.6 kB.
+  /// The most bytes of a reply that are read. A token has about 0.6 kB.
   static let longestReply = 64 * 1024
-  /// A repetition with less than this left of the deadline could only time out.
+  /// The least time that must be left before the deadline for a retry. With less, the retry could only time
+  /// out.
   static let shortestAttempt = Duration.milliseconds(250)
 
-  /// Where tokens are had, and for which audience assertions are made.
+  /// The account's URLs, with the token endpoint and the audience of assertions.
   public let endpoints: TalkdeskEndpoints
-  /// In the order in which they are tried: the next key before the current one.
+  /// The credentials in the order in which they are tried: the next key before the current one.
   public let credentials: [ClientCredential]
-  /// What repeats at once.
+  /// Which failures are retried within one exchange, and when.
   public let retry: RetryPolicy
   private let transport: any HTTPTransport
   private let time: any TimeSource
@@ -27,10 +29,11 @@ public struct TalkdeskID: TokenIssuer {
   ///
   /// - Parameters:
   ///   - endpoints: the account's endpoints.
-  ///   - credentials: The later serve where the earlier are refused as invalid. Without any, each exchange is refused.
+  ///   - credentials: the credentials in the order to try them. A later one is tried if the earlier ones are
+  ///     refused as invalid. Without any, every exchange fails.
   ///   - transport: carries the requests.
   ///   - time: the clocks.
-  ///   - retry: The repetitions within one exchange.
+  ///   - retry: the retries within one exchange.
   ///   - jitter: random numbers in 0..<1.
   public init(
     endpoints: TalkdeskEndpoints, credentials: [ClientCredential], transport: any HTTPTransport,
@@ -51,7 +54,7 @@ public struct TalkdeskID: TokenIssuer {
     credentials.indices.map { status(of: $0) }
   }
 
-  /// Leaves no credential aside any more: the next exchange tries them in the configured order.
+  /// Ends the time for which credentials are set aside: the next exchange tries them in the configured order.
   public func tryAllAgain() { rotation.endRests() }
 
   /// Takes over the states of the same credentials from an earlier configuration of the same endpoint, so that operators still see
@@ -70,16 +73,16 @@ public struct TalkdeskID: TokenIssuer {
     return credentials.contains { $0.clientID == token.clientID }
   }
 
-  /// Gets a token: tries each credential in turn until one is not refused as invalid, and repeats temporary
-  /// failures, all before the deadline. A credential that was refused while another was accepted is tried
-  /// last for a while.
+  /// Gets a token: tries each credential in turn until one is not refused as invalid, and retries after
+  /// temporary failures, all before the deadline. A credential that was refused while another was accepted is
+  /// tried last for a while.
   ///
   /// - Parameters:
   ///   - scope: the requested scope, words separated by spaces; empty requests the client's whole scope.
-  ///   - deadline: when all of it must have ended.
-  ///   - trace: its trace, if any; each request is a span of its own in it.
-  ///   - observe: gets a report of every single request.
-  ///   - change: gets each credential that Talkdesk ID now accepts or refuses, and did not before.
+  ///   - deadline: when the whole exchange must have ended.
+  ///   - trace: the exchange's trace, if any. Each request is a span in it.
+  ///   - observe: called with a report of each request.
+  ///   - change: called with each credential that Talkdesk ID now accepts or refuses and did not before.
   public func exchange(
     scope: String, deadline: MonotonicTime, trace: TraceContext?,
     observe: @Sendable (TokenRequestReport) -> Void, change: @Sendable (CredentialStatus) -> Void
@@ -90,7 +93,7 @@ public struct TalkdeskID: TokenIssuer {
     var refusals: [(place: Int, isExplicit: Bool)] = []
     var repetitions = 0
     var attempt = 1
-    // Credentials whose signers failed: the next one may do without.
+    // Credentials whose signers failed. The next credential may need no signer.
     var unsigned = 0
     while true {
       let place = order[refusals.count + unsigned]
@@ -130,7 +133,7 @@ public struct TalkdeskID: TokenIssuer {
     }
   }
 
-  /// The last credential is the current one; the ones before it are the next.
+  /// The role of a credential: the last one is the current one, and those before it are the next ones.
   private func role(of place: Int) -> CredentialRole { place == credentials.count - 1 ? .current : .next }
 
   private func status(of place: Int) -> CredentialStatus {
@@ -139,7 +142,7 @@ public struct TalkdeskID: TokenIssuer {
       now: time.now)
   }
 
-  /// Sends one request and tells of it.
+  /// Sends one request and reports it.
   private func request(
     scope: String, place: Int, attempt: Int, deadline: MonotonicTime, trace: TraceContext?,
     observe: @Sendable (TokenRequestReport) -> Void
@@ -199,7 +202,7 @@ public struct TalkdeskID: TokenIssuer {
     if let trace { fields["traceparent"] = trace.traceparent }
     var form = FormContent()
     form.append("grant_type", "client_credentials")
-    // Without it Talkdesk ID grants all the client has.
+    // Without `scope`, Talkdesk ID grants every scope that the client has.
     if !scope.isEmpty { form.append("scope", scope) }
     switch credential {
     case .signedJWT(let clientID, let keyID, let signer):
@@ -235,7 +238,7 @@ public struct TalkdeskID: TokenIssuer {
     }
   }
 
-  /// Decides by the status alone, then reads the reply.
+  /// The access token of a reply. The status alone decides between success and the kinds of failure.
   private static func token(
     in reply: InboundResponse, scope: String, clientID: String, sent: MonotonicTime, now: UnixTime
   ) throws(TokenExchangeError) -> AccessToken {
@@ -263,7 +266,7 @@ public struct TalkdeskID: TokenIssuer {
 }
 
 extension FormContent {
-  /// RFC 7523 §2.2.
+  /// Appends a client's assertion (RFC 7523 §2.2).
   fileprivate mutating func append(assertion: String, of clientID: String) {
     append("client_id", clientID)
     append("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")

@@ -8,21 +8,21 @@ public import Tokens
 /// Talkdesk's Live API: `GET /live-queries`, `POST /live-subscriptions`, and the stream of a subscription. Talkdesk deletes a subscription
 /// two minutes after its stream has closed, and after a day.
 public struct LiveAPI: Sendable {
-  /// The scopes of its tokens.
+  /// The scopes that the access token needs.
   public static let scope = "live-subscriptions:write live-subscriptions:read"
-  /// How long a subscription lives at most.
+  /// The longest life of a subscription.
   public static let life = Duration.seconds(86_400)
   private static let timeout = Duration.seconds(20)
-  /// How many pages of queries are read.
+  /// The most pages of queries that are read.
   private static let mostPages = 20
 
-  /// Why nothing was had.
+  /// Why a request failed.
   public enum Failure: Error, Sendable {
-    /// Talkdesk refuses, with this status and its own code.
+    /// Talkdesk refused the request, with this status and Talkdesk's own error code.
     case refused(status: Int, code: String?)
     /// There is no query of this name.
     case unknownQuery
-    /// The stream of the subscription is not at the API, so it gets no token.
+    /// The URL of the stream is not below the API's base URL, so no token is sent there.
     case foreignStream
     /// Talkdesk did not answer, or not as documented.
     case unavailable(String)
@@ -30,9 +30,7 @@ public struct LiveAPI: Sendable {
 
   /// A query that Talkdesk offers.
   public struct Query: Hashable, Sendable {
-    /// Its id.
     public let id: String
-    /// Its name.
     public let name: String
     /// The names of its parameters.
     public let params: [String]
@@ -52,7 +50,7 @@ public struct LiveAPI: Sendable {
     self.transport = transport
   }
 
-  /// The queries that there are.
+  /// The queries that Talkdesk offers: at most 20 pages of 100.
   public func queries(_ token: AccessToken) async throws(Failure) -> [Query] {
     var queries: [Query] = []
     for page in 1...Self.mostPages {
@@ -70,7 +68,7 @@ public struct LiveAPI: Sendable {
 
   /// Subscribes to a query.
   ///
-  /// - Returns: The URL of the stream, which has a secret.
+  /// - Returns: The URL of the stream, which contains a secret.
   public func subscribe(_ settings: LiveSettings, _ token: AccessToken) async throws(Failure) -> String {
     let queries = try await queries(token)
     guard let query = queries.first(where: { $0.name == settings.query || $0.id == settings.query }) else {
@@ -99,7 +97,7 @@ public struct LiveAPI: Sendable {
   ///
   /// - Parameters:
   ///   - url: As `subscribe` returned it.
-  ///   - take: Takes its octets; false ends it.
+  ///   - take: Called with each piece of the stream; false ends it.
   public func follow(
     _ url: String, _ token: AccessToken, take: @escaping @Sendable ([UInt8]) -> Bool
   ) async throws(Failure) {
@@ -114,7 +112,7 @@ public struct LiveAPI: Sendable {
     do throws(TransportError) {
       reply = try await transport.send(request)
     } catch {
-      // Its words could name the URL.
+      // The transport's own text could contain the URL, and with it the secret.
       throw .unavailable(error.head?.codingFault ?? error.reason.words())
     }
     guard reply.status == 200 else { throw Self.failure(reply) }
@@ -152,7 +150,7 @@ public struct LiveAPI: Sendable {
 }
 
 extension LiveAPI.Failure {
-  /// For operators.
+  /// A description of the failure, for operators.
   public var words: String {
     switch self {
     case .refused(let status, let code): "Talkdesk refuses: status \(status)\(code.map { ", \($0)" } ?? "")"

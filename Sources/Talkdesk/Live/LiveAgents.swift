@@ -1,25 +1,25 @@
-// Keeps one stream of Talkdesk's Live API open, and so knows how many agents are available.
+// Keeps one stream of Talkdesk's Live API open to learn how many agents are available.
 
 public import HTTP
 public import Platform
 import Synchronization
 public import Tokens
 
-/// How many agents are available, as Talkdesk's last result says. What is not known for certain is nil: a figure ends when the stream
-/// says nothing for `LiveSettings.stale`, or something that cannot be read.
+/// The number of available agents, from Talkdesk's latest result. The number is nil unless it is certain: it
+/// is dropped when the stream reports nothing for `LiveSettings.stale`, or something that cannot be read.
 public final class LiveAgents: Sendable {
-  /// A number of agents.
+  /// The number of available agents at one time.
   public struct Figure: Hashable, Sendable {
-    /// How many are available.
+    /// How many agents are available.
     public let available: Int64
-    /// When Talkdesk said so.
+    /// When this server received the result.
     public let asOf: UnixTime
     fileprivate let received: MonotonicTime
-    /// What was asked for.
+    /// The settings that the number is for.
     fileprivate let settings: LiveSettings
   }
 
-  /// What a stream is opened with. Another one replaces it.
+  /// The settings and the API's URL for a subscription. When they change, a new stream replaces the old one.
   public struct Source: Hashable, Sendable {
     let settings: LiveSettings
     let apiURL: String
@@ -36,15 +36,16 @@ public final class LiveAgents: Sendable {
     case refused(LiveAPI.Failure)
   }
 
-  /// So long after its last octet a stream is given up: Talkdesk sends something every 60 seconds.
+  /// The longest silence before a stream is given up. Talkdesk sends something every 60 seconds.
   private static let silence = Duration.seconds(90)
-  /// A stream that stood so long was a good one.
+  /// A stream that lasted longer than this has worked, so its end counts as a first failure.
   private static let steady = Duration.seconds(60)
-  /// The longest pause before the next try, below the two minutes that a subscription outlives its stream.
+  /// The longest pause before the next attempt. It is shorter than the two minutes for which a subscription
+  /// outlives its stream.
   private static let longestPause = Duration.seconds(60)
-  /// A subscription is replaced at this age: before Talkdesk ends it.
+  /// The age at which a subscription is replaced at the latest, before Talkdesk ends it.
   private static let renewal = Duration.seconds(82_800)
-  /// How often a stream may fail before its subscription is taken for lost.
+  /// After this many failures in a row, a refused stream means that its subscription is lost.
   private static let mostFailures = 2
 
   private let transport: any HTTPTransport
@@ -53,10 +54,10 @@ public final class LiveAgents: Sendable {
   private let jitter: @Sendable () -> Double
   private let figure = Mutex<Figure?>(nil)
 
-  /// Knows nothing yet.
+  /// Makes a reader of the stream. The number is unknown until `run` has received one.
   ///
   /// - Parameters:
-  ///   - onFailure: Learns, in words for operators, why it cannot be known, once for each series of failures.
+  ///   - onFailure: Called once for each series of failures, with the reason in words for operators.
   ///   - jitter: Random numbers in 0..<1.
   public init(
     transport: any HTTPTransport, clock: any TimeSource, onFailure: @escaping @Sendable (String) -> Void,
@@ -68,7 +69,7 @@ public final class LiveAgents: Sendable {
     self.jitter = jitter
   }
 
-  /// The number by these settings; nil where it is not known.
+  /// The number for these settings; nil if it is unknown.
   public func current(_ settings: LiveSettings) -> Figure? {
     figure.withLock {
       $0.flatMap { figure in
@@ -81,8 +82,8 @@ public final class LiveAgents: Sendable {
   /// Follows streams until the task is cancelled.
   ///
   /// - Parameters:
-  ///   - source: What to subscribe to now; nil for nothing.
-  ///   - issuer: The issuer of tokens now.
+  ///   - source: Returns what to subscribe to now; nil for nothing.
+  ///   - issuer: Returns the current issuer of tokens.
   public func run(
     source: @escaping @Sendable () -> Source?, issuer: @Sendable () -> any TokenIssuer
   ) async {
@@ -98,7 +99,7 @@ public final class LiveAgents: Sendable {
       let end = await subscribe(to: wanted, issuer: issuer(), isWanted: { source() == wanted })
       switch end {
       case .replaced:
-        // The next figure is another one.
+        // The old number was for other settings.
         figure.withLock { $0 = nil }
         failures = 0
         continue
@@ -114,7 +115,7 @@ public final class LiveAgents: Sendable {
     }
   }
 
-  /// Waits before the next try: a second, then twice as long each time, with jitter.
+  /// Waits before the next attempt: a second, then twice as long each time, with jitter.
   private func hasPaused(_ failures: Int) async -> Bool {
     let longest = Self.longestPause
     let pause = min(longest, .seconds(1 << min(max(failures - 1, 0), 6)))
@@ -153,7 +154,8 @@ public final class LiveAgents: Sendable {
     }
   }
 
-  /// A token that is good for a while: a stream needs one only to begin.
+  /// The old token if it is valid for more than 30 seconds, else a new one. A stream needs a token only to
+  /// start.
   private func token(
     _ issuer: any TokenIssuer, instead old: AccessToken? = nil
   ) async throws(LiveAPI.Failure) -> AccessToken {
@@ -200,7 +202,7 @@ public final class LiveAgents: Sendable {
     }
   }
 
-  /// One stream, as its octets come on the transport's thread.
+  /// The state of one stream, whose bytes arrive on the transport's thread.
   private final class Reading: Sendable {
     private struct State {
       var reader = EventStreamReader()
@@ -216,11 +218,11 @@ public final class LiveAgents: Sendable {
     var lastOctet: MonotonicTime { state.withLock { $0.lastOctet } }
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
 
-    /// Takes octets, and has the events read that they complete.
+    /// Adds bytes, and reads the events that they complete.
     ///
     /// - Parameter read: Reads an event; false ends the stream. It runs within the lock, so that an older event never counts after a
     ///   newer one.
-    /// - Returns: Whether the stream can be read on.
+    /// - Returns: Whether the stream can still be read.
     func take(_ bytes: [UInt8], at now: MonotonicTime, _ read: (StreamedEvent) -> Bool) -> Bool {
       state.withLock { state in
         state.lastOctet = now
@@ -237,7 +239,7 @@ public final class LiveAgents: Sendable {
       }
     }
 
-    /// Has the newest event read, if it was skipped.
+    /// Reads the newest event if it was skipped.
     func takeSkipped(_ read: (StreamedEvent) -> Bool) -> Bool {
       state.withLock { state in
         if let event = state.pace.takeSkipped(), !read(event) { state.hasFailed = true }
@@ -246,7 +248,8 @@ public final class LiveAgents: Sendable {
     }
   }
 
-  /// Reads an event. False ends the stream: Talkdesk keeps an entry in error, so another subscription is made.
+  /// Reads an event. Returns false to end the stream after an error: Talkdesk keeps a failed query in error,
+  /// so the server needs a new subscription.
   private func read(_ event: StreamedEvent, _ settings: LiveSettings) -> Bool {
     let message = LiveMessage(event, at: settings.path)
     figure.withLock { figure in
@@ -261,7 +264,7 @@ public final class LiveAgents: Sendable {
     return message != .failed
   }
 
-  /// For the log: no URL and no token.
+  /// A description for the log, without URL and token.
   private static func words(_ end: End) -> String {
     switch end {
     case .closed: "Talkdesk closed it"

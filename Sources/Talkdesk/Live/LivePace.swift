@@ -9,7 +9,7 @@ struct LivePace {
   static let most = 100
   /// How often the newest skipped event is read.
   static let interval = Duration.milliseconds(500)
-  /// How many are read as they come. The others are the newest ones of each interval.
+  /// How many events of a second are read as they arrive. The others are the newest ones of each interval.
   private static let mostAtOnce = most - Int(Duration.seconds(1) / interval)
 
   private var start: MonotonicTime

@@ -1,24 +1,23 @@
-// What an operator decides about the number of available agents.
+// The settings by which the server learns how many agents are available.
 
-/// How the server learns how many agents are available.
+/// The query of Talkdesk's Live API to follow, and how to read its results.
 public struct LiveSettings: Hashable, Sendable {
-  /// The name of the query at Talkdesk, or its id.
+  /// The name of the query at Talkdesk, or the query's id.
   public var query: String
-  /// Where the number is in a result: names of members and positions in lists.
+  /// The path of the number in a result: names of members and indexes in lists.
   public var path: [String]
   /// The ring group, or queue, whose agents count; nil for all.
   public var ringGroup: String?
-  /// With how many agents a customer is told that one is available.
+  /// The least number of agents with which customers are told that an agent is available.
   public var atLeast: Int64
-  /// After which time without a result the number is not known any more.
+  /// How long after the latest result the number becomes unknown.
   public var stale: Duration
 
-  /// Whether a number by these settings is one by others.
+  /// Whether a number for these settings is also right for the others.
   func asksTheSame(as other: LiveSettings) -> Bool {
     query == other.query && path == other.path && ringGroup == other.ringGroup
   }
 
-  /// Settings.
   public init(
     query: String, path: [String] = ["result", "value"], ringGroup: String? = nil, atLeast: Int64 = 1,
     stale: Duration = .seconds(120)

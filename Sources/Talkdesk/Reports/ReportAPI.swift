@@ -1,4 +1,4 @@
-// Gets the calls report from Talkdesk: a job, its end, and the file.
+// Downloads the calls report from Talkdesk: starts a job, waits for its end, and reads the file.
 
 public import HTTP
 import JOSE
@@ -8,26 +8,27 @@ public import Tokens
 
 /// Talkdesk's reports of calls: `POST /data/reports/calls/jobs`, `GET …/jobs/{id}` until it is done, `GET …/files/{id}`.
 ///
-/// The end of a job is a 303 to its file at the API, which gets the token. The file may be a 303 to a store of objects. That one is
-/// followed once, without the token, and only to the API's own origin or to `https` at `amazonaws.com`.
+/// A job ends with a 303 to its file at the API, which gets the token. The file may redirect to object
+/// storage with another 303. That redirect is followed once, without the token, and only to the API's own
+/// origin or to an `https` host below `amazonaws.com`.
 public struct ReportAPI: Sendable {
-  /// The scopes of its tokens.
+  /// The scopes that the access token needs.
   public static let scope = "data-reports:write data-reports:read"
   private static let base = "/data/reports/calls/"
   private static let timeout = Duration.seconds(20)
-  /// Its reader may hold a file up.
+  /// The timeout of a file. It is long, because a slow reader holds the download up.
   private static let fileTimeout = Duration.seconds(1800)
-  /// How often a job is looked at, and for how long.
+  /// How often a job's status is queried, and for how long.
   private static let interval = Duration.seconds(10)
   private static let patience = Duration.seconds(1800)
 
   /// Why there is no report.
   public enum Failure: Error, Sendable {
-    /// Talkdesk refuses, with this status and its own code.
+    /// Talkdesk refused the request, with this status and Talkdesk's own error code.
     case refused(status: Int, code: String?)
     /// The job failed at Talkdesk.
     case failed(String)
-    /// A redirect leads to a host that gets nothing.
+    /// A redirect leads to a host that the server does not send requests to.
     case foreignHost
     /// Talkdesk did not answer, or not as documented.
     case unavailable(String)
@@ -42,7 +43,7 @@ public struct ReportAPI: Sendable {
   ///
   /// - Parameters:
   ///   - baseURL: The API's base, without a slash at its end.
-  ///   - token: Gets a token that is good for a while.
+  ///   - token: Returns a token that is still valid for a while.
   public init(
     baseURL: String, transport: any HTTPTransport, clock: any TimeSource,
     token: @escaping @Sendable () async throws(Failure) -> AccessToken
@@ -53,13 +54,13 @@ public struct ReportAPI: Sendable {
     self.token = token
   }
 
-  /// Gets the report of the calls that ended in a span, and hands its octets on as they come.
+  /// Downloads the report of the calls that ended in a span of time, and passes its bytes on as they arrive.
   ///
   /// - Parameters:
   ///   - from: The beginning, RFC 3339.
   ///   - to: The end, RFC 3339.
-  ///   - hold: Holds the octets up for a reader that is slower.
-  ///   - take: Takes the next octets; false ends it.
+  ///   - hold: Pauses the download for a slower reader.
+  ///   - take: Called with the next bytes; false ends the download.
   public func report(
     from: String, to: String, hold: ContentHold? = nil, take: @escaping @Sendable ([UInt8]) -> Bool
   ) async throws(Failure) {
@@ -100,7 +101,7 @@ public struct ReportAPI: Sendable {
     }
   }
 
-  /// Where the octets of a file go.
+  /// The destination of a file's bytes.
   private struct Content {
     let take: @Sendable ([UInt8]) -> Bool
     let hold: ContentHold?
@@ -117,7 +118,7 @@ public struct ReportAPI: Sendable {
 
   // MARK: Requests
 
-  /// - Parameter isOpen: Whether it goes without the token.
+  /// - Parameter isOpen: Whether the request is sent without the token.
   private func send(
     _ method: Method, _ url: String, _ content: [UInt8] = [], isOpen: Bool = false,
     into file: Content? = nil
@@ -133,7 +134,7 @@ public struct ReportAPI: Sendable {
     do throws(TransportError) {
       return try await transport.send(request)
     } catch {
-      // Its words could name the URL, whose query may be a credential.
+      // The transport's own text could contain the URL, whose query may be a credential.
       throw .unavailable(error.head?.codingFault ?? error.reason.words())
     }
   }
@@ -161,7 +162,7 @@ public struct ReportAPI: Sendable {
       }
   }
 
-  /// It becomes a part of a path.
+  /// Whether an id is safe in a path: 1 to 128 letters, digits, hyphens and underscores.
   private static func isID(_ text: String) -> Bool {
     (1...128).contains(text.utf8.count)
       && text.utf8.allSatisfy { octet in
@@ -181,7 +182,7 @@ public struct ReportAPI: Sendable {
 }
 
 extension ReportAPI.Failure {
-  /// For operators.
+  /// A description of the failure, for operators.
   public var words: String {
     switch self {
     case .refused(let status, let code): "Talkdesk refuses: status \(status)\(code.map { ", \($0)" } ?? "")"

@@ -24,7 +24,7 @@ public struct ScreeningSettings: Sendable {
     }
   }
 
-  /// Nil without phone validation.
+  /// The results of phone validation that refuse a number; nil without phone validation.
   public var validation: Refusals?
   /// The ids of the do-not-call lists.
   public var lists: [String]

@@ -1,4 +1,4 @@
-// Which key of which Vault or OpenBao signs, and how this server logs in there.
+// The settings for signing with Vault or OpenBao: the key, and how this server logs in.
 
 /// A key of a Transit secrets engine.
 public struct TransitSettings: Hashable, Sendable {
@@ -14,10 +14,10 @@ public struct TransitSettings: Hashable, Sendable {
   public var version: Int64?
   /// How the server logs in.
   public var login: VaultLogin
-  /// What a signature may take, with everything that it needs first.
+  /// The time limit of a signature, with the login and everything else that it needs first.
   public var timeout: Duration
 
-  /// Names a key; the caller answers for the form of its parts.
+  /// Makes settings. The caller has checked the form of each part.
   public init(
     address: String, mount: String = "transit", key: String, namespace: String? = nil, version: Int64? = nil,
     login: VaultLogin, timeout: Duration = .seconds(2)
@@ -32,7 +32,7 @@ public struct TransitSettings: Hashable, Sendable {
   }
 }
 
-/// The ways to a token.
+/// How this server gets a Vault token.
 public enum VaultLogin: Hashable, Sendable {
   /// A token, which another program such as Vault Agent renews.
   case token(VaultSecret)
@@ -42,7 +42,8 @@ public enum VaultLogin: Hashable, Sendable {
   case kubernetes(role: String, jwt: VaultSecret, path: String)
 }
 
-/// Where a secret is. It is read when it is needed, so a new content of a file counts at once.
+/// The location of a secret. The server reads the secret whenever it needs it, so a changed file takes effect
+/// at once.
 public enum VaultSecret: Hashable, Sendable {
   case file(String)
   /// In an environment variable.

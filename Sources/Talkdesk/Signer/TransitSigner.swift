@@ -8,21 +8,22 @@ public import Platform
 import Texts
 public import Tokens
 
-/// A signer over HTTP. It pins one version of the key, and gives out no signature that the public key does not verify.
+/// A signer that uses Vault or OpenBao over HTTP. It pins one version of the key, and returns only signatures
+/// that the public key verifies.
 ///
-/// Its failures are those of an authorization server, as `TokenExchangeError`: they cool down alike.
+/// Failures are a `TokenExchangeError`, so they cool down like those of an authorization server.
 public actor TransitSigner {
   /// The key, and the login.
   public nonisolated let settings: TransitSettings
-  /// What it signs with.
   public nonisolated let algorithm: SignatureAlgorithm
   private nonisolated let transport: any HTTPTransport
   private nonisolated let time: any TimeSource
-  /// The shortest time between two renewals: near the end of its longest life, a login gets ever shorter leases.
+  /// The shortest time between two renewals. Near the end of its longest life, a login gets shorter and
+  /// shorter leases.
   private static let shortestWait = Duration.seconds(1)
   private static let files = DispatchQueue(label: "callgate.signer.files")
   private var session: Session?
-  /// The login that is under way. A secret id may be good for one login, so requests at the same time share one.
+  /// The login in progress. A secret id may work for only one login, so concurrent requests share the login.
   private var loggingIn: Task<Result<Session, TokenExchangeError>, Never>?
   private var renewal: Task<Void, Never>?
   private var pinned: Pinned?
@@ -39,12 +40,12 @@ public actor TransitSigner {
 
   private struct Session {
     let token: Secret
-    /// When it ends; nil for one that somebody else renews, or that never ends.
+    /// When the token expires; nil if another program renews it, or if it never expires.
     var endsAt: Expiry?
     var isRenewable = false
   }
 
-  /// A signer. It sends nothing before it is first used.
+  /// Makes a signer. It sends nothing before it is first used.
   public init(
     _ settings: TransitSettings, algorithm: SignatureAlgorithm, transport: any HTTPTransport,
     time: any TimeSource
@@ -67,7 +68,8 @@ public actor TransitSigner {
 
   deinit { renewal?.cancel() }
 
-  /// A signer by another version of the key, with the login of this one as long as it lives: a secret id may be good for one login.
+  /// A signer that uses another version of the key. It reuses this signer's login while that is valid,
+  /// because a secret id may work for only one login.
   package func pinned(to version: Int64) -> TransitSigner {
     TransitSigner(self, version: version, session: session)
   }
@@ -81,21 +83,21 @@ public actor TransitSigner {
       reply = try await ask(
         .post, "sign/\(settings.key)", body(of: message, version: pinned.version), deadline)
     } catch {
-      // Vault's answer to a version below `min_encryption_version`.
+      // Vault responds with 500 if the version is below `min_encryption_version`.
       if case .unavailable(500, _) = error { try await checkVersion(pinned.version, deadline) }
       throw error
     }
     guard let signature = VaultAnswer.signature(in: reply.content) else {
       throw .unusableReply(.notASignature)
     }
-    // Talkdesk knows one public key by the key id: another version's signature would be refused there.
+    // Talkdesk has one public key for the key id, and would refuse another version's signature.
     guard signature.version == pinned.version,
       pinned.key.verify(signature: signature.bytes, of: message, algorithm: algorithm)
     else { throw .unusableReply(.wrongSignature) }
     return signature.bytes
   }
 
-  /// The version that signs. It is read once, and stays while the signer lives.
+  /// The version that signs. It is read once, and does not change while the signer lives.
   public func pinned(within timeout: Duration) async throws(TokenExchangeError) -> Pinned {
     try await pinned(time.now + min(timeout, settings.timeout))
   }
@@ -112,7 +114,7 @@ public actor TransitSigner {
       throw .signingFailed(
         "the key \(settings.key) is \(publicKey.kind), which does not fit \(algorithm.rawValue)")
     }
-    // Another task may have been faster: one version for all.
+    // Another task may have pinned a version meanwhile. All tasks use the same one.
     let found =
       pinned
       ?? Pinned(
@@ -163,7 +165,7 @@ public actor TransitSigner {
     )
   }
 
-  /// Throws if Vault does not sign with a version any more. A key that cannot be read says nothing.
+  /// Throws if Vault no longer signs with a version. If the key cannot be read, nothing is thrown.
   private func checkVersion(_ version: Int64, _ deadline: MonotonicTime) async throws(TokenExchangeError) {
     let key: VaultAnswer.Key
     do throws(TokenExchangeError) { key = try await readKey(deadline) } catch { return }
@@ -179,7 +181,8 @@ public actor TransitSigner {
     case .ES256, .ES384, .ES512: object["marshaling_algorithm"] = "jws"
     case .PS256, .PS384, .PS512:
       object["signature_algorithm"] = "pss"
-      // The usual one is as long as the key allows; RFC 7518 §3.5 wants the hash's length.
+      // By default, Vault makes the salt as long as the key allows. RFC 7518 §3.5 requires the length of the
+      // hash.
       object["salt_length"] = "hash"
     case .RS256, .RS384, .RS512: object["signature_algorithm"] = "pkcs1v15"
     case .EdDSA: break
@@ -189,7 +192,8 @@ public actor TransitSigner {
 
   // MARK: Requests
 
-  /// Asks with a token. After 403 the token may have ended: once more with another one, if there is another.
+  /// Sends a request with a token. A 403 may mean that the token has expired, so the request is sent once
+  /// more if there is another token.
   private func ask(_ method: Method, _ path: String, _ content: [UInt8]?, _ deadline: MonotonicTime)
     async throws(TokenExchangeError) -> InboundResponse
   {
@@ -207,7 +211,7 @@ public actor TransitSigner {
   ) async throws(TokenExchangeError) -> InboundResponse {
     let rest = deadline - time.now
     guard rest > .zero else { throw .timedOut(sent: false) }
-    // What Vault's own agent demands, against pages that let a browser send requests.
+    // Vault Agent can require this field, as a protection against server-side request forgery.
     var fields: Fields = ["Accept": "application/json", "X-Vault-Request": "true"]
     if content != nil { fields["Content-Type"] = "application/json" }
     if let namespace = settings.namespace { fields["X-Vault-Namespace"] = namespace }
@@ -228,7 +232,7 @@ public actor TransitSigner {
     }
   }
 
-  /// The reply if it is a success with content.
+  /// Returns the reply if it is a 200 with content, and throws otherwise.
   private func judged(_ reply: InboundResponse) throws(TokenExchangeError) -> InboundResponse {
     switch reply.status {
     case 200:
@@ -239,7 +243,7 @@ public actor TransitSigner {
       throw .refused(status: reply.status, code: VaultAnswer.errors(in: reply.content))
     case 429:
       throw .rateLimited(retryAfter: RetryAfter.read(reply.fields, now: time.unixTime.seconds))
-    // A standby names the active server so, if it does not forward requests.
+    // A standby that does not forward requests redirects to the active server.
     case 301, 302, 303, 307, 308:
       throw .redirected(
         status: reply.status, host: reply.fields["Location"].flatMap(VaultAnswer.host(ofLocation:)))
@@ -254,7 +258,7 @@ public actor TransitSigner {
   // MARK: Tokens
 
   /// A token that can be used.
-  /// - Parameter refused: One that Vault refused.
+  /// - Parameter refused: A token that Vault refused.
   private func session(_ deadline: MonotonicTime, insteadOf refused: Session? = nil)
     async throws(TokenExchangeError) -> Session
   {
@@ -270,7 +274,8 @@ public actor TransitSigner {
 
   // MARK: Renewing
 
-  /// Renews a login ahead of its end, whether or not a signature is needed: the next login may not be possible.
+  /// Renews a login before it expires, even while no signature is needed, because another login may not be
+  /// possible.
   private func renewing(_ session: Session, at due: MonotonicTime) -> Task<Void, Never> {
     Task.detached { [weak self, time] in
       var due = due
@@ -296,7 +301,7 @@ public actor TransitSigner {
       }
       return nil
     } catch {
-      // It can be used for the rest of its life.
+      // The login remains valid until it expires.
       let next = time.now + max(Self.shortestWait, (end - time.now) / 4)
       return next < end ? next : nil
     }

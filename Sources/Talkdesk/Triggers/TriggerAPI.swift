@@ -7,15 +7,15 @@ public import Tokens
 /// Talkdesk's webhook triggers: `POST /webhooks/triggers/{name}`, `DELETE /webhooks/triggers/{name}/{id}`. Talkdesk documents neither the
 /// response of a success nor a list of them.
 public struct TriggerAPI: Sendable {
-  /// The scope of its tokens.
+  /// The scope that the access token needs.
   public static let scope = "webhooks-trigger:write"
   private static let timeout = Duration.seconds(20)
 
   /// Why a trigger was not registered or removed.
   public enum Failure: Error, Sendable {
-    /// Talkdesk refuses it, with this status and its own code.
+    /// Talkdesk refused the request, with this status and Talkdesk's own error code.
     case refused(status: Int, code: String?)
-    /// Talkdesk registered it and named no id.
+    /// Talkdesk registered the trigger but returned no id.
     case noID
     /// Talkdesk did not answer, or failed.
     case unavailable(String)
@@ -48,12 +48,12 @@ public struct TriggerAPI: Sendable {
     let located = reply.fields["Location"].flatMap { $0.utf8.split(separator: 0x2F).last }.flatMap {
       String($0)
     }
-    // Where the body is no JSON or has no id, the header may name it.
+    // If the body is not JSON or has no id, `Location` may contain the id.
     guard let id = value?["id"]?.string ?? located, Self.isID(id) else { throw .noID }
     return id
   }
 
-  /// Removes a registration. One that Talkdesk does not know is removed already.
+  /// Removes a registration. If Talkdesk does not know the registration (404), it counts as removed.
   public func remove(_ name: String, id: String, token: AccessToken) async throws(Failure) {
     let reply = try await send(.delete, "/webhooks/triggers/\(name)/\(id)", [], token)
     guard (200...299).contains(reply.status) || reply.status == 404 else { throw Self.failure(reply) }
@@ -77,7 +77,7 @@ public struct TriggerAPI: Sendable {
     return .refused(status: reply.status, code: CallbackRejection.error(in: reply.content).0)
   }
 
-  /// It becomes a part of a path.
+  /// Whether an id is safe in a path: 1 to 128 letters, digits, hyphens and underscores.
   private static func isID(_ text: String) -> Bool {
     (1...128).contains(text.utf8.count)
       && text.utf8.allSatisfy { octet in

@@ -1,14 +1,14 @@
-// Counts the calls of AI agents' tools.
+// Counts tool calls by AI agents.
 
 package import Metrics
 import Synchronization
 
-/// The calls of tools since the start.
+/// Counters of tool calls since the server started.
 package final class AgentCalls: Sendable {
   /// How a call ended.
   package enum Result: String, CaseIterable, Sendable {
     case ok
-    /// The answer was the record of an earlier request.
+    /// The response repeated the record of an earlier request.
     case repeated
     case refused
     case error
@@ -22,12 +22,12 @@ package final class AgentCalls: Sendable {
   private let counts = Mutex<[Label: Int]>([:])
 
   /// Counts a call.
-  /// - Parameter tool: Its name, one of the server's own.
+  /// - Parameter tool: The tool's name, one of the server's own.
   package func count(_ tool: String, _ result: Result) {
     counts.withLock { $0[Label(tool: tool, result: result), default: 0] += 1 }
   }
 
-  /// Writes the counters of some tools, zeros included.
+  /// Writes the counters of these tools, zeros included.
   package func append(tools: [String], to text: inout MetricsText) {
     let counts = counts.withLock { $0 }
     text.family(

@@ -1,8 +1,8 @@
-// One present problem of the server, in the words of the operator who reads it.
+// A problem that the server has now, in words for operators.
 
 package import Platform
 
-/// A present problem: its cause, since when, how many requests met it, and what to do.
+/// A present problem: its cause, when it began, how many requests it affected, and what to do.
 package struct Attention: Sendable {
   /// The kinds of problems, the most urgent first. Lists have this order.
   package enum Code: String, CaseIterable, Sendable {
@@ -22,19 +22,19 @@ package struct Attention: Sendable {
     case stop
     /// A brake refuses callbacks.
     case brake
-    /// A quota of everybody, a caller or an app refuses requests.
+    /// A quota refuses requests: for everybody, a caller or an app.
     case quota
-    /// The same of a rate.
+    /// A rate limit refuses requests: for everybody, a caller or an app.
     case rate
     /// A chat desk fails.
     case desk
     /// The server cannot look numbers up before calls.
     case screening
-    /// A provider of notices is stopped or rests.
+    /// A push notification provider is stopped or paused.
     case push
     /// The keys of an issuer of callers' tokens are missing or old.
     case issuer
-    /// Attestations cannot be judged.
+    /// Attestations cannot be verified.
     case attestation
     /// The new configuration was rejected.
     case configuration
@@ -42,16 +42,16 @@ package struct Attention: Sendable {
     case nextKey = "next_key"
     /// Appointments are due and no instance carries them out.
     case appointments
-    /// A certificate ends soon.
+    /// A certificate expires soon.
     case certificate
     /// Log lines were lost.
     case log
     /// Callbacks of the last 24 hours have no outcome.
     case unknownCallbacks = "unknown_callbacks"
-    /// The same of tickets.
+    /// Tickets of the last 24 hours have no outcome.
     case unknownTickets = "unknown_tickets"
 
-    /// Whether it concerns a service that the server asks, so that `/readyz` warns.
+    /// Whether the problem concerns a service that the server calls. `/readyz` then warns.
     package var concernsUpstream: Bool {
       switch self {
       case .credential, .talkdeskID, .callbackAPI, .desk, .screening, .push, .issuer, .attestation, .nextKey:
@@ -62,7 +62,7 @@ package struct Attention: Sendable {
       }
     }
 
-    /// Its section of the runbook, docs/operate/runbook.md.
+    /// The problem's section in the runbook, docs/operate/runbook.md.
     package var section: String {
       switch self {
       case .store: "callgatestoredown"
@@ -90,7 +90,7 @@ package struct Attention: Sendable {
     package var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
   }
 
-  /// The most problems in a list.
+  /// Limit on the problems in a list.
   package static let most = 100
 
   package let code: Code
@@ -98,7 +98,7 @@ package struct Attention: Sendable {
   package let since: UnixTime
   /// When it ends, or when the server tries again; nil if that is not known.
   package var until: UnixTime?
-  /// How many requests it hit since then, in this instance.
+  /// How many requests it affected since then, in this instance.
   package let count: Int
   /// The cause in one sentence.
   package let text: String

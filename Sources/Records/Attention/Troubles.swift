@@ -1,19 +1,20 @@
-// Remembers since when each problem is there and how many requests it hit.
+// Records when each present problem began and how many requests it affected.
 
 package import Platform
 import Synchronization
 
-/// The beginnings and counts of present problems. Who notices a failure says `began`; who lists problems says `note`.
+/// The start times and counts of present problems. Code that notices a failure calls `began`; code that lists
+/// problems calls `note`.
 ///
-/// It is not on the way of a request that is allowed.
+/// Allowed requests do not use this type, so they never wait for its lock.
 package final class Troubles: Sendable {
-  /// A problem that is there.
+  /// A present problem.
   package struct Open: Sendable {
     /// When it began.
     package let since: UnixTime
-    /// How many requests it hit since then.
+    /// How many requests it affected since then.
     package var hits = 0
-    /// When it last hit one.
+    /// When it last affected a request.
     package var lastHit: UnixTime?
     /// For a limit: when the next request would pass.
     package var passesAt: UnixTime?
@@ -26,20 +27,19 @@ package final class Troubles: Sendable {
     let name: String
   }
 
-  /// The most problems that are remembered. Their names come from the configuration.
+  /// Limit on stored problems. Their names come from the configuration.
   static let most = 1000
   /// How long after its last refusal a limit counts as refusing.
   package static let limitMemory = Duration.seconds(60)
 
   private let open = Mutex<[Key: Open]>([:])
 
-  /// None is there.
   package init() {}
 
-  /// A problem is there.
+  /// Records a present problem.
   /// - Parameters:
   ///   - name: Tells problems of one code apart: a provider, a desk, a rule.
-  ///   - cause: Replaces the cause of before.
+  ///   - cause: Replaces the earlier cause.
   package func began(_ code: Attention.Code, _ name: String = "", cause: String = "", at time: UnixTime) {
     open.withLock { open in
       guard open[Key(code: code, name: name)] != nil || open.count < Self.most else { return }
@@ -47,13 +47,13 @@ package final class Troubles: Sendable {
     }
   }
 
-  /// A problem is over.
+  /// Removes a problem that has ended.
   package func ended(_ code: Attention.Code, _ name: String = "") {
     open.withLock { _ = $0.removeValue(forKey: Key(code: code, name: name)) }
   }
 
-  /// Notes whether a problem is there, for one whose state can be read at any time.
-  /// - Returns: The problem, if it is there.
+  /// Records whether a problem is present, for problems whose state can be read at any time.
+  /// - Returns: The problem, if it is present.
   package func note(_ code: Attention.Code, _ name: String = "", isThere: Bool, at time: UnixTime) -> Open? {
     open.withLock { open in
       let key = Key(code: code, name: name)
@@ -68,30 +68,30 @@ package final class Troubles: Sendable {
     }
   }
 
-  /// The problem of a code and name; nil if it is not there.
+  /// The problem with a code and name; nil if it is not present.
   package func present(_ code: Attention.Code, _ name: String = "") -> Open? {
     open.withLock { $0[Key(code: code, name: name)] }
   }
 
-  /// The names of a code's problems, with the problems.
+  /// All problems with a code, with their names, sorted by name.
   package func all(_ code: Attention.Code) -> [(name: String, open: Open)] {
     open.withLock { open in
       open.filter { $0.key.code == code }.map { ($0.key.name, $0.value) }.sorted { $0.name < $1.name }
     }
   }
 
-  /// Forgets the problems of a code whose names are not among these.
+  /// Removes the problems of a code whose names are not in `names`.
   package func forget(_ code: Attention.Code, besides names: Set<String>) {
     open.withLock { open in open = open.filter { $0.key.code != code || names.contains($0.key.name) } }
   }
 
-  /// A problem hit a request. Without the problem nothing changes.
+  /// Counts a request that met a problem. Does nothing if the problem is not present.
   package func hit(_ code: Attention.Code, _ name: String = "", at time: UnixTime) {
     open.withLock { $0[Key(code: code, name: name)]?.hit(at: time) }
   }
 
-  /// A rule refused a request because its allowance is used up.
-  /// - Parameter wait: The whole seconds after which the next request passes.
+  /// Records that a rule refused a request because its allowance is used up.
+  /// - Parameter wait: Whole seconds until the next request passes.
   func refused(by rule: String, for wait: Int, at time: UnixTime) {
     open.withLock { open in
       let key = Key(code: .quota, name: rule)

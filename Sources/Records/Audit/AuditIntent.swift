@@ -1,4 +1,4 @@
-// The line before something that can be done only once, in strict mode.
+// The audit line that strict mode writes before an action that can happen only once.
 
 package import API
 import Gate
@@ -8,18 +8,18 @@ import JSON
 import Platform
 import Texts
 
-/// What is about to be done: a request to Talkdesk or Sendbird, or a step in the store that gives a secret, spends a claim or
-/// approves an installation. The audit line with the outcome comes after it.
+/// An action about to happen: a request to Talkdesk or Sendbird, or a step in the store that returns a
+/// secret, spends a claim or approves an installation. The audit line with the outcome comes after it.
 package struct AuditIntent: Sendable {
   package let action: AuditedAction
   package let requestID: RequestID
-  /// The id of the record; nil where there is none.
+  /// The id of the callback's or ticket's record; nil without one.
   package let callback: String?
   package let callerID: String?
-  /// The `client_id` of the installation that it is about, or that asks.
+  /// The `client_id` of the installation that the request concerns or that sent it.
   package var installation: String?
   package let app: String?
-  /// The operator who asks for it.
+  /// The operator who sent the request.
   private var by: Operator.Identity?
 
   package init(
@@ -32,14 +32,14 @@ package struct AuditIntent: Sendable {
     self.app = app
   }
 
-  /// What a request is about to do, as far as its audit line says already.
+  /// The intent of a request, from what its audit record contains so far.
   package init(_ record: AuditRecord) {
     self.init(record.action, record.requestID, callerID: record.caller?.id, app: record.app)
     installation = record.installation ?? record.caller?.installation
     by = record.by
   }
 
-  /// A call that a request has ordered.
+  /// The intent to place a call that a request ordered.
   package init(callOf context: RequestContext, callback: String, callerID: String?, app: String?) {
     self.init(.callback, context.requestID, callback: callback, callerID: callerID, app: app)
   }
@@ -65,8 +65,9 @@ package struct AuditIntent: Sendable {
 }
 
 extension AuditTrail {
-  /// Writes an intent, and waits until it is on the disk. Without strict mode there is none, and no wait.
-  /// - Returns: Whether it may be done.
+  /// Writes an intent and waits until it is on the disk. Outside strict mode, writes nothing and returns true
+  /// at once.
+  /// - Returns: Whether the action may proceed.
   package func intends(_ intent: AuditIntent) async -> Bool {
     guard isRequired else { return true }
     let lost = lostLines

@@ -1,19 +1,19 @@
-// Writes audit records, one line each, at every log level: to stdout, or to a file of their own.
+// Writes audit records, one line each, at every log level: to stdout or to their own file.
 
 package import Platform
 
-/// Writes audit records, counts the decisions in them and keeps the last ones. It cannot be switched off.
+/// Writes audit records, counts the decisions in them and stores the last ones. Auditing cannot be switched
+/// off.
 package struct AuditLog: Sendable {
   let sink: LogSink
   let clock: any TimeSource
   let metrics: ServiceMetrics
-  /// Whose format the lines have.
+  /// The log whose format audit lines have if there is no trail.
   let log: Log
-  /// The audit's own way out; nil where its lines go with the log's.
+  /// The separate output of audit lines; nil if they share the log's output.
   package let trail: AuditTrail?
-  /// The same in strict mode, where no secret leaves before its line is on the disk; otherwise nil.
+  /// The trail in strict mode, where no secret leaves before its line is on the disk; otherwise nil.
   package var strict: AuditTrail? { trail.flatMap { $0.isRequired ? $0 : nil } }
-  /// The last decisions.
   package let recent: RecentDecisions
 
   package init(
@@ -53,7 +53,7 @@ package struct AuditLog: Sendable {
       }
       if isTaken { return }
     }
-    // The log has the line as text, or no room for it.
+    // The sink has the line as text or was full, so the JSON line is made here.
     guard record.outcome != nil else { return }
     var line: [UInt8] = []
     let repeated = record.append(to: &line, time: time, nanoseconds: nanoseconds)

@@ -71,7 +71,7 @@ extension AuditRecord {
     }
   }
 
-  /// The most octets from the duration on.
+  /// Upper bound in bytes from the duration to the end of the line.
   private static let mostEndOctets = RequestID.mostOctets + TraceContext.idLength + 64
 
   private static func padding(_ word: String, to width: Int) -> String {
@@ -83,8 +83,8 @@ extension AuditRecord {
     append(word: value, to: &line)
   }
 
-  /// Appends a value: unchanged if it is a plain word, otherwise quoted like JSON, so that no value can forge a line, move a
-  /// terminal's cursor or turn the text around it.
+  /// Appends a value: unchanged if it is a plain word, otherwise quoted like JSON, so that no value can forge
+  /// a line, move a terminal's cursor or reverse the text around it.
   private static func append(word: String, to line: inout [UInt8]) {
     let isPlain = word.utf8.allSatisfy {
       (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)

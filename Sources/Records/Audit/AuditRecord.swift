@@ -9,36 +9,36 @@ package import Platform
 import Texts
 package import Trust
 
-/// The audit record of one decision. It never holds a token, a credential or a full phone number.
+/// The audit record of one decision. The record never contains a token, a credential or a full phone number.
 package struct AuditRecord: Sendable {
   package enum Outcome: String, Sendable { case allow, deny, error }
   package enum CacheUse: String, Sendable { case hit, miss, none }
   /// The cause of a decision without a request.
   package enum Trigger: String, Sendable { case appointment }
-  /// The interface of a request that is not this server's own.
+  /// The API that a request used instead of this server's own.
   package enum Via: String, Sendable { case gms, mcp }
 
   var action: AuditedAction
-  /// Nil for a request.
+  /// The trigger; nil for a request.
   package var trigger: Trigger?
-  /// Nil for this server's own interface.
+  /// The API that the request used; nil for this server's own.
   package var via: Via?
   package var requestID: RequestID
-  /// Nil if it is not known: for an appointment whose content cannot be opened.
+  /// The client's address; nil for an appointment whose content cannot be opened.
   package var address: IPAddress?
   package var caller: AuditedCaller?
-  /// The `client_id` of the installation that the request concerns, if the caller is none.
+  /// The `client_id` of the installation that the request concerns, when the caller is not an installation.
   package var installation: String?
   package var app: String?
-  /// Nil where no attestation was judged.
+  /// The checked attestation; nil if none was checked.
   package var attestation: AuditedAttestation?
-  /// Nil where the caller has no key, and could have none.
+  /// The result of the DPoP proof; nil if the caller has no key and could not have one.
   package var proof: ProofResult?
-  /// Nil for a request that needs no decision and gets no token.
+  /// The decision; nil for a request that needs none and gets no token.
   package var outcome: Outcome? = .allow
   package var code: Problem.Code?
   package var rule: String?
-  /// Why, in words for operators: a remote policy's reason, or why the app was refused.
+  /// The reason, in words for operators: a remote policy's reason, or why the app was refused.
   package var reason: String?
   package var verdicts = RuleVerdicts.none
   package var cache: CacheUse = .none
@@ -65,17 +65,17 @@ package struct AuditRecord: Sendable {
 
   // For the list of present problems and metrics; not in the line.
 
-  /// The result of the rules about its number.
+  /// The result of the rules about the request's number.
   package var ownership: NumberResult?
 
-  /// After how many seconds a request passes again that a rule has refused.
+  /// Seconds until a request that a rule has refused would pass.
   package var retryAfter: Int?
-  /// The chat desk that a request for a session token or a ticket asks.
+  /// The chat desk that a request for a session token or a ticket goes to.
   package var desk: String?
   /// Whether a callback was not sent because there was no token for it.
   package var lacksToken = false
 
-  /// The reason of a request whose client closed the connection while it waited.
+  /// The `reason` if the client closed the connection while its request waited.
   package static let clientLeft = "the client closed the connection before the response"
 
   package init(
@@ -87,10 +87,10 @@ package struct AuditRecord: Sendable {
     self.trace = trace
   }
 
-  /// The names of members, words, numbers and punctuation of a line together have fewer octets.
+  /// Upper bound in bytes of a line's names, fixed words, numbers and punctuation together.
   private static let fixedOctets = 832
 
-  /// The most octets of the line. Texts may have to be escaped.
+  /// Upper bound in bytes of the line, with texts escaped.
   private var mostOctets: Int {
     var most = Self.fixedOctets + RequestID.mostOctets + IPAddress.mostOctets + verdicts.mostOctets
     if let caller { most += caller.members.count }
@@ -109,8 +109,8 @@ package struct AuditRecord: Sendable {
 
   /// Appends the record as one JSON line.
   /// - Parameters:
-  ///   - time: When the decision was taken.
-  ///   - nanoseconds: From the whole request to the answer.
+  ///   - time: When the decision was made.
+  ///   - nanoseconds: From the arrival of the whole request to the response.
   /// - Returns: The parts that other lines are likely to repeat.
   @discardableResult
   func append(to output: inout [UInt8], time: UnixTime, nanoseconds: Int64) -> RepeatedParts {

@@ -1,4 +1,4 @@
-// Keeps the audit lines of the last decisions in memory, for operators who look.
+// Stores the audit lines of the last decisions in memory, so that operators can look them up.
 
 import Glibc
 import Synchronization
@@ -6,7 +6,7 @@ import Texts
 
 /// The parts of an audit line that other lines are likely to repeat, as ranges of its octets in this order. An empty range has no value.
 struct RepeatedParts {
-  /// The action, the caller, the app and what they have proven.
+  /// The action, the caller, the app, the attestation and the proof.
   var caller = 0..<0
   /// The verdicts of all rules, up to the duration.
   var verdicts = 0..<0
@@ -20,11 +20,12 @@ struct RepeatedParts {
 /// own part is copied, about 150 octets; the verdicts of 20 rules alone have 1,000. A lane whose part is full hands it over to the
 /// archive of all lanes, which finds decisions by their request id.
 package final class RecentDecisions: Sendable {
-  /// How many are listed at least.
+  /// Minimum number of decisions that are listed.
   package static let capacity = 200
-  /// How many can be found by their request id at least, unless they need more than 1,600 octets each on average.
+  /// Minimum number of decisions that can be found by their request id, unless they average more than 1,600
+  /// bytes.
   package static let findable = 10_000
-  /// The most octets of the archive.
+  /// Size limit of the archive in bytes.
   package static let archiveOctets = 16 << 20
 
   /// A decision.
@@ -35,18 +36,20 @@ package final class RecentDecisions: Sendable {
     package let line: [UInt8]
   }
 
-  /// Texts that lines of a part have in common.
+  /// Texts shared by the lines of a part.
   private struct Texts: Sendable {
-    /// How many of the newest are searched: nothing is gained from clients that never repeat themselves.
+    /// How many of the newest texts are searched. With clients that never repeat themselves, a longer search
+    /// finds nothing.
     private static let searched = 16
 
     private(set) var bytes: [UInt8] = []
     private var ends: [Int] = []
 
-    /// The index of a text that is new or was found again; nil if it is short. An octet is enough for the lines of a part.
+    /// Finds or adds a text and returns its index; nil if the text is too short. One byte is enough for the
+    /// lines of a part.
     mutating func index(of part: Slice<UnsafeBufferPointer<UInt8>>) -> UInt8? {
       let text = unsafe UnsafeBufferPointer(rebasing: part)
-      // To find less again takes longer than to copy it.
+      // Searching for a shorter text takes longer than copying it.
       guard text.count >= 32 else { return nil }
       var index = ends.count - 1
       while index >= 0, index >= ends.count - Self.searched {
@@ -75,9 +78,10 @@ package final class RecentDecisions: Sendable {
     }
   }
 
-  /// Lines that follow each other in a lane.
+  /// Consecutive lines of a lane.
   ///
-  /// A part that may be repeated is stored as an octet that no JSON text has, 1 to 3 for its kind, and its index among those texts.
+  /// A repeated part of a line is stored as two bytes: its kind, 1 to 3, which no JSON text contains, and the
+  /// index of its text.
   private struct Lines: Sendable {
     private var bytes: [UInt8] = []
     private var ends: [(number: Int, end: Int)] = []
@@ -109,7 +113,8 @@ package final class RecentDecisions: Sendable {
       ends.append((number, bytes.count))
     }
 
-    /// Appends what precedes a part, and its mark. Without an index the part is left to the next one.
+    /// Appends the bytes before a part, and its mark. Without an index, appends nothing: the part is copied
+    /// later as ordinary bytes.
     @inline(__always) private static func append(
       _ part: Range<Int>, _ kind: UInt8, _ index: UInt8?, of line: UnsafeBufferPointer<UInt8>,
       from start: inout Int, to output: inout OutputSpan<UInt8>
@@ -121,7 +126,7 @@ package final class RecentDecisions: Sendable {
       start = part.upperBound
     }
 
-    /// Calls back with each line, as it is stored, and its number.
+    /// Calls `body` with the number of each line and its stored bytes.
     func visit(_ body: (Int, ArraySlice<UInt8>) -> Void) {
       var start = 0
       for line in ends {
@@ -130,7 +135,7 @@ package final class RecentDecisions: Sendable {
       }
     }
 
-    /// A line as it was written.
+    /// Restores a line as it was written.
     func entry(_ number: Int, _ stored: ArraySlice<UInt8>) -> Entry {
       var line: [UInt8] = []
       var start = stored.startIndex
@@ -143,7 +148,8 @@ package final class RecentDecisions: Sendable {
       return Entry(number: number, line: line + stored[start...])
     }
 
-    /// Forgets all lines, and has room for as many like those of another part, so that it does not grow line by line.
+    /// Removes all lines and reserves as much memory as another part uses, so that this part does not grow
+    /// line by line.
     mutating func clear(like other: Lines) {
       bytes.removeAll(keepingCapacity: true)
       bytes.reserveCapacity(other.bytes.count)
@@ -155,13 +161,13 @@ package final class RecentDecisions: Sendable {
     }
   }
 
-  /// Parts of lanes, the oldest first, within a number of lines and of octets.
+  /// Full parts of all lanes, the oldest first, limited in lines and bytes.
   private struct Archive: Sendable {
     private(set) var parts: [Lines] = []
     private var octets = 0
     private var lines = 0
 
-    /// Adds a part, and gives back the memory of one that leaves, to be used again.
+    /// Adds a part and returns the memory of a removed one for reuse.
     mutating func add(_ part: Lines, atLeast least: Int, octets most: Int) -> Lines {
       parts.append(part)
       octets += part.octets
@@ -193,14 +199,14 @@ package final class RecentDecisions: Sendable {
   private let archive = Mutex(Archive())
   private let archiveOctets: Int
 
-  /// Keeps none yet.
-  /// - Parameter lanes: How many loops decide.
+  /// Makes an empty list.
+  /// - Parameter lanes: Number of event loops that make decisions.
   package init(lanes: Int, archiveOctets: Int = archiveOctets) {
     self.lanes = (0..<lanes).map { _ in Lane() }
     self.archiveOctets = archiveOctets
   }
 
-  /// Keeps a decision's audit line.
+  /// Stores a decision's audit line.
   func append(_ line: borrowing Span<UInt8>, _ repeated: RepeatedParts = RepeatedParts(), lane: Int) {
     lanes[lane % lanes.count].parts.withLock { parts in
       if parts.newer.count == Self.capacity {
@@ -212,14 +218,15 @@ package final class RecentDecisions: Sendable {
           parts.newer.clear(like: full)
         }
       }
-      // A number is given and kept under one lock, so that a reader who knows the number finds the line.
+      // The number is assigned and the line stored under one lock, so that a reader who knows the number
+      // finds the line.
       let number = last.wrappingAdd(1, ordering: .relaxed).newValue
       parts.newer.append(line, repeated, number: number)
     }
   }
 
-  /// The last decisions with a higher number, in order, and the number of the last one. A number that is still to come is of a
-  /// process that has ended: everything is new then.
+  /// The recent decisions after `number`, in order, and the number of the last one. A number above the last
+  /// one comes from an earlier process, so all decisions count as new.
   package func after(_ number: Int) -> (entries: [Entry], last: Int) {
     let last = last.load(ordering: .relaxed)
     let range = max(number > last ? 0 : number, last - Self.capacity)..<last
@@ -242,7 +249,7 @@ package final class RecentDecisions: Sendable {
     var found: [Entry] = []
     func search(_ lines: Lines) {
       lines.visit { number, line in
-        // It follows the time, which has a fixed length, in every line.
+        // The member follows the time, which has a fixed length, in every line.
         let start = line.startIndex + Self.requestIDOffset
         guard line.count > Self.requestIDOffset + member.count,
           line[start..<start + member.count].elementsEqual(member)
@@ -250,7 +257,8 @@ package final class RecentDecisions: Sendable {
         found.append(lines.entry(number, line))
       }
     }
-    // A part that moves meanwhile is found at least once.
+    // A part that moves to the archive during the search is found at least once; duplicates are removed
+    // below.
     for lane in lanes {
       let parts = lane.parts.withLock { $0 }
       search(parts.older)
@@ -261,6 +269,6 @@ package final class RecentDecisions: Sendable {
     return found.sorted { $0.number < $1.number }.filter { seen.insert($0.number).inserted }
   }
 
-  /// Where the request id's member begins in a line.
+  /// Offset of the `request_id` member in a line.
   private static let requestIDOffset = #"{"log":"audit","time":"2026-11-20T15:04:05.000Z","#.utf8.count
 }

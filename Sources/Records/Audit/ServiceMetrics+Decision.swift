@@ -5,7 +5,7 @@ import Gate
 import Metrics
 
 extension ServiceMetrics {
-  /// A request was decided: its audit line is written.
+  /// Counts a decision whose audit line is written.
   @inline(__always) func decided(_ record: borrowing AuditRecord, lane: Int) {
     // An error without a code is an appointment whose time has passed: callbacks by outcome count it.
     if let ownership = record.ownership { numberProofs.count(ownership.rawValue) }

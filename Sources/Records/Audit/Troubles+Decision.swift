@@ -1,10 +1,10 @@
-// Counts a refused request for the problem that it met, when its audit line is written.
+// Counts a refused request under the problem that it met, when its audit line is written.
 
 import API
 import Platform
 
 extension Troubles {
-  /// A request was refused or failed: it counts for the problem that it met.
+  /// Counts a refused or failed request under the problem that it met.
   @inline(never) func met(by record: borrowing AuditRecord, at time: UnixTime) {
     guard let code = record.code else { return }
     switch code {
@@ -23,10 +23,10 @@ extension Troubles {
       if let desk = record.desk { return hit(.desk, desk, at: time) }
       // Only a rule `screened` refuses with this code.
       guard record.rule == nil else { return hit(.screening, at: time) }
-      // A callback that got no token never came to the Callback API.
+      // A callback without a token never reached the Callback API.
       let isCallback = record.action == .callback && !record.lacksToken
       hit(isCallback ? .callbackAPI : .talkdeskID, at: time)
-    // No problem of the server, or one that its own part reports.
+    // Not a problem of the server, or one that another part reports.
     case .malformedRequest, .invalidJSON, .unauthenticated, .invalidToken, .invalidClient, .invalidProof,
       .attestationRequired, .attestationFailed, .attestationUnavailable, .closed, .denied, .numberNotAllowed,
       .noAgents, .numberNotProven, .consentRequired, .notFound, .unknownApp, .methodNotAllowed,

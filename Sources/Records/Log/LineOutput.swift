@@ -10,7 +10,7 @@ import Synchronization
 /// thread's line comes in between.
 public final class LineOutput: Sendable {
   private let descriptor: Int32
-  /// The end of a line whose beginning is written. The next write begins with it.
+  /// The unwritten end of a partly written line. The next write starts with it.
   private let rest = Mutex<[UInt8]>([])
 
   /// - Parameter descriptor: Stays open as long as the process runs.

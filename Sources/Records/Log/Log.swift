@@ -12,13 +12,13 @@ public struct Log: Sendable {
   private let lane: Int
   private let settings: Settings
   private let clock: any TimeSource
-  /// The colours of text lines.
+  /// The colors of text lines.
   let colour: TerminalColour
 
   /// The state that all copies of a log share, so that a reload reaches them.
   private final class Settings: Sendable {
     let current: Mutex<LogSettings>
-    /// Whether the format is text. Beside the lock, because each audit line asks.
+    /// Whether the format is text. Outside the lock, because every audit line reads it.
     let isText: Atomic<Bool>
 
     init(_ first: LogSettings) {
@@ -28,7 +28,7 @@ public struct Log: Sendable {
   }
 
   /// Makes a log that writes lines of `level` and above to one lane of a sink.
-  /// - Parameter isColoured: Whether lines are read on a terminal that shows colours. JSON has none.
+  /// - Parameter isColoured: Whether lines appear on a terminal that shows colors. JSON lines have none.
   public init(
     sink: LogSink, lane: Int, level: LogSettings.Level, format: LogSettings.Format,
     clock: any TimeSource, isColoured: Bool = false
@@ -40,31 +40,32 @@ public struct Log: Sendable {
     colour = TerminalColour(isOn: isColoured)
   }
 
-  /// Writes by other settings from now on, in every copy of this log.
+  /// Applies new settings to every copy of this log.
   package func set(_ new: LogSettings) {
     settings.current.withLock { $0 = new }
     settings.isText.store(new.format == .text, ordering: .relaxed)
   }
 
-  /// Whether lines are for people, and no JSON.
+  /// Whether lines are text for people rather than JSON.
   var isText: Bool { settings.isText.load(ordering: .relaxed) }
 
-  /// Whether events of a level are written: to be asked where gathering the particulars costs something.
+  /// Whether events of a level are written. Check this first if gathering the values is expensive.
   package func isEnabled(_ level: LogSettings.Level) -> Bool {
     level >= settings.current.withLock({ $0.level })
   }
 
-  /// Writes one event, if its level is high enough. If the present task works for a request, it adds the request's ids.
+  /// Writes one event, if its level is high enough. Adds the request's ids if the current task works for a
+  /// request.
   /// - Parameters:
   ///   - message: The event, in constant words.
-  ///   - values: The particulars, in their order for the reader. Empty ones are left out.
+  ///   - values: The details, in the order for the reader. Empty values are left out.
   public func write(
     _ level: LogSettings.Level, _ message: String, _ values: KeyValuePairs<String, any LogValue> = [:]
   ) {
     write(level, message, values, trace: nil)
   }
 
-  /// Writes one event that belongs to a trace of which the present task does not know.
+  /// Writes one event that belongs to a trace other than the current task's.
   package func write(
     _ level: LogSettings.Level, _ message: String, _ values: KeyValuePairs<String, any LogValue>,
     trace: TraceContext?
@@ -109,7 +110,8 @@ public struct Log: Sendable {
           line.append(contentsOf: value.utf8)
           continue
         }
-        // Quoted like JSON, so that no value can forge a line, move a terminal's cursor or turn the text around it.
+        // Quoted like JSON, so that no value can forge a line, move a terminal's cursor or reverse the text
+        // around it.
         JSONText.appendShown(value, to: &line)
       }
       for (name, value) in ids { line.append(contentsOf: " \(name)=\(value)".utf8) }
@@ -118,7 +120,8 @@ public struct Log: Sendable {
     return line
   }
 
-  /// The ids of the present task's request, except those that the event names itself. They need no escapes.
+  /// The ids of the current task's request, except names that the event already uses. The ids need no
+  /// escaping.
   private static func ids(
     _ trace: TraceContext?, besides names: [String]
   ) -> [(String, String)] {
@@ -131,7 +134,7 @@ public struct Log: Sendable {
 }
 
 extension LogSettings.Level {
-  /// The colour of the level's word; `info` has none.
+  /// The color of the level's word; `info` has none.
   fileprivate var tone: TerminalColour.Tone? {
     switch self {
     case .debug: .quiet

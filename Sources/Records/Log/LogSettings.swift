@@ -2,12 +2,12 @@
 
 /// How much is logged, and in which form.
 public struct LogSettings: Sendable, Hashable {
-  /// The least severe line that is written.
+  /// The lowest level that is written.
   public package(set) var level: Level
-  /// How lines other than audit lines look.
+  /// The format of log lines, and of audit lines that share the log's output.
   public package(set) var format: Format
 
-  /// Severity, most talkative first.
+  /// Severities, the most verbose first.
   public enum Level: String, Sendable, CaseIterable, Comparable {
     case debug, info, warning, error
 
@@ -23,10 +23,8 @@ public struct LogSettings: Sendable, Hashable {
     }
   }
 
-  /// The form of a log line.
   public enum Format: String, Sendable, CaseIterable { case json, text }
 
-  /// Settings.
   package init(level: Level, format: Format) {
     self.level = level
     self.format = format

@@ -4,8 +4,9 @@ import Dispatch
 import Platform
 import Synchronization
 
-/// Takes lines from any thread and writes them a moment later, in order of arrival. So the line of a request
-/// whose response a client has seen comes before the line of the client's next one, on any loops.
+/// Accepts lines from any thread and writes them shortly after, in order of arrival. If a client sends a
+/// request after it got the response to another one, the lines of the two are in that order, even from
+/// different loops.
 ///
 /// A slow reader must not stop token vending (a full pipe blocks `write`), so appending never blocks. Lines
 /// beyond `laneCapacity` are dropped and counted. The count is logged once the reader is back.
@@ -13,20 +14,22 @@ public final class LogSink: Sendable {
   /// Lines waiting in one lane.
   private struct Lane: Sendable {
     var bytes: [UInt8] = []
-    /// Each line's number among all lanes', and where it ends.
+    /// Each line's number, counted over all lanes, and its end in `bytes`.
     var marks: [(number: UInt64, end: Int)] = []
 
-    /// Keeps the memory of an ordinary batch for the next one, and gives back that of a flood.
+    /// Empties the lane. Keeps the memory of an ordinary batch for the next one, and releases that of an
+    /// unusually large one.
     mutating func empty() {
       bytes.removeAll(keepingCapacity: bytes.count <= LogSink.eager * 4)
       marks.removeAll(keepingCapacity: marks.count <= LogSink.eager / 64)
     }
   }
 
-  /// How many bytes may wait in one lane before further lines are dropped: 8 MiB, so that a collector that stalls for two
-  /// seconds costs no line at 2,000 requests a second, each with the verdicts of twenty rules and all on one loop. Where
-  /// there are many lanes it is less, that all of them together stay within 64 MiB, but never less than a loop under full
-  /// load logs in a seventh of a second: so long the writing thread may wait for its turn on a busy machine.
+  /// Limit in bytes of one lane; further lines are dropped. The limit is 8 MiB, so that a collector that
+  /// stalls for two seconds loses no line at 2,000 requests a second, each with the verdicts of twenty rules
+  /// and all on one loop. With many lanes the limit is lower, so that all lanes together stay within 64 MiB,
+  /// but at least 2 MiB: a fully loaded loop logs that much in a seventh of a second, and the writing thread
+  /// may wait that long for its turn on a busy machine.
   public let laneCapacity: Int
   /// A lane this full is written at once rather than after `delay`.
   private static let eager = 64 * 1024
@@ -36,9 +39,9 @@ public final class LogSink: Sendable {
   private let lanes: [LaneBox]
   private let dropped = Atomic<Int>(0)
   private let lastNumber = Atomic<UInt64>(0)
-  /// How many lines were handed to `write`, whether it took them or not.
+  /// How many lines were handed to `write`, whether or not it accepted them.
   private let settled = Atomic<UInt64>(0)
-  /// How many dropped lines a line in the output has reported.
+  /// How many dropped lines were reported in the output.
   private let reported = Atomic<Int>(0)
   private let waiting = Atomic<Bool>(false)
   private let stopping = Atomic<Bool>(false)
@@ -53,7 +56,7 @@ public final class LogSink: Sendable {
     let lane = Mutex(Lane())
   }
 
-  /// Makes a sink. It keeps lines appended before `start`.
+  /// Makes a sink. Lines appended before `start` are written after it.
   ///
   /// - Parameters:
   ///   - lanes: How many writers append at the same time, one lane each.
@@ -62,14 +65,15 @@ public final class LogSink: Sendable {
     self.init(lanes: lanes) { write($0) ? $0.count : 0 }
   }
 
-  /// The same for an output that may fail within the lines.
+  /// Makes a sink for an output that may accept only some of the lines.
   ///
-  /// - Parameter write: Writes all bytes, and may block. Returns how many it took, up to the end of a line.
+  /// - Parameter write: Writes all bytes, and may block. Returns how many bytes it accepted, always whole
+  ///   lines.
   package convenience init(lanes: Int, taking write: @escaping @Sendable ([UInt8]) -> Int) {
     self.init(lanes: lanes, delay: Self.delay, taking: write, batchEnd: nil)
   }
 
-  /// The same for lines whose way is followed.
+  /// Makes a sink that reports the end of each batch.
   ///
   /// - Parameters:
   ///   - delay: How long the first line of a batch waits for others.
@@ -86,8 +90,8 @@ public final class LogSink: Sendable {
     self.write = write
   }
 
-  /// Starts the thread that writes. To be called once.
-  /// - Parameter lossLine: Makes the line that says how many lines were lost.
+  /// Starts the thread that writes. Call this once.
+  /// - Parameter lossLine: Makes the line that reports how many lines were lost.
   public func start(lossLine: @escaping @Sendable (_ lost: Int) -> [UInt8]) {
     // A serial queue of its own, so that a blocked write holds up one thread and nothing else.
     DispatchQueue(label: "callgate.log").async { self.run(lossLine) }
@@ -98,14 +102,14 @@ public final class LogSink: Sendable {
 
   /// How many lines are lost, and reported nowhere, if the process ends now. Read it after `close`.
   package var unreportedLines: Int {
-    // In this order: a thread that still writes may only make the results larger.
+    // In this order, a thread that still writes can only make the result larger.
     let (settled, reported) = (
       settled.load(ordering: .sequentiallyConsistent), reported.load(ordering: .relaxed)
     )
     return Int(lastLine - settled) + droppedLines - reported
   }
 
-  /// Counts lines that the output took and has lost.
+  /// Counts lines that the output accepted and then lost.
   func drop(_ lines: Int) { dropped.wrappingAdd(lines, ordering: .relaxed) }
 
   /// The number of the last line that was appended.
@@ -176,7 +180,7 @@ public final class LogSink: Sendable {
     if write(line) == line.count { self.reported.store(lost, ordering: .relaxed) }
   }
 
-  /// Writes the waiting lines of all lanes, in the order of their numbers, and keeps the empty batches.
+  /// Writes the waiting lines of all lanes in the order of their numbers. Empties the batches for reuse.
   private func drain(_ batches: inout [Lane]) {
     take(&batches, from: 0)
     let last = batchEnd == nil ? nil : batches.lazy.compactMap { $0.marks.last?.number }.max()
@@ -184,7 +188,7 @@ public final class LogSink: Sendable {
       if let last { batchEnd?(last) }
     }
     var rest = batches.indices.filter { !batches[$0].marks.isEmpty }
-    // Nearly always nothing has to be put in order.
+    // Nearly always only one lane has lines, and nothing needs sorting.
     if rest.count == 1 {
       output(batches[rest[0]].bytes, lines: batches[rest[0]].marks.count)
       batches[rest[0]].empty()
@@ -196,7 +200,7 @@ public final class LogSink: Sendable {
     var lines = 0
     while let first = rest.min(by: { batches[$0].marks[next[$0]].number < batches[$1].marks[next[$1]].number }
     ) {
-      // As far as this lane comes before all others.
+      // The lines of this lane come first up to `bound`, the lowest next number of any other lane.
       var bound = UInt64.max
       for other in rest where other != first { bound = min(bound, batches[other].marks[next[other]].number) }
       let begin = next[first]
@@ -219,8 +223,8 @@ public final class LogSink: Sendable {
     if lines > 0 { output(merged, lines: lines) }
   }
 
-  /// Takes the waiting lines of the lanes from one index on, all at one moment, so that they precede all
-  /// later ones.
+  /// Takes the waiting lines of the lanes from `index` on while it holds all their locks, so that these lines
+  /// precede all later ones.
   private func take(_ batches: inout [Lane], from index: Int) {
     guard index < lanes.count else { return }
     lanes[index].lane.withLock { lane in

@@ -1,6 +1,6 @@
 // The values of log lines: texts and numbers.
 
-/// A value of a log line. In JSON, a number is a number.
+/// A value of a log line. Numbers stay numbers in JSON.
 public protocol LogValue: Sendable {
   /// The value as it is written, without quotation marks. A line leaves out a member whose text is empty.
   var logged: String { get }

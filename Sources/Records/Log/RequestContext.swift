@@ -14,16 +14,16 @@ package struct RequestContext: Sendable {
     self.trace = trace
   }
 
-  /// The request that the present task works for, if any.
+  /// The request that the current task works for, if any.
   @TaskLocal package static var current: RequestContext?
 
-  /// Begins a task for the request.
+  /// Starts a task for the request.
   @discardableResult
   package func task(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     Task { await Self.$current.withValue(self) { await body() } }
   }
 
-  /// Begins a task that answers the request. It is cancelled when the client closes the connection.
+  /// Starts a task that answers the request. The task is cancelled when the client closes the connection.
   ///
   /// A task may end before its request is answered, for example while a callback waits for Talkdesk. The responder then releases the
   /// task, because a finished task keeps all its memory while it is referred to.

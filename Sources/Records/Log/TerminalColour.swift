@@ -1,8 +1,8 @@
-// Colours log lines for people at a terminal.
+// Colors log lines for people at a terminal.
 
-/// Puts words into colours, or leaves them as they are.
+/// Adds color to words, or leaves them unchanged.
 struct TerminalColour: Sendable {
-  /// The meaning of a colour.
+  /// The meaning of a color.
   enum Tone: String, Sendable {
     case good = "32"
     case doubtful = "33"
@@ -10,7 +10,7 @@ struct TerminalColour: Sendable {
     case quiet = "2"
   }
 
-  /// Whether lines are read on a terminal that shows colours.
+  /// Whether lines appear on a terminal that shows colors.
   let isOn: Bool
 
   /// Appends a word, in a tone if it has one.

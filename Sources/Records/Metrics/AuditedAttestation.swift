@@ -1,8 +1,8 @@
-// The judged attestation of a request, as audit lines and metrics show it.
+// The result of a request's attestation, as audit lines and metrics show it.
 
 package import Trust
 
-/// The attestation of a request.
+/// The type and result of a request's attestation.
 package struct AuditedAttestation: Hashable, Sendable {
   package let type: AttestationType
   package let result: AttestationResult

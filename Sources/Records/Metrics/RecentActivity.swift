@@ -4,11 +4,12 @@ package import Metrics
 package import Platform
 import Synchronization
 
-/// What happened in the last hour. It reads the counters once a minute, and at most once a second while an operator looks.
+/// Activity in the last hour. Reads the counters once a minute, and at most once a second while an operator
+/// watches.
 package final class RecentActivity: Sendable {
-  /// The last hour.
+  /// The activity of the last hour.
   package struct Report: Sendable {
-    /// A minute's decisions.
+    /// The decisions of one minute.
     package struct Minute: Sendable {
       /// When it began.
       package let start: UnixTime
@@ -35,7 +36,6 @@ package final class RecentActivity: Sendable {
   private let clock: any TimeSource
   private let state = Mutex(State())
 
-  /// Has read nothing yet.
   package init(metrics: ServiceMetrics, clock: any TimeSource) {
     self.metrics = metrics
     self.clock = clock
@@ -48,7 +48,7 @@ package final class RecentActivity: Sendable {
     } while await clock.hasSlept(until: clock.now + .seconds(60 - clock.unixTime.seconds % 60))
   }
 
-  /// The last hour until now.
+  /// Reports the last hour until now.
   package func report() -> Report {
     let now = clock.now
     let isDue = state.withLock { state in state.readAt.map { now - $0 >= .seconds(1) } ?? true }

@@ -11,9 +11,10 @@ import Synchronization
 package import Tokens
 package import Trust
 
-/// Counts for all metrics, one for the life of a process. A reload keeps it.
+/// The counters of all metrics. One instance lives as long as the process, across reloads.
 ///
-/// Counts for every request add to memory of its own loop. Counts of rare events have a lock.
+/// Counters that change with every request are in memory of their own loop. Counters of rare events have a
+/// lock.
 package final class ServiceMetrics: Sendable {
   /// The services that the server sends requests to.
   package enum Upstream: String, CaseIterable, Sendable {
@@ -31,25 +32,25 @@ package final class ServiceMetrics: Sendable {
     case doNotCall = "do_not_call"
   }
 
-  // MARK: On the way of a request
+  // MARK: Counted for every request
 
-  /// How many loops count.
+  /// Number of event loops that count.
   let lanes: Int
   let requests: RequestCounters
   let decisions: DecisionCounters
   private let tokenCache: LaneCounters
   private let connections: LaneCounters
-  /// By type.
   /// Lookups of numbers by result. Shown if there is a rule `screened`.
   package let screenings = EventCounter(
     "callgate_number_screenings_total", "Numbers looked up before they were called, by result.",
     labels: ["result"], series: [["allowed"], ["refused"], ["unknown"], ["failed"]])
   /// The calls of AI agents' tools.
   package let agentCalls = AgentCalls()
+  /// For each attestation type, the counters of its results and of its failures by reason.
   private let attestations, attestationFaults: [LaneCounters]
   private let proofs, proofFaults: LaneCounters
 
-  // MARK: Beside it
+  // MARK: Rare events
 
   private let upstreamRequests = EventCounter(
     "callgate_upstream_requests_total",
@@ -59,14 +60,14 @@ package final class ServiceMetrics: Sendable {
     "callgate_upstream_request_duration_seconds",
     "Duration of requests to Talkdesk, Sendbird, issuers and remote policies.", label: "upstream",
     words: Upstream.allCases.map(\.rawValue))
-  /// The upstreams that are configured. Others are left out of the page.
+  /// The upstreams on the metrics page: the first four always, others once they are configured.
   private let shownUpstreams = Mutex<Set<Upstream>>([.talkdeskID, .callbackAPI, .jwks, .policy])
   private let upstreamSuccesses = Mutex<[Upstream: UnixTime]>([:])
   /// Callbacks by outcome: `accepted`, `failed` or `unknown`; appointments that end without a call also `cancelled` or `expired`.
   package let callbacks = EventCounter(
     "callgate_callbacks_total", "Callbacks sent to Talkdesk, and appointments that have ended, by outcome.",
     labels: ["status"], series: [["accepted"], ["failed"], ["unknown"], ["cancelled"], ["expired"]])
-  /// From the time of an appointment to the moment when the server sends it to Talkdesk.
+  /// Delay from an appointment's time until the server sends it to Talkdesk.
   package let appointmentLateness = EventHistogram(
     "callgate_appointment_lateness_seconds",
     "Delay between an appointment's time and the request to Talkdesk.")
@@ -74,25 +75,25 @@ package final class ServiceMetrics: Sendable {
   package let numberProofs = EventCounter(
     "callgate_number_proofs_total", "Callback requests that had to prove their number, by result.",
     labels: ["result"], series: NumberResult.allCases.map { [$0.rawValue] })
-  /// Notices by provider and by what became of them. Shown where notices are configured.
+  /// Push notifications by provider and outcome. Shown if a provider is configured.
   package let notices = EventCounter(
     "callgate_notices_total", "Push notifications by provider and outcome.", labels: ["provider", "outcome"],
     series: PushPlatform.allCases.map(\.rawValue).flatMap { provider in
       ["taken", "device_gone", "not_taken", "refused", "stopped", "resting"].map { [provider, $0] }
     })
-  /// Notices of callbacks by what they say and what became of them. Shown where notices are configured.
+  /// Push notifications about callbacks by action and outcome. Shown if a provider is configured.
   package let callbackNotices = EventCounter(
     "callgate_callback_notices_total", "Push notifications about callbacks by action and outcome.",
     labels: ["action", "outcome"],
     series: ["confirm", "changed", "expired", "calling"].flatMap { action in
       ["taken", "again", "dropped"].map { [action, $0] }
     })
-  /// Devices that requests of GMS clients name and that get no notices. Shown where there are such clients.
+  /// Devices that GMS clients named but that get no push notifications. Shown if there are GMS clients.
   package let ignoredDevices = EventCounter(
     "callgate_ignored_devices_total",
     "Devices that GMS clients named but that get no push notifications: their system or token is unknown, or has no provider."
   )
-  /// From the time when a notice of a callback is due to the moment when the server sends it.
+  /// Delay from the time when a callback's push notification is due until the server sends it.
   package let noticeLateness = EventHistogram(
     "callgate_notice_lateness_seconds",
     "Delay between a push notification's time and the request to its provider.")
@@ -108,11 +109,11 @@ package final class ServiceMetrics: Sendable {
   private let reloads = EventCounter(
     "callgate_configuration_reloads_total", "Reloads of the configuration, by result.",
     labels: ["result"], series: [["ok"], ["failed"]])
-  /// Whether the configuration that was found last serves; the first does.
+  /// Whether the last reload succeeded; true before the first.
   private let isLastReloadGood = Atomic<Bool>(true)
   private let loadedAt = Atomic<Int64>(0)
   private let parts = Mutex<[@Sendable (inout MetricsText) -> Void]>([])
-  /// The problems that are there, as those note them who meet them.
+  /// The present problems, recorded by the code that meets them.
   package let troubles = Troubles()
 
   /// Makes counters that are all 0.
@@ -123,12 +124,12 @@ package final class ServiceMetrics: Sendable {
   package init(loops: Int, routes: [String], audited: Set<AuditedAction>) {
     lanes = loops
     requests = RequestCounters(routes: routes, lanes: loops)
-    // Brakes refuse what makes the phone ring now.
+    // Brakes refuse only what makes a phone ring now.
     let braked = audited.intersection([.callback, .connect]).map {
       ($0.rawValue, [Problem.Code.rateLimited.rawValue] as Set)
     }
     alwaysShown = [
-      // No alert is about an operator's change.
+      // No alert concerns what operators do.
       "": Dictionary(
         uniqueKeysWithValues: audited.subtracting([.stop, .resume, .reload, .block, .unblock, .read]).map {
           ($0.rawValue, Self.codesOfAlerts)
@@ -155,24 +156,24 @@ package final class ServiceMetrics: Sendable {
     decisions.register([Rule.defaultNumbers, Rule.blocked] + Brake.allCases.map(\.ruleName))
   }
 
-  /// Gives the rules of a configuration series of their own.
+  /// Adds series for the rules of a configuration.
   package func register(rules: some Sequence<String>) { decisions.register(rules) }
 
-  /// Adds a part to the page, such as a gauge. Its families must be its own.
+  /// Adds a part to the metrics page, such as a gauge. No other part may write the same families.
   package func addPart(_ part: @escaping @Sendable (inout MetricsText) -> Void) {
     parts.withLock { $0.append(part) }
   }
 
   // MARK: Events
 
-  /// An answer was given.
+  /// Counts a response.
   @inline(__always) func answered(_ answer: AnswerReport, loop: Int) {
     requests.count(
       route: answer.route, method: answer.method, status: answer.status, nanoseconds: answer.nanoseconds,
       lane: loop)
   }
 
-  /// A connection was accepted, or has ended.
+  /// Counts a connection that was opened or closed.
   func connection(opened: Bool, loop: Int) { connections.add(to: opened ? 0 : 1, lane: loop) }
 
   /// Counts a token request by outcome.
@@ -180,7 +181,7 @@ package final class ServiceMetrics: Sendable {
     tokenCache.add(to: outcome.number, lane: lane)
   }
 
-  /// Counts a judged attestation.
+  /// Counts a checked attestation.
   package func attested(_ attestation: AuditedAttestation, lane: Int) {
     let (counters, index) = place(of: attestation)
     counters.add(to: index, lane: lane)
@@ -201,8 +202,9 @@ package final class ServiceMetrics: Sendable {
     return counters.total(index)
   }
 
-  /// What the server has judged since its start: attestations of each type, and proofs of keys (`key`). Those that failed are refused
-  /// where an app enforces them, and would be where it audits. A proof without a fresh nonce is no proof yet: its client sends another.
+  /// The checks since the server started: attestations of each type, and DPoP proofs (`key`). A failed check
+  /// refuses the request if the app enforces it, and is only recorded if the app audits it. A proof without a
+  /// fresh nonce does not count, because its client retries with one.
   package var trust: [(kind: String, judged: Int, failed: Int)] {
     let attested = AttestationType.allCases.map { type in
       (
@@ -220,7 +222,7 @@ package final class ServiceMetrics: Sendable {
     }
   }
 
-  /// Writes the attestations that were judged, for servers whose apps are attested.
+  /// Writes the counters of checked attestations, for servers whose apps use attestation.
   package func appendAttestations(to text: inout MetricsText) {
     text.family(
       "callgate_attestations_total", .counter,
@@ -229,7 +231,7 @@ package final class ServiceMetrics: Sendable {
       let usual = AttestationResult.all(of: type)
       for result in usual + AttestationResult.every.filter({ !usual.contains($0) }) {
         let count = count(of: AuditedAttestation(type: type, result: result))
-        // A result that its type should not have is shown where it was counted.
+        // A result that is unexpected for its type is shown only if it was counted.
         guard count > 0 || usual.contains(result) else { continue }
         text.sample(
           [("type", type.rawValue), ("result", result.word), ("reason", result.reason ?? "none")], count)
@@ -237,7 +239,7 @@ package final class ServiceMetrics: Sendable {
     }
   }
 
-  /// Counts the result for a caller with a key, or for an installation that could have one.
+  /// Counts the result of a DPoP proof, for a caller with a key or an installation that could have one.
   package func proved(_ result: ProofResult, lane: Int) {
     if case .failed(let fault) = result {
       proofFaults.add(to: ProofFault.allCases.firstIndex(of: fault) ?? 0, lane: lane)
@@ -246,7 +248,7 @@ package final class ServiceMetrics: Sendable {
     }
   }
 
-  /// Writes the results for proofs, for servers whose callers may have keys.
+  /// Writes the results of DPoP proofs, for servers whose callers may have keys.
   package func appendProofs(to text: inout MetricsText) {
     text.family(
       "callgate_proofs_total", .counter,
@@ -271,29 +273,29 @@ package final class ServiceMetrics: Sendable {
     if let success { upstreamSuccesses.withLock { $0[upstream] = success } }
   }
 
-  /// Shows the series of an upstream from now on, although nothing was counted yet.
+  /// Shows the series of an upstream from now on, even if nothing was counted yet.
   package func show(_ upstream: Upstream) { shownUpstreams.withLock { _ = $0.insert(upstream) } }
 
-  /// A configuration serves, the first included.
+  /// Records when the current configuration was loaded, also for the first one.
   package func configurationLoaded(at time: UnixTime) { loadedAt.store(time.seconds, ordering: .relaxed) }
 
-  /// A reload has ended.
+  /// Counts a reload.
   package func reloaded(_ isSuccess: Bool) {
     reloads.count(isSuccess ? "ok" : "failed")
     isLastReloadGood.store(isSuccess, ordering: .relaxed)
   }
 
-  // MARK: What operators' page shows
+  // MARK: The operator page
 
-  /// The requests to a service that the server asks, so far.
+  /// The results of requests to one upstream since the server started.
   package struct UpstreamHealth: Sendable {
     package let name: String
-    /// The outcomes that occurred, with how often.
+    /// The outcomes that occurred, with their counts.
     package let outcomes: [(name: String, count: Int)]
     package let lastSuccess: UnixTime?
   }
 
-  /// The services that were ever asked.
+  /// The upstreams that got a request since the server started.
   package var upstreams: [UpstreamHealth] {
     let successes = upstreamSuccesses.withLock { $0 }
     return Upstream.allCases.compactMap { upstream in
@@ -306,9 +308,9 @@ package final class ServiceMetrics: Sendable {
     }
   }
 
-  // MARK: The text
+  // MARK: The metrics page
 
-  /// Writes everything that is counted here.
+  /// Writes the counters of this type, then the added parts.
   package func append(to text: inout MetricsText) {
     requests.appendAnswers(
       "callgate_http_requests_total",
@@ -355,12 +357,12 @@ package final class ServiceMetrics: Sendable {
     for part in parts.withLock({ $0 }) { part(&text) }
   }
 
-  /// Codes with a series that begins at 0, because alerts compare its growth.
+  /// Codes whose series start at 0, because alerts compare their growth.
   private static let codesOfAlerts: Set<String> = [
     "", "unauthenticated", "invalid_token", "internal", "upstream_refused", "upstream_failed",
     "upstream_unavailable", "store_unavailable", "upstream_timeout",
   ]
-  /// The series of decisions that begin at 0: codes by action, by rule.
+  /// The decision series that start at 0: codes by action, by rule.
   private let alwaysShown: [String: [String: Set<String>]]
 
   private static let upstreamSeries = Upstream.allCases.flatMap { upstream in
@@ -369,7 +371,7 @@ package final class ServiceMetrics: Sendable {
 }
 
 extension ServiceMetrics.Upstream {
-  /// The words for what came of its requests, each with a series from the start.
+  /// The outcomes of requests to this upstream. Each has a series from the start.
   var outcomes: [String] {
     switch self {
     case .talkdeskID:
@@ -396,7 +398,7 @@ extension ServiceMetrics.Upstream {
 /// Counts the events of a server.
 package final class ServerCounting: ServerObserver {
   let metrics: ServiceMetrics
-  /// Whether to count its connections: those of clients count, those of operators do not.
+  /// Whether to count connections: those of clients count, those of operators do not.
   let countsConnections: Bool
 
   package init(metrics: ServiceMetrics, countsConnections: Bool) {
@@ -420,7 +422,7 @@ package final class ServerCounting: ServerObserver {
 }
 
 extension Problem.Code {
-  /// Whether it is a failure of this server or of a service behind it, and not a refusal.
+  /// Whether the code reports a failure of this server or of an upstream, rather than a refusal.
   package var isError: Bool { status.code >= 500 }
 
   /// Its index among all codes.
@@ -445,6 +447,6 @@ extension TokenCacheOutcome {
 }
 
 extension UnixTime {
-  /// With its fraction, as gauges of points in time have it.
+  /// Seconds since the epoch with a fraction, for timestamp gauges.
   package var asSeconds: Double { Double(seconds) + Double(nanoseconds) / 1e9 }
 }

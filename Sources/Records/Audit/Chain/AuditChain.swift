@@ -38,7 +38,7 @@ package struct AuditChain: ~Copyable {
     context = MACContext(key: self.key)
   }
 
-  /// A chain in its middle, to check lines with: before the line after `last`.
+  /// Resumes a chain after the line with the code `last`, to check the lines that follow.
   package init(_ key: StoreKey, boot: String, epoch: Int, sequence: Int64, last: [UInt8]) {
     self.init(key, boot: boot)
     self.key = Self.key(self.key, after: epoch)
@@ -48,14 +48,15 @@ package struct AuditChain: ~Copyable {
     self.last = last
   }
 
-  /// Goes on after an anchor that was not checked.
+  /// Continues the chain after an anchor that was not checked.
   mutating func skip(to sequence: Int64, last: [UInt8]) {
     self.sequence = sequence
     self.last = last
     evolve()
   }
 
-  /// Ends a line, a JSON object without its last brace, and appends the rest of it to `output`, which holds the line from `start` on.
+  /// Completes the line in `output` from `start` on, a JSON object without its last brace: appends its
+  /// number, its code and the brace.
   package mutating func end(_ output: inout [UInt8], from start: Int) {
     sequence += 1
     linesInEpoch += 1
@@ -67,7 +68,7 @@ package struct AuditChain: ~Copyable {
     output.append(contentsOf: AuditLineForm.ending)
   }
 
-  /// Whether a line, up to `,"chain"`, has this code after the last one. If so, it is the last one from now on.
+  /// Whether a line, up to `,"chain"`, has this code after the last line. If so, it becomes the last line.
   package mutating func accepts(_ content: Span<UInt8>, number: Int64, code: [UInt8]) -> Bool {
     guard context.code(last, content) == code else { return false }
     sequence = number
@@ -76,7 +77,7 @@ package struct AuditChain: ~Copyable {
     return true
   }
 
-  /// Takes the next key. To be called after each anchor.
+  /// Switches to the next key. Call this after each anchor.
   package mutating func evolve() {
     key = Self.key(key, after: 1)
     context = MACContext(key: key)
@@ -88,7 +89,7 @@ package struct AuditChain: ~Copyable {
     key.derived(.audit, info: Array(boot.utf8), count: 32)
   }
 
-  /// The key some anchors later.
+  /// Derives the key that is used after a number of further anchors.
   private static func key(_ key: Secret, after anchors: Int) -> Secret {
     var exposed = key.exposedBytes()
     var bytes = Array("callgate audit".utf8) + exposed
@@ -109,12 +110,12 @@ package enum AuditLineForm {
   static let sequenceName = Array(#","seq":"#.utf8)
   static let chainName = Array(#","chain":""#.utf8)
   static let ending = Array("\"}\n".utf8)
-  /// From the last comma of a line to its line feed.
+  /// Length from the comma before `chain` to the line feed.
   static let tailCount = chainName.count + 22 + ending.count
-  /// More octets than a line has.
+  /// Upper bound in bytes of a line.
   static let longest = 1 << 20
 
-  /// A line without the zeros that a power cut has left at its end, before its line feed if it has one.
+  /// Returns a line without the zeros that a power cut left at its end, before its line feed if it has one.
   static func withoutZeros(_ line: ArraySlice<UInt8>) -> [UInt8] {
     let text = line.last == UInt8(ascii: "\n") ? line.dropLast() : line
     guard text.last == 0 else { return Array(line) }
@@ -122,7 +123,7 @@ package enum AuditLineForm {
     return Array(text[..<end] + line[text.endIndex...])
   }
 
-  /// A line taken apart.
+  /// The parts of a chained line.
   package struct Parts {
     /// Bytes up to `,"chain"`, which the code covers.
     package let contentCount: Int
@@ -130,7 +131,7 @@ package enum AuditLineForm {
     package let code: [UInt8]
   }
 
-  /// Takes a line with its line feed apart; nil if it does not end as chained lines do, octet for octet.
+  /// Parses a line with its line feed; nil if it does not end byte for byte as chained lines do.
   package static func parts(of line: Span<UInt8>) -> Parts? {
     let contentCount = line.count - tailCount
     guard contentCount > sequenceName.count + 1, line[0] == UInt8(ascii: "{"),
@@ -151,7 +152,7 @@ package enum AuditLineForm {
       guard !isTooLarge, !overflows else { return nil }
       number = sum
     }
-    // The number after it is one, too.
+    // The next number must also fit in an Int64.
     guard number < Int64.max else { return nil }
     return Parts(contentCount: contentCount, number: number, code: code)
   }
@@ -170,7 +171,7 @@ package struct AuditAnchor: Hashable, Sendable {
   package let event: Event
   package let boot: String
   package let epoch: Int
-  /// How many lines were lost since the last anchor, because the file could not take them in time.
+  /// How many lines were lost since the last anchor, because they could not be written in time.
   package var lost = 0
   /// The code of the line before in this chain; empty in the first.
   package var after: [UInt8] = []
@@ -199,7 +200,8 @@ package struct AuditAnchor: Hashable, Sendable {
     }
   }
 
-  /// More epochs than a boot has: one a minute, for nineteen years. Each costs a hash before the line can be checked.
+  /// Limit on the epochs of a boot: one a minute for nineteen years. Each epoch costs a hash before the line
+  /// can be checked.
   private static let mostEpochs: Int64 = 10_000_000
 
   /// Reads an anchor from a whole line; nil for every other line.

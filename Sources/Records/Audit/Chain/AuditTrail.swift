@@ -1,4 +1,4 @@
-// Writes audit lines as a chain, to a file of their own or to stdout, and knows which lines are on the disk.
+// Writes audit lines as a chain, to their own file or to stdout, and tracks which lines are on the disk.
 
 import Dispatch
 import HTTP
@@ -6,30 +6,29 @@ package import Platform
 package import Sealing
 import Synchronization
 
-/// The audit's own way out: a sink whose thread ends each line with its code and writes it.
+/// The output of audit lines: a sink whose thread adds a code to each line and writes it.
 package final class AuditTrail: Sendable {
   /// How long a response waits for its line in strict mode.
   package static let patience = Duration.milliseconds(800)
-  /// How many bytes may wait for a file that takes none.
+  /// Limit in bytes of the lines that wait while the file accepts none.
   package static let capacity = 16 << 20
 
-  /// Where the lines go.
   package enum Destination: Sendable {
     case file(String)
-    /// - Parameter take: Writes lines, and returns how many bytes it took, up to the end of a line.
+    /// - Parameter take: Writes lines, and returns how many bytes it accepted, always whole lines.
     case output(_ take: @Sendable ([UInt8]) -> Int)
   }
 
-  /// What the writing thread works with.
+  /// The state of the writing thread.
   private struct Writer: ~Copyable {
     var chain: AuditChain?
     var file: AppendedFile?
-    /// Whole lines; those up to `written` are out.
+    /// Complete lines. The bytes before `written` are written.
     var bytes: [UInt8] = []
     var written = 0
-    /// Lost lines that no anchor has counted yet.
+    /// Lost lines that no anchor has reported yet.
     var lost = 0
-    /// Whether lines found no room since all lines were out.
+    /// Whether lines were lost since all waiting lines were last written.
     var isLosing = false
     var isSynced = true
     /// The last anchor in `bytes` or the file; nil once it is known to be on the disk.
@@ -53,22 +52,23 @@ package final class AuditTrail: Sendable {
   /// Requests that wait until their lines are on the disk.
   private struct Waiting: Sendable {
     var lastID: UInt64 = 0
-    /// All lines up to this one are on the disk, but those that were lost.
+    /// All lines up to this number are on the disk, except lost ones.
     var recorded: UInt64 = 0
-    /// Lines up to this one may be missing on the disk, because it failed.
+    /// Lines up to this number may be missing on the disk, because a write failed.
     var doubtful: UInt64 = 0
     var entries: [UInt64: Entry] = [:]
 
     struct Entry: Sendable {
       let number: UInt64
-      /// The lost lines when the request began.
+      /// The number of lost lines when the request began.
       let lost: Int
       let body: @Sendable (Bool) -> Void
     }
   }
 
   private let path: String?
-  /// The code of the last whole line that the file held at the start; empty if it held none, nil where there is no file.
+  /// The code of the last whole line in the file at the start; empty if the file had none, nil without a
+  /// file.
   package let follows: [UInt8]?
   private let output: (@Sendable ([UInt8]) -> Int)?
   /// Whether responses wait until their lines are on the disk.
@@ -83,17 +83,17 @@ package final class AuditTrail: Sendable {
   private let failing = Atomic<Bool>(false)
   private let unavailable = Atomic<Int>(0)
   private let hits = Atomic<Int>(0)
-  /// The lost lines when lines last began to fail.
+  /// The number of lost lines when lines last began to fail.
   private let lostBefore = Atomic<Int>(0)
   private let anchored = Mutex<RecordedAnchor?>(nil)
   private let box = Mutex<LogSink?>(nil)
 
-  /// Opens the file and begins the chain.
+  /// Opens the file and starts the chain.
   ///
   /// - Parameters:
-  ///   - key: For the chain; nil for lines without one.
+  ///   - key: The key of the chain; nil for lines without a chain.
   ///   - isRequired: Whether responses wait until their lines are on the disk.
-  ///   - lanes: As `LogSink` has them.
+  ///   - lanes: As for `LogSink`.
   ///   - capacity: How many bytes may wait before lines are lost and counted.
   package init(
     to destination: Destination, key: StoreKey?, boot: String, isRequired: Bool, lanes: Int,
@@ -130,28 +130,30 @@ package final class AuditTrail: Sendable {
     box.withLock { $0 = sink }
   }
 
-  /// Where audit records go.
+  /// The sink for audit records.
   package var sink: LogSink {
     guard let sink = box.withLock({ $0 }) else { preconditionFailure("a trail without its sink") }
     return sink
   }
 
-  /// Whether the last lines could not be written, or were not in time.
+  /// Whether the last lines could not be written, or not in time.
   package var isFailing: Bool { failing.load(ordering: .relaxed) }
 
-  /// How many responses were 503 `audit_unavailable`. Those that waited for one user's session token count once.
+  /// How many responses were 503 `audit_unavailable`. Requests that waited together for one user's session
+  /// token count once.
   package var unavailableResponses: Int { unavailable.load(ordering: .relaxed) }
 
-  /// How many of them since lines could not be written.
+  /// How many responses were 503 `audit_unavailable` since lines began to fail.
   package var hitRequests: Int { hits.load(ordering: .relaxed) }
 
-  /// How many lines found no room. A request reads it at its beginning; if it grows, the request's own line may be lost.
+  /// How many lines were lost. A request reads the count at its beginning; if the count grows, the request's
+  /// own line may be lost.
   package var lostLines: Int { sink.droppedLines }
 
-  /// How many lines found no room since lines could not be written.
+  /// How many lines were lost since lines began to fail.
   package var linesLostInFailure: Int { lostLines - lostBefore.load(ordering: .relaxed) }
 
-  /// How many lines are lost that no anchor has reported. Read it after `close`.
+  /// How many lost lines no anchor has reported. Read it after `close`.
   package var unreportedLines: Int { sink.unreportedLines }
 
   /// The last anchor that is on the disk.
@@ -159,10 +161,10 @@ package final class AuditTrail: Sendable {
 
   // MARK: From any thread
 
-  /// Asks for an anchor after the lines so far.
+  /// Requests an anchor after the lines so far.
   package func anchor(_ event: AuditAnchor.Event) { sink.append(AuditMark.anchor(event), lane: 0) }
 
-  /// Opens the file anew: somebody has renamed it.
+  /// Reopens the file after somebody renamed it.
   package func reopen() {
     guard path != nil else { return }
     if !sink.append(lane: 0, { $0 += AuditMark.anchor(.reopen) }) {
@@ -170,13 +172,13 @@ package final class AuditTrail: Sendable {
     }
   }
 
-  /// Begins to write, with the first anchor.
+  /// Starts writing, with the start anchor first if there is a chain.
   package func start() {
     sink.append(AuditMark.begin, lane: 0)
     sink.start { AuditMark.loss($0) }
   }
 
-  /// Ends the chain and the thread. The log says how many lines are lost now.
+  /// Ends the chain and the thread, and logs how many lines are lost now.
   package func close(within timeout: Duration) -> Bool {
     anchor(.end)
     let isClosed = sink.close(within: timeout)
@@ -191,8 +193,8 @@ package final class AuditTrail: Sendable {
     return isClosed
   }
 
-  /// Calls a function once: with true as soon as all lines so far are on the disk, with false if they are not in time or one of them
-  /// may be lost.
+  /// Calls `body` once: with true as soon as all lines so far are on the disk, with false after `patience` or
+  /// if one of the lines may be lost.
   /// - Parameter lost: `lostLines` before the request's own line.
   package func whenRecorded(since lost: Int, _ body: @escaping @Sendable (Bool) -> Void) {
     let number = sink.lastLine
@@ -210,14 +212,15 @@ package final class AuditTrail: Sendable {
     }
   }
 
-  /// Counts a request that gets 503; false.
+  /// Counts a request that gets 503. Returns false, which its callers pass on.
   func refused() -> Bool {
     unavailable.wrappingAdd(1, ordering: .relaxed)
     hits.wrappingAdd(1, ordering: .relaxed)
     return false
   }
 
-  /// The same for a task.
+  /// Waits until all lines so far are on the disk. Returns false after `patience` or if one of the lines may
+  /// be lost.
   package func isRecorded(since lost: Int) async -> Bool {
     await withCheckedContinuation { continuation in
       whenRecorded(since: lost) { continuation.resume(returning: $0) }
@@ -226,10 +229,10 @@ package final class AuditTrail: Sendable {
 
   // MARK: On the writing thread
 
-  /// Takes whole lines, and writes as much as the file takes. False if the lines are lost.
+  /// Accepts whole lines and writes as many as the file accepts. Returns false if the lines are lost.
   private func take(_ lines: [UInt8]) -> Bool {
     writer.withLock { writer in
-      // Another file may have the room that this one lacks.
+      // A new file may have space that this one lacks.
       guard
         writer.bytes.count - writer.written < capacity || flush(&writer)
           || isAsked(toReopen: lines) && reopen(&writer)
@@ -301,7 +304,7 @@ package final class AuditTrail: Sendable {
     writer.chain?.evolve()
   }
 
-  /// Writes what waits. False if a part is left.
+  /// Writes the waiting bytes. Returns false if some remain.
   private func flush(_ writer: inout Writer) -> Bool {
     guard writer.written < writer.bytes.count else { return true }
     writer.isSynced = false
@@ -324,8 +327,8 @@ package final class AuditTrail: Sendable {
     return true
   }
 
-  /// The end of a batch: in strict mode its lines go to the disk, and the responses that wait for them leave. An anchor goes to the disk
-  /// before the store may know it.
+  /// Ends a batch. In strict mode, first syncs its lines to the disk, then releases the responses that wait
+  /// for them. An anchor is synced before the store may record it.
   private func ended(_ number: UInt64) {
     let result = writer.withLock { writer -> Bool? in
       guard flush(&writer) else { return nil }
@@ -352,7 +355,8 @@ package final class AuditTrail: Sendable {
       log.write(.info, "audit lines are written again")
     }
     let ready = waiting.withLock { waiting in
-      // After a failure the kernel may say once that all is well, though it has dropped what it could not write.
+      // After a failed sync the kernel may report one success, although it dropped the data it could not
+      // write.
       if !isRecorded { waiting.doubtful = max(waiting.doubtful, number) }
       waiting.recorded = max(waiting.recorded, number)
       let ready = waiting.entries.filter { $0.value.number <= number }
@@ -375,25 +379,26 @@ package final class AuditTrail: Sendable {
       ["cause": cause, "file": path ?? "stdout"])
   }
 
-  /// Whether lines that find no room have the mark to open the file anew, or one before them had.
+  /// Whether these lines, which find no room, or lines lost before them contain the mark that reopens the
+  /// file.
   private func isAsked(toReopen lines: [UInt8]) -> Bool {
     reopens.exchange(false, ordering: .acquiring) || lines.firstRange(of: AuditMark.anchor(.reopen)) != nil
   }
 
-  /// Ends the old file and begins the new one. False if there is no new one, or no room in it.
+  /// Closes the old file and opens the new one. Returns false if there is no new one, or no room in it.
   private func reopen(_ writer: inout Writer) -> Bool {
     guard let path else { return false }
     do throws(SystemError) {
       let file = try AppendedFile(path: path, onDisk: isRequired)
-      // A reload without a rename: a line whose part is in the file goes on there.
+      // A reload without a rename: a partly written line continues in the same file.
       if writer.file?.isSame(as: file) == true { return flush(&writer) }
-      // Only a start records a part of a line.
+      // Only a start anchor records a torn line, so another file with a torn end is refused.
       let tail = try file.tail(limit: 1)
       guard tail.isEmpty || tail.last == UInt8(ascii: "\n") else {
         throw SystemError(operation: "it ends in the middle of a line: move it away", code: 0)
       }
       if !flush(&writer) {
-        // The old file has no room. The new one gets the whole line.
+        // The old file is full, so the new one gets the partly written line from its beginning.
         let cut = writer.bytes[..<writer.written].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         writer.written = cut
       }
@@ -409,7 +414,7 @@ package final class AuditTrail: Sendable {
   }
 }
 
-/// The end of a file that grows.
+/// The end of an audit file that already exists.
 private struct FileEnd {
   /// The code of the last line that has one; empty if there is none.
   private(set) var code: [UInt8] = []
@@ -435,9 +440,10 @@ private struct FileEnd {
   }
 }
 
-/// A line in the sink that is for the writing thread only. No audit line begins like one.
+/// A command to the writing thread, sent as a line through the sink. Audit lines begin with `{`, commands
+/// never do.
 private enum AuditMark {
-  /// Writes what waits already.
+  /// Writes the lines that already wait.
   case wake
   case anchor(AuditAnchor.Event)
   case loss(Int)

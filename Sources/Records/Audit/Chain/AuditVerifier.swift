@@ -1,12 +1,13 @@
-// Checks audit files line by line: which line is the first that does not fit its chain.
+// Checks audit files line by line, and finds the first line that does not fit its chain.
 
 import JOSE
 import JSON
 package import Sealing
 
-/// Reads the lines of audit files in order, and says whether any was changed, removed, added or moved.
+/// Reads the lines of audit files in order, and reports whether any was changed, removed, added or moved.
 ///
-/// It goes on after the first line that does not fit: later lines tell whether that one is missing, moved, or of a foreign key.
+/// The verifier continues after the first line that does not fit: later lines tell whether that line is
+/// missing, moved, or has a foreign key.
 package final class AuditVerifier {
   /// A line of a file.
   package struct Place: Hashable, Sendable, CustomStringConvertible {
@@ -45,21 +46,21 @@ package final class AuditVerifier {
     package internal(set) var fault: Fault
   }
 
-  /// What is no tampering, but worth knowing.
+  /// An observation that is not tampering, but worth knowing.
   package enum Note: Hashable, Sendable {
     case cutHead(Place, isChecked: Bool)
     case tornEnd(Place)
     case lost(Place, Int)
     case unclosed(boot: String, last: Place)
-    /// The store knows starts of which the files have no line.
+    /// The store knows starts that have no line in the files.
     case absent(count: Int, boot: String)
     /// The store does not know a start of the files.
     case unknown(boot: String, last: Place)
-    /// Lines of the log stand between the chained ones.
+    /// Log lines are among the chained ones.
     case logLines(Int)
   }
 
-  /// How far a boot had written its chain, by the store.
+  /// The last anchor of a boot's chain in the store.
   package struct Known: Sendable {
     let sequence: Int64
     let code: [UInt8]
@@ -86,9 +87,9 @@ package final class AuditVerifier {
     let boot: String
     var chain: AuditChain
     var isClosed = false
-    /// Whether it was written to a file of its own, and not to standard output; nil where nothing tells.
+    /// Whether the chain was written to its own file rather than to standard output; nil if unknown.
     var isOfFile: Bool?
-    /// The first line of the log in a file of its lines.
+    /// The first log line in a file with this run's lines.
     var log: Place?
     var last: Place
 
@@ -105,44 +106,48 @@ package final class AuditVerifier {
     let parts: AuditLineForm.Parts
   }
 
-  /// The longest line that is read; a longer one is foreign.
+  /// Limit in bytes of a line; a longer one is foreign.
   package static let longestLine = AuditLineForm.longest
-  /// Codes that are remembered, to know lines that come twice.
+  /// Minimum number of recent codes stored to detect duplicate lines.
   private static let memory = 2 * AuditChain.longestEpoch
 
   private let keys: [StoreKey]
   private let known: [String: Known]
   /// The boots that the store knows, by the line that they followed.
   private let followers: [[UInt8]: [String]]
-  /// Where lines stand that a boot followed.
+  /// The lines that a boot followed, by the store.
   private var followed: [(boot: String, place: Place)] = []
   private var logLines = 0
   /// The first line of the log in this file.
   private var log: Place?
   private var runs: [Run] = []
-  /// The boots of these runs.
+  /// The boots of `runs`.
   private var knownBoots: Set<String> = []
   /// The run of the last line that fitted.
   private var current: Run?
-  /// The other runs, by the number of the line that each waits for: the same search for each line would take the square of the file.
+  /// The other runs, by the number of the next line of each. Searching all of them for each line would take
+  /// quadratic time.
   private var waiting: [Int64: [Run]] = [:]
-  /// Runs after anchors that no key made, the last ones only: anybody can write such anchors.
+  /// Runs that follow anchors none of the keys made. Only the last ones are stored, because anybody can write
+  /// such anchors.
   private var doubtful: [Run] = []
   private static let mostDoubtful = 16
-  /// Runs that are tried for a line. Of so many servers that write to one file at once, none is at the same number.
+  /// Limit on the runs tried for one line. Even of many servers that write to one file, so many do not reach
+  /// the same number at once.
   private static let mostTried = 64
-  /// The hashes that led to the keys of anchors. Once something is wrong, anchors beyond the limit go unchecked: whoever writes lines
-  /// could otherwise let each cost millions.
+  /// Hashes computed to derive the keys of anchors. Once something is wrong, anchors beyond the limit stay
+  /// unchecked: otherwise an attacker who writes lines could make each one cost millions of hashes.
   package private(set) var hashes: Int64 = 0
   private let mostHashes: Int64
-  /// Lines before the first anchor of a file, whose chain is not known yet.
+  /// Lines before the first anchor of a file. Their chain is not known yet.
   private var head: [HeadLine] = []
   private var fitsInFile = false
-  /// Whether nothing has fitted but the anchors of a rotation that begin the first file. Older files hold their chains' beginnings.
+  /// True until a line fits other than the `reopen` anchors with which a rotated file begins. Until then,
+  /// older files may contain the beginnings of the chains.
   private var isFirst = true
-  /// The first of the lines just read that are none of the chain: torn, if the anchor after them holds their digest.
+  /// The first of the unchained lines just read. They are torn if the anchor after them has their digest.
   private var odd: Place?
-  /// These lines.
+  /// The bytes of the unchained lines just read.
   private var part: [UInt8] = []
   /// Whether a line of this file was read.
   private var hasLine = false
@@ -157,7 +162,7 @@ package final class AuditVerifier {
   /// Checks with these keys.
   /// - Parameters:
   ///   - known: Each boot's last anchor in the store, read before the files, which may grow meanwhile.
-  ///   - mostHashes: How many hashes lead to the keys of anchors once something is wrong.
+  ///   - mostHashes: Limit on `hashes` once something is wrong.
   package init(
     keys: [StoreKey], known: [String: Known] = [:], mostHashes: Int64 = 1_000_000
   ) {
@@ -171,7 +176,7 @@ package final class AuditVerifier {
   /// How many boots have lines.
   package var boots: Int { runs.count }
 
-  /// Begins a file. Files of one chain come in its order.
+  /// Begins a file. Pass the files of one chain in its order.
   package func begin() {
     head = []
     fitsInFile = false
@@ -180,7 +185,7 @@ package final class AuditVerifier {
     log = nil
   }
 
-  /// Takes a line, with its line feed if it has one.
+  /// Checks a line, with its line feed if it has one.
   package func read(_ line: [UInt8], at place: Place) {
     defer { hasLine = true }
     let line = AuditLineForm.withoutZeros(line[...])
@@ -200,12 +205,12 @@ package final class AuditVerifier {
         notes.append(.tornEnd(place))
         return read(whole, at: place)
       }
-      // What is too long was cut by the reader, and not by a crash.
+      // A line that is too long was cut by the reader, not by a crash.
       guard line.count < Self.longestLine, Self.canBeTorn(line) else {
         settleOdd()
         return fail(place, .foreign)
       }
-      // Or it is the start that closed the part before it.
+      // The torn line may be the start anchor that would have explained the unchained lines before it.
       notes.append(.tornEnd(odd ?? place))
       (odd, part) = (nil, [])
       return
@@ -258,7 +263,8 @@ package final class AuditVerifier {
   private static let logLine = Array(#"{"log":"log","#.utf8)
   private static let greeting = Array("callgate: ".utf8)
 
-  /// Whether a line is one of the log, for every reader. Some take a carriage return for the end of a line, or a later member `log`.
+  /// Whether every reader would see a log line here. Some readers end a line at a carriage return, or use the
+  /// last of two `log` members.
   private func isOfLog(_ line: [UInt8]) -> Bool {
     let isGreeting = line.starts(with: Self.greeting)
     guard isGreeting || line.starts(with: Self.logLine), line.dropLast().allSatisfy({ $0 >= 0x20 }) else {
@@ -267,7 +273,8 @@ package final class AuditVerifier {
     return isGreeting || Self.isJSON(line)
   }
 
-  /// Whether a crash can have left this part of a line: whole, it would look like a line that was written.
+  /// Whether a crash can have left this part of a line. Complete JSON is refused: readers would take it for
+  /// an audit line.
   private static func canBeTorn(_ part: [UInt8]) -> Bool {
     part.allSatisfy { $0 >= 0x20 } && !Self.isJSON(part)
   }
@@ -279,11 +286,11 @@ package final class AuditVerifier {
 
   // MARK: Runs
 
-  /// A new boot begins.
+  /// Starts the run of a new boot.
   private func begin(_ anchor: AuditAnchor, _ line: [UInt8], _ parts: AuditLineForm.Parts, _ place: Place) {
     let isAfterPart = closesPart(anchor)
     settleOdd()
-    // A boot starts once: this is a copy.
+    // A boot starts only once, so this line is a copy.
     guard !isKnown(anchor.boot) else { return fail(place, .doubled) }
     guard let run = run(anchor, line, parts, place, after: [UInt8](repeating: 0, count: AuditChain.byteCount))
     else { return }
@@ -302,10 +309,10 @@ package final class AuditVerifier {
     accepted(run, anchor, place)
   }
 
-  /// A line that is no start.
+  /// Checks a line that is not a start anchor.
   private func follow(_ anchor: AuditAnchor?, _ line: [UInt8], _ parts: AuditLineForm.Parts, _ place: Place) {
     if let run = run(accepting: line, parts) {
-      // The first line that did not fit stood before one that does: that one is moved, not missing.
+      // The expected line came after all. So nothing is missing: a line was moved, or a foreign one inserted.
       if run === expecting, case .missing = finding?.fault { finding?.fault = .reordered }
       if run === expecting, case .altered = finding?.fault { finding?.fault = .foreign }
       settleHead(before: nil)
@@ -313,7 +320,7 @@ package final class AuditVerifier {
     }
     if let anchor, !isKnown(anchor.boot) {
       guard let run = run(anchor, line, parts, place, after: anchor.after) else { return }
-      // A chain begins with its start, or before the first file.
+      // A chain begins with its start anchor, unless it began before the first file.
       if runs.count > 1, anchor.event != .reopen || !head.isEmpty || !isFirst {
         let first = head.first?.parts.number ?? parts.number
         fail(head.first?.place ?? place, .missing(from: 1, through: first - 1))
@@ -334,7 +341,7 @@ package final class AuditVerifier {
 
   private func accepted(_ run: Run, _ anchor: AuditAnchor?, _ place: Place) {
     fitting += 1
-    // A reload writes such an anchor in the middle of a file, too.
+    // A reload also writes `reopen` anchors in the middle of a file.
     if anchor?.event != .reopen { isFirst = false }
     fitsInFile = true
     makeCurrent(run)
@@ -353,7 +360,7 @@ package final class AuditVerifier {
     run.chain.evolve()
   }
 
-  /// The run that a line continues, the latest first; nil if it fits none.
+  /// Finds the run that a line continues, the latest first; nil if the line fits none.
   private func run(accepting line: [UInt8], _ parts: AuditLineForm.Parts) -> Run? {
     func accepts(_ run: Run) -> Bool {
       run.chain.sequence + 1 == parts.number
@@ -385,13 +392,13 @@ package final class AuditVerifier {
     current = run
   }
 
-  /// A run from an anchor on, by the key that made it; nil if none did.
+  /// Starts a run at an anchor, with the key that made it; nil if none of the keys did.
   private func run(
     _ anchor: AuditAnchor, _ line: [UInt8], _ parts: AuditLineForm.Parts, _ place: Place, after code: [UInt8]
   ) -> Run? {
     var chains: [Run] = []
     let epoch = Int64(anchor.epoch)
-    // Each epoch begins with an anchor, which has a number.
+    // Each epoch ends with a numbered anchor, so the epoch of an anchor is below its number.
     if epoch < parts.number, finding == nil || hashes + epoch <= mostHashes {
       hashes += epoch
       for key in keys {
@@ -414,7 +421,8 @@ package final class AuditVerifier {
     return nil
   }
 
-  /// An anchor that no key made. If lines after it fit, it is altered; otherwise its key is unknown.
+  /// Handles an anchor that none of the keys made. If later lines fit its chain, the anchor is altered;
+  /// otherwise its key is unknown.
   private func distrust(_ chains: [Run], _ parts: AuditLineForm.Parts, _ place: Place) {
     settleHead(before: nil)
     fail(place, .foreign)
@@ -424,28 +432,29 @@ package final class AuditVerifier {
 
   private func isKnown(_ boot: String) -> Bool { knownBoots.contains(boot) }
 
-  // MARK: What does not fit
+  // MARK: Lines that do not fit
 
-  /// The lines before the first anchor of a file: they are of its chain, and the first of them cannot be checked itself.
+  /// Checks the lines before the first anchor of a file against the anchor's chain. The first of them cannot
+  /// be checked itself.
   private func settleHead(before anchor: (AuditAnchor, Run, AuditLineForm.Parts)?) {
     guard let first = head.first else { return }
     defer { head = [] }
     guard let (anchor, run, parts) = anchor else {
-      // They go on with a chain of the file before, behind lines that are not there.
+      // The lines continue a chain of the previous file after a gap.
       guard let current, !current.isClosed, first.parts.number > current.chain.sequence + 1 else {
         return fail(first.place, .foreign)
       }
       return fail(
         first.place, .missing(from: current.chain.sequence + 1, through: first.parts.number - 1))
     }
-    // Number 1 is a start.
+    // Only a start anchor has number 1.
     guard first.parts.number > 1 else { return fail(first.place, .altered) }
     var fits = 0
     for key in keys {
       let (count, isWhole) = fit(from: 0, key, run, anchor)
       fits = max(fits, count)
       if isWhole {
-        // The number that does not follow is the first one's, which no code covers here.
+        // Only the number of the first line can be wrong, because no code covers it here.
         let next = head.count > 1 ? head[1].parts.number : parts.number
         guard first.parts.number + 1 == next else { return fail(first.place, .altered) }
         fitting += count
@@ -458,7 +467,7 @@ package final class AuditVerifier {
     fail(head.count > fits + 1 ? head[fits + 1].place : first.place, .altered)
   }
 
-  /// How many lines after one of the head fit it, and whether all do up to the anchor.
+  /// Counts the lines of the head after `index` that fit, and tells whether all of them do up to the anchor.
   private func fit(
     from index: Int, _ key: StoreKey, _ run: Run, _ anchor: AuditAnchor
   ) -> (count: Int, isWhole: Bool) {
@@ -474,7 +483,8 @@ package final class AuditVerifier {
     return (head.count - index - 1, chain.last == anchor.after)
   }
 
-  /// Whether an anchor holds the digest of the lines before it that are none of the chain, or none. If it does, they are torn.
+  /// Whether an anchor has no digest of torn lines, or has the digest of the unchained lines before it. In
+  /// the second case, these lines are torn.
   private func closesPart(_ anchor: AuditAnchor) -> Bool {
     guard !anchor.torn.isEmpty else { return true }
     guard let place = odd, anchor.torn == AuditAnchor.digest(ofTorn: Array(part.dropLast())) else {
@@ -485,7 +495,7 @@ package final class AuditVerifier {
     return true
   }
 
-  /// A line that is none of the chain was not torn by an end of the server.
+  /// Reports unchained lines that a crash of the server does not explain.
   private func settleOdd() {
     guard let place = odd else { return }
     (odd, part) = (nil, [])

@@ -6,13 +6,13 @@ package import Records
 package import Store
 import Synchronization
 
-/// Follows the use of the brakes in this instance. It outlives configurations, and uses no lock.
+/// Tracks the use of the brakes in this instance. The watch outlives configurations, and uses no lock.
 package final class BrakeWatch: Sendable {
-  /// The state of one brake. Times are nanoseconds since the epoch, 0 for none.
+  /// The state of one brake. Times are nanoseconds since the epoch; 0 means none.
   private final class Gauge: Sendable {
-    /// When a rate will be unused again: the store's own value, as last seen in this instance.
+    /// When a rate will be unused again: the store's own value, as last seen by this instance.
     let earned = Atomic<Int64>(0)
-    /// The times of the last log lines for half and for all of it.
+    /// Times of the last log lines for half of the limit and for the full limit.
     let halfLoggedAt = Atomic<Int64>(0)
     let fullLoggedAt = Atomic<Int64>(0)
   }
@@ -24,7 +24,7 @@ package final class BrakeWatch: Sendable {
   private let log: Log
   private let clock: any TimeSource
 
-  /// A watch that has seen nothing.
+  /// Creates a watch that has seen no callbacks.
   package init(log: Log, clock: any TimeSource) {
     self.log = log
     self.clock = clock
@@ -41,7 +41,7 @@ package final class BrakeWatch: Sendable {
 
   // MARK: What happens
 
-  /// Reads the present use from the store: after a restart, or of other instances.
+  /// Reads the current use from the store, to include the time before a restart and other instances.
   package func restore(_ policy: Policy, _ ledger: AllowanceLedger) async {
     let charges = policy.sharedBrakes
     guard !charges.isEmpty else { return }
@@ -52,11 +52,11 @@ package final class BrakeWatch: Sendable {
         gauge(brake).earned.max(state.mark, ordering: .relaxed)
       }
     } catch {
-      // The first callback shows the use as well.
+      // The first callback also shows the use.
     }
   }
 
-  /// Callbacks were taken from allowances, brakes' among them.
+  /// Updates the gauges after callbacks used allowances, including those of brakes.
   /// - Parameter contact: The number to call, masked.
   @inline(__always) package func taken(_ receipts: [AllowanceReceipt], contact: String?, at now: Instant) {
     for receipt in receipts.reversed() {
@@ -69,7 +69,8 @@ package final class BrakeWatch: Sendable {
       case .rate:
         let gauge = gauge(brake)
         gauge.earned.max(receipt.taken.mark, ordering: .relaxed)
-        // The store judged it later than the request came: by an earlier time more would look used.
+        // The store checked the limit after the request arrived. At the earlier time, more would seem to be
+        // used.
         let time = max(now, Instant(clock.unixTime)).nanosecondsSinceEpoch
         let used = Self.used(until: receipt.taken.mark, at: time, brake, limit)
         if used * 2 >= limit { logUsage(brake, gauge, isFull: used >= limit, limit, at: time) }
@@ -77,7 +78,8 @@ package final class BrakeWatch: Sendable {
     }
   }
 
-  /// Allowances are given back: the part that time has not given back already.
+  /// Updates the gauges after allowances were returned. Subtracts only what has not been earned back over
+  /// time.
   package func gaveBack(_ receipts: [AllowanceReceipt]) {
     let time = Instant(clock.unixTime).nanosecondsSinceEpoch
     for receipt in receipts {
@@ -87,7 +89,7 @@ package final class BrakeWatch: Sendable {
     }
   }
 
-  /// A callback was refused, perhaps by a brake.
+  /// Updates the gauges after a callback was refused, perhaps by a brake.
   package func refused(_ denial: Denial, by brakes: Brakes, contact: String?, at now: Instant) {
     guard denial.code == .rateLimited || denial.code == .quotaExhausted,
       let brake = Brake.allCases.first(where: { $0.ruleName == denial.rule })
@@ -96,20 +98,22 @@ package final class BrakeWatch: Sendable {
     let time = now.nanosecondsSinceEpoch
     guard brake != .number else { return logExhaustedNumber(limit, contact, at: time) }
     let gauge = gauge(brake)
-    // Other instances may have used more than was seen here: no further request fits.
+    // Other instances may have used more than this instance has seen. No further request fits, so count the
+    // limit as full.
     let least = time.addingClamped(brake.nanoseconds &- brake.nanoseconds / limit &+ 1)
     gauge.earned.max(least, ordering: .relaxed)
     logUsage(brake, gauge, isFull: true, limit, at: time)
   }
 
-  /// The sandbox's clock was set back, and the ledger forgot what was used at later times.
+  /// Resets the gauges. The sandbox's clock was set back, and the ledger forgot what was used at later times.
   package func forget() {
     for brake in Brake.allCases { gauge(brake).earned.store(0, ordering: .relaxed) }
   }
 
   // MARK: For the gauge
 
-  /// The share of a brake that is in use, from 0 to 1; nil for one that is off, and for the one on each number.
+  /// The share of a brake that is in use, from 0 to 1; nil if the brake is off, and for the brake on each
+  /// number.
   package func usedRatio(_ brake: Brake, _ brakes: Brakes) -> Double? {
     let limit = brakes[brake]
     guard limit > 0, brake != .number else { return nil }
@@ -119,7 +123,7 @@ package final class BrakeWatch: Sendable {
     return Double(min(used, limit)) / Double(limit)
   }
 
-  /// The number of callbacks in use, the one that is partly free again included.
+  /// The number of callbacks in use. A callback whose share is partly earned back still counts.
   private static func used(until earned: Int64, at time: Int64, _ brake: Brake, _ limit: Int64) -> Int64 {
     let span = brake.nanoseconds
     let rest = min(max(earned - time, 0), span)
@@ -138,7 +142,7 @@ package final class BrakeWatch: Sendable {
       ? Self.isDue(gauge.fullLoggedAt, within: brake.nanoseconds, at: time)
       : Self.isDue(gauge.halfLoggedAt, within: brake.nanoseconds, at: time)
     guard isDue else { return }
-    // The line for half would say less.
+    // Skip the line for half, because it would say less.
     if isFull { gauge.halfLoggedAt.store(time, ordering: .relaxed) }
     log.write(
       .warning,
@@ -158,7 +162,7 @@ package final class BrakeWatch: Sendable {
       ])
   }
 
-  /// Whether a line may be written again; if so, it notes the time. After the clock was set back, it may.
+  /// Whether a line may be written again; if so, records the time. Also true after the clock was set back.
   private static func isDue(_ lastLogged: borrowing Atomic<Int64>, within span: Int64, at time: Int64) -> Bool
   {
     let last = lastLogged.load(ordering: .relaxed)
@@ -168,10 +172,10 @@ package final class BrakeWatch: Sendable {
 }
 
 extension Brake {
-  /// The period of its limit.
+  /// The period of the limit, in nanoseconds.
   fileprivate var nanoseconds: Int64 { seconds.multipliedClamped(by: 1_000_000_000) }
 
-  /// The span in words.
+  /// The period as logs show it.
   fileprivate var period: String {
     switch self {
     case .number: "day"
@@ -182,7 +186,7 @@ extension Brake {
 }
 
 extension Log {
-  /// Logs which brakes are off.
+  /// Logs which brakes are switched off.
   package func write(brakesOf policy: Policy) {
     let off = policy.possibleBrakes.filter { policy.brakes[$0] == 0 }.map(\.ruleName)
     guard !off.isEmpty else { return }

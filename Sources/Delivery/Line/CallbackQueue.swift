@@ -5,29 +5,31 @@ package import Store
 import Synchronization
 import Texts
 
-/// Gives out the turns at Talkdesk's Callback API. It outlives configurations: a reload leaves running and waiting callbacks alone.
+/// Assigns turns for Talkdesk's Callback API. The queue outlives configurations: a reload does not affect
+/// running and waiting callbacks.
 ///
-/// `AdmissionQueue` decides which callbacks may wait: it refuses a callback that would come too late at once.
+/// `AdmissionQueue` decides which callbacks may wait. A callback whose turn would come too late is refused at
+/// once.
 package final class CallbackQueue: Sendable {
-  /// Why there is no turn.
+  /// Why a callback gets no turn.
   package enum Refusal: Error, Hashable, Sendable {
     /// The deadline has passed.
     case late
-    /// Too many callbacks wait, or this one has waited too long. Try again after the time.
+    /// Too many callbacks wait, or this callback has waited too long. Retry after the given time.
     case overloaded(retryAfter: Duration)
-    /// Talkdesk answered 429 and asked for a pause. This is the rest of the pause.
+    /// Talkdesk answered 429, so callbacks are paused. The value is the rest of the pause.
     case paused(Duration)
     /// This instance is ending.
     case ended
   }
 
-  /// The party that callbacks belong to, for fairness: a caller, and its user if it has users.
+  /// The party that callbacks count against, for fairness: a caller, and its user if the caller has users.
   package typealias Party = AdmissionQueue<UInt64>.Party
 
-  /// A turn at Talkdesk, to be given back by `end`.
+  /// A turn at Talkdesk. Return it with `end`.
   package struct Turn: Sendable {
     fileprivate let id: UInt64
-    /// The least time to the deadline with which the server sends a callback.
+    /// Minimum time before the deadline. With less, the server does not send the callback.
     let leastTime: Duration
   }
 
@@ -42,26 +44,25 @@ package final class CallbackQueue: Sendable {
     var pausedUntil: Expiry?
     var isEnded = false
     var lastID: UInt64 = 0
-    /// The task that refuses callbacks past their deadline, and the time of its next look.
+    /// The task that refuses callbacks past their deadline, and the time of its next check.
     var sweeper: (task: Task<Void, Never>, wakesAt: MonotonicTime)?
   }
 
   /// The pause after a 429 without `Retry-After`.
   package static let usualPause = Duration.seconds(5)
-  /// The longest pause. A longer `Retry-After` is cut.
+  /// The longest pause. A longer `Retry-After` is shortened to this.
   static let longestPause = Duration.seconds(3600)
-  /// The most callbacks that wait. One caller has at most half of them.
+  /// Limit of waiting callbacks. One caller may use half of it.
   static let mostWaiting = 16384
-  /// The most bytes of content that wait. One caller has at most half of them.
+  /// Limit of bytes of waiting content. One caller may use half of it.
   static let mostWaitingBytes = 48 * 1024 * 1024
-  /// The shortest time between two looks for callbacks past their deadline.
+  /// The shortest time between two checks for callbacks past their deadline.
   private static let sweepInterval = Duration.milliseconds(20)
 
   private let state: Mutex<State>
   private let time: any TimeSource
 
-  /// Makes one.
-  /// - Parameter concurrency: The most callbacks that run at once.
+  /// - Parameter concurrency: Limit of callbacks that run at once.
   package init(concurrency: Int, time: any TimeSource) {
     precondition(concurrency > 0)
     self.time = time
@@ -73,24 +74,25 @@ package final class CallbackQueue: Sendable {
 
   // MARK: Turns
 
-  /// Why a request of a party would get no turn now; nil if it would get one or may wait for one. With it, the server refuses before
-  /// it takes or saves anything.
+  /// Why a callback of a party would get no turn now; nil if it would get one or may wait. Lets the server
+  /// refuse a request before it uses allowances or saves anything.
   package func refusal(_ party: Party, deadline: MonotonicTime, bytes: Int) -> Refusal? {
     let now = time.now
     return state.withLock { $0.refusal(party, deadline: deadline, bytes: bytes, now: now) }
   }
 
-  /// A turn at once; throws if there will be none. Nil if the callback may wait for one.
+  /// A turn without waiting, or the refusal if the callback can get none. Nil if the callback may wait for
+  /// one.
   func turnAtOnce(_ party: Party, deadline: MonotonicTime, bytes: Int) -> Result<Turn, Refusal>? {
     let now = time.now
     return state.withLock { $0.turnAtOnce(party, deadline: deadline, bytes: bytes, now: now) }
   }
 
-  /// A turn, at once or after others.
+  /// Waits for a turn, if none is free.
   ///
   /// - Parameters:
-  ///   - deadline: When the callback must have ended.
-  ///   - bytes: The size of its content, which takes memory while it waits.
+  ///   - deadline: The latest end of the callback.
+  ///   - bytes: The size of the content, which stays in memory while the callback waits.
   func turn(_ party: Party, deadline: MonotonicTime, bytes: Int) async throws(Refusal) -> Turn {
     let result = await withCheckedContinuation { continuation in
       let now = time.now
@@ -110,7 +112,7 @@ package final class CallbackQueue: Sendable {
     return try result.get()
   }
 
-  /// Gives a turn back, so that the next callback gets one.
+  /// Returns a turn, so that the next callback gets one.
   /// - Parameter wasSent: Whether the request was sent. Only then does its duration count for estimates.
   func end(_ turn: Turn, wasSent: Bool) {
     let now = time.now
@@ -121,8 +123,9 @@ package final class CallbackQueue: Sendable {
     for (waiter, result) in admitted { waiter.continuation.resume(returning: result) }
   }
 
-  /// Uses the limit of a new configuration.
-  /// - Parameter endsPause: Whether the new configuration names another Talkdesk account. The pause concerns the old account only.
+  /// Applies the limit of a new configuration.
+  /// - Parameter endsPause: Whether the new configuration uses another Talkdesk account. The pause applies
+  ///   only to the old account.
   package func reconfigure(concurrency: Int, endsPause: Bool) {
     precondition(concurrency > 0)
     let now = time.now
@@ -136,7 +139,7 @@ package final class CallbackQueue: Sendable {
 
   // MARK: Pausing and ending
 
-  /// Sends nothing to Talkdesk for a time, at most `longestPause`, and refuses the callbacks that wait.
+  /// Pauses all requests to Talkdesk, for `longestPause` at most, and refuses waiting callbacks.
   func pause(for span: Duration) {
     let now = time.now
     let (waiters, rest) = state.withLock { state in
@@ -147,16 +150,16 @@ package final class CallbackQueue: Sendable {
     for waiter in waiters { waiter.continuation.resume(returning: .failure(.paused(rest))) }
   }
 
-  /// The rest of a pause.
+  /// The rest of the pause; nil if there is none.
   package var pause: Duration? {
     let now = time.now
     return state.withLock { $0.pause(at: now) }
   }
 
-  /// Ends a pause before its time. For the sandbox.
+  /// Ends the pause early. For the sandbox.
   package func endPause() { state.withLock { $0.pausedUntil = nil } }
 
-  /// Refuses the callbacks that wait, and all that come later.
+  /// Refuses waiting callbacks, and all later ones.
   package func shutdown() {
     let (waiters, sweeper) = state.withLock { state in
       state.isEnded = true
@@ -168,12 +171,12 @@ package final class CallbackQueue: Sendable {
     for waiter in waiters { waiter.continuation.resume(returning: .failure(.ended)) }
   }
 
-  /// How many run and how many wait.
+  /// The numbers of running and waiting callbacks.
   package var load: (running: Int, waiting: Int) { state.withLock { ($0.queue.running, $0.queue.waiting) } }
 
   // MARK: Waiting too long
 
-  /// Makes the sweeper look at this time.
+  /// Makes the sweeper check at the given time.
   private func sweep(at due: MonotonicTime, _ state: inout State) {
     if let sweeper = state.sweeper {
       guard due < sweeper.wakesAt else { return }
@@ -181,7 +184,7 @@ package final class CallbackQueue: Sendable {
     }
     let task = Task.detached { [weak self, time] in
       var wakesAt = due
-      // After a cancellation another sweeper looks, or no callback waits any more.
+      // After a cancellation, another sweeper checks, or no callback waits.
       while await time.hasSlept(until: wakesAt) {
         guard let next = self?.sweepOnce() else { return }
         wakesAt = next
@@ -191,7 +194,7 @@ package final class CallbackQueue: Sendable {
   }
 
   /// Refuses the callbacks that are past their deadline.
-  /// - Returns: When to look again; nil once no callback waits.
+  /// - Returns: The time of the next check; nil once no callback waits.
   private func sweepOnce() -> MonotonicTime? {
     let now = time.now
     let (late, wait, next) = state.withLock { state -> ([Waiter], Duration, MonotonicTime?) in
@@ -234,7 +237,7 @@ extension CallbackQueue.State {
     CallbackQueue.Turn(id: id, leastTime: min(max(deadline - now, .zero) / 10, .seconds(1)))
   }
 
-  /// Gives turns to the callbacks that are next, and refuses those for which the turn comes too late.
+  /// Gives turns to the next callbacks, and refuses callbacks whose turn would come too late.
   fileprivate mutating func admit(
     now: MonotonicTime
   ) -> [(CallbackQueue.Waiter, Result<CallbackQueue.Turn, CallbackQueue.Refusal>)] {
@@ -261,7 +264,7 @@ extension CallbackQueue.State {
 }
 
 extension CallbackQueue.Party {
-  /// The party that an intent belongs to.
+  /// The party that the callback of an intent counts against.
   package init(_ intent: CallbackIntent) {
     self.init(
       intent.callerID, member: intent.subject.flatMap { $0.hasSameBytes(as: intent.callerID) ? nil : $0 })

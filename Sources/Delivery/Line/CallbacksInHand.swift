@@ -1,4 +1,5 @@
-// Tracks the keys and numbers of callbacks in this process that have no record yet, and how many are under way.
+// Tracks the keys and numbers of this process's callbacks that have no record yet, and counts running
+// callbacks.
 
 import Gate
 package import Platform
@@ -6,13 +7,14 @@ package import Store
 import Synchronization
 import Texts
 
-/// Counts the callbacks of this process, so that an ending server can wait for them. Knows the keys and numbers of callbacks
-/// without a record.
+/// Counts the running callbacks of this process, so that a process can wait for them before it exits. Also
+/// knows the keys and numbers of callbacks without a record.
 ///
 /// The store decides for all instances. This class decides earlier:
-/// 1. A second request with a key gets `in_progress` at once.
-/// 2. A second request for a number waits until the first has a record, and then is its duplicate. If the first fails, the second
-///    goes on as if it had been alone. Without the wait, a quota of one would refuse the second request with 429 instead.
+/// 1. A second request with the same key gets `in_progress` at once.
+/// 2. A second request for the same number waits until the first request has a record, and then is its
+///    duplicate. If the first request fails, the second continues as if it were the only one. Without the
+///    wait, a quota of one would refuse the second request with 429.
 package final class CallbacksInHand: Sendable {
   /// An `Idempotency-Key` and its owner.
   package struct Key: Hashable, Sendable {
@@ -31,7 +33,7 @@ package final class CallbacksInHand: Sendable {
     }
   }
 
-  /// A number, or other matter, and the owner that requested it.
+  /// A number, or another subject of an intent, and the owner of the request.
   package struct Number: Hashable, Sendable {
     @Exact private(set) var owner: String
     let matter: CallbackIntent.Matter
@@ -47,16 +49,16 @@ package final class CallbacksInHand: Sendable {
     }
   }
 
-  /// The state of a key for a request.
+  /// The result of claiming a key.
   package enum Claim: Hashable, Sendable { case free, inProgress, mismatch }
 
   /// The result of waiting for a number.
   package enum NumberTurn: Hashable, Sendable {
-    /// The request has the number, until `release`.
+    /// The request has reserved the number, until `release`.
     case free
-    /// This callback to the number has a record now.
+    /// Another callback to the number now has a record.
     case taken(CallbackID)
-    /// The deadline came first.
+    /// The deadline passed first.
     case late
     /// Too many requests wait for numbers.
     case full
@@ -77,15 +79,17 @@ package final class CallbacksInHand: Sendable {
     var count = 0
     var heldBytes = 0
     var fingerprints: [Key: String] = [:]
-    /// The numbers in use, each with the requests that wait for it.
+    /// Reserved numbers, each with the requests that wait for it.
     var numbers: [Number: [Waiter]] = [:]
     var waiting = 0
     var lastID: UInt64 = 0
   }
 
-  /// The most bytes of content that wait for an issuer's keys. The caller is not known yet, so a stranger may have sent it.
+  /// Limit of bytes of content that wait for an issuer's keys. The caller is not authenticated yet, so anyone
+  /// may have sent the content.
   static let mostHeldBytes = 16 * 1024 * 1024
-  /// The most requests that wait for numbers. Taps on a button come in twos and threes; more come from a client's loop.
+  /// Limit of requests that wait for numbers. Taps on a button come in twos and threes; more come from a
+  /// client in a loop.
   static let mostWaiting = 1024
 
   private let state = Mutex(State())
@@ -95,17 +99,17 @@ package final class CallbacksInHand: Sendable {
 
   // MARK: Counting
 
-  /// The number of callbacks on their way.
+  /// The number of running callbacks.
   var count: Int { state.withLock { $0.count } }
 
-  /// One more.
+  /// Counts one more callback.
   package func enter() { state.withLock { $0.count += 1 } }
 
-  /// One less.
+  /// Counts one callback fewer.
   package func leave() { state.withLock { $0.count -= 1 } }
 
   /// Counts the memory of a request body that waits for an issuer's keys, until `release(bytes:)`.
-  /// - Returns: False if that would be too much; then the memory is not counted.
+  /// - Returns: False if the limit would be exceeded. Then the memory is not counted.
   package func hold(_ bytes: Int) -> Bool {
     state.withLock { state in
       guard state.heldBytes + bytes <= Self.mostHeldBytes else { return false }
@@ -117,7 +121,7 @@ package final class CallbacksInHand: Sendable {
   /// Releases the memory of a request body that no longer waits.
   package func release(bytes: Int) { state.withLock { $0.heldBytes -= bytes } }
 
-  /// Waits until no callback is on its way, but not longer than a time.
+  /// Waits until no callback is running, at most for `span`.
   package func finished(within span: Duration, _ time: any TimeSource) async {
     let end = time.now + span
     // A cancellation would only end the wait earlier.
@@ -126,7 +130,7 @@ package final class CallbacksInHand: Sendable {
 
   // MARK: Keys
 
-  /// Claims a key until `release`, unless another request has it.
+  /// Claims a key until `release`, unless another request has claimed it.
   func claim(_ key: Key, fingerprint: String) -> Claim {
     state.withLock { state in
       let claim = state.claim(on: key, fingerprint)
@@ -140,12 +144,13 @@ package final class CallbacksInHand: Sendable {
     state.withLock { $0.claim(on: key, fingerprint) }
   }
 
-  /// What the first request with an intent's key was claimed with; nil if none is in progress.
+  /// The fingerprint of the first request with an intent's key; nil if none is running.
   package func first(of intent: CallbackIntent) -> String? {
     Key(intent).flatMap { key in state.withLock { $0.fingerprints[key] } }
   }
 
-  /// Names another request with a claimed key the first one, because it goes on in that one's place.
+  /// Replaces the fingerprint of a claimed key's first request, because another request continues in its
+  /// place.
   package func rename(firstOf intent: CallbackIntent, to fingerprint: String) {
     guard let key = Key(intent) else { return }
     state.withLock { state in
@@ -153,15 +158,15 @@ package final class CallbacksInHand: Sendable {
     }
   }
 
-  /// Gives a claimed key back.
+  /// Releases a claimed key.
   func release(_ key: Key) { state.withLock { $0.fingerprints[key] = nil } }
 
   // MARK: Numbers
 
-  /// The number of requests that have a number or wait for one.
+  /// The number of requests that have reserved a number or wait for it.
   func count(at number: Number) -> Int { state.withLock { $0.numbers[number].map { 1 + $0.count } ?? 0 } }
 
-  /// Takes a number until `release`, after the requests that have it or wait for it.
+  /// Reserves a number until `release`, after the requests that reserved it or waited for it earlier.
   func take(_ number: Number, deadline: MonotonicTime) async -> NumberTurn {
     await withCheckedContinuation { continuation in
       let atOnce: NumberTurn? = state.withLock { state in
@@ -180,9 +185,9 @@ package final class CallbacksInHand: Sendable {
     }
   }
 
-  /// Gives a number back.
-  /// - Parameter standing: The callback that has a record now; all requests that wait are its duplicates. Nil if there is none; then
-  ///   the next request gets the number.
+  /// Releases a number.
+  /// - Parameter standing: The callback that now has a record; all waiting requests are its duplicates. Nil
+  ///   if there is none; then the next request gets the number.
   func release(_ number: Number, standing: CallbackID?) {
     let waiters = state.withLock { state in
       guard var waiters = state.numbers.removeValue(forKey: number), !waiters.isEmpty else {
@@ -202,7 +207,7 @@ package final class CallbacksInHand: Sendable {
 
   private func expiry(of id: UInt64, at number: Number, _ deadline: MonotonicTime) -> Task<Void, Never> {
     Task.detached { [weak self, time] in
-      // A cancelled request has its result.
+      // A cancelled timer does nothing: its request already has a result.
       guard await time.hasSlept(until: deadline) else { return }
       self?.expire(id, at: number)
     }

@@ -5,7 +5,8 @@ import Platform
 import Store
 
 extension CallbackDelivery {
-  /// Marks an appointment, so that this process alone makes its call. Returns the outcome if another process has it or the mark fails.
+  /// Marks an appointment, so that only this process makes its call. Returns the outcome if another process
+  /// makes the call or the mark fails.
   func mark(
     _ order: CallbackOrder, _ appointment: OrderedAppointment
   ) async -> DeliveryResult.Outcome? {
@@ -19,14 +20,15 @@ extension CallbackDelivery {
       parts.log.notMarked(id: order.intent.id.description)
       return .elsewhere
     } catch {
-      // If the commit succeeded nevertheless, the store takes the mark back.
+      // If the commit succeeded nevertheless, `RetryingStore` takes the mark back.
       parts.log.notMarked(error, id: order.intent.id.description)
       return .postponed(.notSaved, until: nextTry(appointment, nil))
     }
   }
 
-  /// The result of an order that was not sent. A callback is over. An appointment is tried again or ends, and only the process with
-  /// its mark says so. Otherwise other processes would say so too, and an appointment that was moved would lose its new time.
+  /// The final result of an order that was not sent. A callback ends. An appointment is tried again or ends,
+  /// and the server marks it first, so that only one process records this. Otherwise several processes would,
+  /// and an appointment that was moved would lose its new time.
   func unsent(
     _ order: CallbackOrder, _ result: DeliveryResult, isMarked: Bool = false
   ) async -> DeliveryResult {
@@ -36,7 +38,7 @@ extension CallbackDelivery {
     var outcome: DeliveryResult.Outcome?
     if !isMarked {
       if case .waits(let asked, isTry: false) = reason.sequel {
-        // Nothing has changed: it is still due, for the first instance that is ready.
+        // Nothing has changed: the appointment is still due, for the first instance that is ready.
         outcome = .postponed(reason, until: nextTry(appointment, asked))
       } else {
         outcome = await mark(order, appointment)
@@ -49,11 +51,11 @@ extension CallbackDelivery {
       upstreamStatus: result.upstreamStatus)
   }
 
-  /// Reschedules a marked appointment for its next try.
+  /// Reschedules a marked appointment for its next attempt.
   ///
   /// - Parameter wasSent: Whether the request was sent, and the provider accepted nothing.
-  /// - Returns: Nil for an order that ends: a callback, and an appointment without another try in time. An appointment that was never
-  ///   tried does not end here: it expires.
+  /// - Returns: Nil for an order that ends: a callback, or an appointment without time for another attempt.
+  ///   An appointment that was never tried does not end here: it expires.
   func postpone(
     _ order: CallbackOrder, _ reason: Undelivered, wasSent: Bool
   ) async -> DeliveryResult.Outcome? {
@@ -62,12 +64,13 @@ extension CallbackDelivery {
     }
     var due = nextTry(appointment, asked)
     var counts = isTry || wasSent
-    // The provider named no time, so the last try comes shortly before the end instead of never.
+    // The provider named no time, so the last attempt comes shortly before the end instead of never.
     let last = appointment.lastTry.advanced(by: .zero - OrderedAppointment.lastMoment)
     if asked == nil, due > last, Instant(parts.scheduler.unixTime) < last { due = last }
     if counts, due > appointment.lastTry {
       guard !wasSent, appointment.tries == 0, case .noTurn = reason else { return nil }
-      // The server has asked neither Talkdesk nor Talkdesk ID: the appointment waits until its last moment, and expires.
+      // The server has contacted neither Talkdesk nor Talkdesk ID. The appointment waits until its last
+      // moment, and expires.
       (due, counts) = (appointment.lastTry, false)
     }
     let id = order.intent.id

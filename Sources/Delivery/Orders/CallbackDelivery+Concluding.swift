@@ -1,4 +1,5 @@
-// Finishes a callback after the provider's answer: retries once after a refused token, saves the outcome, reports it.
+// Finishes a callback after the provider's response: retries once after a refused token, saves the outcome
+// and reports it.
 
 import Gate
 import Metrics
@@ -8,14 +9,14 @@ import Store
 import Tokens
 
 extension CallbackDelivery {
-  /// Saves the outcome of an order after the provider's response, or without one, and gives the turn and allowances back. Returns the
-  /// true result, also if the server could not save it.
+  /// Saves the outcome of an order, with or without a response of the provider, and returns the turn and the
+  /// allowances. Returns the true result even if the server could not save it.
   func conclude(
     _ order: CallbackOrder, _ hold: consuming Hold, _ departure: Departure, _ first: CourierReport
   ) async -> DeliveryResult {
     let (report, obstacle) = await sending(order, departure, first, leastTime: hold.leastTime)
     var reason = obstacle ?? Undelivered(report.outcome)
-    // A pause concerns the account that asked for it. A reload may have named another one.
+    // A pause applies only to the account that requested it. A reload may have configured another one.
     if case .notAccepted(.rateLimited(let wait)) = report.outcome, upstream == tokens.upstream {
       let span = wait ?? CallbackQueue.usualPause
       parts.queue.pause(for: span)
@@ -38,7 +39,7 @@ extension CallbackDelivery {
     return DeliveryResult(outcome, cache: departure.cache, upstreamStatus: report.status)
   }
 
-  /// Commits an outcome.
+  /// Saves the outcome of an order.
   func settle(
     _ order: CallbackOrder, _ state: CallbackSettlement.Outcome, _ reason: Undelivered?,
     _ report: CourierReport?
@@ -53,9 +54,10 @@ extension CallbackDelivery {
     await parts.settle(order.intent, settlement)
   }
 
-  /// The result of the request. If the provider refused the token, it certainly accepted nothing, and the request is sent once more
-  /// with a new token.
-  /// - Returns: The last report, and why a second request was due but not sent.
+  /// Handles the first report. If the provider refused the token, it certainly accepted nothing, so the
+  /// request is sent once more with a new token.
+  /// - Returns: The last report, and why a second request was needed but not sent; nil if there was no such
+  ///   obstacle.
   private func sending(
     _ order: CallbackOrder, _ departure: Departure, _ first: CourierReport, leastTime: Duration
   ) async -> (CourierReport, Undelivered?) {
@@ -80,7 +82,7 @@ extension CallbackDelivery {
 }
 
 extension CourierReport.Outcome {
-  /// Whether the provider has checked more than the token.
+  /// Whether the provider accepted the token, because it went on to check the request itself.
   fileprivate var showsAcceptedToken: Bool {
     switch self {
     case .accepted, .notAccepted(.rejected): true

@@ -8,18 +8,19 @@ import Records
 package import Store
 package import Tokens
 
-/// Carries orders out (docs/build/callbacks.md). It never repeats a request that the provider may have accepted, and saves each outcome.
+/// Carries out orders (docs/build/callbacks.md). Never repeats a request that the provider may have accepted,
+/// and saves each outcome.
 package final class CallbackDelivery: Sendable {
   let parts: CallbackParts
   let tokens: TokenSource
   let courier: any Courier
   let scope: TokenSource.ScopeID
-  /// The account of `courier` and its tokens. A reload may change the account while orders wait.
+  /// The account of `courier` and its tokens. A reload may switch to another account while orders wait.
   let upstream: TokenSource.Upstream
   let stops: StopBoard
-  /// Nil where no number can be blocked.
+  /// The blocked numbers; nil if numbers cannot be blocked.
   let blocked: BlockedNumbers?
-  /// The word for a reason in a record.
+  /// Returns the code of a reason, as saved in records.
   package let code: @Sendable (Undelivered) -> String
   /// Random numbers in 0..<1.
   let jitter: @Sendable () -> Double
@@ -42,10 +43,11 @@ package final class CallbackDelivery: Sendable {
     self.jitter = jitter
   }
 
-  /// Carries an order out, and calls `then` once with the result. If the provider certainly did not accept the order, its record gives
-  /// the allowances back.
+  /// Carries out an order, and calls `then` once with the result. If the provider certainly did not accept
+  /// the order, the allowances are returned together with its record.
   ///
-  /// A client that leaves cancels the task, until the order waits in the queue or has a record. After that the order goes on.
+  /// A client that leaves cancels the task, but only until the order waits in the queue or has a record.
+  /// After that the server completes the order.
   package func carryOut(
     _ order: CallbackOrder, _ hold: consuming Hold, then: @escaping @Sendable (DeliveryResult) -> Void
   ) async {
@@ -75,7 +77,7 @@ package final class CallbackDelivery: Sendable {
     await resume(order, hold, then)
   }
 
-  /// Sends the order, unless something forbids it by now. No task waits for the provider.
+  /// Sends the order, unless something now forbids it. No task waits for the provider.
   private func resume(
     _ order: CallbackOrder, _ hold: consuming Hold, _ then: @escaping @Sendable (DeliveryResult) -> Void
   ) async {
@@ -101,22 +103,23 @@ package final class CallbackDelivery: Sendable {
 
   // MARK: Before the first byte
 
-  /// The values that sending needs.
+  /// The values needed to send an order.
   struct Departure: Sendable {
     let token: AccessToken
     let createdAt: Instant
     let cache: AuditRecord.CacheUse
-    /// The deadline of the first byte of an appointment's request.
+    /// The latest time for the first byte of an appointment's request.
     let startBy: MonotonicTime?
   }
 
   private enum Preparation {
     case send(Departure)
-    /// - isMarked: Whether the order is an appointment's with a mark.
+    /// - isMarked: Whether the order is for an appointment that is already marked.
     case stop(DeliveryResult, isMarked: Bool = false)
   }
 
-  /// Gets a token, then saves the intent: the server saves nothing without a token, and sends nothing without a record.
+  /// Gets a token, then saves the intent. Without a token the server saves nothing, and without a record it
+  /// sends nothing.
   private func prepare(_ order: CallbackOrder, _ hold: inout Hold) async -> Preparation {
     let token: AccessToken
     var cache = AuditRecord.CacheUse.hit
@@ -138,7 +141,7 @@ package final class CallbackDelivery: Sendable {
     if let obstacle = await obstacle(order, leastTime: hold.leastTime) {
       return .stop(DeliveryResult(obstacle, cache: cache))
     }
-    // From here on the server finishes the callback, also if its client leaves.
+    // From here on, the server completes the callback even if its client leaves.
     if Task.isCancelled { return .stop(DeliveryResult(.clientLeft, cache: cache)) }
     let audited = AuditIntent(
       callOf: order.context, callback: order.intent.id.description,
@@ -165,8 +168,9 @@ package final class CallbackDelivery: Sendable {
     return .send(Departure(token: token, createdAt: createdAt, cache: cache, startBy: startBy))
   }
 
-  /// Why an order must not be sent after its wait; nil if it may be. The kill switch and a revocation end waiting callbacks, too.
-  /// A stop of the caller `installation` ends the callbacks of a user's installation, although the user owns them.
+  /// Why an order must not be sent after its wait; nil if it may be. A stop or a revocation also ends waiting
+  /// callbacks. A stop of the caller `installation` ends the callbacks of a user's installation, although the
+  /// user owns them.
   func obstacle(
     _ order: CallbackOrder, leastTime: Duration, startBy: MonotonicTime? = nil
   ) async -> Undelivered? {
@@ -186,7 +190,7 @@ package final class CallbackDelivery: Sendable {
     return order.deadline - now > leastTime ? nil : .noTurn(.late)
   }
 
-  /// Saves the intent, or the mark of an appointment. Returns the outcome if that fails.
+  /// Saves the intent, or the mark of an appointment. Returns the outcome if no request may be sent.
   private func begin(
     _ order: CallbackOrder, _ hold: inout Hold, at now: Instant
   ) async -> DeliveryResult.Outcome? {
@@ -206,7 +210,7 @@ package final class CallbackDelivery: Sendable {
         return stop(.duplicate(of: first))
       }
     } catch {
-      // If the commit succeeded nevertheless, the store withdraws the record.
+      // If the commit succeeded nevertheless, `RetryingStore` withdraws the record.
       parts.log.storeFailed(error, doing: "begin", order.context)
       return stop(.notSaved)
     }

@@ -1,9 +1,10 @@
-// Logs the outcomes of callbacks, and what becomes of records.
+// Logs the outcomes of callbacks, and later changes of their records.
 
 import Platform
 package import Records
 
-/// Logs the outcomes of callbacks, and what becomes of records, those of tickets included; never a token, a context's value or a whole number.
+/// Logs outcomes and changes of records, for callbacks and tickets. Never logs a token, a context value or a
+/// full phone number.
 package struct CallbackLog: Sendable {
   package let log: Log
 
@@ -11,75 +12,76 @@ package struct CallbackLog: Sendable {
     self.log = log
   }
 
-  /// An outcome could not be saved: its record says `pending`, and later `unknown`.
+  /// Logs that an outcome could not be saved. The record stays `pending`, and later becomes `unknown`.
   func notSettled(_ error: any Error, id: String, state: String, isLast: Bool) {
     log.write(
       .error, "the outcome of a request could not be saved",
       ["id": id, "outcome": state, "detail": "\(error)", "tries_again": String(!isLast)])
   }
 
-  /// An outcome was saved that could not be saved at first.
+  /// Logs that an outcome was saved after a failed attempt.
   func settledLate(id: String, state: String) {
     log.write(.info, "outcome saved after retry", ["id": id, "outcome": state])
   }
 
-  /// The store did not confirm a change of an appointment or an installation, and cannot say yet whether the change was made.
+  /// Logs that the store did not confirm a change of an appointment or an installation. It is not known yet
+  /// whether the change was made.
   func notKnown(_ error: any Error, id: String, state: String, isLast: Bool) {
     log.write(
       .error, "the database has not yet confirmed a change",
       ["id": id, "change": state, "detail": "\(error)", "tries_again": String(!isLast)])
   }
 
-  /// Whether a change was made that the store did not confirm at first.
+  /// Logs that the store has now answered whether an unconfirmed change was made.
   func knownLate(id: String, state: String) {
     log.write(.info, "the database has answered whether a change was made", ["id": id, "change": state])
   }
 
-  /// A record was withdrawn that could not be withdrawn at first.
+  /// Logs that a record was withdrawn after a failed attempt.
   func withdrawnLate(id: String) {
     log.write(.info, "the record of a request that was not sent has been deleted", ["id": id])
   }
 
-  /// A record that was recovered as `unknown`, because its process seemed to be gone, has its true outcome now.
+  /// Logs the true outcome of a record that was recovered as `unknown` because its process seemed to be gone.
   func corrected(id: String, state: String) {
     log.write(.warning, "the outcome of an unknown callback has been found", ["id": id, "outcome": state])
   }
 
-  /// Callbacks became `unknown` because no process will settle them.
+  /// Logs that callbacks became `unknown`, because no process will settle them.
   func recovered(_ count: Int) {
     log.write(
       .warning, "callbacks marked unknown; the server will not resend them",
       ["callbacks": count])
   }
 
-  /// The store failed before anything was sent.
+  /// Logs that the store failed before anything was sent.
   package func storeFailed(_ error: any Error, doing step: String, _ context: RequestContext) {
     log.write(
       .error, "the database failed, so the server refused a callback",
       ["step": step, "request_id": "\(context.requestID)", "detail": "\(error)"])
   }
 
-  /// An appointment is tried again.
+  /// Logs that an appointment will be tried again.
   package func waits(id: String, code: String, for span: Duration) {
     log.write(
       .info, "an appointment will be tried again",
       ["id": id, "code": code, "seconds": span.wholeSecondsRoundedUp])
   }
 
-  /// This process does not make an appointment's call.
+  /// Logs that this process does not make an appointment's call.
   func notMarked(id: String) {
     log.write(
       .debug, "another instance has the appointment, or it was moved or canceled", ["id": id])
   }
 
-  /// The store failed before an appointment's call.
+  /// Logs that the store failed before an appointment's call.
   func notMarked(_ error: any Error, id: String) {
     log.write(
       .error, "the database failed, so the server will try an appointment later",
       ["id": id, "detail": "\(error)"])
   }
 
-  /// Talkdesk asks for a pause.
+  /// Logs that Talkdesk requests a pause.
   func paused(_ span: Duration) {
     log.write(
       .warning, "Talkdesk limits callbacks; the server sends none for a while",

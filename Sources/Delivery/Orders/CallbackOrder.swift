@@ -6,11 +6,11 @@ package import Records
 package import Store
 package import Tokens
 
-/// A permitted callback, with everything that is needed to make it.
+/// An allowed callback, with everything that is needed to make it.
 ///
 /// A class: thousands may wait for Talkdesk, and each suspended function would keep a copy of a struct.
 package final class CallbackOrder: Sendable {
-  /// The permission for this one callback. Its token needs it.
+  /// The grant for this one callback. Getting a token requires it.
   let grant: Grant
   /// The record to save, with its key.
   package let intent: CallbackIntent
@@ -18,15 +18,16 @@ package final class CallbackOrder: Sendable {
   package let content: [UInt8]
   /// The deadline of the response.
   package let deadline: MonotonicTime
-  /// The request that ordered it.
+  /// The context of the request that ordered the callback.
   package let context: RequestContext
-  /// Checks the caller again after a wait, and returns why the callback must not be sent. Nil for callers that only a reload can
-  /// remove.
+  /// Checks the caller again after a wait, and returns why the callback must not be sent. Nil for callers
+  /// that only a reload can remove.
   let recheck: (@Sendable () async -> Undelivered?)?
-  /// The times of an appointment; nil for a callback at once. The record of an appointment exists, and is marked before the call.
+  /// The times of an appointment; nil for an immediate callback. An appointment already has a record, which
+  /// is marked before the call.
   package let appointment: OrderedAppointment?
 
-  /// Makes an order. It consumes the grant.
+  /// Creates an order. Consumes the grant.
   package init(
     _ grant: consuming Grant, intent: CallbackIntent, content: [UInt8], deadline: MonotonicTime,
     context: RequestContext, recheck: (@Sendable () async -> Undelivered?)? = nil,
@@ -46,16 +47,17 @@ package final class CallbackOrder: Sendable {
 /// The result of an order.
 package struct DeliveryResult: Sendable {
   package enum Outcome: Sendable {
-    /// The provider accepted it, and this is its record.
+    /// The provider accepted the callback. Its record was created at this time.
     case accepted(createdAt: Instant)
-    /// The callback was not made, or it may have been.
-    /// - isRecorded: Whether it has a record.
+    /// The callback was not made, or may have been made.
+    /// - isRecorded: Whether the callback has a record.
     case undelivered(Undelivered, isRecorded: Bool)
-    /// An earlier request with its key has a result already.
+    /// An earlier request with the same key already has a result.
     case replay(StoredCallback)
-    /// The appointment waits for another try at this time: the provider certainly accepted nothing.
+    /// The appointment waits for another attempt at this time: the provider certainly accepted nothing.
     case postponed(Undelivered, until: Instant)
-    /// This process does not make the appointment's call: another one does, or the appointment was moved or has ended.
+    /// This process does not make the appointment's call: another process does, or the appointment was moved
+    /// or has ended.
     case elsewhere
   }
 
@@ -71,7 +73,7 @@ package struct DeliveryResult: Sendable {
     self.upstreamStatus = upstreamStatus
   }
 
-  /// Whether the appointment has ended now, certainly without a call. Then the server gives its allowances back.
+  /// Whether the appointment has now ended, certainly without a call. Then the server returns its allowances.
   package var endsWithoutCall: Bool {
     switch outcome {
     case .undelivered(.unknown, _): false
@@ -88,35 +90,35 @@ package struct DeliveryResult: Sendable {
 
 /// Why a callback was not made, or may have been made.
 package enum Undelivered: Sendable {
-  /// It got no turn, or it is too late to send it.
+  /// The callback got no turn, or its time ran out.
   case noTurn(CallbackQueue.Refusal)
   /// The server got no token.
   case noToken(TokenError)
-  /// An operator stopped it while it waited.
+  /// An operator stopped the callback while it waited.
   case stopped
-  /// An operator blocked its number while it waited.
+  /// An operator blocked the number while the callback waited.
   case blocked
-  /// Its installation was revoked or replaced while it waited.
+  /// The installation was revoked or replaced while the callback waited.
   case revoked
-  /// The store could not confirm that its installation is still valid.
+  /// The store could not confirm that the installation is still valid.
   case unchecked
-  /// Its client closed the connection before it had a record.
+  /// The client closed the connection before the callback had a record.
   case clientLeft
   /// The store failed before anything was sent.
   case notSaved
   /// The audit log could not be written before anything was sent.
   case unaudited
-  /// The first request with its key is still running.
+  /// The first request with the same key is still running.
   case inProgress
-  /// Its key belongs to another request.
+  /// The key belongs to another request.
   case mismatch
-  /// When its record was to be saved, nothing was left of an allowance (`RecordCharges.refusal`).
+  /// An allowance was exhausted when the record was to be saved (`RecordCharges.refusal`).
   case exhausted
-  /// The same owner requested a callback to this number before: that callback.
+  /// The same owner requested a callback to this number before. The value is that callback.
   case duplicate(of: CallbackID)
   /// The provider accepted nothing.
   case notAccepted(CourierReport.Reason)
-  /// The provider may have accepted it. The value says whether the provider responded.
+  /// The provider may have accepted the callback. The value says whether the provider responded.
   case unknown(isAnswered: Bool)
 
   init?(_ outcome: CourierReport.Outcome) {
@@ -127,8 +129,8 @@ package enum Undelivered: Sendable {
     }
   }
 
-  /// Whether retries with the same key get this result again, because it concerns the callback itself. After every other result the
-  /// key is free.
+  /// Whether retries with the same key return this result again, because it concerns the callback itself.
+  /// After every other result the key may be used again.
   var isKept: Bool {
     switch self {
     case .unknown, .notAccepted(.rejected), .notAccepted(.refused): true

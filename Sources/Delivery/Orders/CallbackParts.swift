@@ -8,20 +8,20 @@ package import Store
 
 /// The parts of the callback code that outlive a configuration.
 package struct CallbackParts: Sendable {
-  /// The store of their records.
+  /// The store of callback records.
   package let store: RetryingStore
   /// The queue for Talkdesk.
   package let queue: CallbackQueue
-  /// The callbacks on their way in this process.
+  /// The running callbacks of this process.
   package let inHand: CallbacksInHand
   package let clock: any TimeSource
-  /// The clock by whose wall time appointments are due. It differs from `clock` in the sandbox only.
+  /// The clock whose wall time decides when appointments are due. Differs from `clock` only in the sandbox.
   package let scheduler: any TimeSource
   package let log: CallbackLog
   let metrics: ServiceMetrics
-  /// The use of the brakes.
+  /// Tracks the use of the brakes.
   package let brakes: BrakeWatch
-  /// Where intents are written first in strict mode; nil without an audit file or chain.
+  /// The audit trail, where intents are written first in strict mode; nil without an audit file or chain.
   package let audit: AuditTrail?
 
   package init(
@@ -40,29 +40,29 @@ package struct CallbackParts: Sendable {
     self.audit = audit
   }
 
-  /// An appointment ended without a call, and has given its allowances back.
+  /// Updates brakes and metrics after an appointment ended without a call and its allowances were returned.
   package func ended(_ status: StoredCallback.Status, returning receipts: [AllowanceReceipt]) {
     brakes.gaveBack(receipts)
     metrics.callbacks.count(status.rawValue)
   }
 
   /// Saves an outcome, at once or in the background.
-  /// - Parameter counter: What counts it; nil for that of callbacks.
+  /// - Parameter counter: Counts the outcome; nil for the counter of callbacks.
   package func settle(
     _ intent: CallbackIntent, _ settlement: CallbackSettlement, counter: EventCounter? = nil
   ) async {
     let (id, state) = (intent.id.description, settlement.outcome.rawValue)
     await store.settle(intent, settlement) { [metrics, log] wasRecovered in
-      // Another instance has counted a recovered record as unknown already.
+      // Another instance already counted a recovered record as unknown.
       guard wasRecovered else { return (counter ?? metrics.callbacks).count(state) }
       log.corrected(id: id, state: state)
     }
   }
 
-  /// A request has named a device that gets no notices.
+  /// Counts a request that named a device which gets no push notifications.
   package func ignoredDevice() { metrics.ignoredDevices.count() }
 
-  /// Callbacks became `unknown` because no process will settle them: theirs has ended, or could not write.
+  /// Logs and counts callbacks that became `unknown`, because their process ended or could not write.
   package func recovered(_ count: Int) {
     guard count > 0 else { return }
     log.recovered(count)

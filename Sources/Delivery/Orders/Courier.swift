@@ -1,4 +1,5 @@
-// The protocol that sends one order to a provider, and reports whether it was certainly, possibly or certainly not accepted.
+// The protocol for sending one order to a provider. The report says whether the provider accepted the order,
+// did not accept it, or may have accepted it.
 
 package import Tokens
 
@@ -9,16 +10,17 @@ package protocol Courier: Sendable {
   /// - Parameters:
   ///   - token: The access token of the request.
   ///   - timeout: The time limit of the whole request.
-  ///   - startWithin: The time limit of the first byte. After it nothing is sent. Nil: `timeout` alone counts.
-  ///   - then: Called once with the result, on any thread; must not block. No task waits meanwhile: each of thousands would keep its
-  ///     memory.
+  ///   - startWithin: The time limit of the first byte. Nothing is sent after it. Nil if only `timeout`
+  ///     applies.
+  ///   - then: Called once with the result, on any thread; must not block. A callback instead of a waiting
+  ///     task, because thousands of tasks would keep their memory meanwhile.
   func carry(
     _ order: CallbackOrder, with token: AccessToken, within timeout: Duration,
     startWithin: Duration?, then: @escaping @Sendable (CourierReport) -> Void)
 }
 
 extension Courier {
-  /// The same for a task that waits. Its cancellation changes nothing.
+  /// Sends an order and waits for the report. Cancelling the task changes nothing.
   func carry(
     _ order: CallbackOrder, with token: AccessToken, within timeout: Duration, startWithin: Duration?
   ) async -> CourierReport {
@@ -34,36 +36,37 @@ extension Courier {
 package struct CourierReport: Sendable {
   /// Whether the call was requested.
   package enum Outcome: Sendable {
-    /// It was requested.
+    /// The call was requested.
     case accepted
-    /// It was not. Its allowances may be given back, and it may be requested again.
+    /// The call was not requested. Its allowances may be returned, and it may be requested again.
     case notAccepted(Reason)
-    /// It may have been: a second request could ring twice. The value says whether the provider responded.
+    /// The call may have been requested: a second request could make the phone ring twice. The value says
+    /// whether the provider responded.
     case unknown(isAnswered: Bool)
   }
 
   /// Why a provider accepted nothing.
   package enum Reason: Sendable {
-    /// It refuses values of the order, in these fields if it named them.
+    /// The provider refuses values of the order. Contains the fields, if the provider named them.
     case rejected(fields: [String])
-    /// It refuses the token.
+    /// The provider refuses the token.
     case tokenRefused
-    /// It accepts the token and does not allow the request.
+    /// The provider accepts the token, but does not allow the request.
     case forbidden
-    /// It asks for a pause, of this length if it gave one.
+    /// The provider requests a pause, of the given length if it named one.
     case rateLimited(retryAfter: Duration?)
-    /// It did nothing, and asks for a retry after this time if it gave one.
+    /// The provider did nothing, and requests a retry after the given time if it named one.
     case unavailable(retryAfter: Duration?)
-    /// Not one byte was sent.
+    /// No byte was sent.
     case unreachable
-    /// It refuses for an undocumented reason.
+    /// The provider refuses for an undocumented reason.
     case refused
   }
 
   package let outcome: Outcome
-  /// The status of its response, if there was one.
+  /// The status of the response, if there was one.
   package let status: Int?
-  /// The provider's id of the request, for its support, if the response has one.
+  /// The provider's ID of the request, for its support; nil if the response has none.
   package let traceID: String?
 
   package init(_ outcome: Outcome, status: Int?, traceID: String?) {

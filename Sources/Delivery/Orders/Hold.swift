@@ -1,13 +1,14 @@
-// The resources of a callback on its way in this process, until it is settled or withdrawn.
+// The resources that a running callback uses in this process, until it is settled or withdrawn.
 
 package import Gate
 package import Platform
 package import Store
 
-/// The resources of a callback on its way: its key, its number and its turn in the queue. Its record has its allowances; the hold tells
-/// the watch over the brakes of them.
+/// The resources of a running callback: its key, its number and its turn in the queue. The record contains
+/// its allowances; the hold reports them to `BrakeWatch`.
 ///
-/// A hold cannot be copied, and ends in `settle` or `withdraw`. To drop one is a bug and traps: the key would stay in progress.
+/// A hold cannot be copied, and ends in `settle` or `withdraw`. Dropping a hold is a bug and traps, because
+/// its key would stay in progress.
 package struct Hold: ~Copyable, Sendable {
   package let intent: CallbackIntent
   private let parts: CallbackParts
@@ -17,7 +18,7 @@ package struct Hold: ~Copyable, Sendable {
   private var receipts: [AllowanceReceipt] = []
   private var isOver = false
 
-  /// An empty hold.
+  /// Creates a hold without resources.
   package init(_ intent: CallbackIntent, _ parts: CallbackParts) {
     self.intent = intent
     self.parts = parts
@@ -27,7 +28,7 @@ package struct Hold: ~Copyable, Sendable {
 
   // MARK: Taking
 
-  /// Claims the intent's key, if it has one, unless another request has it.
+  /// Claims the intent's key, if it has one, unless another request has claimed it.
   package mutating func claimKey(fingerprint: String) -> CallbacksInHand.Claim {
     guard let key = CallbacksInHand.Key(intent) else { return .free }
     let claim = parts.inHand.claim(key, fingerprint: fingerprint)
@@ -35,7 +36,7 @@ package struct Hold: ~Copyable, Sendable {
     return claim
   }
 
-  /// Waits until no other callback of the caller to the number is about to begin.
+  /// Waits until the owner has no other callback to the number that is about to start.
   package mutating func takeNumber(deadline: MonotonicTime) async -> CallbacksInHand.NumberTurn {
     if number != nil { return .free }
     let number = CallbacksInHand.Number(intent)
@@ -44,13 +45,13 @@ package struct Hold: ~Copyable, Sendable {
     return turn
   }
 
-  /// The record was saved, and has taken allowances.
+  /// Keeps the allowances that the saved record used.
   package mutating func took(_ receipts: [AllowanceReceipt], at now: Instant) {
     self.receipts = receipts
     parts.brakes.taken(receipts, contact: intent.maskedContact, at: now)
   }
 
-  /// Takes a turn, if there is one without waiting.
+  /// Gets a turn, if one is free.
   mutating func takeTurnAtOnce(_ order: CallbackOrder) throws(CallbackQueue.Refusal) -> Bool {
     turn = try parts.queue.turnAtOnce(
       CallbackQueue.Party(intent), deadline: order.turnDeadline(parts), bytes: order.content.count)?.get()
@@ -63,28 +64,30 @@ package struct Hold: ~Copyable, Sendable {
       CallbackQueue.Party(intent), deadline: order.turnDeadline(parts), bytes: order.content.count)
   }
 
-  /// The least time to the deadline with which the server sends a callback.
+  /// Minimum time before the deadline. With less, the server does not send the callback.
   var leastTime: Duration { turn?.leastTime ?? .zero }
 
   // MARK: Giving back
 
-  /// A callback to the number has a record, this one or an earlier one. The requests that wait for the number are its duplicates.
+  /// Releases the number, because a callback to it now has a record: this one or an earlier one. Requests
+  /// that wait for the number are its duplicates.
   package mutating func recorded(_ standing: CallbackID) {
     guard let number = number.take() else { return }
     parts.inHand.release(number, standing: standing)
   }
 
-  /// Gives the turn back, so that the next callback gets it.
+  /// Returns the turn, so that the next callback gets it.
   /// - Parameter wasSent: Whether the request was sent. Only then does its duration count for estimates.
   mutating func endTurn(wasSent: Bool) {
     guard let turn = turn.take() else { return }
     parts.queue.end(turn, wasSent: wasSent)
   }
 
-  /// The callback was made, or may have been: its allowances stay used.
+  /// Ends the hold of a callback that was made, or may have been. Its allowances stay used.
   package consuming func settle() { end() }
 
-  /// The callback was certainly not made. The store gives its allowances back with its record.
+  /// Ends the hold of a callback that was certainly not made. The store returns its allowances together with
+  /// its record.
   package consuming func withdraw() {
     parts.brakes.gaveBack(receipts)
     end()

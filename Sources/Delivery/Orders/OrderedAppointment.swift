@@ -1,25 +1,24 @@
-// The times of a due appointment, and the time of its next try after a failed one.
+// The times of a due appointment, and the wait before its next attempt.
 
 package import Gate
 import Platform
 import Tokens
 
-/// The further values of an appointment's order.
+/// Values that only the order of an appointment has.
 package struct OrderedAppointment: Sendable {
   /// When the phone is to ring.
   package let at: Instant
-  /// The due time when it was read. If the appointment has another one by now, it was moved or another instance tried it, and this
-  /// process does not call.
+  /// The due time as read from the store. If the appointment has another due time by now, it was moved or
+  /// another instance tried it, and this process does not call.
   package let due: Instant
-  /// The last time to send it, by the scheduler's wall clock.
+  /// The latest time to send the request, by the scheduler's wall clock.
   package let lastTry: Instant
-  /// The number of failed tries before this one.
+  /// The number of failed attempts so far.
   package let tries: Int
 
-  /// The allowances that the booking took. They go back if the appointment ends without a call.
+  /// The allowances that the booking used. They are returned if the appointment ends without a call.
   package let receipts: [KeptReceipt]
 
-  /// An appointment that is due.
   package init(at: Instant, due: Instant, lastTry: Instant, tries: Int, receipts: [KeptReceipt]) {
     self.receipts = receipts
     self.at = at
@@ -33,12 +32,12 @@ package struct OrderedAppointment: Sendable {
   static let startLimit = Duration.seconds(5)
   private static let shortestWait = Duration.seconds(1)
   private static let longestWait = Duration.seconds(30)
-  /// How long before the last time the last try begins.
+  /// How long before the end the last attempt starts.
   static let lastMoment = Duration.seconds(1)
 
-  /// The wait before the next try: as long as the provider asks for, otherwise twice the last wait.
-  /// - Parameter unit: A random number in 0..<1. It takes up to a quarter off, so that appointments that failed together are tried
-  ///   apart.
+  /// The wait before the next attempt: as long as the provider requests, otherwise twice the last wait.
+  /// - Parameter unit: A random number in 0..<1. It shortens the wait by up to a quarter, so that
+  ///   appointments that failed together are not tried together.
   package func wait(_ asked: Duration?, unit: Double) -> Duration {
     if let asked { return max(asked, Self.shortestWait) }
     return min(Self.shortestWait * (1 << min(tries, 10)), Self.longestWait) * (1 - unit / 4)
@@ -46,7 +45,7 @@ package struct OrderedAppointment: Sendable {
 }
 
 extension CallbackOrder {
-  /// The deadline of its turn: that of its response, or of an appointment's last try.
+  /// The deadline of the turn: that of the response, or of an appointment's last attempt if that is earlier.
   func turnDeadline(_ parts: CallbackParts) -> MonotonicTime {
     guard let appointment else { return deadline }
     return min(deadline, parts.clock.now + (appointment.lastTry - Instant(parts.scheduler.unixTime)))
@@ -54,12 +53,13 @@ extension CallbackOrder {
 }
 
 extension Undelivered {
-  /// The next step of an appointment.
+  /// The next step for an appointment.
   enum Sequel {
-    /// It ends: another try would fail too, or the phone may ring.
+    /// The appointment ends: another attempt would fail too, or the phone may ring.
     case ends
-    /// It waits for another try, as long as the provider asked for, if it asked.
-    /// - isTry: Whether this try counts. Otherwise nothing was tried: this process ends, or was too slow.
+    /// The appointment waits for another attempt, for as long as the provider requested, if it named a time.
+    /// - isTry: Whether this attempt counts. Otherwise nothing was tried: this process is shutting down, or
+    ///   was too slow.
     case waits(Duration?, isTry: Bool)
   }
 

@@ -1,4 +1,4 @@
-// The operations on appointments without retries.
+// Operations on appointments that are not retried.
 
 package import Gate
 package import Store
@@ -24,7 +24,7 @@ extension RetryingStore {
 }
 
 extension AppointmentEnding {
-  /// The status that it leads to.
+  /// The status of the appointment after this ending.
   var status: StoredCallback.Status {
     switch self {
     case .cancelled, .declined, .unanswered, .revoked: .cancelled

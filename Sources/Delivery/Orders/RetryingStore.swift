@@ -1,54 +1,62 @@
-// Saves outcomes, withdraws unsent callbacks, and finds out what came of commits in doubt, in the background until that is certain.
+// Retries database writes in the background: saves outcomes, withdraws unsent callbacks, and checks commits
+// in doubt.
 
 package import Gate
 package import Platform
 package import Store
 import Synchronization
 
-/// A store that repeats failed writes in the background, until they succeed or the process ends. A repetition comes late: another
-/// instance may have acknowledged something since. So this repeats only what no other instance can have acknowledged, and finds out the
-/// rest. The cases:
+/// A store that repeats failed writes in the background, until they succeed or the process ends. A repeated
+/// write is late: another instance may have acknowledged something since. So this class repeats only what no
+/// other instance can have acknowledged, and checks the result of everything else. The cases:
 ///
-/// 1. *An outcome cannot be saved.* The server saves it later. Only this process knows it, and what has ended changes no more. If the
-///    process ends first, the record becomes `unknown`.
-/// 2. *A commit of a new callback or ticket is in doubt.* Its client got an error and nothing was sent, so the server withdraws the record.
-///    Until then other instances confirm nothing of it: to them the first request still runs.
-/// 3. *A commit of a booking is in doubt.* Other instances confirm, move and call what was saved. So nothing withdraws it. Its
-///    allowances are taken with it or not at all, so nothing is to be given back either.
-/// 4. *A mark is in doubt.* Without a certain mark the server sends nothing, so it takes its mark back. What is `scheduled` stays as it is:
-///    it was moved or tried since, or never marked.
-/// 5. *The end of an appointment is in doubt.* Its owner may have moved it since. So nothing repeats the end: the server finds out whether
-///    it was made. The allowances are given back with it or not at all.
+/// 1. *An outcome cannot be saved.* The server saves it later. Only this process knows the outcome, and an
+///    ended callback no longer changes. If the process ends first, the record becomes `unknown`.
+/// 2. *A commit of a new callback or ticket is in doubt.* The client got an error and nothing was sent, so
+///    the server withdraws the record. Until then no other instance confirms the callback: for them, the
+///    first request still runs.
+/// 3. *A commit of a booking is in doubt.* Other instances confirm, move and call whatever was saved, so the
+///    server withdraws nothing. The allowances are used together with the booking or not at all, so there is
+///    nothing to return either.
+/// 4. *A mark is in doubt.* The server sends nothing without a certain mark, so it takes the mark back. An
+///    appointment that is `scheduled` is not changed: it was moved or tried since, or was never marked.
+/// 5. *The end of an appointment is in doubt.* Its owner may have moved it since, so the server does not
+///    repeat the end. It checks whether the end was made. The allowances are returned together with the end
+///    or not at all.
 /// 6. *Taking a mark back is in doubt.* The server repeats it, as in case 4.
-/// 7. *A revocation or a delivery of a secret is in doubt.* Like case 5: the server finds out whether it was made, and completes it.
+/// 7. *A revocation or a delivery of a secret is in doubt.* As in case 5, the server checks whether the
+///    change was made, and completes it.
 ///
-/// Moves, answers to dialogs and what was read by an app are not repeated: their clients do that.
+/// Moves, answers to dialogs and the mark that an app has read an outcome are not repeated: their clients do
+/// that.
 ///
-/// In case 2 a retry meets the record that is being withdrawn. The retry gets the store's error, and succeeds after the withdrawal.
+/// In case 2, a retry of the client meets the record that is being withdrawn. The retry gets the store's
+/// error, and succeeds after the withdrawal.
 package final class RetryingStore: Sendable {
-  /// The most withdrawals at once. Only commits on a few broken connections, or in one flush, are in doubt together.
+  /// Limit of simultaneous withdrawals. Only commits on a few broken connections, or in one flush, are in
+  /// doubt together.
   static let most = 8192
-  /// The pauses between tries, in seconds; the last one stays.
+  /// The pauses between attempts, in seconds. The last pause repeats.
   private static let pauses = [1, 1, 2, 3, 5]
 
-  /// The store itself, for what only reads.
+  /// The underlying store, for reads.
   package let base: any CallbackStore & AppointmentStore
   private let inHand: CallbacksInHand
   private let clock: any TimeSource
   private let log: CallbackLog
   private let isClockRight: @Sendable () -> Bool
   private let underWay = Mutex<Set<CallbackID>>([])
-  /// The appointments whose marks the server takes back.
+  /// Appointments whose marks the server is taking back.
   private let releasing = Mutex<Set<CallbackID>>([])
-  /// The callbacks that may have a record and are neither settled nor withdrawn, each with the time when other instances would recover
-  /// its record.
+  /// Callbacks that may have a record and are neither settled nor withdrawn. For each, the time when other
+  /// instances would recover its record, in seconds since 1970.
   private let inHandUntil = Mutex<[CallbackID: Int64]>([:])
-  /// The outcomes that are saved in the background, each with whether its app has read it.
+  /// Outcomes that are being saved in the background, each with whether its app has read it.
   private let settling = Mutex<[CallbackID: Bool]>([:])
   private let isEnded = Mutex(false)
 
-  /// - Parameter isClockRight: Whether this process may judge times (`StoreHealth.isClockRight`). If not, it begins and marks nothing, and
-  ///   ends nothing but what its owner ends.
+  /// - Parameter isClockRight: Whether this process may decide by its clock (`StoreHealth.isClockRight`). If
+  ///   not, it starts and marks nothing, and ends only what an owner ends.
   package init(
     _ store: any CallbackStore & AppointmentStore, inHand: CallbacksInHand, clock: any TimeSource,
     log: CallbackLog, isClockRight: @escaping @Sendable () -> Bool
@@ -60,7 +68,7 @@ package final class RetryingStore: Sendable {
     self.log = log
   }
 
-  /// The callbacks of this process that are overdue at a time. Recovery must leave them alone.
+  /// Callbacks of this process that are overdue at a time. Recovery must not touch them.
   package func overdue(at now: Instant) -> Set<CallbackID> {
     inHandUntil.withLock { ids in Set(ids.lazy.filter { $0.value <= now.seconds }.map(\.key)) }
   }
@@ -72,7 +80,8 @@ package final class RetryingStore: Sendable {
 
   private func forget(_ id: CallbackID) { inHandUntil.withLock { _ = $0.removeValue(forKey: id) } }
 
-  /// Throws where this process must not judge times. Keys, dedupe entries and due times would end too early or too late for all instances.
+  /// Throws if this process must not decide by its clock. Otherwise keys, dedupe entries and due times would
+  /// end too early or too late for all instances.
   package func checkClock() throws(StoreError) {
     guard !isClockRight() else { return }
     throw StoreError(
@@ -80,10 +89,10 @@ package final class RetryingStore: Sendable {
       "this machine's clock differs from the database server's, or was not compared yet")
   }
 
-  /// Ends all retries: the process ends.
+  /// Stops all retries, because the process ends.
   package func end() { isEnded.withLock { $0 = true } }
 
-  /// The number of withdrawals.
+  /// The number of running withdrawals.
   var count: Int { underWay.withLock { $0.count } }
 
   // MARK: Beginning
@@ -128,7 +137,7 @@ package final class RetryingStore: Sendable {
     try checkClock()
     let result = try await base.book(booking, at: now)
     switch result {
-    // The key of a callback that is being withdrawn.
+    // A key whose callback is being withdrawn.
     case .inProgress(let first), .duplicate(let first): try check(first, before)
     case .replay(let first): try check(first.id, before)
     case .booked, .full, .revoked, .mismatch, .exhausted, .unsealed: break
@@ -136,7 +145,8 @@ package final class RetryingStore: Sendable {
     return result
   }
 
-  /// Throws for a record that is being withdrawn, or was when the request began: a request must not count as its duplicate.
+  /// Throws for a record that is being withdrawn, or was being withdrawn when the request began. A request
+  /// must not count as its duplicate.
   private func check(_ first: CallbackID, _ before: Set<CallbackID>) throws(StoreError) {
     guard before.contains(first) || underWay.withLock({ $0.contains(first) }) else { return }
     throw StoreError(
@@ -194,7 +204,8 @@ package final class RetryingStore: Sendable {
     }
   }
 
-  /// The app reads the outcome of a callback in a response. An outcome that is not saved yet is saved as told.
+  /// Notes that the app has read the outcome of a callback in a response. If the outcome is still being
+  /// saved, it is saved as already told.
   package func told(_ id: CallbackID) { settling.withLock { if $0[id] != nil { $0[id] = true } } }
 
   private func finish(_ intent: CallbackIntent, _ record: StoredCallback?, _ saved: (Bool) -> Void) {
@@ -208,7 +219,8 @@ package final class RetryingStore: Sendable {
     async throws(StoreError) -> Bool
   {
     guard !releasing.withLock({ $0.contains(id) }) else {
-      // Otherwise the release of the last mark could release this one, too, while its request is on its way.
+      // Otherwise the release of the previous mark could also release this one, while its request is being
+      // sent.
       throw StoreError(.unavailable, "mark", "the appointment has not been released yet")
     }
     try checkClock()
@@ -228,11 +240,13 @@ package final class RetryingStore: Sendable {
     }
   }
 
-  /// Takes back a mark of this process after a try that certainly requested no call. Returns when that is certain, or the process ends.
+  /// Takes back a mark of this process after an attempt that certainly requested no call. Returns when that
+  /// is certain, or the process ends.
   /// - Parameters:
-  ///   - due: When the appointment is tried again.
-  ///   - code: Why the try failed; nil if it does not count as a try.
-  /// - Returns: False if another instance has recovered the record as `unknown`, because this process seemed to be gone. Then settle it.
+  ///   - due: The time of the next attempt.
+  ///   - code: Why the attempt failed; nil if it does not count as an attempt.
+  /// - Returns: False if another instance recovered the record as `unknown`, because this process seemed to
+  ///   be gone. Then settle the callback.
   package func release(_ id: CallbackID, until due: Instant, code: String?) async -> Bool {
     await release(id, until: due, code: code, isMarked: true)
   }
@@ -249,7 +263,8 @@ package final class RetryingStore: Sendable {
         do throws(StoreError) {
           isScheduled = try await self.base.postpone(id, until: due, code: code)
         } catch {
-          // Once it may be scheduled again, others may mark it. A later try may then find their mark.
+          // Once the appointment may be scheduled again, other instances may mark it. A later retry may then
+          // find their mark.
           if error.isInDoubt { isOwn = false }
           throw error
         }
@@ -261,13 +276,14 @@ package final class RetryingStore: Sendable {
 
   // MARK: Finding out
 
-  /// What a commit in doubt came to.
+  /// The result of a commit in doubt.
   private enum Fact: Sendable {
     case record(StoredCallback)
     case missing
   }
 
-  /// The record of an appointment if an end in doubt was made. Waits until that is certain; nil if it was not, or the process ends first.
+  /// The record of an appointment, if its end in doubt was committed. Waits until that is certain. Nil if the
+  /// end was not committed, or the process ends first.
   /// - Parameter now: The time of the end whose commit failed. It distinguishes that end from an end by others.
   package func ended(
     _ id: CallbackID, _ ending: AppointmentEnding, at now: Instant
@@ -288,8 +304,9 @@ package final class RetryingStore: Sendable {
     return fact
   }
 
-  /// Finds out in the background what a change of an installation came to whose commit was in doubt.
-  /// - Parameter step: Asks the store, and completes the change if it was made. Throws as long as that is not certain.
+  /// Checks in the background whether an installation's change was committed whose commit was in doubt.
+  /// - Parameter step: Queries the store, and completes the change if it was made. Throws as long as that is
+  ///   not certain.
   package func findOut(
     _ id: InstallationID, _ step: @escaping @Sendable () async throws(StoreError) -> Void
   ) {
@@ -301,7 +318,7 @@ package final class RetryingStore: Sendable {
 
   // MARK: Trying again
 
-  /// Runs something in the background. An ending server waits for it, too.
+  /// Runs work in the background. The process waits for it before it exits.
   package func inBackground(_ body: @escaping @Sendable () async -> Void) {
     inHand.enter()
     Task {
@@ -313,9 +330,9 @@ package final class RetryingStore: Sendable {
   /// Runs a step, and repeats it until it succeeds or the process ends.
   ///
   /// - Parameters:
-  ///   - failure: The error of the first try; nil if there was none yet.
-  ///   - late: Logs a success that was not the first try.
-  ///   - failed: Logs the first failure, and the last one; nil for a failure to save.
+  ///   - failure: The error of the first attempt; nil if there was no attempt yet.
+  ///   - late: Logs a success after a failed attempt.
+  ///   - failed: Logs the first failure, and the last one. Nil for a failure to save an outcome.
   private func save(
     _ id: String, _ state: String, after failure: StoreError? = nil,
     late: (_ id: String, _ state: String) -> Void,

@@ -1,4 +1,4 @@
-// Lists the services without which attestations cannot be judged.
+// Lists problems with the services that the server needs to verify attestations.
 
 import AskingGoogle
 import Callers
@@ -7,7 +7,7 @@ import Records
 import Trust
 
 extension AttentionList {
-  /// App Check's keys, and Play Integrity.
+  /// The problems with App Check's keys and consumption, and with Play Integrity.
   func attestations(_ generation: Generation, _ now: UnixTime) -> [Attention] {
     var found: [Attention] = []
     let (appCheck, play) = (AttestationType.appCheck.rawValue, AttestationType.playIntegrity.rawValue)

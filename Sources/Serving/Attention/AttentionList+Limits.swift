@@ -1,4 +1,4 @@
-// The problems that refuse requests on purpose: stops by operators, brakes, quotas and rates.
+// Lists what refuses requests on purpose: stops by operators, brakes, quotas and rates.
 
 import Configuration
 import Deciding
@@ -9,7 +9,7 @@ import Records
 import Store
 
 extension AttentionList {
-  /// Every stop. It counts the requests that it refuses.
+  /// Lists every stop, with the number of requests that it refused.
   func stops(_ now: UnixTime) -> [Attention] {
     let stops = runtime.stops.stops.list
     troubles.forget(.stop, besides: Set(stops.map(Self.name)))
@@ -42,7 +42,8 @@ extension AttentionList {
     return "\(scope):\(id):\(stop.action.rawValue)"
   }
 
-  /// A limit that refuses now: until the next request would pass, for a minute after its last refusal at most.
+  /// A limit that refuses requests now: until the next request would pass, but at most for a minute after the
+  /// limit's last refusal.
   private struct Limit {
     let code: Attention.Code
     let name: String
@@ -62,11 +63,12 @@ extension AttentionList {
         Limit(code: code, name: name, concernsCallbacks: concernsCallbacks, trouble: trouble)
       }
       if let brake = Brake.allCases.first(where: { $0.ruleName == name }) {
-        // One customer's number is no incident. A reload may have raised the figure, so that the next callback passes.
+        // The brake of one customer's number is not an incident. After a reload that raised the limit, the
+        // next callback passes, although the brake refused the last one.
         guard brake != .number, let ratio = runtime.callbacks.brakes.usedRatio(brake, policy.brakes),
           ratio >= 1
         else { return nil }
-        // Other callbacks still go out.
+        // The brake on lookups does not affect callbacks without a lookup.
         var limit = limit(.brake, brake != .lookups)
         limit.figure = " (\(policy.brakes[brake]) in \(brake == .burst ? "5 minutes" : "an hour"))"
         return limit
@@ -85,7 +87,8 @@ extension AttentionList {
     }
   }
 
-  /// The brakes, and the quotas and rates of everybody, a caller or an app.
+  /// Lists the brakes, quotas and rates that refuse requests now. Only quotas and rates that many customers
+  /// share count: for everybody, a caller or an app.
   func limits(_ generation: Generation, _ now: UnixTime) -> [Attention] {
     refusing(generation, now).map { limit in
       let (text, action) =
@@ -121,8 +124,8 @@ extension AttentionList {
 }
 
 extension Runtime {
-  /// Ends the quotas that a new policy raised, so that the next request passes. The others go on refusing: a raised rate too earns its
-  /// next request sooner, but not at once.
+  /// Removes the problems of quotas that a new policy raised, because their next request passes. Rates stay
+  /// listed: a raised rate allows the next request sooner, but not at once.
   func endRaisedQuotas(from old: Policy, to new: Policy) {
     for (name, _) in metrics.troubles.all(.quota) {
       guard case .quota(let before, let oldKey, _) = old.rules.first(where: { $0.name == name })?.kind,

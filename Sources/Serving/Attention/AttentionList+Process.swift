@@ -1,4 +1,5 @@
-// The problems of the instance itself: its store, clock, configuration, certificate, log, and what it left open.
+// Lists problems of the instance itself: its store, clock, configuration, certificate, log, appointments, and
+// records without an outcome.
 
 import Callers
 import Configuration
@@ -11,7 +12,7 @@ import Synchronization
 import TLS
 
 extension AttentionList {
-  /// The store. Its log line begins the problem.
+  /// A failure of the store.
   func store(_ now: UnixTime) -> [Attention] {
     let failure = runtime.storeHealth.failure
     guard let trouble = troubles.note(.store, isThere: failure != nil, at: now), let failure else {
@@ -29,7 +30,7 @@ extension AttentionList {
     ]
   }
 
-  /// Audit lines that their file does not take. In strict mode it refuses requests.
+  /// Audit lines that cannot be written. In strict mode, the server then refuses requests.
   func auditFile(_ now: UnixTime) -> [Attention] {
     guard let audit, let trouble = troubles.note(.audit, isThere: audit.isFailing, at: now) else { return [] }
     let lost = audit.linesLostInFailure
@@ -51,10 +52,10 @@ extension AttentionList {
     ]
   }
 
-  /// The difference to the store's clock.
+  /// A difference between this machine's clock and the store's.
   func machineClock(_ now: UnixTime) -> [Attention] {
     let standing = runtime.storeHealth.clockStanding
-    // Without its store the server compares nothing, and says so already.
+    // Without its store the server cannot compare the clocks. The store's own problem is listed already.
     let isWaiting = standing == .unknown && !runtime.stops.isKnown
     guard let trouble = troubles.note(.clock, isThere: standing != .agrees && !isWaiting, at: now) else {
       return []
@@ -98,7 +99,8 @@ extension AttentionList {
     ]
   }
 
-  /// A proxy in front of the server that the configuration does not trust. The log names the first of a process.
+  /// A proxy in front of the server that the configuration does not trust. Logs only the first such proxy of
+  /// a process.
   func untrustedProxy(_ generation: Generation, _ now: UnixTime) -> [Attention] {
     let peer = generation.clientAddress.untrusted.peer
     guard let trouble = troubles.note(.configuration, "proxy", isThere: peer != nil, at: now), let peer else {
@@ -118,7 +120,7 @@ extension AttentionList {
     ]
   }
 
-  /// Appointments that are due and not carried out.
+  /// Appointments that are due but that no instance has started.
   func appointments(_ now: UnixTime) -> [Attention] {
     let count = overdue()
     guard let trouble = troubles.note(.appointments, isThere: count > 0, at: now) else { return [] }
@@ -134,10 +136,10 @@ extension AttentionList {
     ]
   }
 
-  /// How long before its end a certificate is a problem.
+  /// How long before it expires a certificate is listed, in seconds.
   private static let certificateNotice: Int64 = 14 * 86_400
 
-  /// The certificate that clients see.
+  /// The certificate that clients see, if it expires within `certificateNotice`.
   func certificate(_ now: UnixTime) -> [Attention] {
     guard let end = tls?.identity.end, end.subtractingClamped(now.seconds) < Self.certificateNotice else {
       return []
@@ -194,12 +196,12 @@ extension AttentionList {
 }
 
 extension TLSIdentity {
-  /// When the first certificate of the chain ends, in seconds since the epoch.
+  /// When the first certificate of the chain expires, in seconds since the epoch.
   var end: Int64 { chain.map(\.notAfter).min() ?? certificate.notAfter }
 }
 
 extension StoreError {
-  /// What a store does that fails so.
+  /// What the store does in this failure, as the end of a sentence for operators.
   fileprivate var words: String {
     switch kind {
     case .unavailable: operation == Self.replacedFile ? "has lost its file" : "does not respond"
@@ -215,7 +217,7 @@ extension StoreError {
     }
   }
 
-  /// What an operator does.
+  /// What an operator should do about the failure.
   fileprivate var repair: String {
     switch kind {
     case .unavailable:

@@ -1,4 +1,5 @@
-// The problems with other services: chat desks, providers of notices, and issuers of callers' tokens.
+// Lists problems with other services: chat desks, push notification providers, and issuers of callers'
+// tokens.
 
 import Callers
 import ChatDesk
@@ -10,7 +11,7 @@ import Store
 import Tokens
 
 extension AttentionList {
-  /// Each chat desk by its last request that says something about all users.
+  /// Each chat desk whose last request failed in a way that concerns all users.
   func desks(_ generation: Generation, _ now: UnixTime) -> [Attention] {
     troubles.forget(.desk, besides: Set(generation.desks.keys))
     return generation.desks.sorted { $0.key < $1.key }.compactMap { name, desk in
@@ -25,7 +26,7 @@ extension AttentionList {
     }
   }
 
-  /// Each provider of notices: stopped, resting, or failing.
+  /// Each push notification provider that is stopped, paused or failing.
   func providers(_ generation: Generation, _ now: UnixTime) -> [Attention] {
     guard let senders = generation.push?.senders else { return [] }
     return senders.platforms.compactMap { platform in
@@ -68,7 +69,7 @@ extension AttentionList {
 }
 
 extension PushPlatform {
-  /// Its name in a sentence.
+  /// The provider's name in a sentence.
   fileprivate var words: String {
     switch self {
     case .fcm: "FCM"

@@ -1,4 +1,4 @@
-// The problems with Talkdesk: its identity service, its Callback API and the server's credential.
+// Lists problems with Talkdesk: its identity service, its Callback API and the server's credential.
 
 import Callers
 import Configuration
@@ -10,7 +10,7 @@ import Records
 import Tokens
 
 extension AttentionList {
-  /// Talkdesk ID by its last exchange for each scope, and the keys of a rotation.
+  /// Talkdesk ID, from the last exchange for each scope, and the next key of a rotation.
   func talkdeskID(_ generation: Generation, _ now: UnixTime) -> [Attention] {
     let status = generation.scopes.configured(runtime.tokens.status)
     let failures = status.scopes.compactMap {
@@ -55,7 +55,7 @@ extension AttentionList {
     return entries
   }
 
-  /// Shown if the last lookup of a number failed.
+  /// The lookup of numbers, if the last one failed.
   func screening(_ generation: Generation) -> [Attention] {
     guard generation.configuration.numbers?.screening != nil, generation.decider.policy.asksScreening,
       let trouble = troubles.present(.screening)
@@ -69,7 +69,7 @@ extension AttentionList {
     ]
   }
 
-  /// The Callback API by the last callback, and its pause.
+  /// The Callback API, if the last callback met a problem there, and how long its pause lasts.
   func callbackAPI(_ generation: Generation, _ now: UnixTime) -> [Attention] {
     guard generation.configuration.talkdesk.upstream != nil, let trouble = troubles.present(.callbackAPI)
     else { return [] }

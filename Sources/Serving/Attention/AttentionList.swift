@@ -1,4 +1,4 @@
-// Lists the present problems for status, page, shell and readiness: one function for each part that knows some.
+// Lists the present problems for the status, the operator page, `callgate status` and readiness.
 
 import Callers
 import Configuration
@@ -10,20 +10,20 @@ import Synchronization
 package import TLS
 import Tokens
 
-/// The one source of what needs attention. Reading it sends nothing and asks no store.
+/// The list of present problems. Reading the list sends no request and does not query the store.
 ///
-/// To add a kind of problem: a case of `Attention.Code` with its section of docs/operate/runbook.md, and a function in a file beside this
-/// one, named in `entries()`.
+/// To add a kind of problem, add a case to `Attention.Code` with its section of docs/operate/runbook.md, and
+/// a function in a file beside this one that `entries()` calls.
 package final class AttentionList: Sendable {
-  /// Whether callbacks go out.
+  /// Whether the server sends callbacks.
   package enum Callbacks: String, CaseIterable, Sendable {
-    /// They do.
+    /// The server sends callbacks.
     case open
     /// Talkdesk, its credential or the store fails.
     case failing
-    /// A brake, a quota, a rate or a stop refuses some.
+    /// A brake, a quota, a rate or a stop refuses some callbacks.
     case held
-    /// It is closed now, by opening hours.
+    /// The opening hours of every app are closed now, or there is no Talkdesk account.
     case closed
   }
 
@@ -38,16 +38,15 @@ package final class AttentionList: Sendable {
   let lostLines: @Sendable () -> Int
   /// How many appointments are overdue.
   let overdue: @Sendable () -> Int
-  /// The audit's own way out; nil where its lines go with the log's.
+  /// The separate output of audit lines; nil if they share the log's output.
   let audit: AuditTrail?
   let clock: any TimeSource
   let log: Log
   /// Whether the log has named a proxy that is not trusted.
   let hasNamedProxy = Atomic<Bool>(false)
-  /// The lost lines at the last look, and when some were lost last.
+  /// The number of lost lines when it was last read, and when it last increased.
   let losses = Mutex<(count: Int, at: UnixTime?)>((0, nil))
 
-  /// Lists the problems of these parts.
   package init(
     _ runtime: Runtime, _ generations: Generations, unknown: UnknownRecords, tls: TLSListener?,
     lastReload: @escaping @Sendable () -> Reloader.Outcome?, lostLines: @escaping @Sendable () -> Int,
@@ -82,12 +81,12 @@ package final class AttentionList: Sendable {
     return Array(found.sorted { ($0.code.rank, $0.since) < ($1.code.rank, $1.since) }.prefix(Attention.most))
   }
 
-  /// Whether callbacks go out, by these problems and the opening hours.
+  /// Whether the server sends callbacks, given these problems and the opening hours.
   /// - Parameter isOpen: Whether any app is open now.
   package func callbacks(_ entries: [Attention], isOpen: Bool) -> Callbacks {
     let generation = generations.current
     let codes = Set(entries.map(\.code))
-    // Other scopes may fail while callbacks are accepted.
+    // Another scope may fail while Talkdesk accepts callbacks.
     let lacksToken =
       generation.configuration.talkdesk.upstream != nil
       && generation.scopes.callbackFailure(runtime.tokens.status) != nil
@@ -98,7 +97,7 @@ package final class AttentionList: Sendable {
     return isOpen && generation.configuration.talkdesk.upstream != nil ? .open : .closed
   }
 
-  /// Reads every state each second until its task is cancelled, so that each problem's beginning is known.
+  /// Reads every state each second until its task is cancelled, so that the start of each problem is known.
   package func keepRead() async {
     async let records: Void = unknown.keepRead()
     repeat { _ = entries() } while await clock.hasSlept(until: clock.now + .seconds(1))

@@ -5,20 +5,20 @@ package import Platform
 package import Store
 import Synchronization
 
-/// The records that operators have to find out about. It reads them from the store, so those of other instances and of processes
-/// that have ended count too.
+/// The records whose outcome operators have to find out. They are read from the store, so those of other
+/// instances and of earlier processes count too.
 package final class UnknownRecords: Sendable {
   /// Records of one kind.
   package struct Counted: Sendable {
-    /// How many, at most `most`.
+    /// The number of records, at most `most`.
     package var count = 0
-    /// When the first of them was made.
+    /// When the oldest of them was made.
     package var first: Instant?
   }
 
-  /// The span in which a record counts.
+  /// The age up to which a record counts.
   static let span = Duration.seconds(86_400)
-  /// The most records that are read.
+  /// Limit on the records that are read.
   static let most = 10_000
   /// The time between two reads.
   private static let interval = Duration.seconds(2)
@@ -27,21 +27,21 @@ package final class UnknownRecords: Sendable {
   private let clock: any TimeSource
   private let latest = Mutex<(callbacks: Counted, tickets: Counted)>((Counted(), Counted()))
 
-  /// Has read nothing yet.
   package init(store: any Store, clock: any TimeSource) {
     self.store = store
     self.clock = clock
   }
 
-  /// The counts when they were read last.
+  /// The counts of the last read.
   package var counts: (callbacks: Counted, tickets: Counted) { latest.withLock { $0 } }
 
-  /// Reads them every two seconds until its task is cancelled.
+  /// Reads the records every two seconds until the task is cancelled.
   package func keepRead() async {
     repeat { await read() } while await clock.hasSlept(until: clock.now + Self.interval)
   }
 
-  /// Reads them. A store that cannot be read leaves the counts as they are: its own problem is listed.
+  /// Reads the records. If the store cannot be read, the counts stay as they are; the store's own problem is
+  /// listed.
   func read() async {
     let start = Instant(clock.unixTime).advanced(by: .zero - Self.span)
     var (callbacks, tickets) = (Counted(), Counted())

@@ -1,4 +1,4 @@
-// Keeps the session tokens of all chat desks across reloads, and logs and counts what Sendbird answers.
+// Holds the session tokens of all chat desks across reloads, and logs and counts Sendbird's responses.
 
 package import ChatDesk
 import Configuration
@@ -10,27 +10,27 @@ import Store
 import Synchronization
 import Tokens
 
-/// A chat desk as requests are served with it.
+/// A chat desk as the current configuration serves it.
 package struct ServedDesk: Sendable {
   /// The name in the configuration.
   package let name: String
-  /// Its session tokens.
+  /// The source of the desk's session tokens.
   package let source: SessionSource
-  /// How the ids of its users are made.
+  /// How the desk makes the ids of its users.
   package let userIDs: UserIDForm
-  /// Nil for a desk without a token for tickets.
+  /// The desk's tickets; nil if it has no token for them.
   package let tickets: Tickets?
 
-  /// Where its tickets are opened, and what counts them.
+  /// The source and the counter of a desk's tickets.
   package struct Tickets: Sendable {
-    /// Opens them.
+    /// Opens tickets.
     package let source: TicketSource
-    /// Counts them.
+    /// Counts tickets by outcome.
     package let counter: EventCounter
   }
 }
 
-/// The chat desks' part of what outlives a configuration.
+/// The chat desks, which outlive a configuration together with their session tokens.
 package final class ChatDesks: Sendable {
   private struct Entry {
     let applicationID: String
@@ -40,7 +40,7 @@ package final class ChatDesks: Sendable {
     let tickets: TicketSource?
   }
 
-  /// What happened to requests for session tokens, in the order of their counters.
+  /// The outcomes of requests for session tokens, in the order of their counters.
   private static let outcomes: [TokenCacheOutcome] = [.hit, .miss, .joined, .coolingDown]
 
   private let transport: any HTTPTransport
@@ -53,7 +53,6 @@ package final class ChatDesks: Sendable {
     series: [["accepted"], ["failed"], ["unknown"]])
   private let entries = Mutex<[String: Entry]>([:])
 
-  /// Keeps no tokens yet.
   package init(
     transport: any HTTPTransport, metrics: ServiceMetrics, log: Log, clock: any TimeSource, loops: Int
   ) {
@@ -64,7 +63,7 @@ package final class ChatDesks: Sendable {
     counters = LaneCounters(label: "outcome", words: Self.outcomes.map(\.rawValue), lanes: loops)
   }
 
-  /// Takes a configuration's desks into use, by their names. A desk of the same application keeps its tokens.
+  /// Puts a configuration's desks into use, by name. A desk of the same application and URL keeps its tokens.
   func use(_ configuration: Configuration) -> [String: ServedDesk] {
     entries.withLock { entries in
       var next: [String: Entry] = [:]
@@ -96,7 +95,7 @@ package final class ChatDesks: Sendable {
     }
   }
 
-  /// Tickets became `unknown` because no process will settle them: theirs has ended, or could not write.
+  /// Logs and counts tickets that became `unknown`: their process has ended or could not write their outcome.
   func recovered(_ count: Int) {
     guard count > 0 else { return }
     log.write(
@@ -105,13 +104,14 @@ package final class ChatDesks: Sendable {
     tickets.count(StoredCallback.Status.unknown.rawValue, by: count)
   }
 
-  /// Forgets the session tokens that are kept. For the sandbox.
+  /// Removes all session tokens. For the sandbox.
   package func forgetTokens() {
     let sources = entries.withLock { $0.values.map(\.source) }
     for source in sources { source.forgetTokens() }
   }
 
-  /// The longest time for which a host of Sendbird, and one of its desks, is left alone yet; nil for one that is asked. For the sandbox.
+  /// The longest remaining cool-downs of Sendbird's hosts, for sessions and for tickets; nil without one. For
+  /// the sandbox.
   package var coolDowns: (sessions: Duration?, tickets: Duration?) {
     let entries = entries.withLock { Array($0.values) }
     return (
@@ -119,7 +119,7 @@ package final class ChatDesks: Sendable {
     )
   }
 
-  /// Ends all of them. For the sandbox.
+  /// Ends all cool-downs. For the sandbox.
   package func endCoolDowns() {
     for entry in entries.withLock({ Array($0.values) }) {
       entry.source.endCoolDowns()
@@ -141,7 +141,7 @@ package final class ChatDesks: Sendable {
     SendbirdAPI(settings, transport: transport, time: clock)
   }
 
-  /// Counts and logs one request to Sendbird: never a token, a user or Sendbird's words.
+  /// Counts and logs one request to Sendbird. The log never contains a token, a user or Sendbird's own words.
   private func note(_ report: SendbirdReport, _ name: String) {
     let isSuccess = report.failure == nil
     metrics.asked(

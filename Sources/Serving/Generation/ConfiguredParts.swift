@@ -10,7 +10,8 @@ package import Tokens
 package import Upstream
 
 extension TransportSettings {
-  /// For callbacks: how many run is the queue's to say, each on a connection of its own and with small messages.
+  /// The settings for callbacks. The queue limits how many run, so the transport does not. Each has its own
+  /// connection, and messages are small.
   package static func callbacks(_ authorities: Authorities?, proxies: ProxySettings?) -> TransportSettings {
     TransportSettings(
       authorities: authorities, proxies: proxies, transfersPerPath: 100_000,
@@ -19,7 +20,7 @@ extension TransportSettings {
 }
 
 extension TokenPolicy {
-  /// The policy the configuration states.
+  /// The token policy in the configuration.
   package init(_ tokens: Configuration.Tokens) {
     self.init(share: tokens.share, minRemaining: tokens.minimumRemaining, deadline: tokens.deadline)
   }
@@ -53,7 +54,7 @@ extension Authenticator {
 }
 
 extension ServerLimits {
-  /// The limits the configuration states.
+  /// The limits in the configuration.
   package init(_ limits: Configuration.Limits) {
     self.init(
       connections: limits.connections, headerBytes: limits.headerBytes, contentBytes: limits.contentBytes,

@@ -1,4 +1,4 @@
-// How a configuration carries out callbacks with the parts that survive a reload.
+// Delivers a configuration's callbacks and appointments with the parts that survive a reload.
 
 import API
 package import Appointments
@@ -11,7 +11,7 @@ import Synchronization
 package import Tokens
 
 extension Generation {
-  /// How appointments that are due are handled under this configuration.
+  /// The settings for appointments that are due under this configuration.
   package func handling(_ runtime: Runtime) -> AppointmentSetting {
     AppointmentSetting(
       configuration: configuration, decider: decider,

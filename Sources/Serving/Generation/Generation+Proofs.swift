@@ -1,4 +1,4 @@
-// Takes the one use of a proof from the allowances, which all instances share.
+// Marks a DPoP proof as used in the allowances, which all instances share.
 
 package import Callers
 import Deciding
@@ -9,7 +9,7 @@ import Store
 package import Trust
 
 extension Generation {
-  /// Takes the one use of a proof.
+  /// Uses up a proof, so that it cannot be replayed.
   ///
   /// - Parameter time: The wall clock.
   package func spend(_ proof: VerifiedProof, at time: UnixTime) async -> ProofSpending {

@@ -1,4 +1,4 @@
-// One configuration made ready to serve requests, which a reload replaces as a whole.
+// One configuration, ready to serve requests. A reload replaces it as a whole.
 
 package import API
 package import AskingGoogle
@@ -20,9 +20,10 @@ package import Talkdesk
 package import Tokens
 package import Trust
 
-/// One configuration, ready to serve. A request keeps the one it began with.
+/// One loaded version of the configuration, with what serves it. A request uses the same generation from
+/// beginning to end.
 package final class Generation: Sendable {
-  /// A field rules look at, by the name the rules know it by.
+  /// A header field that rules read, by the name they use.
   package struct RuleField: Sendable {
     /// The name that rules use.
     package let name: String
@@ -30,37 +31,36 @@ package final class Generation: Sendable {
     package let field: FieldName
   }
 
-  /// Which one it is, counted from 1.
+  /// The number of the generation, counted from 1.
   package let number: Int
-  /// What it was made of.
+  /// The configuration that this generation was made from.
   package let configuration: Configuration
-  /// Tells who sends a request.
+  /// Identifies the caller of a request.
   package let authenticator: Authenticator
-  /// Judges tokens of App Check; nil where no app demands any.
+  /// Verifies App Check tokens; nil if no app requires them.
   package let appCheck: AppCheckVerifier?
   /// Verifies proofs of numbers. Nil if requests cannot contain them.
   package let numberProofs: NumberProofVerifier?
-  /// How attestations of App Attest are verified; nil where no app takes any.
+  /// How App Attest attestations are verified; nil if no app accepts them.
   package let appAttest: AppAttestPolicy?
-  /// Has Google consume tokens of App Check that enrol; nil where they are not consumed.
+  /// Has Google consume the App Check tokens of phones that enroll; nil if they are not consumed.
   package let consumer: AppCheckConsumer?
-  /// How tokens of Play Integrity are decoded; nil where no app takes any.
+  /// How Play Integrity tokens are decoded; nil if no app accepts them.
   package let play: (decoder: PlayIntegrityDecoder, maximumAge: Int64)?
-  /// What is counted.
   package let metrics: ServiceMetrics
-  /// Tells where a request comes from.
+  /// Finds the client's address of a request.
   package let clientAddress: ClientAddress
-  /// Makes its decisions.
+  /// Makes the decisions of this generation.
   package let decider: Decider
-  /// The scopes of the tokens that it vends.
+  /// The scopes of the tokens that the server vends.
   package let scopes: TokenScopes
   /// The chat desks by their names.
   package let desks: [String: ServedDesk]
   /// The rules for pages of other origins.
   package let crossOrigin: CrossOrigin
-  /// The same for `/mcp`, the server's own pages included.
+  /// The rules for pages that use `/mcp`, the server's own pages included.
   package let agentOrigins: CrossOrigin
-  /// The bounds of appointments; nil where none are taken.
+  /// The limits on appointments; nil if the server does not accept any.
   package let appointments: Configuration.Appointments?
   /// The terms of each app's callbacks.
   package let callbackTerms: CallbackTermsTable
@@ -68,26 +68,27 @@ package final class Generation: Sendable {
   private let liveAgents: LiveAgents
   /// Looks numbers up.
   let screening: NumberScreening
-  /// Where `courier` and its tokens belong to.
+  /// The Talkdesk account that `courier` and its tokens belong to.
   let upstream: TokenSource.Upstream
-  /// The fields of a request that rules look at.
+  /// The header fields that rules read.
   package let ruleFields: [RuleField]
   /// The callers that are installations; nil if no app has any, or without a store key.
   package let installations: InstallationCallers?
-  /// Enrols, finds and revokes installations; nil as `installations`.
+  /// Enrolls, finds and revokes installations; nil in the same cases as `installations`.
   package let installationService: InstallationService?
-  /// Token by push, and dialogs; nil where no app has installations and no service is configured for GMS clients, or without a store key.
+  /// Tokens by push, and dialogs; nil if no app has installations and GMS is not configured, or without a
+  /// store key.
   package let push: TokenPush?
-  /// The operators, and who of them sends a request.
+  /// The operators, and the authentication of their requests.
   package let operators: OperatorRegistry
   /// The issuers of callers and operators that publish their keys, by the caller's id or `admin.jwt`.
   var issuers: [(name: String, keys: KeySource)] { authenticator.jwt.sources + operators.jwt.sources }
   /// The key of all hashes of phone numbers in the store.
   package let numberKey: NumberKey
-  /// Carries out callbacks; made for the first one.
+  /// The delivery of callbacks, made when first needed.
   let delivery = Mutex<CallbackDelivery?>(nil)
 
-  /// Makes a configuration ready.
+  /// Makes a configuration ready to serve.
   /// - Parameter runtime: The parts that outlive a configuration.
   package init(_ configuration: Configuration, number: Int, _ runtime: Runtime) {
     let upstream = configuration.talkdesk.upstream
@@ -146,7 +147,7 @@ package final class Generation: Sendable {
     liveAgents = runtime.liveAgents
     screening = runtime.screening
     scopes = TokenScopes(account: configuration.talkdesk.scope, apps: apps, tokens: runtime.tokens)
-    // A key that was configured since the start is for the next one.
+    // A store key that was added since the start takes effect after a restart.
     appointments = runtime.appointments.keys == nil ? nil : configuration.appointments
     callbackTerms = CallbackTermsTable(configuration)
     courier = TalkdeskCourier(
@@ -168,10 +169,10 @@ package final class Generation: Sendable {
 }
 
 extension Generation {
-  /// How many agents are available; nil where it is not configured or not known.
+  /// How many agents are available; nil if this is unknown or not configured.
   package var availableAgents: LiveAgents.Figure? { configuration.live.flatMap { liveAgents.current($0) } }
 
-  /// The same number for the facts of a request; nil also where no rule asks.
+  /// How many agents are available, for the facts of a request; nil also if no rule needs the number.
   package var agentsForRules: Int64? { decider.agents() }
 
   /// Whether an agent is known to be available.
@@ -180,27 +181,29 @@ extension Generation {
     return figure.available >= live.atLeast
   }
 
-  /// The terms of App Check for a request that is authenticated, with its app; nil where none are judged.
+  /// The App Check terms for an authenticated request, with its app; nil if none apply.
   package func appCheckTerms(named name: Request.QueryItem, by caller: Caller) -> (App?, AppCheckTerms)? {
     decider.apps.appCheck(named: name, by: caller)
   }
 
-  /// Notes that the app reads the end of a callback in a response. A client that may have left reads none: a notice too many is better
-  /// than none.
+  /// Records that the app learns the end of a callback from this response. Records nothing if the client may
+  /// have left: one push notification too many is better than none.
   package func told(_ record: StoredCallback, by responder: Responder) {
     if !responder.mayClientHaveLeft { push?.notices.told(record) }
   }
-  /// Notes that the app reads the end of a callback in a response.
+  /// Records that the app learns the end of a callback from a response.
   package func told(_ id: CallbackID) { push?.notices.told(id) }
 
-  /// The installation that hears of its callback by notices; nil for other callers, and where no provider is configured.
+  /// The installation that gets push notifications about its callback; nil for other callers, and without a
+  /// configured provider.
   package func notified(_ caller: Caller) -> InstallationIdentity? {
     guard let push, !push.senders.platforms.isEmpty else { return nil }
     return caller.installation?.installation.identity
   }
 
-  /// The last use, by app, up to which installations are deleted at a time. An installation stays for thirty days after its idle time,
-  /// so that a mistake in a configuration deletes no phones. Those of an app without `installations` stay, too.
+  /// For each app, the latest last use of installations to delete. An installation is deleted thirty days
+  /// after its idle time, so that a mistake in a configuration deletes no phones. Installations of an app
+  /// without `installations` are not deleted.
   package func unused(at now: Instant) -> [String: Instant] {
     installations?.terms.mapValues { now.advanced(by: .zero - $0.idle - .seconds(30 * 86_400)) } ?? [:]
   }
@@ -212,27 +215,27 @@ extension Generation {
     decider.policy.asksScreening && configuration.numbers?.screening != nil ? numberKey.id(of: phone) : nil
   }
 
-  /// The finding of a saved verdict, for the rules; nil for none.
+  /// The finding of a saved verdict, for the rules; nil without a valid verdict.
   package func screening(_ verdict: ScreeningVerdict?) -> ScreeningFinding? {
     configuration.numbers?.screening.flatMap { screening.finding(verdict, $0) }
   }
 }
 
-/// The state that outlives a configuration: used allowances stay used, and stops stay.
+/// The state that outlives a configuration. For example, used allowances and stops survive a reload.
 package struct Runtime: Sendable {
   /// The source of Talkdesk tokens.
   package let tokens: TokenSource
   /// The chat desks, with the session tokens of their users.
   package let desks: ChatDesks
-  /// Where state is kept, without a path or password.
+  /// The kind of store, without a path or password.
   package let storeKind: String
-  /// Whether the store works.
+  /// The health of the store.
   package let storeHealth: StoreHealth
   /// Used allowances.
   package let ledger: AllowanceLedger
-  /// Nil without a store key.
+  /// The service for installations; nil without a store key.
   package let installations: InstallationService?
-  /// The kill switch.
+  /// The stops by operators.
   package let stops: StopBoard
   /// The numbers that are never called.
   package let blocked: BlockedNumbers
@@ -244,21 +247,19 @@ package struct Runtime: Sendable {
   package let keys: KeySources
   /// The nonces of proofs.
   package let nonces: ProofNonces
-  /// What is counted.
   package let metrics: ServiceMetrics
   /// The queue of callbacks and what belongs to it.
   package let callbacks: CallbackParts
-  /// How many agents are available.
+  /// The source of the number of available agents.
   package let liveAgents: LiveAgents
   /// Looks numbers up.
   package let screening: NumberScreening
-  /// What appointments need.
   package let appointments: AppointmentParts
-  /// Nil without a store key.
+  /// The parts of tokens by push; nil without a store key.
   package var push: PushParts?
   /// Asks Google about attestations.
   package let google: KeptGoogle
-  /// The way to the Callback API: its own, so that a crowd of callbacks takes nothing from exchanges.
+  /// The transport for the Callback API, separate so that many callbacks do not slow down token exchanges.
   package let callbackTransport: any HTTPTransport
 
   package init(
@@ -298,7 +299,8 @@ extension Runtime {
   /// The key of all hashes of phone numbers in the store.
   package var numberKey: NumberKey { blocked.key }
 
-  /// Counts and logs records that became `unknown` because no process will settle them.
+  /// Counts and logs records that became `unknown` because their process ended or could not write their
+  /// outcome.
   package func recovered(_ records: RecoveredRecords) {
     callbacks.recovered(records.callbacks)
     desks.recovered(records.tickets)
@@ -309,12 +311,12 @@ extension Runtime {
 package final class Generations: Sendable {
   private let generation: Mutex<Generation>
 
-  /// Begins with the first one.
+  /// Starts with the first generation.
   package init(_ first: Generation) { generation = Mutex(first) }
 
-  /// The new current generation.
+  /// The generation that serves new requests.
   package var current: Generation { generation.withLock { $0 } }
 
-  /// Replaces it by the next one.
+  /// Replaces the current generation.
   func replace(with next: Generation) { generation.withLock { $0 = next } }
 }

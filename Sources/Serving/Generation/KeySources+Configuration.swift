@@ -1,4 +1,4 @@
-// Fetches the keys of the configured issuers, and keeps those of the serving configuration fresh.
+// Fetches the keys of the configured issuers, and renews those of the current configuration.
 
 package import Callers
 package import Configuration
@@ -6,7 +6,7 @@ import Documents
 package import Platform
 
 extension KeySources {
-  /// Renews the keys of the configuration that serves, as they become due, until the task is cancelled.
+  /// Renews the keys of the current configuration as they become due, until the task is cancelled.
   package func keepFresh(_ generations: Generations, clock: any TimeSource) async {
     while await clock.hasSlept(until: clock.now + .seconds(1)) {
       let generation = generations.current
@@ -22,8 +22,9 @@ extension KeySources {
 }
 
 extension Configuration {
-  /// Whether the keys of App Check are fetched before a token needs them. The sandbox makes its RSA key when it is first asked for
-  /// it, which takes up to half a second: its start does not wait for that.
+  /// Whether the server fetches the keys of App Check before a token needs them. The sandbox does not: it
+  /// makes its RSA key at the first request for it, in up to half a second, and its start should not wait for
+  /// that.
   fileprivate var fetchesAppCheckKeysAhead: Bool { purpose != .sandbox }
 
   /// Fetches the keys of every issuer that publishes them, all at the same time.

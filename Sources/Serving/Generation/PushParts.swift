@@ -1,4 +1,4 @@
-// The parts of token by push that survive a reload, and what a configuration makes of them.
+// The parts of tokens by push that survive a reload, and their use by a configuration.
 
 import Configuration
 package import Platform
@@ -6,13 +6,13 @@ package import PushDelivery
 package import Records
 package import Upstream
 
-/// The part of token by push in what outlives a configuration.
+/// The parts of tokens by push that outlive a configuration.
 package struct PushParts: Sendable {
-  /// Devices and claims.
+  /// The devices and claims.
   package let book: ClaimBook
-  /// Notices of callbacks.
+  /// The push notifications about callbacks.
   package let notices: NoticeBook
-  /// The senders of the configuration before.
+  /// The senders that a reload takes over from the previous configuration.
   let kept: KeptSenders
   let clock: any TimeSource
   let log: Log
@@ -30,13 +30,15 @@ package struct PushParts: Sendable {
     self.metrics = metrics
   }
 
-  /// Forgets the tokens by which this server sends notices.
+  /// Removes the access tokens that this server uses to send push notifications.
   package func forgetTokens() { kept.forgetTokens() }
 
-  /// Has providers' token endpoints asked again that failed lately. For the sandbox.
+  /// Removes recorded failures, so that the next push notification requests a new access token from the
+  /// provider. For the sandbox.
   package func startAnew() { kept.startAnew() }
 
-  /// Token by push under a configuration. One without providers sends nothing, and its claims can still be redeemed.
+  /// Makes the tokens by push of a configuration. Without providers, the server sends nothing, but claims can
+  /// still be redeemed.
   func tokenPush(_ notices: Configuration.Notices?) -> TokenPush {
     let notices = notices ?? Configuration.Notices()
     return TokenPush(
@@ -46,7 +48,7 @@ package struct PushParts: Sendable {
 }
 
 extension TransportSettings {
-  /// For APNs: one HTTP/2 connection that all notices share.
+  /// The settings for APNs: one HTTP/2 connection that all push notifications share.
   package static func apns(_ authorities: Authorities?, proxies: ProxySettings?) -> TransportSettings {
     TransportSettings(authorities: authorities, proxies: proxies, multiplexing: Multiplexing())
   }

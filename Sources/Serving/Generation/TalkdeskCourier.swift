@@ -1,4 +1,4 @@
-// Carries callbacks to Talkdesk's Callback API, with a log line and a metric for each request.
+// Sends callbacks to Talkdesk's Callback API, with a log line and a metric for each request.
 
 import API
 import Delivery
@@ -11,7 +11,7 @@ import Store
 import Talkdesk
 import Tokens
 
-/// Talkdesk as a courier.
+/// The courier for Talkdesk's Callback API.
 struct TalkdeskCourier: Courier {
   let api: CallbackAPI
   let log: Log
@@ -22,7 +22,7 @@ struct TalkdeskCourier: Courier {
     _ order: CallbackOrder, with token: AccessToken, within timeout: Duration,
     startWithin: Duration?, then: @escaping @Sendable (CourierReport) -> Void
   ) {
-    // Each request continues the client's trace by another span.
+    // Each request gets its own span in the client's trace.
     api.request(
       OutboundContent(order.content), token: token, traceparent: order.context.trace?.child().traceparent,
       timeout: timeout, startWithin: startWithin
@@ -42,8 +42,8 @@ struct TalkdeskCourier: Courier {
     }
   }
 
-  /// Writes one line for the request, with Talkdesk's trace id, which its support asks for; never a token, a context's value, a
-  /// whole number or, above `debug`, upstream's words.
+  /// Writes one line for the request, with Talkdesk's trace id, which Talkdesk support needs. The line never
+  /// contains a token, a value of the context, a full phone number or, above `debug`, Talkdesk's own words.
   private func note(_ report: CallbackReport, _ order: CallbackOrder) {
     let id = order.intent.id.description
     let level: LogSettings.Level
@@ -95,7 +95,8 @@ extension CourierReport.Outcome {
 }
 
 extension CallbackOutcome {
-  /// The failure of the Callback API, in words for operators; nil if it works. An API that checks a callback's values works.
+  /// The failure of the Callback API, in words for operators; nil if the API works. An API that rejects a
+  /// callback's values works.
   fileprivate var trouble: String? {
     switch self {
     case .accepted, .rejected: nil

@@ -1,4 +1,4 @@
-// Gets verdicts on numbers: the saved one, or one from a lookup at Talkdesk, which concurrent requests share.
+// Gets verdicts on phone numbers: saved ones, or from a lookup at Talkdesk that concurrent requests share.
 
 import Configuration
 import Deciding
@@ -13,9 +13,10 @@ import Synchronization
 package import Talkdesk
 package import Tokens
 
-/// Looks numbers up. It survives reloads, so a running lookup still answers the requests that wait for it.
+/// Looks phone numbers up. One instance survives reloads, so a running lookup still answers the requests that
+/// wait for it.
 package final class NumberScreening: Sendable {
-  /// Requests share a lookup only if number and settings are the same.
+  /// The subject of a lookup. Requests share a lookup only if number and settings are the same.
   private struct Subject: Hashable {
     let phone: E164
     let settings: Int64
@@ -26,7 +27,7 @@ package final class NumberScreening: Sendable {
     let timer: Task<Void, Never>
   }
 
-  /// The requests that wait for a lookup.
+  /// The requests that wait for lookups.
   private struct Flights {
     var waiters: [Subject: [Int: Waiter]] = [:]
     var last = 0
@@ -43,7 +44,7 @@ package final class NumberScreening: Sendable {
   private let clock: any TimeSource
   private let flights = Mutex(Flights())
 
-  /// - Parameter transport: The transport for each scope's interface.
+  /// - Parameter transport: Returns the transport for the API of a scope.
   package init(
     store: any Store, key: NumberKey, ledger: AllowanceLedger, brakes: BrakeWatch, tokens: TokenSource,
     metrics: ServiceMetrics, log: Log, clock: any TimeSource,
@@ -80,7 +81,7 @@ package final class NumberScreening: Sendable {
   /// The verdict on a number: the saved one, or the result of a lookup that concurrent requests share.
   ///
   /// - Parameters:
-  ///   - base: The base of Talkdesk's API.
+  ///   - base: The base URL of Talkdesk's API.
   ///   - deadline: When the request must be answered, if there is a limit.
   package func verdict(
     _ query: ScreeningQuery, _ settings: ScreeningSettings, base: String, deadline: MonotonicTime?
@@ -93,7 +94,7 @@ package final class NumberScreening: Sendable {
         flights.last += 1
         let number = flights.last
         let timer = Task { [weak self, clock] in
-          // If it was cancelled, the request has its answer.
+          // If the timer was cancelled, the request has its answer.
           guard await clock.hasSlept(until: mine) else { return }
           self?.leave(subject, number)
         }
@@ -127,7 +128,8 @@ package final class NumberScreening: Sendable {
     do throws(StoreError) {
       if let known = finding(try await store.verdict(id), settings) { return .found(known) }
     } catch {
-      // Without the store, the limit on lookups cannot be counted either. It decides what happens.
+      // Without the store, the limit on lookups cannot be counted either, and the charge below decides what
+      // happens.
     }
     let now = Instant(clock.unixTime)
     if let charge = query.charge {
@@ -175,7 +177,7 @@ package final class NumberScreening: Sendable {
 }
 
 extension NumberScreening {
-  /// Gets verdicts for the rules of a configuration. Nil without a rule `screened`.
+  /// Makes the function that gets verdicts for the rules of a configuration. Nil without a rule `screened`.
   func screener(_ configuration: Configuration) -> NumberScreener? {
     guard let settings = configuration.numbers?.screening, configuration.policy.asksScreening else {
       return nil

@@ -4,18 +4,18 @@ package import Configuration
 import Dispatch
 import Synchronization
 
-/// Looks at files once in a while. A change counts once the files have stayed the same between two looks, so that a
-/// file that is still being written is not read.
+/// Polls files for changes. A change counts once two polls in a row see the same files, so that a file that
+/// is still being written is not read.
 package final class FileWatch: Sendable {
   private struct State {
     /// The files as the last load read them, even if it failed.
     var known: [String: FileStamp]
-    /// The files at the last look.
+    /// The files at the last poll.
     var seen: [String: FileStamp]?
     var timer: (any DispatchSourceTimer)?
   }
 
-  /// How often the timer looks. It needs two equal looks to notice a change.
+  /// Time between polls. A change is noticed after two equal polls.
   static let interval = DispatchTimeInterval.milliseconds(500)
 
   private let state: Mutex<State>
@@ -33,7 +33,7 @@ package final class FileWatch: Sendable {
     self.look = look
   }
 
-  /// Takes over the files of a reload. A failed reload adds the files that only it names, because a change of
+  /// Records the files of a reload. A failed reload adds the files that only it names, because a change to
   /// one of them may fix it.
   func note(_ files: [String: FileStamp], serves: Bool) {
     state.withLock { state in
@@ -46,11 +46,11 @@ package final class FileWatch: Sendable {
     }
   }
 
-  /// Looks once.
+  /// Polls once.
   /// - Returns: Whether there is a change to read. It is reported once.
   func poll() -> Bool {
     let paths = state.withLock { Array($0.known.keys) }
-    // A look can be slow on a network file system. No request waits for it.
+    // A read can be slow on a network file system. No request waits for it.
     let stamps = Dictionary(uniqueKeysWithValues: paths.map { ($0, look($0)) })
     return state.withLock { state in
       guard state.known.count == stamps.count else { return false }
@@ -61,7 +61,7 @@ package final class FileWatch: Sendable {
     }
   }
 
-  /// Begins to look, and to call a function on a queue of its own when there is a change.
+  /// Starts polling. Calls `changed` on its own queue when there is a change.
   package func start(_ changed: @escaping @Sendable () -> Void) {
     state.withLock { state in
       let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "callgate.watch"))
@@ -74,7 +74,7 @@ package final class FileWatch: Sendable {
     }
   }
 
-  /// Looks no more.
+  /// Stops polling.
   package func stop() {
     state.withLock { state in
       state.timer?.cancel()

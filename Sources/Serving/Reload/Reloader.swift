@@ -14,7 +14,8 @@ package import TLS
 package import Talkdesk
 import Tokens
 
-/// Reloads the configuration and uses all of it or none of it. Reloads run one after the other, and not on the loops.
+/// Reloads the configuration and applies all of it or none of it. Reloads run one after the other, off the
+/// event loops.
 package final class Reloader: Sendable {
   /// The result of a reload.
   package struct Outcome: Sendable {
@@ -24,26 +25,26 @@ package final class Reloader: Sendable {
     package var notices: [ConfigurationNotice] = []
     /// Settings that were changed and need a restart.
     package var restartNeeded: [String] = []
-    /// The files that were read, or should have been, as they were.
+    /// The state of the files that were read, or should have been.
     var files: [String: FileStamp] = [:]
     /// The current generation.
     package var generation: Int
-    /// When.
+    /// When the reload started.
     package var time: UnixTime
 
-    /// Whether the store is another one, which needs a restart.
+    /// Whether the configuration names another store, which needs a restart.
     var movesStore: Bool { restartNeeded.contains("store") }
 
     /// Whether the new configuration is in use.
     package var isSuccess: Bool { problems.isEmpty }
   }
 
-  /// Loads everything as at the start.
+  /// A function that loads everything as at the start.
   package typealias Load = @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration
 
   private struct State {
     var last: Outcome?
-    /// The reload that was begun last; the next waits for it.
+    /// The reload that was started last; the next one waits for it.
     var latest: Task<Outcome, Never>?
   }
 
@@ -51,7 +52,7 @@ package final class Reloader: Sendable {
   private let generations: Generations
   private let runtime: Runtime
   private let upstream: @Sendable (Configuration.Upstream?) throws -> TalkdeskID
-  /// Who speaks TLS, if the server does.
+  /// The TLS listener, if the server has one.
   private let listener: TLSListener?
   private let watch: FileWatch
   private let useLogin: @Sendable (Configuration.Store) -> Void
@@ -62,14 +63,14 @@ package final class Reloader: Sendable {
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "callgate.configuration")
 
-  /// Makes a reloader. It loads nothing until it is called.
+  /// Makes a reloader. Loads nothing yet.
   ///
   /// - Parameters:
   ///   - load: Loads everything as at the start.
-  ///   - upstream: Makes the client of an upstream, or of none.
+  ///   - upstream: Makes the Talkdesk ID client for the settings of an account, or for no account.
   ///   - listener: Shows the configured certificate.
   ///   - watch: Gets the files that were read.
-  ///   - useLogin: Gets the store's setting, whose login may be a new one.
+  ///   - useLogin: Gets the store's setting, which may contain a new login.
   package init(
     load: @escaping Load, generations: Generations, runtime: Runtime,
     upstream: @escaping @Sendable (Configuration.Upstream?) throws -> TalkdeskID, listener: TLSListener?,
@@ -91,7 +92,7 @@ package final class Reloader: Sendable {
   /// The result of the last reload; nil before the first.
   package var last: Outcome? { state.withLock { $0.last } }
 
-  /// Reloads everything, after the reloads requested before.
+  /// Reloads everything, once earlier reloads have ended.
   /// - Parameter reason: The reason of the reload, for the log.
   @discardableResult
   package func reload(because reason: String) async -> Outcome {
@@ -126,7 +127,7 @@ package final class Reloader: Sendable {
         let next = Generation(configuration, number: running.number + 1, runtime)
         runtime.callbacks.queue.reconfigure(
           concurrency: configuration.callbacks.concurrency, endsPause: change == .account)
-        // What another account or a former sender met says nothing about these.
+        // Failures of another account or of a former sender do not concern the new ones.
         if change == .account { runtime.metrics.troubles.ended(.callbackAPI) }
         runtime.metrics.troubles.forget(.push, besides: [])
         generations.replace(with: next)
@@ -150,7 +151,7 @@ package final class Reloader: Sendable {
     return outcome
   }
 
-  /// The problem of a file that has become empty, as a full disk leaves it: every rule would be dropped.
+  /// The problem of a file that has become empty, for example on a full disk. Using it would drop every rule.
   private static func emptied(from old: Configuration, to new: Configuration) -> DocumentProblem? {
     guard let place = new.emptyFile, old.emptyFile == nil else { return nil }
     return DocumentProblem(
@@ -160,7 +161,7 @@ package final class Reloader: Sendable {
         "restore the file, or restart the server to run without it"))
   }
 
-  /// Reading files and keys takes its time, so it has a queue of its own.
+  /// Loads the configuration on its own queue, because reading files and keys can be slow.
   private func loadBesideLoops() async throws(ConfigurationErrors) -> LoadedConfiguration {
     let result: Result<LoadedConfiguration, ConfigurationErrors> = await withCheckedContinuation {
       continuation in
@@ -175,11 +176,12 @@ package final class Reloader: Sendable {
     return try result.get()
   }
 
-  /// Lets the listener show the new certificate and the token source use the new upstream: both, or neither.
+  /// Makes the listener use the new certificate and the token source use the new account: both, or neither.
   private func take(
     _ configuration: Configuration, _ change: Configuration.TalkdeskAccount.Change
   ) -> [DocumentProblem] {
-    // Everything that may fail comes before anything that shows; the certificate is the last of it, and shows at once.
+    // Everything that may fail comes before any visible change. The certificate is the last such step, and
+    // takes effect at once.
     let client: TalkdeskID?
     do {
       client = change == .none ? nil : try upstream(configuration.talkdesk.upstream)
@@ -234,7 +236,7 @@ package final class Reloader: Sendable {
     }
   }
 
-  /// The settings that differ and that only a start takes over.
+  /// The settings that differ and take effect only after a restart.
   static func unchangeable(from old: Configuration, to new: Configuration) -> [String] {
     var names: [String] = []
     func compare<Value: Equatable>(_ name: String, _ value: (Configuration) -> Value) {
@@ -243,7 +245,7 @@ package final class Reloader: Sendable {
     compare("listen.host", \.listen.host)
     compare("listen.port", \.listen.port)
     compare("listen.share_port", \.listen.sharePort)
-    // Another certificate is shown at once; to begin or to cease speaking TLS takes a start.
+    // A new certificate is used at once; turning TLS on or off needs a restart.
     compare("listen.tls") { $0.listen.tls == nil }
     compare("listen.tls.hsts_subdomains") { $0.listen.tls?.hstsSubdomains == true }
     compare("admin.host, admin.port", \.admin.listener)

@@ -5,18 +5,20 @@ package import Platform
 package import Records
 package import Store
 
-/// The job that anchors the audit chain. A file whose last lines were removed then has less than the store knows.
+/// The job that anchors the audit chain. If the last lines of the file are removed, the store knows a later
+/// anchor than the file has.
 package struct AnchorKeeper: Sendable {
   private let trail: AuditTrail
   private let store: any Store
 
-  /// Anchors that trail in that store.
+  /// Makes a job that saves anchors of `trail` in `store`.
   package init(_ trail: AuditTrail, in store: any Store) {
     self.trail = trail
     self.store = store
   }
 
-  /// Works until its task is cancelled. The store gets only anchors that are on the disk: after a crash it never knows more than the file.
+  /// Runs until its task is cancelled. Saves only anchors that are on the disk, so that after a crash the
+  /// store never knows more than the file has.
   package func run(_ clock: any TimeSource) async {
     var saved: AuditTrail.RecordedAnchor?
     var next = clock.now + .seconds(60)
@@ -29,13 +31,13 @@ package struct AnchorKeeper: Sendable {
     }
   }
 
-  /// Ends the chain, and saves its end.
+  /// Ends the chain, and saves its last anchor.
   package func end() async {
     _ = trail.close(within: .seconds(1))
     if let last = trail.lastAnchor { _ = await save(last) }
   }
 
-  /// False if the store failed; the next second tries again.
+  /// Saves an anchor. Returns false if the store failed; the job tries again a second later.
   private func save(_ anchor: AuditTrail.RecordedAnchor) async -> Bool {
     do {
       try await store.save(

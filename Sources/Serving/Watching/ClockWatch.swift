@@ -1,21 +1,22 @@
-// Says in the log when the wall clock has run ahead of the time since boot.
+// Logs when the wall clock has run ahead of the time since boot.
 
 package import Platform
 package import Records
 
-/// The job that reads the clocks each second. After a virtual machine has resumed from a snapshot, operators then see why tokens and
-/// keys were fetched again.
+/// The job that reads the clocks each second. After a virtual machine resumes from a snapshot, the log then
+/// explains why tokens and keys were fetched again.
 package struct ClockWatch {
-  /// A jump of which the log says something.
+  /// The smallest jump that is logged.
   static let threshold = Duration.seconds(2)
 
-  /// The lowest lead since the last jump, in nanoseconds.
+  /// The lowest lead of the wall clock since the last jump, in nanoseconds.
   private var lead: Int64
 
   /// - Parameter now: A first reading.
   package init(_ now: MonotonicTime) { lead = now.wallLead }
 
-  /// How far the wall clock has run ahead since the last jump; nil if it has not, and after a jump was returned once.
+  /// How far the wall clock has run ahead since the last jump; nil up to `threshold`. Each jump is returned
+  /// once.
   package mutating func jump(at now: MonotonicTime) -> Duration? {
     lead = min(lead, now.wallLead)
     let ahead = Duration.nanoseconds(now.wallLead - lead)
@@ -24,11 +25,12 @@ package struct ClockWatch {
     return ahead
   }
 
-  /// Works until its task is cancelled.
+  /// Runs until its task is cancelled.
   package static func run(_ clock: any TimeSource, _ log: Log) async {
     var watch = ClockWatch(clock.now)
     while await clock.hasSlept(until: clock.now + .seconds(1)) {
-      // The process may have stood still between the two clocks of one reading, and not of both.
+      // A pause between reading the two clocks looks like a jump. At most one of these two readings has such
+      // a pause.
       let (first, second) = (clock.now, clock.now)
       guard let ahead = watch.jump(at: first.wallLead < second.wallLead ? first : second) else { continue }
       log.write(

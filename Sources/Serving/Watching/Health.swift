@@ -1,4 +1,4 @@
-// Liveness and readiness of the server, decided without a request to Talkdesk.
+// Liveness and readiness of the server, determined without a request to Talkdesk.
 
 import AskingGoogle
 import Callers
@@ -15,9 +15,10 @@ package import Store
 import Synchronization
 package import Tokens
 
-/// The health checks, by which platforms decide whether to send requests here.
+/// The health checks. Platforms use them to decide whether to send requests to this instance.
 package final class Health: Sendable {
-  /// The process works: says nothing about Talkdesk, or its outage would restart healthy servers.
+  /// Liveness: the process works. Must not depend on Talkdesk, or an outage there would restart healthy
+  /// servers.
   package static let alive = PreparedResponse(
     Response(
       status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
@@ -30,7 +31,6 @@ package final class Health: Sendable {
   private let audit: AuditTrail?
   private let draining = Atomic<Bool>(false)
 
-  /// Health by the state of these parts.
   package init(
     tokens: TokenSource, store: StoreHealth, generations: Generations, attention: AttentionList,
     audit: AuditTrail? = nil
@@ -42,11 +42,11 @@ package final class Health: Sendable {
     self.audit = audit
   }
 
-  /// From now on `/readyz` says that this instance is going away.
+  /// Makes `/readyz` report from now on that this instance is shutting down.
   package func beginDrain() { draining.store(true, ordering: .relaxed) }
 
-  /// Whether this instance can serve. Trouble at Talkdesk is a warning: an outage there must not take every instance
-  /// out of service, and so is trouble at an issuer of callers' tokens.
+  /// Whether this instance can serve. Trouble at Talkdesk or at an issuer of callers' tokens is only a
+  /// warning: an outage there must not take every instance out of service.
   package func readiness() -> Response {
     let isDraining = draining.load(ordering: .relaxed)
     let problems = upstreamProblems
@@ -96,12 +96,12 @@ package final class Health: Sendable {
       content: document.serialized())
   }
 
-  /// The worst check: `pass`, `warn` or `fail`. Without its store an instance can neither count nor see a
-  /// stop. With a wrong clock it counts at the wrong time, and misjudges the end of dedupe windows, tokens and callers' JWTs. The same holds
-  /// before the clocks are compared.
+  /// The worst check: `pass`, `warn` or `fail`. Without its store, an instance can neither count requests nor
+  /// see a stop. With a wrong clock, it counts at the wrong time and gets the end of deduplication windows,
+  /// tokens and callers' JWTs wrong. The same is true before the clocks are compared.
   package var word: String { word(upstreamProblems) }
 
-  /// The codes of present problems with services that the server asks, each once.
+  /// The codes of present problems with services that the server calls, each once.
   private var upstreamProblems: [Attention.Code] {
     var codes: [Attention.Code] = []
     for entry in attention.entries() where entry.code.concernsUpstream && codes.last != entry.code {
@@ -125,7 +125,7 @@ package final class Health: Sendable {
     return isWell ? "pass" : "warn"
   }
 
-  /// Whether the store works, and its stops are known.
+  /// Whether the store works and the server knows the stops in it.
   private var isStoreWell: Bool { store.failure == nil && attention.runtime.stops.isKnown }
 
   /// How far this machine's clock is ahead of the store's.
@@ -148,7 +148,7 @@ package final class Health: Sendable {
 
   private var issuers: [(name: String, keys: KeySource)] { generations.current.issuers }
 
-  /// The keys of App Check, where an app demands its tokens.
+  /// The keys of App Check; nil if no app requires its tokens.
   private var appCheck: KeySource? { generations.current.appCheck?.keys }
 
   /// The state of an issuer's keys. Without keys the server refuses the issuer's users.
@@ -160,7 +160,7 @@ package final class Health: Sendable {
     return check
   }
 
-  /// The state of a chat desk. It names no user.
+  /// The state of a chat desk. The result names no user.
   private static func check(_ status: SessionSource.Status) -> JSONObject {
     var check: JSONObject = ["status": status.isWell ? "pass" : "warn"]
     if let latest = status.latest { check["last_request"] = .string(latest.label) }
@@ -173,8 +173,8 @@ package final class Health: Sendable {
     return check
   }
 
-  /// The state of a sender of notices: `stopped` where the provider refuses the server's settings, `cool_down_seconds` while it wants
-  /// no notices.
+  /// The state of a sender of push notifications: `stopped` if the provider refuses the server's settings,
+  /// `cool_down_seconds` while the provider wants no notifications.
   private static func check(_ senders: NoticeSenders, _ platform: PushPlatform) -> JSONObject {
     var check: JSONObject = ["status": sends(senders, platform) ? "pass" : "warn"]
     if senders.isStopped(platform) { check["stopped"] = true }
@@ -227,7 +227,7 @@ package final class Health: Sendable {
   /// The state of each scope's tokens.
   package var scopes: [JSONValue] { talkdesk?.scopes.map(Self.check) ?? [] }
 
-  /// The state of one scope's last exchange. It names keys by id, and never a token.
+  /// The state of one scope's last exchange. The result names keys by id, and contains no token.
   private static func check(_ scope: TokenSourceStatus.Scope) -> JSONValue {
     var check: JSONObject = ["scope": .string(scope.scope)]
     func seconds(_ name: String, _ duration: Duration?) {
@@ -256,7 +256,7 @@ extension StoreHealth.ClockStanding {
 }
 
 extension TokenSourceStatus.Scope {
-  /// Whether Talkdesk ID refused the credential when it was last asked.
+  /// Whether Talkdesk ID refused the credential at the last exchange.
   fileprivate var isRefused: Bool {
     if case .failure(.refused) = lastRequest?.outcome { true } else { false }
   }

@@ -12,7 +12,7 @@ package import Records
 package import Store
 package import Tokens
 
-/// Writes the page that Prometheus scrapes, from this process's memory alone.
+/// Writes the page that Prometheus scrapes, from memory of this process only.
 package struct MetricsPage: Sendable {
   let metrics: ServiceMetrics
   let tokens: TokenSource
@@ -25,10 +25,9 @@ package struct MetricsPage: Sendable {
   let health: Health
   /// How many log and audit lines were lost.
   let lostLines: @Sendable () -> Int
-  /// The most connections at once.
+  /// Limit on simultaneous connections.
   let connectionLimit: Int
 
-  /// Shows the state of these parts.
   package init(
     metrics: ServiceMetrics, tokens: TokenSource, stops: StopBoard, blocked: BlockedNumbers,
     store: StoreHealth,
@@ -48,17 +47,17 @@ package struct MetricsPage: Sendable {
     self.connectionLimit = connectionLimit
   }
 
-  /// The most scopes and keys to show. More would swell every scrape.
+  /// Limit on the scopes to show. More would make every scrape larger.
   private static let mostScopes = 64
 
-  /// The page as an answer.
+  /// The page as a response.
   package func response() -> Response {
     Response(
       status: .ok, fields: ["Content-Type": MetricsText.contentType, "Cache-Control": "no-store"],
       content: text())
   }
 
-  /// The page.
+  /// The text of the page.
   func text() -> [UInt8] {
     var text = MetricsText()
     text.family("callgate_build_info", .gauge, "The running version; always 1.")
@@ -149,7 +148,7 @@ package struct MetricsPage: Sendable {
 }
 
 extension ProcessUsage {
-  /// Under the names that Prometheus' own client libraries use.
+  /// Writes the gauges of the process under the names that Prometheus' own client libraries use.
   fileprivate func append(to text: inout MetricsText) {
     text.family("process_cpu_seconds_total", .counter, "User and system time of this process.")
     text.sample(cpuSeconds)

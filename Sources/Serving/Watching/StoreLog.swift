@@ -1,4 +1,4 @@
-// Logs when the store fails, comes back or has a problem.
+// Logs when the store fails, recovers or has a problem.
 
 import Configuration
 import Platform
@@ -12,7 +12,6 @@ package struct StoreLog: Sendable {
   /// The kind of store.
   let kind: String
 
-  /// Writes to a log, by the name of the store's kind.
   package init(log: Log, kind: String) {
     self.log = log
     self.kind = kind
@@ -43,9 +42,9 @@ package struct StoreLog: Sendable {
 }
 
 extension Log {
-  /// Logs the changes of a start among the store keys, and from when the previous one is not needed.
+  /// Logs the changes to the store keys at startup, and from when the previous key is not needed.
   ///
-  /// - Parameter level: Below `info` for the sandbox, whose key nobody has to save.
+  /// - Parameter level: Below `info` for the sandbox, whose key no operator has to save.
   package func write(_ changes: KeyChanges, _ level: LogSettings.Level) {
     if let added = changes.added {
       write(level, "database opened", ["store_key": "\(added.id)"])

@@ -4,7 +4,8 @@ package import Metrics
 package import TLS
 
 extension TLSListener {
-  /// Writes when the first certificate of the chain that is shown now ends: clients refuse the chain from then on.
+  /// Writes when the current certificate chain expires: with its first certificate. From then on, clients
+  /// refuse the chain.
   package func appendExpiry(to text: inout MetricsText) {
     text.family(
       "callgate_tls_certificate_expiry_timestamp_seconds", .gauge,

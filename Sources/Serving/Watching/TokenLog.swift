@@ -5,8 +5,8 @@ import Platform
 import Records
 import Tokens
 
-/// Writes one line for each request to Talkdesk ID: key and outcome, never a token, an assertion or, above `debug`,
-/// upstream's words.
+/// Writes one line for each request to Talkdesk ID: its key and outcome, but never a token, an assertion or,
+/// above `debug`, Talkdesk's own words.
 struct TokenLog {
   let log: Log
 

@@ -10,7 +10,6 @@ package final class TokenWatch: TokenSourceObserver {
   let metrics: ServiceMetrics
   let clock: any TimeSource
 
-  /// Passes events to these.
   package init(log: Log, metrics: ServiceMetrics, clock: any TimeSource) {
     self.log = TokenLog(log: log)
     self.metrics = metrics

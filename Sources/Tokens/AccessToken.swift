@@ -1,31 +1,32 @@
-// An access token with its scope and lifetime; it prints only its fingerprint.
+// A Talkdesk ID access token with its scope and lifetime. It prints only its fingerprint.
 
 public import JOSE
 public import Platform
 
 /// A Talkdesk ID access token with its scope and lifetime. Prints its fingerprint, never itself.
 ///
-/// A class: passing it on costs no copy, and its identity is the key of derived values, such as a prepared response.
+/// A class: passing a token on costs no copy, and its identity is the key of derived values, such as a
+/// prepared response.
 public final class AccessToken: Sendable {
   /// The token's octets: 1–8192 of visible ASCII.
   public let secret: Secret
-  /// The scope it has, words separated by spaces.
+  /// The token's scope: words separated by spaces.
   public let scope: String
   /// Whether Talkdesk ID named the scope; otherwise it is the requested one (RFC 6749 §5.1).
   public let statesScope: Bool
-  /// The OAuth client it was issued to.
+  /// The OAuth client that the token was issued to.
   public let clientID: String
-  /// When it was requested. Its age counts from here, before Talkdesk ID can have issued it. So no delay
-  /// makes it seem younger than it is.
+  /// When the token was requested. Its age counts from here, before Talkdesk ID can have issued the token, so
+  /// no delay makes it seem younger than it is.
   public let obtainedAt: MonotonicTime
-  /// How long it lives; nil where Talkdesk ID did not say.
+  /// How long the token is valid; nil if Talkdesk ID did not say.
   public let lifetime: Duration?
-  /// When it expires; nil where Talkdesk ID did not say.
+  /// When the token expires; nil if Talkdesk ID did not say.
   public let expiresAt: Expiry?
-  /// The token's SHA-256 in lower-case hex, which names the token in logs.
+  /// The token's SHA-256 in lowercase hex, which identifies the token in logs.
   public let sha256: String
 
-  /// How it is presented to the API (RFC 6750 §2.1); no other type is ever taken.
+  /// The token's type for the API (RFC 6750 §2.1). No other type is accepted.
   public var tokenType: String { "Bearer" }
 
   /// Makes a token from a reply's parts.
@@ -43,11 +44,11 @@ public final class AccessToken: Sendable {
     self.sha256 = Hex.encode(SHA256.digest(token))
   }
 
-  /// How much of its life is left; negative once it is over, nil where it is not known.
+  /// The time until the token expires: negative after that, nil if the lifetime is unknown.
   public func remaining(at now: MonotonicTime) -> Duration? { expiresAt.map { $0 - now } }
 
-  /// The point after which it must not be vended: `minimum` before it expires, or half its life before where that is
-  /// shorter. Nil where its life is not known.
+  /// The time after which the token must not be vended: `minimum` before it expires, or half its lifetime
+  /// before if that is shorter. Nil if the lifetime is unknown.
   func vendable(withAtLeast minimum: Duration) -> Expiry? {
     guard let lifetime, let expiresAt else { return nil }
     return expiresAt - min(minimum, lifetime / 2)

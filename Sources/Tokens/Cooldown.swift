@@ -3,33 +3,33 @@
 import HTTP
 package import Platform
 
-/// A time during which the provider of tokens is left alone, after one kind of failure.
+/// A pause in token requests after one kind of failure.
 package struct Cooldown {
-  /// The kinds: a permanent error must not be hammered like a passing one, nor a passing one be waited for like a
-  /// permanent one.
+  /// The kinds of failure. They cool down separately: a permanent error must not be retried as often as a
+  /// temporary one, and a temporary error must not cause the long wait of a permanent one.
   package enum Kind: CaseIterable { case credential, rateLimit, outage }
 
   private var period = RestPeriod()
-  /// How many failures in a row brought it about.
+  /// How many failures in a row led to this cool-down.
   package private(set) var failures = 0
-  /// What failed last.
+  /// The latest failure that started a cool-down.
   package private(set) var cause: TokenExchangeError?
 
-  /// None.
   package init() {}
 
-  /// What is left of it, and why it is; nil once it is over.
+  /// The time left and its cause; nil after the cool-down has ended.
   package func rest(at now: MonotonicTime) -> (cause: TokenExchangeError, remaining: Duration)? {
     guard let cause, let remaining = period.remaining(at: now) else { return nil }
     return (cause, remaining)
   }
 
-  /// Takes note of a failure. Of several exchanges that ran at the same time only the first failure counts.
+  /// Records a failure. Of several exchanges that ran at the same time, only the first failure counts.
   package mutating func record(
     _ error: TokenExchangeError, startedAt: MonotonicTime, now: MonotonicTime, unit: Double
   ) {
     if period.covers(startedAt) {
-      // It belongs to the failures already counted; a longer wait that it asks for is still obeyed.
+      // This exchange started before the cool-down, so its failure is already counted. A longer wait that the
+      // provider requests still applies.
       period.extend(until: now + (Self.demand(error) ?? .zero))
       return
     }
@@ -38,12 +38,12 @@ package struct Cooldown {
     period.begin(at: now, until: now + Self.length(after: error, failures: failures, unit: unit))
   }
 
-  /// Takes note of a success. One that was under way when the cool-down began proves nothing.
+  /// Records a success. An exchange that was already running when the cool-down began proves nothing.
   package mutating func succeed(startedAt: MonotonicTime) {
     if period.end(startedAt: startedAt) { self = Cooldown() }
   }
 
-  /// What a failure cools down; nil for one that says nothing about the provider.
+  /// The kind of a failure; nil if the failure says nothing about the provider.
   package static func kind(of error: TokenExchangeError) -> Kind? {
     switch error {
     case .refused, .signingFailed: .credential
@@ -54,12 +54,13 @@ package struct Cooldown {
     }
   }
 
-  /// The pause after so many failures in a row.
+  /// The length of the pause after a number of failures in a row.
   ///
-  /// - credential: 30 s, doubling to 5 min, up to a tenth more at random.
-  /// - rate limit: the provider's own time, 1–60 s; else 5 s, doubling to 60 s, up to a fifth more.
-  /// - outage: 0.5 s, doubling to 20 s, up to half as much again at random, so 30 s at most; or the
-  ///   provider's own time.
+  /// - credential: 30 s, doubling to 5 min, plus up to a tenth at random.
+  /// - rate limit: the time that the provider requests, 1–60 s; else 5 s, doubling to 60 s, plus up to a
+  ///   fifth at random.
+  /// - outage: 0.5 s, doubling to 20 s, plus up to half at random, so 30 s at most; or the time that the
+  ///   provider requests, if that is longer.
   static func length(after error: TokenExchangeError, failures: Int, unit: Double) -> Duration {
     let doubled = Double(1 << min(max(failures - 1, 0), 10))
     switch kind(of: error) {
@@ -72,7 +73,7 @@ package struct Cooldown {
     }
   }
 
-  /// The pause that the reply asks for, at least a second.
+  /// The pause that the provider requests, at least a second.
   private static func demand(_ error: TokenExchangeError) -> Duration? {
     switch error {
     case .rateLimited(let wait?), .unavailable(_, let wait?): max(.seconds(1), min(wait, RetryAfter.cap))
@@ -85,6 +86,6 @@ package struct Cooldown {
 }
 
 extension TokenExchangeError {
-  /// Whether it says something about the provider, its credential or its network.
+  /// Whether the failure says something about the provider, its credential or its network.
   package var isOfProvider: Bool { Cooldown.kind(of: self) != nil }
 }

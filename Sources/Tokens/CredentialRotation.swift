@@ -5,18 +5,19 @@ import Synchronization
 
 /// The states of a client's credentials, and the order of trying them.
 ///
-/// Talkdesk ID has one answer for an unknown key and for a scope that is not granted: 401. So a credential counts as
-/// refused by its fault only where another one brought a token for the same request; it is then left aside for a while, so
-/// that a key Talkdesk does not know yet does not cost each exchange a second request. Left aside means tried last, not
-/// never: should the other key be retired meanwhile, the exchange that finds it out still succeeds.
+/// Talkdesk ID answers 401 both for an unknown key and for a scope that is not granted. So a refused
+/// credential is at fault only if another credential got a token for the same request. The refused credential
+/// is then set aside for a while, so that a key that Talkdesk does not know yet does not cost each exchange a
+/// second request. A credential that is set aside is tried last, not never: if the other key is retired
+/// meanwhile, the next exchange still succeeds.
 package final class CredentialRotation: Sendable {
   private struct Entry {
     var state = CredentialStatus.State.untried
-    /// When Talkdesk ID last accepted or refused it.
+    /// When Talkdesk ID last accepted or refused the credential.
     var seen: MonotonicTime?
-    /// When it was last found to be at fault.
+    /// When the credential was last found to be at fault.
     var faulted: MonotonicTime?
-    /// How often in a row.
+    /// How many times in a row the credential was at fault.
     var faults = 0
     var restsUntil: Expiry?
 
@@ -27,7 +28,7 @@ package final class CredentialRotation: Sendable {
 
   package init(count: Int) { entries = Mutex(Array(repeating: Entry(), count: count)) }
 
-  /// The credentials' places in the order to try them: as configured, those left aside after the others.
+  /// The credentials' indexes in the order to try them: as configured, with those set aside at the end.
   package func order(now: MonotonicTime) -> [Int] {
     entries.withLock { entries in
       let resting = entries.indices.filter { entries[$0].isResting(now) }
@@ -35,14 +36,14 @@ package final class CredentialRotation: Sendable {
     }
   }
 
-  /// A credential brought a token, after others were refused in the same exchange.
+  /// Records that Talkdesk ID accepted a credential after it had refused others in the same exchange.
   ///
   /// - Parameters:
-  ///   - place: the credential's.
-  ///   - refused: the places of the others.
+  ///   - place: the index of the accepted credential.
+  ///   - refused: the indexes of the refused ones.
   ///   - startedAt: when the exchange began.
   ///   - unit: a random number in 0..<1.
-  /// - Returns: the places whose state changed.
+  /// - Returns: the indexes of the credentials whose state changed.
   package func accepted(
     _ place: Int, insteadOf refused: [Int], startedAt: MonotonicTime, now: MonotonicTime, unit: Double
   ) -> [Int] {
@@ -54,7 +55,7 @@ package final class CredentialRotation: Sendable {
         if entries[other].state != .refused { changed.append(other) }
         entries[other].state = .refused
         entries[other].seen = now
-        // Of exchanges that ran at the same time only the first counts.
+        // Of exchanges that ran at the same time, only the first counts.
         if let faulted = entries[other].faulted, startedAt < faulted { continue }
         entries[other].faulted = now
         entries[other].faults += 1
@@ -64,9 +65,9 @@ package final class CredentialRotation: Sendable {
     }
   }
 
-  /// Talkdesk ID said `invalid_client`, and no other credential is known to be better.
+  /// Records that Talkdesk ID said `invalid_client` while no other credential is known to be better.
   ///
-  /// - Returns: whether its state changed.
+  /// - Returns: whether the credential's state changed.
   package func refused(_ place: Int, now: MonotonicTime) -> Bool {
     entries.withLock { entries in
       defer {
@@ -79,7 +80,7 @@ package final class CredentialRotation: Sendable {
 
   /// Takes over the states of the same credentials from another configuration, but not the times for which they are set aside.
   ///
-  /// - Parameter places: for each credential its place in the other, if it was there.
+  /// - Parameter places: for each credential, its index in the other rotation; nil if it was not there.
   package func inherit(from other: CredentialRotation, places: [Int?]) {
     let known = other.entries.withLock { $0 }
     entries.withLock { entries in
@@ -110,8 +111,9 @@ package final class CredentialRotation: Sendable {
       retryIn: entry.isResting(now) ? entry.restsUntil.map { $0 - now } : nil)
   }
 
-  /// How long a credential is left aside after so many refusals in a row: a minute, doubling to 10 min, up to a tenth more
-  /// at random. Talkdesk takes minutes to know a new client or key, and trying costs one request.
+  /// How long a credential is set aside after a number of refusals in a row: a minute, doubling to 10 min,
+  /// plus up to a tenth at random. Talkdesk takes minutes to recognize a new client or key, and an attempt
+  /// costs one request.
   package static func rest(after faults: Int, unit: Double) -> Duration {
     .seconds(min(60 * Double(1 << min(max(faults - 1, 0), 10)), 600) * (1 + unit / 10))
   }

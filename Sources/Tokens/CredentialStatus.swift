@@ -2,34 +2,34 @@
 
 /// The role of a credential in a rotation of keys.
 public enum CredentialRole: String, CaseIterable, Sendable {
-  /// The one that serves: with a rotation under way, until Talkdesk ID accepts the next.
+  /// The key in use: during a rotation, until Talkdesk ID accepts the next key.
   case current
-  /// The one to rotate to: tried first.
+  /// The key to rotate to. It is tried first.
   case next
 }
 
-/// The state of one credential since it was configured. Reading it costs no exchange.
+/// The state of one credential since it was configured. Reading the state starts no exchange.
 public struct CredentialStatus: Sendable {
-  /// Talkdesk ID's last response to it.
+  /// Talkdesk ID's last response to a credential.
   public enum State: String, CaseIterable, Sendable {
-    /// It was not tried, or the response said nothing about it.
+    /// The credential was not tried, or the response said nothing about it.
     case untried
-    /// It brought a token.
+    /// Talkdesk ID issued a token for the credential.
     case accepted
-    /// It was refused: by the word `invalid_client`, or because the same request with another credential was answered.
+    /// Talkdesk ID refused the credential: by the word `invalid_client`, or by refusing it and granting the
+    /// same request with another credential.
     case refused
   }
 
-  /// Its name: a key id or `client_secret`.
+  /// The credential's name: a key id or `client_secret`.
   public var name: String
   /// The OAuth client's id.
   public var clientID: String
-  /// Its role.
   public var role: CredentialRole
-  /// Talkdesk ID's last response to it.
+  /// Talkdesk ID's last response to the credential.
   public var state: State
-  /// How long ago that was; nil while it is untried.
+  /// The time since that response; nil if the credential is untried.
   public var age: Duration?
-  /// How long it is left aside after a refusal, another serving meanwhile; nil where it is not.
+  /// How long the credential stays set aside while another is used; nil if it is not set aside.
   public var retryIn: Duration?
 }

@@ -2,14 +2,14 @@
 
 import HTTP
 
-/// The exchanges under way and who waits for them.
+/// The exchanges that are running, and the requests that wait for them.
 struct Flights {
   typealias Continuation = CheckedContinuation<Result<AccessToken, TokenError>, Never>
 
-  /// Names one who waits.
+  /// The id of a waiting request.
   struct WaiterID: Hashable, Sendable { var number: UInt64 }
 
-  /// One who waits.
+  /// A request that waits.
   struct Waiter: Sendable {
     let continuation: Continuation
     /// Ends the wait at the waiter's own deadline, where that comes before the exchange's.
@@ -18,12 +18,12 @@ struct Flights {
 
   /// One exchange.
   struct Flight: Sendable {
-    /// Makes the exchange; nil until it has begun.
+    /// The task that runs the exchange; nil until it has started.
     var task: Task<Void, Never>?
-    /// Gives it up when it has taken too long.
+    /// Ends the exchange when it has taken too long.
     var watchdog: Task<Void, Never>?
     var waiters: [WaiterID: Waiter] = [:]
-    /// The trace of the first who waits and has one.
+    /// The trace of the first waiting request that has one.
     var trace: TraceContext?
 
     /// Completes all waiting requests. Do not call it with a lock held.
@@ -39,13 +39,13 @@ struct Flights {
   private var exchanges: [WaiterID: TokenCache.ExchangeID] = [:]
   private var lastWaiter: UInt64 = 0
 
-  /// A name for one who may have to wait.
+  /// An id for a request that may have to wait.
   mutating func nextWaiter() -> WaiterID {
     lastWaiter += 1
     return WaiterID(number: lastWaiter)
   }
 
-  /// Lets one wait for an exchange, whether or not it has begun.
+  /// Adds a waiting request to an exchange, whether or not the exchange has started.
   mutating func add(
     _ id: WaiterID, to exchange: TokenCache.ExchangeID, _ waiter: Waiter, trace: TraceContext? = nil
   ) {
@@ -56,10 +56,10 @@ struct Flights {
     flights[exchange] = flight
   }
 
-  /// The trace an exchange belongs to that is about to begin.
+  /// The trace of an exchange that is about to start.
   func trace(of exchange: TokenCache.ExchangeID) -> TraceContext? { flights[exchange]?.trace }
 
-  /// Takes one out who waits no longer; nil for one who does not wait.
+  /// Removes a request that no longer waits; nil if it does not wait.
   mutating func remove(
     _ id: WaiterID
   ) -> (waiter: Waiter, exchange: TokenCache.ExchangeID, isLast: Bool)? {
@@ -67,12 +67,12 @@ struct Flights {
       let waiter = flights[exchange]?.waiters.removeValue(forKey: id)
     else { return nil }
     let isLast = flights[exchange]?.waiters.isEmpty ?? true
-    // Without a task it may never begin; if it does, it gets its place again.
+    // Without a task, the exchange may never start. If it does, it is added again.
     if isLast, flights[exchange]?.task == nil { flights[exchange] = nil }
     return (waiter, exchange, isLast)
   }
 
-  /// An exchange has begun.
+  /// Records that an exchange has started.
   mutating func begin(
     _ exchange: TokenCache.ExchangeID, task: Task<Void, Never>, watchdog: Task<Void, Never>
   ) {
@@ -80,17 +80,17 @@ struct Flights {
     flights[exchange]?.watchdog = watchdog
   }
 
-  /// The task that makes an exchange.
+  /// The task that runs an exchange.
   func task(of exchange: TokenCache.ExchangeID) -> Task<Void, Never>? { flights[exchange]?.task }
 
-  /// Takes out an exchange that is over, with all who wait for it.
+  /// Removes an exchange that has ended, with all requests that wait for it.
   mutating func take(_ exchange: TokenCache.ExchangeID) -> Flight? {
     guard let flight = flights.removeValue(forKey: exchange) else { return nil }
     for id in flight.waiters.keys { exchanges[id] = nil }
     return flight
   }
 
-  /// Takes out everything.
+  /// Removes all exchanges.
   mutating func takeAll() -> [Flight] {
     defer { (flights, exchanges) = ([:], [:]) }
     return Array(flights.values)

@@ -1,30 +1,31 @@
-// Decides whether and when a failed token request is repeated before its deadline.
+// Decides whether and when a failed token request is retried before its deadline.
 
 import HTTP
 
-/// When an exchange that failed is tried again at once, within its deadline.
+/// When a failed token request is retried at once, within the deadline of its exchange.
 ///
-/// Asking for a token twice is harmless: an unused token simply expires.
+/// Requesting a token twice is harmless: an unused token simply expires.
 public struct RetryPolicy: Hashable, Sendable {
-  /// How many times a failed request is repeated.
+  /// How many times a failed request is retried.
   public var limit = 2
-  /// The shortest wait before a repetition.
+  /// The shortest wait before a retry.
   public var shortestDelay = Duration.milliseconds(200)
-  /// The longest wait before the last repetition; before the one ahead of it, half of that.
+  /// The longest wait before the last retry. The longest wait before each earlier retry is half of the one
+  /// after it.
   public var longestDelay = Duration.seconds(2)
 
-  /// Two repetitions after 0.2–1 s and 0.2–2 s.
+  /// Makes a policy with two retries, after 0.2–1 s and 0.2–2 s.
   public init() {}
 
-  /// No repetition.
+  /// A policy without retries.
   public static var never: Self {
     var policy = Self()
     policy.limit = 0
     return policy
   }
 
-  /// Whether the same request may succeed in a moment: the provider was not reached, broke off or
-  /// failed, without a time to retry.
+  /// Whether the same request may succeed in a moment: the provider was not reached, ended the connection or
+  /// failed, and named no time to retry.
   package func isPassing(_ error: TokenExchangeError) -> Bool {
     switch error {
     case .unavailable(_, let retryAfter): retryAfter == nil
@@ -41,7 +42,7 @@ public struct RetryPolicy: Hashable, Sendable {
     }
   }
 
-  /// The wait before a repetition: full jitter between the shortest delay and a ceiling that doubles.
+  /// The wait before a retry: full jitter between the shortest delay and a ceiling that doubles.
   ///
   /// - Parameters:
   ///   - repetition: 1 for the first.

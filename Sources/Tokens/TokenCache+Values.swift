@@ -1,23 +1,23 @@
-// The values that the token cache keeps and returns.
+// The types that the token cache stores and returns.
 
 import Platform
 
-/// The values of the token cache.
+/// The types of the token cache.
 extension TokenCache {
-  /// Names an exchange.
+  /// The id of an exchange.
   struct ExchangeID: Hashable, Sendable { var number: UInt64 }
 
   /// An exchange that runs or waits for its turn.
   struct Exchange {
     var scope: Int
-    /// When it began; until it does, when it was asked for.
+    /// When the exchange started; before that, when it was requested.
     var startedAt: MonotonicTime
     var deadline: MonotonicTime
     var isShared: Bool
-    /// Whether it waited for its turn, so that it has less than the whole deadline: that it was not over by then says nothing
-    /// about Talkdesk ID.
+    /// Whether the exchange waited for its turn, so that it has less than the whole time. Its timeout then
+    /// says nothing about Talkdesk ID.
     var isCurtailed = false
-    /// With which values it began, and with which account's.
+    /// The cache's `epoch` and `account` when the exchange started.
     var epoch: Int
     var account: Int
   }
@@ -26,28 +26,29 @@ extension TokenCache {
   struct Entry {
     let scope: String
     var token: AccessToken?
-    /// The last point at which the token may be vended.
+    /// The latest time at which the token may be vended.
     var vendableUntil = Expiry.past
-    /// The time of its renewal, if it has been used.
+    /// When the token is renewed, if it was used.
     var renewAt = Expiry.never
-    /// Whether it was vended since it was obtained.
+    /// Whether the token was vended since it was obtained.
     var isUsed = false
     /// The exchange whose result all requests wait for.
     var flight: ExchangeID?
-    /// Where tokens are not shared: the exchange that probes wait for, and until when the last one that succeeded answers
-    /// them.
+    /// If tokens are not shared: the exchange that probes wait for, and until when the last successful one
+    /// answers probes.
     var probing: ExchangeID?
     var provenUntil = Expiry.past
     var credential = Cooldown()
-    /// Bounds forced refreshes: the theoretical arrival time of GCRA.
+    /// The limit on forced refreshes: the theoretical arrival time of GCRA.
     var forcedRefreshes = MonotonicTime(nanoseconds: .min)
   }
 
-  /// The answer to a request for a token that is not at hand.
+  /// The answer to a request for a token that is not in the cache.
   enum Answer {
-    /// Wait for an exchange; `begin` says whether it is the asker's to begin.
+    /// Wait for an exchange; if `begin` is true, the requester starts it.
     case wait(ExchangeID, deadline: MonotonicTime, begin: Bool, isShared: Bool)
-    /// Wait for the turn of an exchange, which comes before a point or not at all, and for the exchange.
+    /// Wait for the turn of an exchange, and then for the exchange. If its turn has not come by `until`, it
+    /// never starts.
     case waitForTurn(ExchangeID, until: MonotonicTime, deadline: MonotonicTime)
     case fail(TokenError)
   }
@@ -56,11 +57,11 @@ extension TokenCache {
   struct Completion {
     /// The result for all requests that wait.
     var result: Result<AccessToken, TokenError>
-    /// When the scope's renewal timer is to go off, where it changed.
+    /// The new time of the scope's renewal timer, if it changed.
     var timer: MonotonicTime?
-    /// Exchanges whose turn it is.
+    /// Exchanges that start now.
     var begin: [ExchangeID] = []
-    /// Exchanges that shall not take place.
+    /// Exchanges that must not start.
     var refuse: [(ExchangeID, TokenError)] = []
   }
 

@@ -3,27 +3,28 @@
 import HTTP
 import Platform
 
-/// The token source's judgement: which token may be vended, when Talkdesk ID is asked and when it is left alone.
+/// The decisions of the token source: which token may be vended, when to request one from Talkdesk ID, and
+/// when to pause.
 ///
-/// A state machine: it takes events with their time, and returns actions. It reads no clock, draws no random number
-/// and does no I/O, so that a test can walk it through a day.
+/// A state machine: it takes events with their time, and returns actions. It reads no clock, draws no random
+/// number and does no I/O, so that a test can step through a day.
 struct TokenCache {
-  /// A burst of forced refreshes that is allowed, and how often one more: an API that refuses every token must not turn
-  /// each of our requests into an exchange.
+  /// The size of a burst of forced refreshes, and the time until one more is allowed. Without this limit, an
+  /// API that refuses every token would turn each of our requests into an exchange.
   static let forcedRefreshBurst = 8
   static let forcedRefreshInterval = Duration.seconds(5)
 
   private(set) var policy: TokenPolicy
   private(set) var entries: [Entry] = []
   private(set) var exchanges: [ExchangeID: Exchange] = [:]
-  /// Concern all scopes: they have one provider.
+  /// Cool-downs of all scopes, because all have one provider.
   private(set) var rateLimit = Cooldown()
   private(set) var outage = Cooldown()
-  /// Where tokens are not shared: which exchanges may run.
+  /// The exchanges that may run if tokens are not shared.
   private var turns: AdmissionQueue<ExchangeID>
-  /// Which values Talkdesk ID is asked with: counted from 0, one more with each change.
+  /// The version of the endpoint and credentials: counts from 0, one more with each change.
   private(set) var epoch = 0
-  /// Which account it is asked for: counted from 0, one more with each move to another.
+  /// The version of the account: counts from 0, one more with each move to another account.
   private(set) var account = 0
   private var lastExchange: UInt64 = 0
 
@@ -32,7 +33,7 @@ struct TokenCache {
     turns = AdmissionQueue(.init(running: policy.separateExchanges, waiting: Self.mostWaiting))
   }
 
-  /// How many exchanges may wait for their turn where tokens are not shared.
+  /// How many exchanges may wait for their turn if tokens are not shared.
   static let mostWaiting = 4096
 
   /// With `share: false`, a successful exchange answers probes for this long. So probes cost at most one exchange in this time,
@@ -41,13 +42,13 @@ struct TokenCache {
 
   // MARK: Vending
 
-  /// Makes a place for a scope.
+  /// Adds a scope, and returns its index.
   mutating func add(scope: String) -> Int {
     entries.append(Entry(scope: scope))
     return entries.count - 1
   }
 
-  /// The token, if one may be vended now, and the renewal that this makes due. Allocates nothing.
+  /// The token, if it may be vended now, and its renewal, if that is due. Allocates nothing.
   mutating func hit(_ scope: Int, now: MonotonicTime) -> (token: AccessToken, renewal: ExchangeID?)? {
     guard let token = entries[scope].token, now <= entries[scope].vendableUntil else { return nil }
     if !entries[scope].isUsed { entries[scope].isUsed = true }
@@ -55,7 +56,7 @@ struct TokenCache {
     return (token, renew(scope, now: now))
   }
 
-  /// Asks for a token that `hit` does not have.
+  /// Requests a token that `hit` does not have.
   mutating func request(_ scope: Int, now: MonotonicTime) -> Answer {
     guard policy.share else { return requestSeparately(scope, now: now) }
     if let flight = entries[scope].flight, let exchange = exchanges[flight] {
@@ -68,13 +69,14 @@ struct TokenCache {
     return .wait(id, deadline: now + policy.deadline, begin: true, isShared: true)
   }
 
-  /// Whether a token could just be had, where tokens are not shared and `hit` has none.
+  /// Whether a recent exchange proves that the scope gets tokens, if tokens are not shared and `hit` has
+  /// none. False during a cool-down.
   func isProven(_ scope: Int, now: MonotonicTime) -> Bool {
     now < entries[scope].provenUntil && coolingDown(scope, now: now) == nil
   }
 
-  /// Requests a token that no client gets. If tokens are shared, this is a request like others, and the cache keeps its token. If they
-  /// are not, probes at the same time share one exchange.
+  /// Requests a token that no client gets. If tokens are shared, this is a request like others, and the cache
+  /// stores its token. If they are not, probes at the same time share one exchange.
   mutating func requestProbe(_ scope: Int, now: MonotonicTime) -> Answer {
     guard !policy.share else { return request(scope, now: now) }
     if let probing = entries[scope].probing, let exchange = exchanges[probing] {
@@ -88,9 +90,9 @@ struct TokenCache {
     return answer
   }
 
-  /// Takes back a token that the API refused, so that the next request gets another.
+  /// Drops a token that the API refused, so that the next request gets another.
   ///
-  /// - Returns: whether asking again may bring another: false once forced refreshes come too often.
+  /// - Returns: whether another request may get another token: false if forced refreshes come too often.
   mutating func invalidate(_ token: AccessToken, scope: Int, now: MonotonicTime) -> Bool {
     guard entries[scope].token === token else { return true }
     let slack = Self.forcedRefreshInterval * (Self.forcedRefreshBurst - 1)
@@ -100,17 +102,18 @@ struct TokenCache {
     return true
   }
 
-  /// The API took a token that such a request brought: it does not refuse all of them, so the next refusal starts a new count.
+  /// Records that the API accepted a token after `invalidate`. The API does not refuse every token, so the
+  /// count of forced refreshes starts again.
   mutating func accepted(_ scope: Int) { entries[scope].forcedRefreshes = MonotonicTime(nanoseconds: .min) }
 
   // MARK: Exchanges
 
-  /// An exchange is over.
+  /// Handles the end of an exchange.
   ///
   /// - Parameters:
-  ///   - waiters: how many get its result.
+  ///   - waiters: how many requests get its result.
   ///   - unit: a random number in 0..<1.
-  /// - Returns: nil for an exchange that is not known, or was over before.
+  /// - Returns: nil if the exchange is unknown or has already ended.
   mutating func finished(
     _ id: ExchangeID, _ result: Result<AccessToken, TokenExchangeError>, waiters: Int, now: MonotonicTime,
     unit: Double
@@ -132,7 +135,7 @@ struct TokenCache {
     return completion
   }
 
-  /// The only request of this unshared exchange waits no longer.
+  /// Handles the cancellation of the only request that waits for an unshared exchange.
   ///
   /// - Returns: Whether the exchange runs; then cancel it, and report its end here as usual.
   mutating func abandoned(_ id: ExchangeID) -> Bool {
@@ -144,7 +147,7 @@ struct TokenCache {
     return false
   }
 
-  /// The time until which an exchange's turn had to come has passed.
+  /// Handles an exchange whose turn did not come in time.
   ///
   /// - Returns: The error for the requests that wait; nil if its turn came after all.
   mutating func missedTurn(_ id: ExchangeID, now: MonotonicTime) -> TokenError? {
@@ -153,22 +156,23 @@ struct TokenCache {
     return .overloaded(retryAfter: turns.retryAfterLate(now: now))
   }
 
-  /// A scope's renewal timer went off.
+  /// Handles a scope's renewal timer.
   mutating func renewalDue(_ scope: Int, now: MonotonicTime) -> Renewal {
-    // Not by `vendableUntil`: half of a short life is the end of vending and the time to renew at once.
+    // Compares with the expiration, not with `vendableUntil`: for a token with a short life, vending ends at
+    // half its life, which is also when it is due for renewal.
     guard let token = entries[scope].token, entries[scope].flight == nil,
       token.expiresAt.map({ now < $0 }) ?? false
     else { return .rest }
     let rest = entries[scope].renewAt - now
     guard rest <= .zero else { return .sleep(until: now + rest) }
-    // Unused, it is left to grow old; the next vend finds the renewal overdue.
+    // An unused token is not renewed. The next request that gets it finds the renewal overdue.
     guard entries[scope].isUsed else { return .rest }
     guard let id = renew(scope, now: now) else { return .sleep(until: now + (entries[scope].renewAt - now)) }
     return .begin(id)
   }
 
-  /// Talkdesk ID is asked with another credential: its cool-down ends, and those that Talkdesk ID or its absence demanded last.
-  /// Exchanges that run still answer the requests that wait for them, and no others.
+  /// Switches to another credential. The credential's cool-downs end; those for Talkdesk ID's rate limit and
+  /// outages continue. Running exchanges still answer the requests that wait for them, and no others.
   mutating func changeCredential() {
     epoch += 1
     for scope in entries.indices {
@@ -179,10 +183,10 @@ struct TokenCache {
     }
   }
 
-  /// Another account is asked from now on: every cool-down ends.
+  /// Switches to another account. Every cool-down ends.
   ///
-  /// - Returns: exchanges that waited for their turn and shall not take place. Their requests may want a token of the
-  ///   account before.
+  /// - Returns: the exchanges that waited for their turn. They must not start, because their requests may
+  ///   want a token of the old account.
   mutating func moveAccount() -> [ExchangeID] {
     account += 1
     rateLimit = Cooldown()
@@ -193,14 +197,15 @@ struct TokenCache {
     return waiting
   }
 
-  /// Ends every cool-down. An exchange that runs may begin another.
+  /// Ends every cool-down. A running exchange may start another.
   mutating func endCoolDowns() {
     rateLimit = Cooldown()
     outage = Cooldown()
     for scope in entries.indices { entries[scope].credential = Cooldown() }
   }
 
-  /// The configuration changed: tokens it does not keep are forgotten. Cool-downs last, because Talkdesk ID asked for them.
+  /// Applies a new configuration. Tokens that it does not keep are dropped. Cool-downs continue, because
+  /// Talkdesk ID requested them.
   mutating func reconfigure(policy: TokenPolicy, keeping: (AccessToken) -> Bool) {
     self.policy = policy
     turns.limits.running = policy.separateExchanges
@@ -214,7 +219,7 @@ struct TokenCache {
     }
   }
 
-  /// The cool-down in force for a scope: the one that lasts longest.
+  /// The cool-down of a scope that lasts longest.
   func coolingDown(
     _ scope: Int, now: MonotonicTime
   ) -> (cause: TokenExchangeError, remaining: Duration)? {
@@ -242,7 +247,7 @@ struct TokenCache {
     }
   }
 
-  /// Begins a renewal, or puts it off while a cool-down lasts.
+  /// Starts a renewal, or postpones it until a cool-down ends.
   private mutating func renew(_ scope: Int, now: MonotonicTime) -> ExchangeID? {
     if let (_, rest) = coolingDown(scope, now: now) {
       entries[scope].renewAt = Expiry(now + rest)
@@ -282,8 +287,8 @@ struct TokenCache {
       return completion
     }
     guard let lifetime = token.lifetime, let until else {
-      // Its lifetime is unknown, so it goes to the requests that wait and is not kept. A token it was to renew stays, and
-      // is not renewed again at once.
+      // The token's lifetime is unknown, so the token goes to the requests that wait and is not stored. An
+      // older token stays, and is not renewed again at once.
       if entries[exchange.scope].token != nil {
         let renewAt = now + .seconds(5 * (1 + unit))
         entries[exchange.scope].renewAt = Expiry(renewAt)
@@ -321,7 +326,8 @@ struct TokenCache {
     return putOff(scope, by: rest, .exchangeFailed(error, retryAfter: rest), now: now)
   }
 
-  /// An exchange failed that was made with values of before: of the same account, its pauses hold for the new credential, too.
+  /// Handles the failure of an exchange that started before the credential or the account changed. For the
+  /// same account, a rate limit or an outage also pauses the new credential.
   private mutating func outdated(
     _ error: TokenExchangeError, _ exchange: Exchange, now: MonotonicTime, unit: Double
   ) -> Completion {
@@ -336,7 +342,7 @@ struct TokenCache {
     return Completion(result: .failure(.exchangeFailed(error, retryAfter: rest)))
   }
 
-  /// Renews the token later, if it can be vended until then.
+  /// Postpones the renewal of the token, if the token can be vended until then.
   private mutating func putOff(
     _ scope: Int, by rest: Duration, _ error: TokenError, now: MonotonicTime
   ) -> Completion {
@@ -348,7 +354,7 @@ struct TokenCache {
     return completion
   }
 
-  /// Begins the exchanges whose turn it is; none during a cool-down.
+  /// Starts the exchanges whose turn it is; none during a cool-down.
   private mutating func advance(_ completion: inout Completion, now: MonotonicTime) {
     var admitted = turns.admit(now: now)
     while !admitted.isEmpty {
@@ -372,13 +378,13 @@ struct TokenCache {
     }
   }
 
-  /// Forgets an exchange that shall not take place.
+  /// Removes an exchange that must not start.
   private mutating func drop(_ id: ExchangeID) {
     guard let exchange = exchanges.removeValue(forKey: id) else { return }
     if entries[exchange.scope].probing == id { entries[exchange.scope].probing = nil }
   }
 
-  /// The use of an exchange's end for the estimate of durations.
+  /// How the end of an exchange counts in the estimate of durations.
   private static func ending(
     _ result: Result<AccessToken, TokenExchangeError>
   ) -> AdmissionQueue<ExchangeID>.Ending {
@@ -391,7 +397,7 @@ struct TokenCache {
     token.vendable(withAtLeast: max(policy.minRemaining, .nanoseconds(1)))
   }
 
-  /// Forgets every token; exchanges and cool-downs go on.
+  /// Drops every token. Exchanges and cool-downs continue.
   mutating func forgetTokens() { for scope in entries.indices { forget(scope) } }
 
   private mutating func forget(_ scope: Int) {

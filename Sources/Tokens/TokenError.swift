@@ -2,29 +2,31 @@
 
 import Platform
 
-/// Why no token is vended.
+/// The reason why no token is vended.
 ///
-/// For callers of this process: an exchange that failed answers by its cause, `coolingDown` is 503 whatever its cause,
-/// `deadlineExceeded` is 504. The waits are upper bounds on this side: after them the next request asks Talkdesk ID again.
+/// A failed exchange is answered by its cause, `coolingDown` with 503 whatever its cause, and
+/// `deadlineExceeded` with 504. The waits are upper bounds of this server: after them, the next request
+/// starts another exchange.
 public enum TokenError: Error, Sendable {
-  /// The exchange failed. The server sends no other one before `retryAfter` is over.
+  /// The exchange failed. The server starts no other exchange before `retryAfter` has passed.
   case exchangeFailed(TokenExchangeError, retryAfter: Duration)
-  /// An earlier exchange failed, and it is too early to try again.
+  /// An earlier exchange failed, and it is too early for another.
   case coolingDown(cause: TokenExchangeError, retryAfter: Duration)
-  /// This process has more requests for tokens than can end in time; Talkdesk ID was not asked for this one.
+  /// This server has more token requests than can end in time. It sent no request to Talkdesk ID for this
+  /// one.
   case overloaded(retryAfter: Duration)
-  /// The caller's own deadline passed before the exchange was over.
+  /// The request's own deadline passed before the exchange ended.
   case deadlineExceeded
   /// The caller's task was cancelled.
   case cancelled
   /// The token source is shut down.
   case shutDown
-  /// The configuration names another endpoint or credential than the caller was made with.
+  /// A reload has changed the Talkdesk account that the request started with.
   case upstreamChanged
-  /// What was about to be requested could not be recorded, so it was not requested.
+  /// The request could not be recorded in the audit log, so no token was requested.
   case unrecorded
 
-  /// How long to wait before asking again, where that is known.
+  /// How long to wait before the next request; nil if unknown.
   public var retryAfter: Duration? {
     switch self {
     case .exchangeFailed(_, let wait), .coolingDown(_, let wait), .overloaded(let wait): wait
@@ -34,7 +36,7 @@ public enum TokenError: Error, Sendable {
 }
 
 extension TokenError: CustomStringConvertible {
-  /// For operators.
+  /// A description of the error, for operators.
   public var description: String {
     switch self {
     case .exchangeFailed(let cause, _): "\(cause)"

@@ -2,29 +2,30 @@
 
 public import HTTP
 
-/// Why Talkdesk ID gave no token.
+/// The reason why Talkdesk ID issued no token.
 ///
-/// No case holds upstream's words but `refused`, whose code is bounded and printable; it is for logs, not for callers.
+/// All words that come from the provider, such as the code of `refused`, are bounded and printable. They are
+/// for logs, not for callers.
 public enum TokenExchangeError: Error, Sendable {
-  /// 400, 401 or 403: the credential or the scope is not accepted. `code` is the reply's `error`, where it had one.
-  /// Talkdesk answers 401 for a scope that is not granted, too, and for some minutes after it was.
+  /// 400, 401 or 403: the credential or the scope is not accepted. `code` is the reply's `error`, if it has
+  /// one. Talkdesk also answers 401 for a scope that is not granted, and for some minutes after granting it.
   case refused(status: Int, code: String?)
-  /// 429. The wait is at most 60 s; nil where the reply states none that can be read.
+  /// 429. The wait is at most 60 s; nil if the reply has no readable time.
   case rateLimited(retryAfter: Duration?)
   /// Any 5xx, or 408: Talkdesk ID is there but cannot serve.
   case unavailable(status: Int, retryAfter: Duration?)
   /// A redirect, which is not followed: the credential is for one host only. `host` is the host and port of the `Location`, bounded and
   /// printable; nil where it has none.
   case redirected(status: Int, host: String?)
-  /// The provider says by a code of its own that it failed.
+  /// The provider reports its own failure by an error code.
   case failed(status: Int, code: String?)
-  /// A reply that answers nothing.
+  /// A reply that contains no usable result.
   case unusableReply(UnusableReply)
-  /// The deadline passed; `sent` is false only where certainly no byte of the request went out.
+  /// The deadline passed. `sent` is false only if certainly no byte of the request was sent.
   case timedOut(sent: Bool)
-  /// No reply: it could not be reached, or the connection broke.
+  /// No reply: the provider could not be reached, or the connection broke.
   case transport(TransportError)
-  /// The assertion could not be signed; the signing layer's own words, for operators.
+  /// The assertion could not be signed, with the signer's own words for operators.
   case signingFailed(String)
   /// The service that signs assertions failed; nothing was sent to the provider.
   indirect case signer(TokenExchangeError)
@@ -43,7 +44,7 @@ public enum TokenExchangeError: Error, Sendable {
     }
   }
 
-  /// The reply's status, where there was one that is known.
+  /// The reply's status; nil if there was no reply or its status is unknown.
   public var status: Int? {
     switch self {
     case .refused(let status, _), .unavailable(let status, _), .redirected(let status, _),
@@ -51,24 +52,24 @@ public enum TokenExchangeError: Error, Sendable {
       status
     case .rateLimited: 429
     case .unusableReply(.status(let status)): status
-    // Not known to be a success: it was not read, or not HTTP.
+    // These replies may not be successes: they were not read, or were not HTTP.
     case .unusableReply(.malformed), .unusableReply(.tooLarge): nil
     case .unusableReply: 200
     case .timedOut, .transport, .signingFailed, .signer: nil
     }
   }
 
-  /// Whether another credential of the same client might be accepted where this one was not: RFC 6749 §5.2 has
-  /// `invalid_client` for it, and 401 for nothing else.
+  /// Whether another credential of the same client might be accepted: RFC 6749 §5.2 specifies
+  /// `invalid_client` for a failed client authentication, and 401 for nothing else.
   package var speaksAgainstTheCredential: Bool {
     guard case .refused(let status, let code) = self else { return false }
     return code == "invalid_client" || status == 401
   }
 
-  /// Whether the signer of assertions failed, so that the provider was not asked.
+  /// Whether the signer of assertions failed, so that no request was sent to the provider.
   public var isOfSigner: Bool { if case .signer = self { true } else { false } }
 
-  /// Whether the deadline ended it.
+  /// Whether the deadline ended the exchange.
   package var isTimeout: Bool { if case .timedOut = self { true } else { false } }
 
   /// Whether the response says explicitly that client authentication failed (RFC 6749 §5.2).
@@ -78,10 +79,10 @@ public enum TokenExchangeError: Error, Sendable {
 }
 
 extension TokenExchangeError: CustomStringConvertible {
-  /// For operators.
+  /// A description of the error, for operators.
   public var description: String { words(for: "Talkdesk ID") }
 
-  /// The same with the name of another provider.
+  /// A description of the error with the name of the provider.
   package func words(for provider: String) -> String {
     switch self {
     case .refused(let status, let code):
@@ -105,37 +106,38 @@ extension TokenExchangeError: CustomStringConvertible {
   }
 }
 
-/// The mistake in a response of the token endpoint.
+/// The fault of a response from the token endpoint.
 public enum UnusableReply: Error, Hashable, Sendable {
   /// A status that is neither success nor one of the known failures; 404 usually means a wrong account name.
   case status(Int)
   /// Success without content.
   case empty
-  /// Not HTTP.
+  /// A response that is not HTTP.
   case malformed
   /// Content beyond the limit.
   case tooLarge
-  /// Success with compressed content, by the name of its coding.
+  /// Success with compressed content, and the name of the coding.
   case compressed(String)
   /// Success with content that is not a JSON object.
   case notJSON
   /// No `access_token`, or not a string, or an empty one.
   case noToken
-  /// An `access_token` of more than 8192 octets, or with others than visible ASCII: it could not go into a field.
+  /// An `access_token` of more than 8192 octets, or with anything but visible ASCII, which a header field
+  /// cannot contain.
   case malformedToken
   /// A `token_type` other than Bearer, which would need another way of sending it.
   case tokenType
-  /// `expires_in` of less than a second: expired on arrival by its own word.
+  /// `expires_in` of less than a second: expired on arrival by its own statement.
   case expired
-  /// A `scope` that lacks the one asked for. The word is bounded and printable.
+  /// A `scope` without a word that was requested. The word is bounded and printable.
   case scope(missing: String)
-  /// The reply took so long that less of the token's life is left than may be vended.
+  /// The reply took so long that the token's remaining life is too short to vend it.
   case late
   /// A signer's success without a signature.
   case notASignature
   /// A signer's success without a key.
   case notAKey
-  /// A signer's success at a login without a token.
+  /// A signer's success at a login, without a token.
   case notALogin
   /// A signature that the public key does not verify, or that another version of the key made.
   case wrongSignature

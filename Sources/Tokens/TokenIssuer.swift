@@ -3,19 +3,19 @@
 public import HTTP
 public import Platform
 
-/// An authorization server that gives this server's client access tokens (RFC 6749 §4.4).
+/// An authorization server that issues access tokens to this server's OAuth client (RFC 6749 §4.4).
 public protocol TokenIssuer: Sendable {
   /// The state of each of the client's credentials, in the order of trying them.
   var credentialStatus: [CredentialStatus] { get }
 
-  /// Gets a token. Asking twice is harmless: an unused token expires.
+  /// Gets a token. Requesting twice is harmless: an unused token expires.
   ///
   /// - Parameters:
   ///   - scope: The requested scope, as words separated by spaces; empty for all scopes of the client.
-  ///   - deadline: When all of it must be over.
-  ///   - trace: The trace it belongs to, if any.
+  ///   - deadline: When the whole exchange must have ended.
+  ///   - trace: The trace of the exchange, if any.
   ///   - observe: Called for every request.
-  ///   - change: Called when a credential is accepted or refused now, and was not before.
+  ///   - change: Called with each credential that is now accepted or refused and was not before.
   func exchange(
     scope: String, deadline: MonotonicTime, trace: TraceContext?,
     observe: @Sendable (TokenRequestReport) -> Void, change: @Sendable (CredentialStatus) -> Void
@@ -32,7 +32,7 @@ public protocol TokenIssuer: Sendable {
 }
 
 extension TokenIssuer {
-  /// The same, without a report of requests or changes.
+  /// Gets a token, without a report of changes.
   public func exchange(
     scope: String, deadline: MonotonicTime, trace: TraceContext? = nil,
     observe: @Sendable (TokenRequestReport) -> Void = { _ in }

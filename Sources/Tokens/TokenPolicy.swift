@@ -1,16 +1,17 @@
-// The settings for keeping, renewing and sharing tokens.
+// The settings for storing, renewing and sharing tokens.
 
 import Platform
 
-/// How tokens are kept and vended: the `tokens` section of the configuration.
+/// How tokens are stored and vended: the `tokens` section of the configuration.
 public struct TokenPolicy: Hashable, Sendable {
   /// Whether all requests share one token per scope; otherwise each request gets a fresh one.
   public var share: Bool
   /// The shortest remaining life of a vended token; half of its whole life if that is shorter.
   public var minRemaining: Duration
-  /// How long a whole exchange may take, repetitions included.
+  /// How long a whole exchange may take, with its retries.
   public var deadline: Duration
-  /// How many exchanges may run at once where tokens are not shared; more wait for their turn, as long as they can still end in time.
+  /// How many exchanges may run at once if tokens are not shared. More exchanges wait for their turn, as long
+  /// as they can still end in time.
   public var separateExchanges: Int
 
   /// Makes a policy; the defaults are the configuration's.
@@ -25,12 +26,14 @@ public struct TokenPolicy: Hashable, Sendable {
     self.separateExchanges = separateExchanges
   }
 
-  /// The part of a token's life after which it is renewed ahead of time: at random between 50 and 80 %, so that instances
-  /// do not renew in step, and before it becomes too short to vend where that comes earlier than 80 %.
+  /// The age at which a token is renewed early: at random between 50% and 80% of its life, so that instances
+  /// do not renew at the same time. If the token becomes too short to vend before 80%, that age is the upper
+  /// bound.
   ///
   /// - Parameter unit: a random number in 0..<1.
   func renewalAge(of lifetime: Duration, unit: Double) -> Duration {
-    // In whole nanoseconds, the clock's unit: multiplied by a fraction, a Duration loses its last digits.
+    // In whole nanoseconds, the clock's unit: a `Duration` that is multiplied by a fraction loses its last
+    // digits.
     let life = lifetime.nanosecondsClamped
     let earliest = life / 2 + life % 2
     let tooShort = life - min(minRemaining.nanosecondsClamped, life / 2)

@@ -3,19 +3,20 @@
 public import HTTP
 public import Platform
 
-/// A report of one request to the token endpoint, for logs, metrics and status. Holds no token and no secret.
+/// A report of one request to the token endpoint, for logs, metrics and status. Contains no token and no
+/// secret.
 public struct TokenRequestReport: Sendable {
-  /// How the wall clock may differ from Talkdesk's before it is worth a warning: an assertion from a clock that is ahead
-  /// may be refused.
+  /// How far the wall clock may differ from Talkdesk's before the server logs a warning. An assertion from a
+  /// clock that is ahead may be refused.
   public static let tolerableClockSkew = Duration.seconds(30)
 
   /// The values of a successful reply.
   public struct Success: Sendable {
     /// The token's fingerprint.
     public var sha256: String
-    /// Its scope.
+    /// The token's scope.
     public var scope: String
-    /// How long it lives; nil where the reply does not say.
+    /// How long the token is valid; nil if the reply does not say.
     public var lifetime: Duration?
 
     package init(sha256: String, scope: String, lifetime: Duration?) {
@@ -33,21 +34,20 @@ public struct TokenRequestReport: Sendable {
   public var role: CredentialRole
   /// 1 for the first request of its exchange.
   public var attempt: Int
-  /// When it was sent.
+  /// When the request was sent.
   public var startedAt: MonotonicTime
-  /// How long it took.
+  /// How long the request took.
   public var duration: Duration
-  /// The outcome.
   public var outcome: Result<Success, TokenExchangeError>
-  /// The span of the trace it was sent in, if any.
+  /// The span in which the request was sent, if it has a trace.
   public var trace: TraceContext?
-  /// The reply's status, where there was a reply.
+  /// The reply's status; nil if there was no reply.
   public var status: Int?
   /// Talkdesk's trace id, `platform-tid`, which its support asks for.
   public var platformTID: String?
-  /// How far Talkdesk's clock is ahead of this machine's, by the reply's `Date`: right to a second or so.
+  /// How far Talkdesk's clock is ahead of this machine's, by the reply's `Date`: accurate to about a second.
   public var clockSkew: Duration?
-  /// The reply's `error_description`, bounded and printable: for debug logs alone.
+  /// The reply's `error_description`, bounded and printable: only for debug logs.
   public var errorDescription: String?
 
   package init(

@@ -1,21 +1,21 @@
-// The only ways by which a token leaves its source: each needs a grant.
+// The only functions that return tokens for clients and calls. Each needs a grant.
 
 public import Gate
 public import HTTP
 public import Platform
 
-/// The result of a look without waiting.
+/// The result of a request for a token that does not wait.
 public enum Vended<Token>: ~Copyable {
   case token(Token)
-  /// There is none at hand; `vend` gets one with the grant.
+  /// No token is cached. Spend the grant on `vend` to get one.
   case notCached(Grant)
 }
 
 extension TokenSource {
-  /// The shared token for a client, if it may be vended now. Counts as use of the token, and begins its renewal where that
-  /// is due.
+  /// The shared token for a client, if it may be vended now. Counts as use of the token, and starts its
+  /// renewal if that is due.
   ///
-  /// - Parameter lane: for the observer: the loop that asks.
+  /// - Parameter lane: the event loop of the request, for the observer.
   public func vendAtOnce(
     _ grant: consuming Grant, scope: ScopeID, now: MonotonicTime, lane: Int? = nil
   ) -> Vended<AccessToken> {
@@ -32,10 +32,11 @@ extension TokenSource {
     return try await token(scope, trace: trace)
   }
 
-  /// The token that the server makes a granted callback with. The callback keeps its grant: Talkdesk may refuse the first token.
+  /// The token with which the server requests a granted callback. The callback keeps its grant, because
+  /// Talkdesk may refuse the first token.
   ///
   /// - Parameters:
-  ///   - upstream: where the token has to come from.
+  ///   - upstream: the account that the token must belong to.
   ///   - deadline: when this callback gives up.
   public func token(
     for grant: borrowing Grant, scope: ScopeID, of upstream: Upstream, deadline: MonotonicTime
@@ -44,7 +45,7 @@ extension TokenSource {
     return try await token(scope, of: upstream, deadline: deadline)
   }
 
-  /// The same where it can be had without waiting.
+  /// The token with which the server requests a granted callback, if it is cached.
   public func tokenAtOnce(
     for grant: borrowing Grant, scope: ScopeID, of upstream: Upstream, now: MonotonicTime
   ) -> AccessToken? {

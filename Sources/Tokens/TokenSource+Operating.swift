@@ -3,22 +3,23 @@
 import Platform
 import Synchronization
 
-/// The operations of a token source: a new configuration, its state, its end.
+/// The operations of a token source: reconfigure, report the state, shut down.
 extension TokenSource {
-  /// Which account tokens belong to at the moment.
+  /// The account that tokens belong to now.
   public var upstream: Upstream { state.withLock { Upstream(account: $0.cache.account) } }
 
-  /// The issuer of tokens at the moment, for the server's own requests: those of clients get a token for a grant.
+  /// The current issuer of tokens, for the server's own requests. Requests of clients get a token for a
+  /// grant.
   package var issuer: any TokenIssuer { state.withLock { $0.issuer } }
 
-  /// Takes another configuration into use.
+  /// Applies another configuration.
   ///
   /// - Parameters:
-  ///   - issuer: Where endpoint or credential changed: makes the exchanges from now on. A refused credential's cool-down ends
-  ///     then, and a cached token is kept if the new issuer keeps it. Nil where they are the same: cool-downs and tokens last,
-  ///     and a credential that was left aside is tried again.
-  ///   - movesAccount: Whether it asks for another account, so that every cool-down ends, and so do exchanges that have not
-  ///     begun.
+  ///   - issuer: Runs all later exchanges if endpoint or credential changed: a refused credential's cool-down
+  ///     ends, and a cached token stays if the new issuer keeps it. Nil if both are the same: cool-downs and
+  ///     tokens stay, and credentials that were set aside are tried again.
+  ///   - movesAccount: Whether the new issuer is for another account. Then every cool-down ends, and
+  ///     exchanges that have not started are canceled.
   public func reconfigure(issuer: (any TokenIssuer)?, movesAccount: Bool = false, policy: TokenPolicy) {
     let dropped = state.withLock { state -> [Flights.Flight] in
       let old = state.issuer
@@ -37,10 +38,10 @@ extension TokenSource {
     for flight in dropped { flight.answer(.failure(.upstreamChanged)) }
   }
 
-  /// Forgets the tokens that are kept: the next request asks Talkdesk ID. For the sandbox.
+  /// Drops the cached tokens, so that the next request starts an exchange. For the sandbox.
   public func forgetTokens() { state.withLock { $0.cache.forgetTokens() } }
 
-  /// Ends every cool-down, and tries credentials again that were left aside. For the sandbox.
+  /// Ends every cool-down, and tries credentials again that were set aside. For the sandbox.
   public func endCoolDowns() {
     state.withLock { state in
       state.issuer.tryAllAgain()
@@ -48,7 +49,7 @@ extension TokenSource {
     }
   }
 
-  /// How it is doing.
+  /// The current state of the token source.
   public var status: TokenSourceStatus {
     let now = time.now
     let credentials = state.withLock { $0.issuer }.credentialStatus
@@ -68,7 +69,8 @@ extension TokenSource {
     }
   }
 
-  /// Ends everything. Requests that wait get `shutDown`, and so do later ones that find no token in the cache.
+  /// Shuts the token source down. Waiting requests get `shutDown`, and so do later requests that find no
+  /// token in the cache.
   public func shutdown() {
     let (flights, timers) = state.withLock { state in
       state.isShutDown = true

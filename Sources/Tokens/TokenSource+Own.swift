@@ -1,8 +1,10 @@
-// Tokens for the server's own requests. They have scopes of their own, so none of them can make a call.
+// Vends tokens for the server's own requests. Their scopes are separate, so none of these tokens can request
+// a call.
 
 public import Platform
 
-/// The scopes of tokens that never leave the server. Each is in a token of its own, and none may be configured for handing out.
+/// The scopes of tokens that never leave the server. Each scope has its own token, and none of them can be
+/// configured for clients.
 public enum OwnScope: String, CaseIterable, Sendable {
   case phoneValidation = "identity-phone-validation:read"
   case doNotCall = "do-not-call-lists:manage"
@@ -17,7 +19,8 @@ public enum OwnScope: String, CaseIterable, Sendable {
 }
 
 extension TokenSource {
-  /// The shared token with one of the server's own scopes. Its failures pause no other scope.
+  /// The shared token with one of the server's own scopes. Credential failures of this scope pause no other
+  /// scope.
   ///
   /// - Parameter deadline: when this request gives up.
   public func token(forServer scope: OwnScope, deadline: MonotonicTime) async throws(TokenError)
@@ -26,9 +29,9 @@ extension TokenSource {
     try await token(scopeID(scope.rawValue), deadline: deadline)
   }
 
-  /// Gives up a token that the API answered with 401.
+  /// Drops a token that the API answered with 401.
   ///
-  /// - Returns: whether asking again is worth it.
+  /// - Returns: whether another request makes sense.
   public func invalidate(_ token: AccessToken, forServer scope: OwnScope) -> Bool {
     invalidate(token, scope: scopeID(scope.rawValue))
   }

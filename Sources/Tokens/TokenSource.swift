@@ -4,20 +4,20 @@ public import HTTP
 public import Platform
 import Synchronization
 
-/// Where tokens come from: one shared token per scope, renewed ahead of time, with at most one exchange at a time.
+/// A source of tokens: one shared token per scope, renewed early, with at most one exchange at a time.
 ///
 /// `TokenCache` decides. This class has the lock around it, the tasks that carry its decisions out, and the requests that wait.
 /// Any thread may call any function. All ages are on the monotonic clock.
 public final class TokenSource: Sendable {
-  /// Names a scope, so that the way to a cached token needs no search.
+  /// The id of a scope, so that a cached token is found without a search.
   public struct ScopeID: Hashable, Sendable {
     let index: Int
     /// The scope's words.
     public let name: String
   }
 
-  /// Tells one Talkdesk account from another that a reload puts in its place. A token of one must never be shown to the other's
-  /// API.
+  /// The Talkdesk account of a token. A reload may replace the account, and a token of one account must never
+  /// be sent to the other's API.
   public struct Upstream: Hashable, Sendable {
     let account: Int
   }
@@ -33,7 +33,7 @@ public final class TokenSource: Sendable {
     var isShutDown = false
   }
 
-  /// An exchange that runs longer than its deadline by this much is given up, whatever the transport promises.
+  /// How long after its deadline an exchange is given up, whatever the transport promises.
   private static let grace = Duration.milliseconds(250)
 
   let state: Mutex<State>
@@ -41,11 +41,11 @@ public final class TokenSource: Sendable {
   private let observer: (any TokenSourceObserver)?
   private let jitter: @Sendable () -> Double
 
-  /// Makes a source; nothing is asked before a token is.
+  /// Makes a source. It requests nothing before the first request for a token.
   ///
   /// - Parameters:
-  ///   - issuer: makes the exchanges.
-  ///   - policy: how tokens are kept.
+  ///   - issuer: runs the exchanges.
+  ///   - policy: how tokens are stored and vended.
   ///   - time: the clocks.
   ///   - observer: Called for every event.
   ///   - jitter: random numbers in 0..<1.
@@ -64,7 +64,7 @@ public final class TokenSource: Sendable {
 
   // MARK: Tokens
 
-  /// The id of a scope. Scopes come from configuration, never from callers: each keeps its place for good.
+  /// The id of a scope. Scopes come from the configuration, never from callers, and each id stays valid.
   public func scopeID(_ scope: String) -> ScopeID {
     state.withLock { state in
       if let known = state.scopes[scope] { return ScopeID(index: known, name: scope) }
@@ -77,12 +77,12 @@ public final class TokenSource: Sendable {
     }
   }
 
-  /// The shared token, if it may be vended now: one lock, no allocation, no suspension. Counts as use of the token, and
-  /// begins its renewal where that is due.
+  /// The shared token, if it may be vended now: one lock, no allocation, no suspension. Counts as use of the
+  /// token, and starts its renewal if that is due.
   ///
   /// - Parameters:
-  ///   - upstream: where the token has to come from; nil where any current one does.
-  ///   - lane: for the observer: the loop that asks.
+  ///   - upstream: the account that the token must belong to; nil for the current one.
+  ///   - lane: the event loop of the request, for the observer.
   func cached(
     _ scope: ScopeID, of upstream: Upstream? = nil, now: MonotonicTime, lane: Int? = nil
   ) -> AccessToken? {
@@ -100,11 +100,12 @@ public final class TokenSource: Sendable {
 
   /// A token: the shared one, or the result of the one exchange that all requests wait for.
   ///
-  /// Cancelling the task, or its deadline, ends the wait and not the exchange, unless tokens are not shared.
+  /// If the task is canceled or its deadline passes, the wait ends but the exchange continues, unless tokens
+  /// are not shared.
   ///
   /// - Parameters:
-  ///   - upstream: where the token has to come from; nil where any current one does.
-  ///   - deadline: when this caller gives up; the exchange has the policy's deadline anyway.
+  ///   - upstream: the account that the token must belong to; nil for the current one.
+  ///   - deadline: when this request gives up. The exchange has the policy's own deadline.
   ///   - trace: the trace of this token request. An exchange continues the trace of the first request that waits for it.
   func token(
     _ scope: ScopeID, of upstream: Upstream? = nil, deadline: MonotonicTime? = nil,
@@ -114,15 +115,15 @@ public final class TokenSource: Sendable {
     return try await wait(scope, of: upstream, deadline: deadline, trace, isProbe: false)
   }
 
-  /// Whether there is a token that may be vended now. Counts as use of it, as vending does.
+  /// Whether a cached token may be vended now. Counts as use of the token, like vending.
   public func holdsToken(_ scope: ScopeID, now: MonotonicTime, lane: Int? = nil) -> Bool {
     cached(scope, now: now, lane: lane) != nil
   }
 
-  /// Finds out whether `token` would bring one. Where tokens are not shared, that does not cost an exchange each time: one
-  /// that succeeded less than a minute ago answers, and those who ask at the same time share one.
+  /// Checks whether `token` would succeed. If tokens are not shared, not every probe costs an exchange: an
+  /// exchange that succeeded less than a minute ago answers it, and concurrent probes share one.
   ///
-  /// - Returns: whether Talkdesk ID was asked for it.
+  /// - Returns: false if a cached token or a recent exchange was enough.
   public func probe(
     _ scope: ScopeID, lane: Int? = nil, trace: TraceContext? = nil
   ) async throws(TokenError) -> Bool {
@@ -135,11 +136,13 @@ public final class TokenSource: Sendable {
     return true
   }
 
-  /// Gives up a token that the API answered with 401, so that the next `token` brings another. Only the current one is
-  /// given up: of many requests that were refused with the same token the first makes the exchange, the rest share it.
+  /// Drops a token that the API answered with 401, so that the next `token` gets another. Only the current
+  /// token is dropped: if many requests were refused with the same token, the first starts an exchange and
+  /// the others share it.
   ///
-  /// - Returns: whether asking again is worth it. False once forced refreshes come too often (more than 8 at once, or
-  ///   one each 5 s, without an `accepted`), which means that the API refuses new tokens as well; the token is kept then.
+  /// - Returns: whether another request makes sense. False if forced refreshes come too often (more than 8 at
+  ///   once, or one every 5 s, without an `accepted`). The API then refuses new tokens as well, so the token
+  ///   stays.
   public func invalidate(_ token: AccessToken, scope: ScopeID) -> Bool {
     let now = time.now
     let worth = state.withLock { state in state.cache.invalidate(token, scope: scope.index, now: now) }
@@ -147,7 +150,8 @@ public final class TokenSource: Sendable {
     return worth
   }
 
-  /// The API accepted the token after `invalidate`. So it refused only that one token before, and the count of refreshes starts again.
+  /// Records that the API accepted the token after `invalidate`. The API refused only the earlier token, so
+  /// the count of refreshes starts again.
   public func accepted(scope: ScopeID) { state.withLock { state in state.cache.accepted(scope.index) } }
 
   // MARK: Waiting
@@ -173,10 +177,11 @@ public final class TokenSource: Sendable {
     let now = time.now
     var outcome: TokenCacheOutcome?
     let answer: Result<AccessToken, TokenError>? = state.withLock { state in
-      // The handler may have run before there was a task to cancel. Then it has set this flag.
+      // The cancellation handler may have run before this request was added. Then the task is marked as
+      // canceled.
       if Task.isCancelled { return .failure(.cancelled) }
       if let upstream, upstream.account != state.cache.account { return .failure(.upstreamChanged) }
-      // An exchange may have ended since the look without waiting.
+      // An exchange may have ended since the check without waiting.
       if let (token, renewal) = state.cache.hit(scope.index, now: now) {
         outcome = .hit
         if let renewal { self.begin(renewal, &state) }
@@ -198,7 +203,7 @@ public final class TokenSource: Sendable {
         return nil
       case .wait(let exchange, let end, let begin, let isShared):
         outcome = begin || !isShared ? .miss : .joined
-        // Before its turn has come, an exchange has no watchdog of its own.
+        // Before its turn comes, an exchange has no watchdog of its own.
         let isWatched = begin || isShared
         let mine = min(deadline ?? end, end)
         let timer = mine < end || !isWatched ? expiry(of: waiter, at: mine) : nil
@@ -212,13 +217,13 @@ public final class TokenSource: Sendable {
     if let answer { continuation.resume(returning: answer) }
   }
 
-  /// - Parameter turn: an exchange that has not begun, and when it is too late for that.
+  /// - Parameter turn: an exchange that has not started, and when it is too late to start.
   private func expiry(
     of waiter: Flights.WaiterID, at deadline: MonotonicTime,
     turn: (exchange: TokenCache.ExchangeID, until: MonotonicTime)? = nil
   ) -> Task<Void, Never> {
     Task.detached { [weak self, time] in
-      // Cancelled means answered: nothing is left to end.
+      // A canceled timer means that the request was answered.
       if let turn, turn.until < deadline {
         guard await time.hasSlept(until: turn.until) else { return }
         self?.missTurn(turn.exchange)
@@ -241,7 +246,7 @@ public final class TokenSource: Sendable {
   private func leave(_ waiter: Flights.WaiterID, _ error: TokenError) {
     let (found, orphan) = state.withLock { state -> (Flights.Waiter?, Task<Void, Never>?) in
       guard let (found, exchange, isLast) = state.flights.remove(waiter) else { return (nil, nil) }
-      // The last to leave an exchange that was for one request alone takes it along.
+      // If the last request leaves an exchange of its own, the exchange is canceled.
       guard isLast, state.cache.abandoned(exchange) else { return (found, nil) }
       return (found, state.flights.task(of: exchange))
     }
@@ -252,8 +257,8 @@ public final class TokenSource: Sendable {
 
   // MARK: Exchanging
 
-  /// Under the lock that the exchange was made under: with one let go between them, a reload could have it made with another
-  /// account's credential.
+  /// Starts an exchange under the lock under which it was created. If the lock were released in between, a
+  /// reload could make the exchange use another account's credential.
   private func begin(_ id: TokenCache.ExchangeID, _ state: inout State) {
     guard !state.isShutDown, let exchange = state.cache.exchanges[id] else { return }
     let (issuer, observer) = (state.issuer, observer)
@@ -276,7 +281,7 @@ public final class TokenSource: Sendable {
       self?.end(id, result)
     }
     let watchdog = Task.detached { [weak self, time] in
-      // Cancelled means over: nothing is left to give up.
+      // A canceled watchdog means that the exchange has ended.
       guard await time.hasSlept(until: deadline + Self.grace) else { return }
       task.cancel()
       self?.end(id, .failure(.timedOut(sent: true)))
@@ -329,7 +334,8 @@ public final class TokenSource: Sendable {
     }
   }
 
-  /// - Returns: when to come again; nil where an exchange was begun, which sets the next timer, or there is nothing to do.
+  /// - Returns: when to fire again; nil if an exchange was started, which sets the next timer, or if there is
+  ///   nothing to do.
   private func renewalTimerFired(_ scope: ScopeID) -> MonotonicTime? {
     let now = time.now
     let renewal = state.withLock { state in

@@ -2,31 +2,32 @@
 
 /// The outcome of one token request, for metrics.
 public enum TokenCacheOutcome: String, CaseIterable, Sendable {
-  /// The shared token was there.
+  /// The shared token was in the cache.
   case hit
-  /// An exchange was begun for it.
+  /// The request started an exchange, or waits for one that is not shared.
   case miss
-  /// It waits for an exchange that another request began.
+  /// The request waits for an exchange that another request started.
   case joined
-  /// A token was renewed early; no request waits for it.
+  /// The renewal of a token started early; no request waits for it.
   case renewal
-  /// Refused because Talkdesk ID is being left alone after a failure.
+  /// Refused during a cool-down, without a request to Talkdesk ID.
   case coolingDown = "cooling_down"
-  /// Refused because more tokens, each an exchange of its own, are requested than can be had in time.
+  /// Refused because more tokens, each with an exchange of its own, are requested than can be obtained in
+  /// time.
   case overloaded
-  /// The API refused the shared token, so it was given up.
+  /// The API refused the shared token, so it was dropped.
   case invalidated
 }
 
-/// Observes a token source. It is called from any thread, event loops included, so it must return at once. It
-/// is never called with a lock held.
+/// An observer of a token source. It is called from any thread, event loops included, so it must return at
+/// once. It is never called with a lock held.
 public protocol TokenSourceObserver: AnyObject, Sendable {
-  /// A token request ended, or began an exchange.
-  /// - Parameter lane: the loop of the request, if known, so that each loop counts for itself.
+  /// Called for each outcome of a token request or a renewal, and for a token that was dropped.
+  /// - Parameter lane: the event loop of the request, if known, so that each loop counts separately.
   func tokenCache(_ outcome: TokenCacheOutcome, scope: String, lane: Int?)
-  /// A request to Talkdesk ID is over.
+  /// A request to Talkdesk ID has ended.
   func tokenRequest(_ report: TokenRequestReport)
-  /// Talkdesk ID accepts or refuses a credential, and did not before.
+  /// Talkdesk ID now accepts or refuses a credential and did not before.
   func credentialChanged(_ status: CredentialStatus)
 }
 

@@ -2,7 +2,8 @@
 
 /// The certificate that vouches for the keys of all phones until 2045-03-15.
 enum AppAttestRoot {
-  /// SHA-256 of its DER is 1cb9823ba28ba6ad2d33a006941de2ae4f513ef1d4e831b9f7e0fa7b6242c932.
+  /// The certificate in PEM. SHA-256 of its DER is
+  /// 1cb9823ba28ba6ad2d33a006941de2ae4f513ef1d4e831b9f7e0fa7b6242c932.
   static let pem = """
     -----BEGIN CERTIFICATE-----
     MIICITCCAaegAwIBAgIQC/O+DvHN0uD7jG5yH2IXmDAKBggqhkjOPQQDAzBSMSYw

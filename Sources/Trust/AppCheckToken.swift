@@ -4,9 +4,9 @@ public import JOSE
 import JSON
 public import Texts
 
-/// A Firebase project, whose tokens are accepted.
+/// A Firebase project whose tokens are accepted.
 public struct AppCheckProject: Hashable, Sendable {
-  /// The project's number, digits.
+  /// The project's number: digits.
   public let number: String
   /// The project's id.
   public let id: String
@@ -16,10 +16,10 @@ public struct AppCheckProject: Hashable, Sendable {
     self.id = id
   }
 
-  /// The `iss` of its tokens.
+  /// The `iss` of the project's tokens.
   public var issuer: String { "https://firebaseappcheck.googleapis.com/\(number)" }
 
-  /// The names of the project in `aud`. One of them has to be there.
+  /// The names of the project in `aud`. A token must have at least one of them.
   var audiences: [String] { ["projects/\(number)", "projects/\(id)"] }
 }
 
@@ -27,13 +27,14 @@ public struct AppCheckProject: Hashable, Sendable {
 public struct AppCheckClaims: Hashable, Sendable {
   /// `sub`: the Firebase app id, such as `1:1234567890:ios:0123456789abcdef`.
   @Exact public private(set) var appID: String
-  /// `exp`, in seconds since 1970. From then on the token is over: Google's clock made it, so there is no leeway.
+  /// `exp`, in seconds since 1970. The token is invalid from then on. Google's clock set this time, so there
+  /// is no leeway.
   public let expirationTime: Double
 }
 
-/// A token of App Check that was taken apart, and in which nothing is verified but its form.
+/// A parsed token of App Check. Only its form was checked.
 public struct AppCheckToken: Sendable {
-  /// The longest token. Those of Google have about 1,000 bytes.
+  /// The longest token, in bytes. Google's have about 1,000.
   public static let maximumBytes = 4096
   /// The algorithm of every token.
   package static let algorithm = SignatureAlgorithm.RS256
@@ -46,7 +47,7 @@ public struct AppCheckToken: Sendable {
   /// The `kid`: the name of the keys that may verify the token.
   public let keyID: String
 
-  /// Takes a token apart: a JWS with `alg` RS256, `typ` JWT and a `kid`.
+  /// Parses a token: a JWS with `alg` RS256, `typ` JWT and a `kid`.
   public init(parsing octets: [UInt8]) throws(AttestationFault) {
     do throws(JWSError) {
       token = try JWS.Compact(parsing: octets, maximumBytes: Self.maximumBytes)
@@ -62,18 +63,18 @@ public struct AppCheckToken: Sendable {
   /// Verifies the signature, then issuer, audience and times.
   ///
   /// - Parameters:
-  ///   - keys: Those that `keyID` names in the published set and that allow the algorithm.
+  ///   - keys: The published keys named `keyID` that allow the algorithm.
   ///   - now: Seconds since 1970.
   /// - Throws: The first check that fails.
   public func verify(with keys: [JWK], of project: AppCheckProject, now: Double) throws(AttestationFault)
     -> AppCheckClaims
   {
-    // By RS256: the token has no other algorithm.
+    // RS256, because the token has no other algorithm.
     guard keys.contains(where: { token.verify(with: $0) }) else { throw .badSignature }
     let claims: JWTClaims
     do throws(JWTError) { claims = try JWTClaims(payload: token.payload) } catch { throw .malformed }
     guard claims.issuer?.hasSameBytes(as: project.issuer) == true else { throw .wrongIssuer }
-    // A list, even of one: a single text is no token of App Check.
+    // App Check always sends a list, even of one. A token with a single string is not from App Check.
     guard claims["aud"]?.array != nil, let audience = claims.audience,
       project.audiences.contains(where: audience.contains(exactly:))
     else { throw .wrongAudience }

@@ -1,6 +1,6 @@
-// The ways to attest that a request comes from a genuine app, and the result of judging one.
+// The ways to attest that a request comes from a genuine app, and the result of checking one.
 
-/// What an app proves itself with.
+/// The service whose attestation an app sends.
 public enum AttestationType: String, CaseIterable, Sendable {
   /// A token of Firebase App Check.
   case appCheck = "app_check"
@@ -10,66 +10,66 @@ public enum AttestationType: String, CaseIterable, Sendable {
   case playIntegrity = "play_integrity"
 }
 
-/// Whether attestations are judged, and what becomes of a request without a good one.
+/// Whether attestations are checked, and whether a request without a valid one is refused.
 public enum AttestationMode: String, CaseIterable, Sendable {
-  /// They are not judged.
+  /// Attestations are not checked.
   case off
-  /// They are counted, and nothing is refused.
+  /// Results are counted, and nothing is refused.
   case audit
-  /// A request without a good one is refused.
+  /// A request without a valid attestation is refused.
   case enforce
 }
 
-/// Why an attestation does not hold. The raw value is the word in metrics and audit lines.
+/// The reason why an attestation is invalid. The raw value is the word in metrics and audit lines.
 public enum AttestationFault: String, CaseIterable, Error, Sendable {
-  /// It cannot be read, or there are several.
+  /// The attestation cannot be read, or there are several.
   case malformed
-  /// It is signed by an algorithm other than the one that its type has.
+  /// The token is signed by another algorithm than the one of its type.
   case wrongAlgorithm = "wrong_algorithm"
-  /// It names no key, or a key that is not the issuer's.
+  /// The token names no key, or a key that is not the issuer's.
   case unknownKey = "unknown_key"
   /// The signature is wrong.
   case badSignature = "bad_signature"
   /// Another issuer or project made it.
   case wrongIssuer = "wrong_issuer"
-  /// It is for another project.
+  /// The token is for another project.
   case wrongAudience = "wrong_audience"
-  /// Its time is over.
+  /// The attestation has expired.
   case expired
-  /// Its time has not begun, or it lives longer than its issuer lets one live.
+  /// The attestation is not valid yet, or is valid for longer than its issuer allows.
   case wrongTime = "wrong_time"
-  /// It is another app's.
+  /// The attestation belongs to another app.
   case wrongApp = "wrong_app"
-  /// It has authorized an installation before.
+  /// The token has already authorized an installation.
   case replayed
-  /// Its challenge is over, was used, or is not this server's.
+  /// The challenge has expired, was used, or is not this server's.
   case badChallenge = "bad_challenge"
-  /// It was made for another request.
+  /// The attestation was made for another request.
   case wrongNonce = "wrong_nonce"
-  /// The key that it attests is not the one that the app has named.
+  /// The attested key is not the one that the app named.
   case wrongKey = "wrong_key"
-  /// Its key was used before.
+  /// The attested key was used before.
   case wrongCounter = "wrong_counter"
-  /// The app comes from somewhere else: from Xcode and not from the App Store, say.
+  /// The app was installed from another source than allowed, such as Xcode instead of the App Store.
   case wrongEnvironment = "wrong_environment"
-  /// Apple has validated the app in another way.
+  /// Apple validated the app in a way that is not allowed.
   case wrongCategory = "wrong_category"
   /// The app is older than allowed.
   case oldApp = "old_app"
-  /// Its key belongs to another installation.
+  /// The attested key belongs to another installation.
   case keyInUse = "key_in_use"
-  /// Google Play does not know the app as it is installed: it was signed anew, say.
+  /// Google Play does not know the app as it is installed, such as one that was signed again.
   case unrecognizedApp = "unrecognized_app"
-  /// Somebody else has signed the app.
+  /// The app is signed with another certificate.
   case wrongCertificate = "wrong_certificate"
-  /// The device meets less than it has to: it is rooted, or an emulator.
+  /// The device meets less than the required integrity: it is rooted, or an emulator.
   case weakDevice = "weak_device"
   /// The verdict was made for tests.
   case testing
   /// The user does not have the app from Google Play.
   case unlicensed
 
-  /// The types that it is one of.
+  /// The types of attestation that can have this fault.
   var types: [AttestationType] {
     switch self {
     case .malformed, .expired, .wrongTime, .wrongApp: AttestationType.allCases
@@ -82,7 +82,7 @@ public enum AttestationFault: String, CaseIterable, Error, Sendable {
   }
 }
 
-/// Why an attestation cannot be judged at the moment. The raw value is the word in metrics and audit lines.
+/// The reason why an attestation cannot be checked now. The raw value is the word in metrics and audit lines.
 public enum AttestationOutage: String, CaseIterable, Error, Sendable {
   /// The issuer's keys are missing, or too old.
   case keys
@@ -92,17 +92,17 @@ public enum AttestationOutage: String, CaseIterable, Error, Sendable {
   case quota
   /// Google refuses this server's account.
   case refused
-  /// Google's answer cannot be read.
+  /// Google's response cannot be read.
   case nonsense
 }
 
-/// The result of judging the attestation of one request.
+/// The result of checking the attestation of one request.
 public enum AttestationResult: Hashable, Sendable {
   case passed
-  /// The request has none.
+  /// The request has no attestation.
   case missing
   case failed(AttestationFault)
-  /// It cannot be judged at the moment.
+  /// The attestation cannot be checked now.
   case unavailable(AttestationOutage)
 
   /// The word in metrics and audit lines.
@@ -115,7 +115,7 @@ public enum AttestationResult: Hashable, Sendable {
     }
   }
 
-  /// More about it, as a word; nil where `word` says all.
+  /// The reason, as a word; nil if `word` says everything.
   public var reason: String? {
     switch self {
     case .passed, .missing: nil

@@ -1,25 +1,25 @@
-// Judges verdicts of Google's Play Integrity: https://developer.android.com/google/play/integrity/verdicts.
+// Checks verdicts of Google's Play Integrity: https://developer.android.com/google/play/integrity/verdicts.
 
 public import JSON
 import Texts
 
-/// The app whose verdicts pass.
+/// The app that verdicts must be for, and what they must say.
 public struct PlayIntegrityTerms: Sendable {
-  /// What a device has to meet at least, the weakest first. Labels that are not listed count for nothing.
+  /// The integrity that a device must meet at least, the weakest first. Other labels are ignored.
   public enum Device: String, CaseIterable, Sendable {
     case basic = "MEETS_BASIC_INTEGRITY"
     case device = "MEETS_DEVICE_INTEGRITY"
     case strong = "MEETS_STRONG_INTEGRITY"
   }
 
-  /// Whether the user has to have the app from Google Play.
+  /// Whether the user must have the app from Google Play.
   public enum Licence: String, CaseIterable, Sendable { case any, licensed }
 
-  /// The name of the package.
+  /// The name of the app's package.
   public let package: String
   /// SHA-256 of each certificate that signs the app, as base64url.
   public let certificates: [String]
-  /// The least that a device has to meet.
+  /// The integrity that a device must meet at least.
   public let device: Device
   public let licence: Licence
 
@@ -31,9 +31,9 @@ public struct PlayIntegrityTerms: Sendable {
   }
 }
 
-/// What Google says of one request of an app.
+/// Google's verdict on one request of an app.
 public struct PlayIntegrityVerdict: Sendable {
-  /// Google's answer has no verdict that can be read.
+  /// Google's response has no readable verdict.
   public struct Unreadable: Error, Hashable, Sendable {}
 
   /// Seconds by which Google's clock may be ahead of this server's.
@@ -44,7 +44,7 @@ public struct PlayIntegrityVerdict: Sendable {
   private let requestHash: String?
   private let milliseconds: Int64
 
-  /// Reads `tokenPayloadExternal`. Members that are not known count for nothing.
+  /// Reads `tokenPayloadExternal`. Unknown members are ignored.
   public init(_ payload: JSONObject) throws(Unreadable) {
     guard let details = payload["requestDetails"]?.object,
       let package = details["requestPackageName"]?.string,
@@ -56,11 +56,11 @@ public struct PlayIntegrityVerdict: Sendable {
     requestHash = details["requestHash"]?.string
   }
 
-  /// Judges the verdict.
+  /// Checks the verdict.
   ///
   /// - Parameters:
   ///   - requestHash: SHA-256 of the client data, as base64url.
-  ///   - maximumAge: Seconds that a verdict may be old.
+  ///   - maximumAge: The greatest age of a verdict, in seconds.
   ///   - now: Seconds since 1970.
   /// - Throws: The first check that fails.
   public func verify(
@@ -92,14 +92,14 @@ public struct PlayIntegrityVerdict: Sendable {
     else { throw .unlicensed }
   }
 
-  /// Base64url without padding.
+  /// A digest in base64url, without padding.
   private static func bare(_ digest: String) -> String {
     var octets = Array(digest.utf8)
     while octets.last == UInt8(ascii: "=") { octets.removeLast() }
     return String(decoding: octets, as: UTF8.self)
   }
 
-  /// A number of 64 bits, which Google writes as a text.
+  /// A 64-bit number, which Google writes as a string.
   private static func number(_ value: JSONValue?) -> Int64? {
     if let text = value?.string { return text.utf8.count <= 19 ? Int64(text) : nil }
     return value?.int(in: 0...(1 << 53))

@@ -1,7 +1,8 @@
 // URLs in the form in which proofs are compared with requests.
 
-/// A URL without query and fragment, normalised so that equal URLs have equal octets: by case (RFC 3986 §6.2.2.1), percent-encoding
-/// (§6.2.2.2), and port and path of the scheme (§6.2.3). Dot segments stay, and no endpoint's path has any.
+/// A URL without query and fragment, normalized so that equal URLs have equal octets: by case (RFC 3986
+/// §6.2.2.1), percent-encoding (§6.2.2.2), and port and path of the scheme (§6.2.3). Dot segments stay, and
+/// no endpoint's path has any.
 public struct ComparableURL: Hashable, Sendable {
   private let octets: [UInt8]
 
@@ -34,7 +35,7 @@ public struct ComparableURL: Hashable, Sendable {
     guard !octets.contains(UInt8(ascii: "@")) else { return nil }
     var host = octets
     var end: [UInt8] = []
-    // A colon inside the brackets of an IPv6 address ends no host.
+    // A colon inside the brackets of an IPv6 address does not end the host.
     if let colon = octets.lastIndex(of: UInt8(ascii: ":")), !octets[colon...].contains(UInt8(ascii: "]")) {
       host = octets[..<colon]
       let digits = Array(octets[(colon + 1)...])
@@ -44,7 +45,8 @@ public struct ComparableURL: Hashable, Sendable {
     return host.isEmpty ? nil : host.map(lowercased) + end
   }
 
-  /// The path: escapes in capital letters, and none of characters that need none. Nil for a percent sign that escapes nothing.
+  /// The path, with escapes in capital letters and unreserved characters unescaped. Nil if two hexadecimal
+  /// digits do not follow a percent sign.
   private static func path(_ octets: ArraySlice<UInt8>) -> [UInt8]? {
     var path: [UInt8] = []
     path.reserveCapacity(octets.count)
@@ -78,7 +80,7 @@ public struct ComparableURL: Hashable, Sendable {
     }
   }
 
-  /// RFC 3986 §2.3.
+  /// Whether an octet is unreserved (RFC 3986 §2.3).
   private static func isUnreserved(_ octet: UInt8) -> Bool {
     switch octet {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

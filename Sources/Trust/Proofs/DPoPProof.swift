@@ -1,26 +1,26 @@
-// Verifies that a client holds a key and made this request with it: DPoP, RFC 9449.
+// Verifies that a client has a private key and signed this request with it (DPoP, RFC 9449).
 
 public import JOSE
 import JSON
 import Texts
 
-/// A proof that was taken apart, and in which nothing is verified but its form.
+/// A parsed proof. Only its form was checked.
 public struct DPoPProof: Sendable {
-  /// The longest proof. Those of phones have about 600 bytes.
+  /// The longest proof, in bytes. Proofs from phones have about 600.
   public static let maximumBytes = 4096
   /// Seconds by which `iat` may differ from this server's clock, in either direction.
   public static let window: Double = 60
-  /// The one algorithm.
+  /// The only accepted algorithm.
   public static let algorithm = SignatureAlgorithm.ES256
 
   private let token: JWS.Compact
   private let claims: JWTClaims
   private let id, method, url: String
   private let issuedAt: Double
-  /// SHA-256 of the header as it was sent: a client sends the same one with each of its proofs.
+  /// SHA-256 of the header as it was sent. A client sends the same header with each of its proofs.
   public let headerDigest: SHA256Digest
 
-  /// Takes a proof apart: a JWT with the claims of RFC 9449 §4.2, the type of a proof, and the algorithm ES256.
+  /// Parses a proof: a JWT with the claims of RFC 9449 §4.2, the type of a proof, and the algorithm ES256.
   public init(parsing octets: [UInt8]) throws(ProofFault) {
     do throws(JWSError) {
       token = try JWS.Compact(parsing: octets, maximumBytes: Self.maximumBytes)
@@ -46,17 +46,18 @@ public struct DPoPProof: Sendable {
     guard token.algorithmName == Self.algorithm.rawValue else { throw .wrongAlgorithm }
   }
 
-  /// Verifies everything that needs neither the caller nor the store. The signature comes last, because it costs most: what is for
-  /// another request or has no nonce of this server costs no verification.
+  /// Verifies everything that needs neither the caller nor the store. The signature comes last, because it
+  /// costs most: a proof for another request, or without a nonce of this server, costs no verification.
   ///
   /// - Parameters:
-  ///   - method: Of the request.
-  ///   - urls: The URLs of the request, without a query: one of them has to be the proof's.
-  ///   - nonces: Those of this server.
+  ///   - method: The method of the request.
+  ///   - urls: The URLs of the request, without a query. One of them must be the proof's.
+  ///   - nonces: The nonces of this server.
   ///   - now: Seconds since 1970.
-  ///   - signer: The key in the header, where it was read before.
-  ///   - mayVerify: Whether the signature may be verified now. It is asked once everything else holds.
-  /// - Returns: Nil where the signature may not be verified now.
+  ///   - signer: The key in the header, if it was read before.
+  ///   - mayVerify: Whether the signature may be verified now. Called only after all other checks have
+  ///     passed.
+  /// - Returns: Nil if the signature may not be verified now.
   /// - Throws: The first check that fails.
   public func verify(
     method: String, urls: [ComparableURL], nonces: ProofNonces, now: Double, signer known: ProofKey? = nil,
@@ -82,12 +83,12 @@ public struct DPoPProof: Sendable {
   }
 }
 
-/// The key in a proof's header. It proves nothing about who the client is: its thumbprint does.
+/// The key in a proof's header. Any client can send any key, so its thumbprint shows whose key it is.
 ///
-/// To read one costs three times what a verification does, so that those of known clients are kept.
+/// Reading a key costs three times as much as a verification, so the keys of known clients are cached.
 public struct ProofKey: Hashable, Sendable {
   let key: PublicKey
-  /// RFC 7638.
+  /// The key's thumbprint (RFC 7638).
   let thumbprint: SHA256Digest
 
   init(_ jwk: JSONValue?) throws(ProofFault) {
@@ -97,17 +98,18 @@ public struct ProofKey: Hashable, Sendable {
   }
 }
 
-/// A proof that has passed all checks but those of its caller and of its one use.
+/// A proof that has passed all checks except two: that the key is the caller's, and that the proof was not
+/// used before.
 public struct VerifiedProof: Hashable, Sendable {
-  /// The key that made it.
+  /// The key that signed the proof.
   public let signer: ProofKey
-  /// Its thumbprint (RFC 7638).
+  /// The thumbprint of that key (RFC 7638).
   public var key: SHA256Digest { signer.thumbprint }
   /// Identifies the proof among all proofs of all keys.
   public let id: SHA256Digest
-  /// `ath`: SHA-256 of the access token that it is for.
+  /// `ath`: SHA-256 of the access token that the proof is for.
   public let accessToken: SHA256Digest?
-  /// SHA-256 of its header.
+  /// SHA-256 of the proof's header.
   public let headerDigest: SHA256Digest
 
   init(signer: ProofKey, id: String, headerDigest: SHA256Digest, accessToken: SHA256Digest?) {

@@ -1,40 +1,40 @@
-// Makes and recognises the nonces of proofs, without a list of those that were given out.
+// Makes and recognizes the nonces of DPoP proofs, without a list of the nonces in use.
 
 public import JOSE
 import Synchronization
 
-/// The nonces that clients put into proofs, so that none can be made in advance (RFC 9449 §8).
+/// The nonces that clients put into proofs, so that no proof can be made in advance (RFC 9449 §8).
 ///
-/// A nonce is the number of its five minutes, and a code of that number by a key that all instances have. It is good until the next
-/// five minutes end: five to ten minutes.
+/// A nonce consists of the number of its five-minute period, and an HMAC of that number with a key that all
+/// instances have. A nonce is valid until the next period ends: for five to ten minutes.
 public final class ProofNonces: Sendable {
-  /// How long a nonce is given out, in seconds.
+  /// The length of a period, in seconds.
   static let period: Double = 300
-  /// Bytes of the number before the code.
+  /// The length of the period's number before the HMAC, in bytes.
   private static let numberBytes = 8
 
-  /// The first one makes nonces, and all recognise them.
+  /// The keys. The first makes nonces, and all recognize them.
   private let keys: Mutex<[Secret]>
 
-  /// - Parameter keys: At least one. The first makes nonces, and all recognise them.
+  /// - Parameter keys: At least one. The first makes nonces, and all recognize them.
   public init(keys: [Secret]) {
     precondition(!keys.isEmpty)
     self.keys = Mutex(keys)
   }
 
-  /// Nonces by a random key, until the key that all instances have is known.
+  /// Makes nonces with a random key, until the key that all instances have is known.
   public convenience init() throws(OpenSSLError) {
     var bytes = try RandomBytes.make(32)
     self.init(keys: [Secret(wiping: &bytes)])
   }
 
-  /// The key that makes nonces: for the moment it goes to the store.
+  /// The key that makes nonces, for saving it in the store.
   public func exposedKey() -> [UInt8] { keys.withLock { $0[0].exposedBytes() } }
 
-  /// Takes the key that all instances have.
+  /// Replaces the keys with the one that all instances have.
   public func use(_ key: Secret) { keys.withLock { $0 = [key] } }
 
-  /// The nonce to give out.
+  /// The nonce to send to clients now.
   ///
   /// - Parameter now: Seconds since 1970.
   public func nonce(now: Double) -> String {
@@ -42,7 +42,7 @@ public final class ProofNonces: Sendable {
     return keys.withLock { Base64URL.encode(number + Self.code(number, $0[0])) }
   }
 
-  /// Whether a nonce was given out by this server or another instance, and is not over.
+  /// Whether a nonce is from this server or another instance, and still valid.
   func isValid(_ nonce: String, now: Double) -> Bool {
     // The clock of another instance may be ahead.
     guard let bytes = Base64URL.decode(nonce), bytes.count > Self.numberBytes,

@@ -1,41 +1,41 @@
-// What a server thinks of the proof that a request carries.
+// The result of checking a request's DPoP proof, and the reasons why a proof is invalid.
 
-/// Why a proof does not hold. The raw value is the word in metrics and audit lines.
+/// The reason why a proof is invalid. The raw value is the word in metrics and audit lines.
 public enum ProofFault: String, CaseIterable, Error, Sendable {
   /// The request has several proofs.
   case repeated
-  /// It cannot be read, or is too long.
+  /// The proof cannot be read, or is too long.
   case malformed
-  /// It lacks `jti`, `htm`, `htu` or `iat`.
+  /// The proof lacks `jti`, `htm`, `htu` or `iat`.
   case missingClaim = "missing_claim"
-  /// Its `typ` is another one.
+  /// The `typ` is not `dpop+jwt`.
   case wrongType = "wrong_type"
-  /// It is signed by another algorithm than ES256.
+  /// The proof is signed by an algorithm other than ES256.
   case wrongAlgorithm = "wrong_algorithm"
-  /// Its `jwk` is no public key of P-256, or is a private key.
+  /// The `jwk` is not a public key of P-256, or is a private key.
   case wrongKey = "wrong_key"
-  /// The key in it did not sign it.
+  /// The signature does not match the key in the proof.
   case badSignature = "bad_signature"
-  /// It is for another method.
+  /// The proof is for another method.
   case wrongMethod = "wrong_method"
-  /// It is for another URL.
+  /// The proof is for another URL.
   case wrongURL = "wrong_url"
-  /// It has no nonce.
+  /// The proof has no nonce.
   case noNonce = "no_nonce"
-  /// Its nonce is over, or is no nonce of this server.
+  /// The nonce has expired, or is not from this server.
   case wrongNonce = "wrong_nonce"
-  /// It was made too long ago, or in the future.
+  /// The proof was made too long ago, or in the future.
   case wrongTime = "wrong_time"
-  /// It is for another access token, or for none.
+  /// The proof is for another access token, or for none.
   case wrongToken = "wrong_token"
-  /// Another key made it than the one that the caller has.
+  /// The proof's key is not the caller's.
   case otherKey = "other_key"
-  /// It was used before.
+  /// The proof was used before.
   case replayed
   /// The caller has no key, and needs one.
   case noKey = "no_key"
 
-  /// The `error` of the challenge (RFC 9449 §7.1, §9): what the client has to do.
+  /// The `error` of the challenge (RFC 9449 §7.1, §9), which says what the client must do.
   public var challenge: Challenge {
     switch self {
     case .malformed, .noNonce, .wrongNonce: .useNonce
@@ -46,16 +46,16 @@ public enum ProofFault: String, CaseIterable, Error, Sendable {
     }
   }
 
-  /// What the client has to do, as RFC 9449 names it.
+  /// What the client must do, as RFC 9449 names it.
   public enum Challenge: String, Sendable {
     /// Make a proof with the nonce of the response.
     case useNonce = "use_dpop_nonce"
-    /// Make a right proof.
+    /// Make a correct proof.
     case invalidProof = "invalid_dpop_proof"
   }
 }
 
-/// The result of judging the proof of one request.
+/// The result of checking the proof of one request.
 public enum ProofResult: Hashable, Sendable {
   case passed
   /// The caller has a key, and the request has no proof.
@@ -77,7 +77,7 @@ public enum ProofResult: Hashable, Sendable {
     }
   }
 
-  /// More about it, as a word; nil where `word` says all.
+  /// The reason, as a word; nil if `word` says everything.
   public var reason: String? {
     if case .failed(let fault) = self { fault.rawValue } else { nil }
   }

@@ -1,4 +1,5 @@
-// Has Google consume the tokens of App Check, so that each is good once for all servers of a Firebase project.
+// Asks Google to consume App Check tokens, so that each token works only once across all servers of a
+// Firebase project.
 
 package import HTTP
 import JSON
@@ -6,9 +7,9 @@ package import Notices
 package import Platform
 import Trust
 
-/// Where Google's API of App Check is, and who this server is there.
+/// The URL of Google's App Check API, and the service account to use there.
 package struct AppCheckConsumption: Sendable, Equatable {
-  /// The base of the API.
+  /// The usual base URL of the API.
   package static let usualURL = "https://firebaseappcheck.googleapis.com"
 
   let access: GoogleAccess
@@ -24,14 +25,14 @@ package struct AppCheckConsumption: Sendable, Equatable {
   }
 }
 
-/// Consumes tokens, one request for each: a repetition would find its own first try.
+/// Consumes tokens with one request each. A request is never retried: Google would report our own first
+/// attempt as a replay.
 package final class AppCheckConsumer: Sendable {
-  /// The settings by which it asks.
   package let settings: AppCheckConsumption
-  /// Google's API.
+  /// Google's App Check API.
   package let service: GoogleService
 
-  /// - Parameter log: Gets the cause of each outage once, in words for operators.
+  /// - Parameter log: Called once for each outage, with its cause in words for operators.
   package init(
     _ settings: AppCheckConsumption, transport: any HTTPTransport, time: any TimeSource,
     log: @escaping @Sendable (String) -> Void
@@ -44,7 +45,7 @@ package final class AppCheckConsumer: Sendable {
   ///
   /// - Returns: Whether it was consumed before.
   package func consume(_ token: String) async -> Result<Bool, GoogleService.Failure> {
-    // A client that leaves cancels its own task. The token is consumed all the same.
+    // A client that disconnects cancels its own task. The token is consumed all the same.
     await Task { [service, settings] in
       await service.ask(settings.url, ["appCheckToken": .string(token)]) { reply in
         switch reply["alreadyConsumed"] {

@@ -1,4 +1,4 @@
-// Asks one of Google's APIs by a service account, and knows whether it answers.
+// Sends requests to one of Google's APIs with a service account, and tracks whether the API answers.
 
 import HTTP
 import JOSE
@@ -8,25 +8,26 @@ import Platform
 import Synchronization
 package import Trust
 
-/// One of Google's APIs. Each question is one request, since a repetition may mean something else to Google.
+/// A client of one of Google's APIs. A request is retried only after a 401, because any other retry may mean
+/// something else to Google.
 package final class GoogleService: Sendable {
-  /// Why there is no answer.
+  /// The reason why there is no answer.
   package enum Failure: Error, Hashable, Sendable {
-    /// Google refuses what was asked about: it is none of Google's.
+    /// Google refuses the token that was sent: Google did not issue it.
     case refused
-    /// Google cannot be asked, or does not answer.
+    /// Google cannot be reached, or gives no usable answer.
     case unavailable(AttestationOutage)
   }
 
   /// Whether Google answers.
   package struct Status: Sendable {
-    /// Why the last request had no answer; nil after one that had.
+    /// Why the latest request had no answer; nil if it had one.
     package let outage: AttestationOutage?
-    /// For how long Google is not asked.
+    /// The time until Google is asked again; nil if there is no pause.
     package let rest: Duration?
   }
 
-  /// What a request may take.
+  /// The time limit of a request.
   static let timeout = Duration.seconds(5)
   private static let longestReply = 64 * 1024
   /// The longest time in `Retry-After` that counts.
@@ -46,7 +47,7 @@ package final class GoogleService: Sendable {
 
   /// - Parameters:
   ///   - name: The API, in logs.
-  ///   - log: Gets the cause of each outage once, in words for operators.
+  ///   - log: Called once for each outage, with its cause in words for operators.
   init(
     _ name: String, _ access: GoogleAccess, transport: any HTTPTransport, time: any TimeSource,
     log: @escaping @Sendable (String) -> Void
@@ -58,7 +59,7 @@ package final class GoogleService: Sendable {
     tokens = GoogleTokens(access, transport: transport, time: time, jitter: { .random(in: 0..<1) })
   }
 
-  /// How it is.
+  /// The current status of the API.
   package var status: Status {
     let now = time.now
     return state.withLock { state in
@@ -67,16 +68,16 @@ package final class GoogleService: Sendable {
     }
   }
 
-  /// Forgets access tokens and failures: the next request asks Google.
+  /// Drops access tokens and failures, so that the next request goes to Google.
   package func startAnew() {
     tokens.startAnew(keepingToken: false)
     state.withLock { $0 = State() }
   }
 
-  /// Asks once for an access token: why there is none; nil where there is one.
+  /// Requests an access token once. Returns the reason if there is none, and nil on success.
   package func check() async -> GoogleTokens.Failure? { await tokens.check() }
 
-  /// Google's answer to a question.
+  /// Google's answer to a request.
   ///
   /// - Parameter read: Reads a response of 200; nil for one that cannot be read.
   func ask<Answer: Sendable>(
@@ -89,7 +90,8 @@ package final class GoogleService: Sendable {
     }
     let deadline = time.now + Self.timeout
     var attempt = await attempt(url, body, by: deadline, read)
-    // Google did nothing with an access token that it no longer takes. The token is renewed once.
+    // Google refused the access token before it did anything. So the token is renewed and the request is sent
+    // once more.
     if case .renews = attempt { attempt = await self.attempt(url, body, by: deadline, read) }
     switch attempt {
     case .answer(let answer):
@@ -116,7 +118,7 @@ package final class GoogleService: Sendable {
     return .unavailable(cause)
   }
 
-  /// What became of one request.
+  /// The outcome of one request.
   private enum Attempt<Answer> {
     case answer(Answer)
     case refused, renews
@@ -156,7 +158,7 @@ package final class GoogleService: Sendable {
     let rest = RetryAfter.read(reply.fields, now: time.unixTime.seconds, cap: Self.longestRest)
     switch reply.status {
     case 200:
-      // What is no JSON cannot be read.
+      // An answer that is not JSON is as unreadable as one that `read` refuses.
       guard let object = try? JSONValue(parsing: reply.content).object, let answer = read(object) else {
         return .outage(.nonsense, "\(words): \(reply.codingFault ?? "the answer cannot be read")", rest: nil)
       }

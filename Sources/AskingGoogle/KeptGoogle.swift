@@ -1,10 +1,11 @@
-// Keeps what asks Google across reloads, with its access tokens.
+// Keeps the clients of Google's APIs, with their access tokens, across reloads.
 
 package import HTTP
 package import Platform
 import Synchronization
 
-/// Keeps what asks Google across reloads. A reload makes another one only where its settings have changed.
+/// The clients of Google's APIs, which survive reloads. A reload makes another client only if its settings
+/// have changed.
 package final class KeptGoogle: Sendable {
   private struct State {
     var decoder: PlayIntegrityDecoder?
@@ -24,7 +25,8 @@ package final class KeptGoogle: Sendable {
     self.log = log
   }
 
-  /// The decoder of a configuration. Whatever failed before may be put right now.
+  /// The decoder for a configuration. A reload may have fixed an earlier failure, so the next request goes to
+  /// Google.
   package func decoder(_ settings: PlayIntegritySettings?) -> PlayIntegrityDecoder? {
     state.withLock { state in
       if let kept = state.decoder, kept.settings == settings {
@@ -36,7 +38,8 @@ package final class KeptGoogle: Sendable {
     }
   }
 
-  /// The same for tokens of App Check.
+  /// The consumer of App Check tokens for a configuration. As with `decoder`, the next request goes to
+  /// Google.
   package func consumer(_ settings: AppCheckConsumption?) -> AppCheckConsumer? {
     state.withLock { state in
       if let kept = state.consumer, kept.settings == settings {

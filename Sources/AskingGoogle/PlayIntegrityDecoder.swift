@@ -1,4 +1,4 @@
-// Has Google decode the tokens of Play Integrity.
+// Sends Play Integrity tokens to Google, which decodes them.
 
 package import HTTP
 import JSON
@@ -6,9 +6,9 @@ package import Notices
 package import Platform
 package import Trust
 
-/// Where Google's API of Play Integrity is, and who this server is there.
+/// The URL of Google's Play Integrity API, and the service account to use there.
 package struct PlayIntegritySettings: Sendable, Equatable {
-  /// The base of the API.
+  /// The usual base URL of the API.
   package static let usualURL = "https://playintegrity.googleapis.com"
 
   let access: GoogleAccess
@@ -25,14 +25,13 @@ package struct PlayIntegritySettings: Sendable, Equatable {
   }
 }
 
-/// Decodes tokens, one request for each.
+/// Decodes tokens with one request each.
 package final class PlayIntegrityDecoder: Sendable {
-  /// The settings by which it asks.
   package let settings: PlayIntegritySettings
-  /// Google's API.
+  /// Google's Play Integrity API.
   package let service: GoogleService
 
-  /// - Parameter log: Gets the cause of each outage once, in words for operators.
+  /// - Parameter log: Called once for each outage, with its cause in words for operators.
   package init(
     _ settings: PlayIntegritySettings, transport: any HTTPTransport, time: any TimeSource,
     log: @escaping @Sendable (String) -> Void
@@ -46,12 +45,13 @@ package final class PlayIntegrityDecoder: Sendable {
   package func verdict(
     on token: String, of package: String
   ) async -> Result<PlayIntegrityVerdict, GoogleService.Failure> {
-    // A client that leaves cancels its own task. Google's answer still counts: otherwise it would look like an outage.
+    // A client that disconnects cancels its own task. The request runs to its end all the same: if it were
+    // canceled, that would look like an outage.
     await Task { [service, settings] in
       await service.ask(
         "\(settings.url)/v1/\(package):decodeIntegrityToken", ["integrityToken": .string(token)]
       ) { reply in
-        // What cannot be read is no verdict.
+        // An unreadable payload counts as an answer without a verdict.
         reply["tokenPayloadExternal"]?.object.flatMap { try? PlayIntegrityVerdict($0) }
       }
     }.value

@@ -17,20 +17,20 @@ import Synchronization
 /// | `POST /webhooks/triggers/{name}`, `DELETE /webhooks/triggers/{name}/{id}` | registers and deletes triggers |
 /// | `GET /live-queries`, `POST /live-subscriptions`, `GET /live-subscriptions/{id}/stream` | the Live API |
 /// | `POST /data/reports/calls/jobs`, `GET /data/reports/calls/jobs/{id}`, `GET /data/reports/calls/files/{id}` | the calls report |
-/// | `GET /identity/phonevalidations/{number}`, `POST /do-not-call-lists/{id}/entries/queries` | what is known about a number |
+/// | `GET /identity/phonevalidations/{number}`, `POST /do-not-call-lists/{id}/entries/queries` | phone validation and do-not-call lists |
 /// | `GET /oauth/certs` | the keys tokens are signed with, as a JWK set |
 /// | `POST /calls/callback` | the Callback API |
-/// | `POST /fcm/token`, `POST /v1/projects/{project}/messages:send` | Firebase Cloud Messaging: access tokens, and notices |
+/// | `POST /fcm/token`, `POST /v1/projects/{project}/messages:send` | Firebase Cloud Messaging: access tokens and push notifications |
 /// | `GET /appcheck/v1/jwks`, `POST /_sandbox/attest` | Firebase App Check's keys, and what an app's phone would send |
 /// | `POST /v1beta/projects/{project}:verifyAppCheckToken` | Firebase App Check: consumes a token |
-/// | `POST /v1/{package}:decodeIntegrityToken` | Play Integrity: the verdict in a token of a phone |
+/// | `POST /v1/{package}:decodeIntegrityToken` | Play Integrity: the verdict in a phone's token |
 /// | `GET /app-attest/root.pem` | the certificate that vouches for phones |
 /// | `POST /_sandbox/hook` | a receiver of webhooks |
-/// | `/_sandbox/faults`, `/_sandbox/exchanges`, `/_sandbox/callbacks`, `/_sandbox/notices`, `/_sandbox/sessions`, `/_sandbox/tickets` | what to do wrong, and what was seen |
-/// | `/_sandbox/clock`, `/_sandbox/keys`, `/_sandbox/agents`, `/_sandbox/reports` | what its clock says, which of the client's keys it accepts, how many agents are available, the form of reports |
+/// | `/_sandbox/faults`, `/_sandbox/exchanges`, `/_sandbox/callbacks`, `/_sandbox/notices`, `/_sandbox/sessions`, `/_sandbox/tickets` | faults to simulate, and the requests received |
+/// | `/_sandbox/clock`, `/_sandbox/keys`, `/_sandbox/agents`, `/_sandbox/reports` | the clock, the client's accepted keys, the number of available agents, the form of reports |
 /// | `POST /v3/users`, `POST /v3/users/{user_id}/token` | Sendbird: users and their session tokens |
 /// | `/platform/v1/customers`, `/platform/v1/tickets`, `POST /v3/group_channels/{channel_url}/messages` | Sendbird Desk: tickets and their messages |
-/// | `GET /` | a demo client; of use where a gateway answers on the same port |
+/// | `GET /` | a demo client, useful with a gateway on the same port |
 public final class Emulator: RequestHandler {
   private let tokens: TokenService
   private let callbacks: CallbackService
@@ -46,15 +46,16 @@ public final class Emulator: RequestHandler {
   public let clock: SandboxClock
   private let state: Mutex<EmulatorState>
 
-  /// Sends JSON to a URL, whatever is answered.
+  /// Sends JSON to a URL and ignores the response.
   public typealias Post = @Sendable (_ url: String, _ content: [UInt8]) async -> Void
 
   /// Makes an emulator with a signing key of its own.
   ///
   /// - Parameters:
   ///   - configuration: the account and its client.
-  ///   - time: the clock that assertions and tokens are judged by and that delays follow.
-  ///   - post: Sends the messages of registered triggers; nil where a gateway has its own way.
+  ///   - time: the clock for assertions, tokens and delays.
+  ///   - post: Sends the messages of registered triggers. Nil if the emulator shares its port with a gateway,
+  ///     which sends events itself.
   /// - Throws: `KeyError` when OpenSSL cannot make the signing key.
   public init(
     _ configuration: EmulatorConfiguration, time: any TimeSource, post: Post? = nil
@@ -76,13 +77,15 @@ public final class Emulator: RequestHandler {
     state = Mutex(EmulatorState(keyIDs: configuration.keys.map(\.keyID)))
   }
 
-  /// Says where the emulator is reached: `http://127.0.0.1:PORT`, without a slash at the end. The token URL, which
-  /// assertions must name as their audience, follows from it. Until then Talkdesk's paths answer 503.
+  /// Sets the emulator's base URL: `http://127.0.0.1:PORT`, without a slash at the end. The token URL, which
+  /// assertions must name as their audience, is derived from it. Until then the token endpoint and the
+  /// Callback API return 503.
   public func bind(to baseURL: String) {
     state.withLock { $0.baseURL = baseURL }
   }
 
-  /// Makes a service account that may send notices, and says how notices reach this emulator, which must be bound.
+  /// Makes a service account for push notifications, and returns how to send them to this emulator. Call
+  /// `bind` first.
   public func openProviders() -> NoticeProviders {
     guard let baseURL = state.withLock({ $0.baseURL }) else { preconditionFailure("the emulator is bound") }
     let account = FCMAccount()
@@ -90,10 +93,10 @@ public final class Emulator: RequestHandler {
     return NoticeProviders(account, hookSecret: notices.hookSecret, at: baseURL)
   }
 
-  /// The certificate that vouches for its phones.
+  /// The root certificate that vouches for the emulator's phones.
   public var rootOfPhones: X509Certificate { attesters.phones.root }
 
-  /// What it saw up to now.
+  /// The requests received so far.
   var journal: Journal { state.withLock { $0.journal } }
 
   public func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
@@ -165,17 +168,17 @@ public final class Emulator: RequestHandler {
     return Reply.json(status, error.content).response
   }
 
-  /// Whether a request is for the emulator itself and not for Talkdesk: `/` and everything under `/_sandbox/`. Such
-  /// requests may be passed on from a server that is the gateway's.
+  /// Whether a request is for the emulator itself and not for Talkdesk: `/` and everything under
+  /// `/_sandbox/`. A gateway's server may pass such requests on to the emulator.
   public func ownsPath(of request: borrowing Request) -> Bool {
     if request.equals(request.path, "/") { return true }
     return request.pathStarts(with: ControlEndpoint.prefix)
   }
 
-  /// Answers a request that `ownsPath` says yes to.
+  /// Responds to a request for which `ownsPath` is true.
   ///
   /// - Parameters:
-  ///   - address: where it came in, if that is beyond loopback.
+  ///   - address: the address that received the request, if it is not loopback.
   ///   - gateway: the gateway on the same port, where there is one.
   public func handleOwnPath(
     _ request: borrowing Request, listeningOn address: IPAddress? = nil, gateway: GatewayLink? = nil,
@@ -204,7 +207,8 @@ public final class Emulator: RequestHandler {
     exchange.respond(reply.response)
   }
 
-  /// Tells of a call, after the response: the gateway on the same port, or those that have registered triggers.
+  /// Responds, then sends the call's events: to the gateway on the same port or, without one, to the
+  /// registered triggers.
   private func dial(
     _ call: CallToDial, _ gateway: GatewayLink?, _ host: String?, _ exchange: inout Exchange
   ) {
@@ -220,10 +224,10 @@ public final class Emulator: RequestHandler {
       guard let host, let record
       else { return responder.respond(ControlEndpoint.noCallback.reply(instance: id).response) }
       responder.respond(Reply(.noContent, fields: ["Cache-Control": "no-store"]).response)
-      // Never cancelled. A clock that gives up early only makes the call short.
+      // This task is never cancelled. A clock that gives up early only makes the delay shorter.
       try? await clock.sleep(until: clock.now + call.delay)
       let event = call.event(of: record, shift: gateway.map { $0.clock.offset - clock.offset } ?? 0)
-      // The report has it, whatever becomes of the events.
+      // The calls report contains the call even if its events are lost.
       state.withLock { $0.reports.add(event) }
       for _ in 0..<call.count { await tell(event, of: call, gateway?.dialing, host) }
     }
@@ -265,13 +269,13 @@ public final class Emulator: RequestHandler {
     end(&exchange, ending)
   }
 
-  /// A request to a provider of notices.
+  /// Responds to a request to a push provider.
   private func answer(_ call: Call, path: String, _ exchange: inout Exchange) {
     let baseURL = state.withLock { $0.baseURL } ?? ""
     end(&exchange, notices.act(call, path: path, baseURL: baseURL, now: clock.unixTime, state: state))
   }
 
-  /// The scopes of a call's access token of Google; nil without a good one.
+  /// The scopes of a request's Google access token; nil if the token is missing or invalid.
   private func scopes(of call: Call) -> [String]? {
     notices.scopes(of: call, baseURL: state.withLock { $0.baseURL } ?? "", now: clock.unixTime)
   }

@@ -3,10 +3,10 @@
 public import JOSE
 public import Platform
 
-/// A whole Talkdesk for one gateway: a running emulator, the client that is registered there, and the variables that
-/// make a gateway that client, ready to print or to configure with.
+/// A complete emulated Talkdesk for one gateway: a running emulator, its registered client, and the
+/// environment variables that connect a gateway as this client.
 public struct LocalTalkdesk: Sendable {
-  /// Why no sandbox came up.
+  /// The reason why the sandbox did not start.
   public enum StartError: Error, Sendable {
     /// The client key cannot be used, or OpenSSL could not make one.
     case key(KeyError)
@@ -16,7 +16,7 @@ public struct LocalTalkdesk: Sendable {
 
   /// The emulator and its port.
   public let server: SandboxServer
-  /// The client that is registered with it.
+  /// The credential of the registered client.
   public let credential: SandboxCredential
   /// The name of its account.
   public let accountName: String
@@ -25,12 +25,13 @@ public struct LocalTalkdesk: Sendable {
   ///
   /// - Parameters:
   ///   - port: the port on 127.0.0.1; 0 lets the system choose.
-  ///   - clientKey: a key to trust, public or private, in any form the gateway takes; nil makes an ES256 key.
+  ///   - clientKey: a key to trust, public or private, in any form the gateway accepts; nil generates an
+  ///     ES256 key.
   ///   - furtherKeys: more keys of the same client, for a rotation of keys.
   ///   - clientSecret: a secret to trust in place of any key.
   ///   - accountName: the name of the account.
   ///   - facts: a real account's responses, to imitate.
-  ///   - time: the clock of all its times.
+  ///   - time: the emulator's clock.
   ///   - post: Sends the messages of registered triggers.
   public static func start(
     port: UInt16 = 0, clientKey: [UInt8]? = nil, furtherKeys: [[UInt8]] = [], clientSecret: Secret? = nil,

@@ -1,20 +1,20 @@
-// What a gateway needs to send notices to the emulator.
+// The settings with which a gateway sends push notifications to the emulator.
 
 public import JOSE
 
-/// How a gateway sends notices to the emulator.
+/// The credentials and URLs with which a gateway sends push notifications to the emulator.
 public struct NoticeProviders: Sendable {
   /// The Firebase project, and the service account that may send there.
   public let projectID, clientEmail, keyID: String
-  /// Signs the account's assertions.
+  /// The signer for the account's assertions.
   public let signer: DeferredSigner
-  /// Where the account gets access tokens.
+  /// The URL that issues the account's access tokens.
   public let tokenURL: String
   /// The base URL of the emulated FCM.
   public let fcmURL: String
-  /// The receiver of webhooks.
+  /// The URL of the webhook receiver.
   public let hookURL: String
-  /// The file with the secret that signs webhooks.
+  /// The content of the file with the secret that signs webhooks.
   public let hookSecret: Secret
 
   init(_ account: FCMAccount, hookSecret: [UInt8], at baseURL: String) {

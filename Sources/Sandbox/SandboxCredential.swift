@@ -4,17 +4,17 @@ public import JOSE
 
 /// The credential of the sandbox's client: a key made here, or your own key or secret.
 ///
-/// Client id and key id follow from the public key or the secret. So a client that keeps its credential keeps
-/// its configuration when the sandbox restarts.
+/// Client id and key id are derived from the public key or the secret. So a client with the same credential
+/// keeps its configuration when the sandbox restarts.
 public struct SandboxCredential: Sendable {
   /// The client's id.
   public let clientID: String
   /// The key's public half, its id and its algorithm; nil for a client with a secret.
   public let registration: RegisteredKey?
-  /// The private key as bare Base64 of its PKCS#8 form, as Talkdesk hands keys out; nil when it was brought, since then
-  /// its owner has it.
+  /// The private key as bare Base64 of its PKCS#8 form, as Talkdesk issues keys. Nil if the user supplied the
+  /// key and so has it already.
   public let privateKey: Secret?
-  /// The secret that was brought; nil for a client with a key.
+  /// The secret that the user supplied; nil for a client with a key.
   public let clientSecret: Secret?
 
   /// Makes a key.
@@ -24,8 +24,8 @@ public struct SandboxCredential: Sendable {
       key.publicKey, [algorithm], privateKey: Secret(Base64.encode(try key.pkcs8DER().exposedBytes())))
   }
 
-  /// Trusts your own key, public or private, in any form the gateway takes, for each of Talkdesk's algorithms
-  /// that fits it.
+  /// Trusts your own key, public or private, in any form the gateway accepts, for each of Talkdesk's
+  /// algorithms that fits it.
   ///
   /// - Throws: `KeyError.unsupported` for an Ed25519 key, for which Talkdesk has no algorithm, and the errors
   ///   of reading a key.

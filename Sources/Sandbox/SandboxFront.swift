@@ -4,9 +4,9 @@ public import HTTP
 public import HTTPServer
 public import Platform
 
-/// A gateway's handler with the sandbox in front: `/` is the demo client and `/_sandbox/` the emulator's controls.
-/// The controls reach the gateway by its link: its tokens, its clock, its installations. Every other request, and every refusal, is
-/// the gateway's.
+/// A gateway's handler with the sandbox in front: `/` is the demo client and `/_sandbox/` the emulator's
+/// controls. Through its link, the controls reach the gateway's tokens, clock and installations. The gateway
+/// handles every other request and every refusal.
 public final class SandboxFront: RequestHandler {
   private let emulator: Emulator
   private let gateway: any RequestHandler
@@ -16,8 +16,8 @@ public final class SandboxFront: RequestHandler {
   /// Puts an emulator's own paths in front of a handler.
   ///
   /// - Parameters:
-  ///   - address: where the gateway listens, for telling who means this machine.
-  ///   - link: The controls of the gateway for the emulator.
+  ///   - address: the address on which the gateway listens, to recognize a `Host` that means this machine.
+  ///   - link: The emulator's access to the gateway's tokens, clock and installations.
   public init(
     emulator: Emulator, gateway: any RequestHandler, listeningOn address: IPAddress? = nil, link: GatewayLink
   ) {
@@ -39,7 +39,7 @@ public final class SandboxFront: RequestHandler {
     if !isOwn(request) { gateway.judge(request, &exchange) }
   }
 
-  /// Methods other than the demo's get the server's usual response at `/`.
+  /// Whether the emulator handles a request. At `/` the gateway responds to methods other than GET and HEAD.
   private func isOwn(_ request: borrowing Request) -> Bool {
     emulator.ownsPath(of: request)
       && (request.method == .get || request.method == .head || !request.pathIs("/"))

@@ -38,7 +38,7 @@ public final class SandboxServer: Sendable {
     self.loops = group
   }
 
-  /// Where it is reached: `http://127.0.0.1:PORT`.
+  /// The emulator's base URL: `http://127.0.0.1:PORT`.
   public var baseURL: String { "http://127.0.0.1:\(port)" }
 
   /// Stops, and finishes running requests within a second.

@@ -5,20 +5,20 @@ import JSON
 
 /// A real account's response to `callgate test-call` (docs/operate/diagnose.md), so that the emulator can respond like it.
 public struct AccountFacts: Sendable {
-  /// The status of the answer to a callback.
+  /// The status of the response to the callback request.
   var status: Int
-  /// Its `Content-Type`, if it had one.
+  /// The response's `Content-Type`, if it had one.
   var contentType: String?
-  /// Its content; empty for none, and where it was not read whole.
+  /// The response's content. Empty if there was none, or if `test-call` did not read all of it.
   var content: String
-  /// Its `Retry-After`, if it had one.
+  /// The response's `Retry-After`, if it had one.
   var retryAfter: String?
-  /// A token's `expires_in`; nil where the reply did not say.
+  /// The token's `expires_in`; nil if the token response had none.
   var expiresIn: Int64?
   /// The scopes that the token had.
   var scopes: [String]
 
-  /// The longest life of a token that is taken, in seconds: the server believes none beyond a day either.
+  /// The longest accepted `expires_in`, in seconds. The server does not trust a token beyond a day either.
   static let longestLife: Int64 = 86_400
 
   /// Reads a file of `callgate test-call --facts`.
@@ -56,7 +56,7 @@ public struct AccountFacts: Sendable {
     self.status = Int(status)
   }
 
-  /// The answer to a sound callback.
+  /// The response to a valid callback request.
   var reply: Reply {
     let hasContent = ![204, 205, 304].contains(status)
     var reply = Reply(
@@ -68,13 +68,12 @@ public struct AccountFacts: Sendable {
 }
 
 extension AccountFacts {
-  /// Why a file holds no facts. Quotes nothing of the file but members' names.
+  /// The problems in a facts file. Quotes only names of members, none of the file's values.
   public struct Malformed: Error, Hashable, Sendable {
-    /// One thing that is wrong.
+    /// One problem in the file.
     struct Problem: Hashable, Sendable {
-      /// Where: `:3:7` (line and column from 1), or `: callback.status`; empty for the whole.
+      /// The position: `:3:7` (line and column from 1), or `: callback.status`; empty for the whole file.
       var place: String
-      /// The mistake.
       var message: String
 
       init(_ path: String, _ message: String) {
@@ -86,14 +85,14 @@ extension AccountFacts {
         let before = bytes.prefix(error.offset)
         let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
         let line = before.count { $0 == 0x0A } + 1
-        // The octets that continue a character are no columns.
+        // Continuation bytes of UTF-8 do not count as columns.
         let column = before[start...].count { $0 & 0xC0 != 0x80 } + 1
         place = ":\(line):\(column)"
         message = error.reason.rawValue
       }
     }
 
-    /// All of them, never empty.
+    /// Every problem found; never empty.
     var problems: [Problem]
 
     /// One line per problem: `FILE:3:7: …` or `FILE: callback.status: …`.
@@ -103,7 +102,7 @@ extension AccountFacts {
   }
 }
 
-/// Reads members, and collects their mistakes. Null counts as left out.
+/// Reads the file's members and collects their problems. An optional member may be null.
 private struct FactsReader {
   private(set) var problems: [AccountFacts.Malformed.Problem] = []
 
@@ -115,7 +114,7 @@ private struct FactsReader {
     }
   }
 
-  /// An object that has to be there.
+  /// Reads a required object.
   mutating func object(_ parent: JSONObject, _ name: String, known: [String]) -> JSONObject? {
     guard let value = parent[name] else {
       problem(name, "is missing")
@@ -129,7 +128,7 @@ private struct FactsReader {
     return object
   }
 
-  /// A whole number that has to be there.
+  /// Reads a required whole number.
   mutating func integer(_ value: JSONValue?, _ path: String, within range: ClosedRange<Int64>) -> Int64? {
     if let integer = value?.int(in: range) { return integer }
     problem(path, "is not a whole number from \(range.lowerBound) to \(range.upperBound)")
@@ -143,7 +142,7 @@ private struct FactsReader {
     return nil
   }
 
-  /// A text that a header can hold.
+  /// Reads a string that can be the value of a header.
   mutating func fieldValue(_ value: JSONValue?, _ path: String) -> String? {
     guard let text = text(value, path) else { return nil }
     let isValue =
@@ -176,7 +175,7 @@ private struct FactsReader {
     }
   }
 
-  /// One scope or more, separated by single spaces (RFC 6749 §3.3).
+  /// Reads one or more scopes, separated by single spaces (RFC 6749 §3.3).
   mutating func scopes(_ value: JSONValue?, _ path: String) -> [String] {
     let words = (value?.string ?? "").split(separator: " ", omittingEmptySubsequences: false)
     let isScope: (Substring) -> Bool = { word in
@@ -187,7 +186,7 @@ private struct FactsReader {
     return []
   }
 
-  /// A member's name as a message may show it.
+  /// A member's name for a message: at most 64 bytes, with `?` for each byte that is not visible ASCII.
   private func shown(_ name: String) -> String {
     String(decoding: name.utf8.prefix(64).map { (0x21...0x7E).contains($0) ? $0 : 0x3F }, as: UTF8.self)
   }

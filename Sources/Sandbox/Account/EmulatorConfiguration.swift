@@ -8,19 +8,20 @@ public struct EmulatorConfiguration: Sendable {
   public var accountName: String
   /// The OAuth client's id.
   public var clientID: String
-  /// Public keys whose signatures prove the client; several while one is rotated, none when only a secret does.
+  /// The client's public keys: several during a key rotation, none if the client authenticates only by
+  /// secret.
   public var keys: [RegisteredKey]
-  /// The secret that proves the client by HTTP Basic; nil refuses Basic.
+  /// The client's secret for HTTP Basic; nil refuses Basic.
   public var clientSecret: Secret?
   /// Scopes the client has. A request without `scope` gets them all.
   public var grantedScopes: [String]
-  /// The scopes of triggers, and of the Live API and of reports: those that write, and those that read. Every client has them where it
-  /// asks for them.
+  /// Scopes for triggers, screening, the Live API and reports. Every client has them, but gets only those
+  /// that its token request names. The Live API and reports have one scope for writing, then one for reading.
   static let triggerScope = "webhooks-trigger:write"
   static let screeningScopes = ["identity-phone-validation:read", "do-not-call-lists:manage"]
   static let liveScopes = ["live-subscriptions:write", "live-subscriptions:read"]
   static let reportScopes = ["data-reports:write", "data-reports:read"]
-  /// The account's own numbers, the only ones taken as `talkdesk_phone_number`; nil takes any.
+  /// The account's own numbers. `talkdesk_phone_number` must be one of them; nil accepts any number.
   public var phoneNumbers: [String]?
   /// How long a token lives, in seconds. The reply's `expires_in` is one less, as Talkdesk's clients report it.
   public var tokenLifetime: Int64

@@ -1,4 +1,4 @@
-// The Google service account by which a gateway sends notices through the emulated FCM.
+// The Google service account with which a gateway sends push notifications through the emulated FCM.
 
 import JOSE
 
@@ -8,7 +8,7 @@ struct FCMAccount: Sendable {
   static let clientEmail = "callgate@sandbox.example"
 
   let keyID = Identifier.random()
-  /// A key as long as Google's, made when it first signs.
+  /// An RSA key as long as Google's, generated for the first signature.
   let signer = DeferredSigner { () throws(KeyError) in
     try Signer(key: .generate(for: .RS256, rsaBits: 2048), algorithm: .RS256)
   }

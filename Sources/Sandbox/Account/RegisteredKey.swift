@@ -2,20 +2,19 @@
 
 public import JOSE
 
-/// A client's public key as Talkdesk keeps it: the key, its id and its algorithm. Your own key has no
-/// algorithm: all that fit its type are valid.
+/// A client's public key as registered with Talkdesk. A key that the user supplies has no algorithm of its
+/// own, so every algorithm that fits its type is accepted.
 public struct RegisteredKey: Sendable {
-  /// The key id; an assertion's `kid` has to equal it.
+  /// The key's id. An assertion's `kid` must equal it.
   public var keyID: String
-  /// What the key is good for; an assertion's `alg` has to name one of them. The first is the one to configure.
+  /// The key's algorithms. An assertion's `alg` must name one of them. The first is the one to configure.
   public var algorithms: [SignatureAlgorithm]
-  /// The public half.
   public var publicKey: PublicKey
 
   /// The algorithm to configure.
   public var algorithm: SignatureAlgorithm { algorithms[0] }
 
-  /// Makes a registration. There must be one algorithm at least.
+  /// Registers a key with at least one algorithm.
   public init(keyID: String, algorithms: [SignatureAlgorithm], publicKey: PublicKey) {
     precondition(!algorithms.isEmpty)
     self.keyID = keyID

@@ -4,33 +4,34 @@ public import JOSE
 import JSON
 import Platform
 
-/// An identity provider with any user. Its key is made with it, so its JWTs end with the process.
+/// An identity provider that signs a JWT for any subject. Its key is created with it and not saved, so its
+/// JWTs become invalid when the process ends.
 public struct SandboxUsers: Sendable {
-  /// The caller that takes its JWTs.
+  /// The caller that accepts the provider's JWTs.
   public static let callerID = "sandbox-users"
-  /// Its `iss`.
+  /// The `iss` claim of every JWT.
   public static let issuer = "urn:callgate:sandbox-users"
-  /// Its `aud`.
+  /// The `aud` claim of every JWT.
   public static let audience = "callgate-sandbox"
-  /// How long a JWT is good, in seconds.
+  /// The lifetime of a JWT, in seconds.
   static let lifetime: Int64 = 3600
-  /// The claims that only it sets.
+  /// Claims that only the provider sets. A request must not name them.
   static let ownClaims = ["iss", "aud", "iat", "exp", "sub"]
 
-  /// The secret that signs, for HS256.
+  /// The HS256 secret that signs the JWTs.
   public let key: SymmetricKey
 
   /// Makes a provider.
   ///
-  /// - Throws: `KeyError` when there is no secret.
+  /// - Throws: `OpenSSLError` if the system's random generator fails.
   public init() throws {
     key = try SymmetricKey(Secret(try RandomBytes.make(32)), algorithm: .HS256)
   }
 
-  /// A user's JWT.
+  /// Makes a user's JWT.
   ///
   /// - Parameters:
-  ///   - claims: Further claims, none of `ownClaims`.
+  ///   - claims: More claims. None may be one of `ownClaims`.
   ///   - now: The time of the gateway, in seconds since the epoch.
   func jwt(subject: String, claims: JSONObject, now: Int64) -> String {
     var payload: JSONObject = [

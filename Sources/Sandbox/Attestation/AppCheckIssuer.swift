@@ -1,4 +1,5 @@
-// The emulated Firebase App Check: tokens of any app of one project, right and wrong ones, and the keys that verify them.
+// The emulated Firebase App Check: valid and invalid tokens for any app of one project, and the keys that
+// verify them.
 
 import HTTP
 import JOSE
@@ -6,21 +7,21 @@ import JSON
 import Synchronization
 import Texts
 
-/// Signs tokens of App Check. Its keys are made when they first sign, and end with the process.
+/// Signs App Check tokens. It generates its keys when it first needs them, and does not save them.
 final class AppCheckIssuer: Sendable {
-  /// Where the keys are published.
+  /// The path of the public key set.
   static let keysPath = "/appcheck/v1/jwks"
   private static let keyID = "sandbox"
 
-  /// What can be wrong with a token.
+  /// Mistakes that a token can have on request.
   enum Fault: String, CaseIterable {
-    /// Another key signed it.
+    /// Another key signed the token.
     case badSignature = "bad_signature"
-    /// It is another app's of the same project.
+    /// The token is for another app of the same project.
     case wrongApp = "wrong_app"
-    /// It has expired.
+    /// The token has expired.
     case old
-    /// It is the last token of the app once more.
+    /// The app's last token, once more.
     case replayed
   }
 
@@ -32,16 +33,16 @@ final class AppCheckIssuer: Sendable {
   }
   private let last = Mutex<[ExactText: String]>([:])
   private let consumed = Mutex<Set<SHA256Digest>>([])
-  /// How many consumed tokens are remembered.
+  /// The maximum number of consumed tokens to remember. When there are more, all are forgotten.
   private static let mostConsumed = 65_536
-  /// The scope of access tokens that may consume.
+  /// The scope that an access token needs to consume App Check tokens.
   static let scope = "https://www.googleapis.com/auth/firebase"
-  /// How many apps have a last token.
+  /// The maximum number of apps whose last token is remembered. When there are more, all are forgotten.
   private static let mostApps = 256
 
   // MARK: Consuming
 
-  /// Whether a path is that of requests to consume.
+  /// Whether a path is the one for consuming a token.
   static func consumes(_ path: String) -> Bool {
     path.hasPrefix("/v1beta/projects/") && path.hasSuffix(":verifyAppCheckToken")
   }
@@ -62,7 +63,7 @@ final class AppCheckIssuer: Sendable {
     return .json(.ok, Array((isNew ? "{}" : #"{"alreadyConsumed":true}"#).utf8))
   }
 
-  /// The JWK set.
+  /// The public key as a JWK set.
   func keys() throws(KeyError) -> [UInt8] {
     var key = try signer.get().key.publicKey.jwk()
     key["kid"] = .string(Self.keyID)
@@ -71,7 +72,7 @@ final class AppCheckIssuer: Sendable {
     return (["keys": [.object(key)]] as JSONValue).serialized()
   }
 
-  /// A token.
+  /// Makes a token.
   ///
   /// - Parameters:
   ///   - app: The name of an app, or a Firebase app id.

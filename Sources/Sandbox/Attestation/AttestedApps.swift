@@ -1,12 +1,12 @@
-// The apps for which the sandbox attests.
+// The apps that the sandbox can make attestations for.
 
 import Texts
 
-/// The apps for which the sandbox attests, as the gateway on its port knows them.
+/// The apps that the sandbox can make attestations for, as configured in the gateway on its port.
 public struct AttestedApps: Sendable {
-  /// The Firebase project.
+  /// The Firebase project for App Check.
   let project: (number: String, id: String)
-  /// The Firebase project of proofs of numbers.
+  /// The Firebase project for proofs of numbers.
   let numberProject: (number: String, id: String)
   /// The Firebase app id of each app, by its name.
   let firebase: [ExactText: String]
@@ -16,7 +16,7 @@ public struct AttestedApps: Sendable {
   let android: [ExactText: (package: String, certificates: [String])]
 
   /// - Parameters:
-  ///   - project: The Firebase project; nil for one of the sandbox.
+  ///   - project: The Firebase project for App Check. Nil for the sandbox's own.
   ///   - numbers: The Firebase project for proofs of numbers. Nil for the sandbox's own.
   ///   - firebase: The Firebase app id of each app that has one, by the app's name.
   ///   - apple: Team and bundle of each app that has them, by the app's name.
@@ -34,6 +34,6 @@ public struct AttestedApps: Sendable {
     self.android = Dictionary(uniqueKeysWithValues: android.map { (ExactText($0.key), $0.value) })
   }
 
-  /// Without a gateway.
+  /// The apps of a sandbox without a gateway: none are configured.
   public static let sample = AttestedApps(project: nil, firebase: [:], apple: [:], android: [:])
 }

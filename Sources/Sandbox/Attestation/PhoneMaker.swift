@@ -1,4 +1,4 @@
-// The emulated Apple and its phones: attestations of App Attest, right and wrong ones.
+// Emulates Apple's App Attest on iPhones: makes valid and invalid attestations.
 
 import JOSE
 import JSON
@@ -6,28 +6,28 @@ import Synchronization
 import Texts
 import Trust
 
-/// Makes phones whose keys a root attests. Root and keys end with the process.
+/// Makes phones whose keys a root certificate attests. The certificates and keys are not saved.
 final class PhoneMaker: Sendable {
-  /// What can be wrong with an attestation.
+  /// Mistakes that an attestation can have on request.
   enum Fault: String, CaseIterable {
-    /// Another root vouches for the phone.
+    /// An unknown root certificate vouches for the phone.
     case badSignature = "bad_signature"
-    /// It is another app's.
+    /// The attestation is for another app.
     case wrongApp = "wrong_app"
-    /// Its certificate has expired, and its app is build 0.
+    /// The certificate has expired and, from iOS 27 on, the app's build is 0.
     case old
-    /// It is the last attestation of the app once more.
+    /// The app's last attestation, once more.
     case replayed
-    /// The app comes from Xcode.
+    /// The app was installed from Xcode.
     case development
   }
 
-  /// A root and the authority below it.
+  /// A root certificate and the intermediate one that it signed.
   private struct Authority {
     static let name = "Callgate Sandbox App Attestation CA 1"
-    /// As long as Apple's.
+    /// The validity of Apple's certificates, in seconds since the epoch.
     static let validity: ClosedRange<Int64> = 1_584_556_373...2_373_148_800
-    /// As Apple's authorities.
+    /// The key usage of Apple's certificate authorities.
     static let usage = "keyCertSign,cRLSign"
     let root: X509Certificate
     let intermediate: X509Certificate
@@ -53,18 +53,19 @@ final class PhoneMaker: Sendable {
   private let authority: Authority
   private let last = Mutex<[ExactText: JSONValue]>([:])
   private let keys = Mutex<[ExactText: PublicKey]>([:])
-  /// How many apps have a last attestation, and how many phones have a name.
+  /// The maximum number of apps whose last attestation is remembered, and of named phones. When there are
+  /// more, all are forgotten.
   private static let most = 256
-  /// Where the root is published.
+  /// The path of the root certificate.
   static let rootPath = "/app-attest/root.pem"
   private static let day: Int64 = 86_400
 
   init() throws(KeyError) { authority = try Authority() }
 
-  /// The certificate that vouches for its phones.
+  /// The root certificate that vouches for the phones.
   var root: X509Certificate { authority.root }
 
-  /// The key of a phone: of one with a name it is always the same.
+  /// The key of a phone. A named phone keeps its key, a phone without a name gets a new one.
   private func key(of phone: String?) throws(KeyError) -> PublicKey {
     guard let phone else { return try PrivateKey.generate(for: .ES256).publicKey }
     return try keys.withLock { (keys) throws(KeyError) in
@@ -76,14 +77,14 @@ final class PhoneMaker: Sendable {
     }
   }
 
-  /// The member `attestation` of a phone.
+  /// Makes the `attestation` member that a phone would send.
   ///
   /// - Parameters:
   ///   - app: The name of an app, or team and bundle.
   ///   - phone: The name of the phone; nil for a new one.
-  ///   - clientData: What the phone signs.
-  ///   - challenge: The challenge in it.
-  ///   - system: The version of iOS: 27 tells build and category.
+  ///   - clientData: The data that the phone signs.
+  ///   - challenge: The challenge in `clientData`.
+  ///   - system: The major version of iOS. From 27 on, an attestation states the app's build and category.
   ///   - now: Seconds since the epoch.
   func attestation(
     _ app: String, of apps: AttestedApps, on phone: String?, clientData: String, challenge: String,

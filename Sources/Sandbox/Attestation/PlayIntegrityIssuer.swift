@@ -1,4 +1,4 @@
-// The emulated Play Integrity: tokens of Android phones, right and wrong ones, and the verdicts in them.
+// The emulated Play Integrity: valid and invalid tokens of Android phones, and the verdicts in them.
 
 import HTTP
 import JOSE
@@ -6,22 +6,23 @@ import JSON
 import Synchronization
 import Texts
 
-/// Makes tokens and decodes them. Its keys are made when they first sign, and end with the process.
+/// Makes Play Integrity tokens and decodes them. It generates its keys when it first needs them, and does not
+/// save them.
 final class PlayIntegrityIssuer: Sendable {
-  /// The scope of access tokens that may decode.
+  /// The scope that an access token needs to decode Play Integrity tokens.
   static let scope = "https://www.googleapis.com/auth/playintegrity"
 
-  /// What can be wrong with a token.
+  /// Mistakes that a token can have on request.
   enum Fault: String, CaseIterable {
-    /// Google did not make it.
+    /// Google did not make the token.
     case badSignature = "bad_signature"
-    /// The app was signed anew, by somebody else.
+    /// Somebody else re-signed the app.
     case wrongApp = "wrong_app"
-    /// It is two hours old.
+    /// The token is two hours old.
     case old
-    /// It is the last token of the app once more.
+    /// The app's last token, once more.
     case replayed
-    /// Its verdict was made for tests.
+    /// The verdict is a test response.
     case development
     /// The device is rooted.
     case jailbroken
@@ -36,15 +37,15 @@ final class PlayIntegrityIssuer: Sendable {
     try Signer(key: .generate(for: .ES256), algorithm: .ES256)
   }
   private let last = Mutex<[ExactText: JSONValue]>([:])
-  /// How many apps have a last token.
+  /// The maximum number of apps whose last token is remembered. When there are more, all are forgotten.
   private static let most = 256
 
-  /// The member `attestation` of a phone.
+  /// Makes the `attestation` member that a phone would send.
   ///
   /// - Parameters:
   ///   - app: The name of an app, or a package.
-  ///   - clientData: What the phone gives Google a hash of.
-  ///   - challenge: The challenge in it.
+  ///   - clientData: The data whose hash the phone sends to Google.
+  ///   - challenge: The challenge in `clientData`.
   ///   - now: Seconds since the epoch.
   func attestation(
     _ app: String, of apps: AttestedApps, clientData: String, challenge: String, _ fault: Fault?, now: Int64
@@ -87,7 +88,7 @@ final class PlayIntegrityIssuer: Sendable {
     return attestation
   }
 
-  /// The verdict in a token of this issuer for a package; nil for another.
+  /// The verdict in a token. Nil if another issuer made the token, or if it is for another package.
   private func verdict(_ token: String, of package: String) -> JSONValue? {
     guard let parsed = try? JWS.Compact(parsing: Array(token.utf8)), let signer = try? signer.get(),
       parsed.verify(with: signer.key.publicKey, algorithm: .ES256),

@@ -4,10 +4,11 @@ import HTTP
 import JSON
 import Texts
 
-/// The body of `POST /calls/callback`, validated by the strictest reading of everything known about it: both numbers,
-/// all five properties of every field, and nothing else. What passes here satisfies every account's backend.
+/// The body of `POST /calls/callback`, validated by the strictest reading of everything known about it: both
+/// numbers, all five properties of every field, and nothing else. A body that passes here satisfies every
+/// account's backend.
 struct CallbackBody: Hashable, Sendable {
-  /// Who is called.
+  /// The number to call.
   var contactPhoneNumber: String
   /// The account's number.
   var talkdeskPhoneNumber: String
@@ -18,8 +19,9 @@ struct CallbackBody: Hashable, Sendable {
   static let dataTypes = ["phone", "text", "url"]
   private static let fieldProperties = ["name", "display_name", "tooltip_text", "data_type", "value"]
 
-  /// Validates a body. Shape (not JSON, missing, of the wrong type, unknown) is 400; values are 422. All problems of
-  /// the worse kind are named at once.
+  /// Validates a body. A wrong shape (not JSON, or a member that is missing, unknown or of the wrong type) is
+  /// a 400. Invalid values are a 422. The error names all problems of the shape or, if there are none, all
+  /// invalid values.
   init(parsing content: [UInt8], phoneNumbers: [String]?) throws(TalkdeskError) {
     let value: JSONValue
     do {

@@ -1,15 +1,16 @@
-// Judges callback requests to the emulator: token, scope, content type and body.
+// Checks callback requests to the emulator: token, scope, content type and body.
 
 import HTTP
 import Platform
 
-/// Judges requests to `POST /calls/callback`: the token, its scope, the content type and the body, in this order. Pure.
+/// Checks requests to `POST /calls/callback`: the token, its scope, the content type and the body, in this
+/// order. Pure.
 struct CallbackEndpoint: Sendable {
-  /// The content of a request, and whether it makes a call.
+  /// The result of the checks: the token's scopes, and the body or an error.
   struct Judgement: Sendable {
-    /// The scopes of its token, space-separated, once the token is known to be good.
+    /// The token's scopes, space-separated; nil if the token is invalid.
     var tokenScope: String?
-    /// The verdict.
+    /// The valid body, or the error to return.
     var result: Result<CallbackBody, TalkdeskError>
   }
 
@@ -56,7 +57,7 @@ extension TalkdeskError {
 }
 
 extension EmulatedTokenIssuer {
-  /// Why the token of a request does not allow it; nil if it does.
+  /// The error if a request's token is invalid or lacks a scope; nil if the token allows the request.
   func refusal(of call: Call, scope: String, audience: String, now: UnixTime) -> TalkdeskError? {
     do throws(TalkdeskError) {
       return try scopes(of: call, audience: audience, now: now).contains(scope)

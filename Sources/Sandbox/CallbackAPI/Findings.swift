@@ -8,12 +8,12 @@ struct Findings {
   private var shapes: [TalkdeskError.Field] = []
   private var values: [TalkdeskError.Field] = []
 
-  /// Something that makes the body another shape than the documented one.
+  /// Records that the body's shape differs from the documented one.
   mutating func shape(_ name: String, _ description: String) {
     shapes.append(TalkdeskError.Field(name: name, description: description))
   }
 
-  /// A value of the right type that cannot be taken.
+  /// Records an invalid value of the right type.
   mutating func value(_ name: String, _ description: String) {
     values.append(TalkdeskError.Field(name: name, description: description))
   }
@@ -25,7 +25,7 @@ struct Findings {
     }
   }
 
-  /// A member that has to be there and be a string.
+  /// Reads a required string. If there is none, records the problem and returns nil.
   mutating func string(_ name: String, in object: JSONObject, prefix: String) -> String? {
     guard let value = object[name] else {
       shape(prefix + name, "is missing")
@@ -38,7 +38,8 @@ struct Findings {
     return string
   }
 
-  /// Ends the validation if anything was found: the shape first, since values of a wrong shape mean little.
+  /// Throws if there are problems. Problems of the shape come first, since values in a wrong shape mean
+  /// little.
   func throwIfAny() throws(TalkdeskError) {
     if !shapes.isEmpty {
       throw TalkdeskError(

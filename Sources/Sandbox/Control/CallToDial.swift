@@ -1,23 +1,23 @@
-// `POST /_sandbox/outcome`: what the emulated Talkdesk is to tell of a call.
+// `POST /_sandbox/outcome`: makes the emulated Talkdesk report the outcome of a call.
 
 import JSON
 import Platform
 
-/// An outcome that the emulator tells.
+/// The outcome of a call for the emulator to report.
 struct CallToDial: Sendable {
   static let path = ControlEndpoint.prefix + "outcome"
   private static let states = ["reached", "not_reached", "cancelled"]
   private static let longestDelay: Int64 = 60_000
   private static let mostEvents: Int64 = 100
 
-  /// The gateway's id of the callback; without a gateway on the port the emulator's trace id.
+  /// The gateway's id of the callback. Without a gateway on the port, the emulator's trace id.
   let id: String
   private let state: String
   /// The name of the trigger.
   let trigger: String
-  /// The time before the event.
+  /// The time to wait before the first event.
   let delay: Duration
-  /// How often it is told.
+  /// How many times the event is sent; 0 if it is dropped.
   let count: Int
 
   /// Reads the request.
@@ -34,7 +34,7 @@ struct CallToDial: Sendable {
     count = try body.flag("drop", default: false) ? 0 : Int(told)
   }
 
-  /// The event of the call for a callback.
+  /// The event that reports the call for a callback.
   ///
   /// - Parameters:
   ///   - record: The emulator's record of the callback.
@@ -71,7 +71,8 @@ extension Journal {
   /// The callback with a trace id.
   func callback(traceID: String) -> CallbackRecord? { callbacks.elements.last { $0.traceID == traceID } }
 
-  /// The callback that a gateway's record is about. One whose answer was lost is the last one to its number.
+  /// The callback that a gateway's record describes. If the record has no trace id, because the emulator's
+  /// response was lost: the last callback to a number of the same length with the same last two digits.
   func callback(of record: Dialing.Callback) -> CallbackRecord? {
     if let traceID = record.traceID { return callback(traceID: traceID) }
     return callbacks.elements.last { callback in

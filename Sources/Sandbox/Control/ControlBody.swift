@@ -1,16 +1,16 @@
-// Reads the small JSON bodies of `/_sandbox/agents`, `/_sandbox/attest`, `/_sandbox/clock`, `/_sandbox/jwt`, `/_sandbox/keys` and `/_sandbox/number-proof`.
+// Reads the small JSON bodies of requests to `/_sandbox/` paths, such as `agents`, `attest` and `clock`.
 
 import JSON
 
-/// The bodies of those requests: one object with known members only.
+/// The body of a control request: one JSON object with known members only.
 struct ControlBody {
   private let object: JSONObject
 
   /// Reads the content.
   ///
   /// - Parameters:
-  ///   - members: The members that must be there.
-  ///   - optional: Those that may be there.
+  ///   - members: Required members.
+  ///   - optional: Optional members.
   init(_ call: Call, members: [String], optional: [String] = []) throws(ControlRefusal) {
     let value: JSONValue
     do {
@@ -39,7 +39,7 @@ struct ControlBody {
     return value
   }
 
-  /// Whether a member is there.
+  /// Whether the body has a member.
   func has(_ name: String) -> Bool { object[name] != nil }
 
   func text(_ name: String, among known: [String]) throws(ControlRefusal) -> String {
@@ -54,9 +54,9 @@ struct ControlBody {
     return value
   }
 
-  /// An object, empty where it is absent.
+  /// Reads an object; empty if it is absent.
   ///
-  /// - Parameter refused: The members that it must not have.
+  /// - Parameter refused: Members that the object must not have.
   func object(_ name: String, without refused: [String]) throws(ControlRefusal) -> JSONObject {
     guard let value = object[name] else { return JSONObject() }
     guard let members = value.object else { throw refusal(name, "is not a JSON object") }
@@ -75,7 +75,7 @@ struct ControlBody {
     }
   }
 
-  /// A refusal for what is wrong with a member.
+  /// A refusal that says what is wrong with one member.
   func refusal(_ name: String, _ description: String) -> ControlRefusal {
     .invalid("The body is not valid.", [.init(name: name, description: description)])
   }

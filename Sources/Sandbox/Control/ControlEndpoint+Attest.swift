@@ -6,7 +6,7 @@ import JSON
 import Platform
 import Trust
 
-/// Whoever attests for apps in the sandbox.
+/// The issuers of attestations and number proofs in the sandbox.
 struct Attesters: Sendable {
   let appCheck = AppCheckIssuer()
   let play = PlayIntegrityIssuer()
@@ -17,8 +17,9 @@ struct Attesters: Sendable {
 }
 
 extension ControlEndpoint {
-  /// `POST /_sandbox/attest`: the member `attestation` that a phone would send. Of App Check, `challenge` and `client_data` count for
-  /// nothing. Of the others, the challenge is the fifth line of `client_data` unless it is named.
+  /// `POST /_sandbox/attest`: the `attestation` member that a phone would send. App Check ignores `challenge`
+  /// and `client_data`. For the other types, the challenge is the fifth line of `client_data` unless the body
+  /// has `challenge`.
   static func attest(
     _ call: Call, _ attesters: Attesters, _ clock: SandboxClock, _ gateway: GatewayLink?
   ) throws(ControlRefusal) -> JSONValue {
@@ -72,7 +73,7 @@ extension ControlEndpoint {
     }
   }
 
-  /// What a phone signs, and the challenge in it.
+  /// The data that a phone signs, and the challenge in it.
   private static func signed(_ body: ControlBody) throws(ControlRefusal) -> (String, challenge: String) {
     let clientData = try body.text("client_data")
     guard !body.has("challenge") else { return (clientData, try body.text("challenge")) }

@@ -9,7 +9,7 @@ import Platform
 enum ControlEndpoint {
   /// The prefix of its paths.
   static let prefix = "/_sandbox/"
-  /// Where an installation is approved, which only a gateway on the same port can do.
+  /// The path for approving an installation. Only a gateway on the same port can do that.
   static let approvalPath = prefix + "installations/approve"
 
   /// Answers a call to a path that begins with `prefix`.
@@ -109,7 +109,7 @@ enum ControlEndpoint {
     return Reply(.noContent, fields: ["Cache-Control": "no-store"])
   }
 
-  /// The handler of a request to approve an installation, if the request is allowed.
+  /// The gateway that handles a request to approve an installation, if the request is allowed.
   static func admitApproval(_ call: Call, at gateway: GatewayLink?) throws(ControlRefusal) -> GatewayLink {
     try requireThisMachine(call)
     guard let gateway else { throw noGateway }
@@ -117,20 +117,21 @@ enum ControlEndpoint {
     return gateway
   }
 
-  /// What is to be told of a call, if the request is allowed.
+  /// Checks a request to report a call's outcome, and reads it.
   static func admitOutcome(_ call: Call) throws(ControlRefusal) -> CallToDial {
     try requireThisMachine(call)
     _ = try method(of: call, among: [.post])
     return try CallToDial(call)
   }
 
-  /// There is no callback with this id that the emulator has.
+  /// The refusal for an id that belongs to no callback of the emulator.
   static var noCallback: ControlRefusal {
     ControlRefusal(
       status: .notFound, code: "not_found", detail: "The sandbox has called for no callback with this id.")
   }
 
-  /// A web site whose name was made to point here must neither read requests nor set faults.
+  /// Prevents DNS rebinding: a website whose name resolves to this machine must neither read requests nor set
+  /// faults.
   private static func requireThisMachine(_ call: Call) throws(ControlRefusal) {
     guard call.meansThisMachine else {
       throw ControlRefusal(
@@ -161,7 +162,8 @@ enum ControlEndpoint {
     return .json(.created, fault.json.serialized(), fields: ["Cache-Control": "no-store"])
   }
 
-  /// Moves the emulator's clock, which the gateway's scheduler shares, and with `everything` the gateway's.
+  /// Sets the emulator's clock, which the gateway's scheduler shares. With `everything`, sets the gateway's
+  /// clock too.
   private static func move(_ clock: SandboxClock, _ gateway: GatewayLink?, _ body: ControlBody)
     throws(ControlRefusal)
   {
@@ -178,7 +180,8 @@ enum ControlEndpoint {
     clock.offset = offset
   }
 
-  /// Each upstream that the gateway does not ask, with the end of the pause by the gateway's clock.
+  /// Each upstream to which the gateway has paused requests, with the end of the pause by the gateway's
+  /// clock.
   private static func pauses(_ gateway: GatewayLink) -> JSONValue {
     let now = gateway.clock.unixTime
     return .array(
@@ -188,7 +191,7 @@ enum ControlEndpoint {
       })
   }
 
-  /// A user's JWT that the gateway takes.
+  /// Makes a user's JWT that the gateway accepts.
   private static func jwt(_ call: Call, _ gateway: GatewayLink?) throws(ControlRefusal) -> Reply {
     guard let gateway, let users = gateway.users else { throw noGateway }
     let body = try ControlBody(call, members: ["sub"], optional: ["claims"])
@@ -228,8 +231,8 @@ enum ControlEndpoint {
     .json(.ok, value.serialized(), fields: ["Cache-Control": "no-store"])
   }
 
-  /// The method if it is allowed, HEAD counting as GET. Pages of other sites may link here, and do nothing else: they could
-  /// otherwise reach a developer's loopback through the browser.
+  /// The method, if it is allowed; HEAD counts as GET. Pages of other sites may only link here. Otherwise
+  /// they could reach a developer's loopback through the browser.
   private static func method(of call: Call, among allowed: [Method]) throws(ControlRefusal) -> Method {
     let method = call.method == .head ? .get : call.method
     guard allowed.contains(method) else {

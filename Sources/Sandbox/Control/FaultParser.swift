@@ -21,7 +21,8 @@ struct FaultParser {
 
   private var problems: [TalkdeskError.Field] = []
 
-  /// Reads a fault. Null counts as left out, but for `expires_in`, where it means that member.
+  /// Reads a fault. Null counts as left out, except for `expires_in`: there it means a response without that
+  /// member.
   static func parse(_ value: JSONValue) throws(ControlRefusal) -> Fault {
     guard let object = value.object else {
       throw .invalid([TalkdeskError.Field(name: "", description: "a fault is a JSON object")])
@@ -54,7 +55,7 @@ struct FaultParser {
     return endpoint == nil ? nil : fault
   }
 
-  /// Refuses combinations of which one part could have no effect.
+  /// Refuses combinations in which a part would have no effect.
   private mutating func checkTogether(_ fault: Fault, hasEndpoint: Bool) {
     let leavesNoAnswer = fault.drop == .before || fault.drop == .after
     if leavesNoAnswer && (fault.status != nil || fault.body != nil || fault.retryAfter != nil) {
@@ -120,7 +121,8 @@ struct FaultParser {
   private mutating func retryAfter(in object: JSONObject) -> String? {
     guard let value = given("retry_after", in: object) else { return nil }
     if let seconds = value.int(in: 0...(.max)) { return String(seconds) }
-    // A string goes out as it is, so that dates and nonsense can be tried; but it must stay one field value.
+    // A string is sent unchanged, so that tests can try dates and nonsense. It must still be a single field
+    // value.
     let text = value.string.map { Array($0.utf8) } ?? []
     guard let first = text.first, let last = text.last, text.count <= Self.maximumRetryAfterLength,
       first != 0x20, last != 0x20, text.allSatisfy({ (0x20...0x7E).contains($0) })

@@ -1,46 +1,47 @@
-// The gateway's controls for the sandbox on its port.
+// Connects the sandbox's controls to the gateway on the same port.
 
 public import HTTP
 public import HTTPServer
 public import JOSE
 import Platform
 
-/// A gateway on the sandbox's port, as its controls see it.
+/// The sandbox's access to a gateway on the same port.
 public struct GatewayLink: Sendable {
-  /// Its wall clock.
+  /// The gateway's wall clock.
   let clock: SandboxClock
-  /// Makes it forget the access tokens that it keeps.
+  /// Makes the gateway forget its saved access tokens.
   let forgetTokens: @Sendable () -> Void
-  /// Tells it that its wall clock was moved by so many seconds.
+  /// Tells the gateway by how many seconds its wall clock was moved.
   let clockMoved: @Sendable (Int64) -> Void
-  /// For how long it does not ask an upstream, named as in faults.
+  /// The upstreams to which the gateway has paused requests, named as in faults, and the time left.
   let pauses: @Sendable () -> [(of: String, remaining: Duration)]
-  /// Makes it ask all upstreams again.
+  /// Ends all pauses, so that the gateway sends requests to every upstream again.
   let endPauses: @Sendable () -> Void
-  /// Has it answer a request to approve an installation.
+  /// Lets the gateway respond to a request to approve an installation.
   let approve: @Sendable (borrowing Request, inout Exchange) -> Void
-  /// The admin token that the sandbox made for it, if it did.
+  /// The admin token that the sandbox made for the gateway, if any.
   let adminToken: Secret?
-  /// The identity provider whose users it takes, if it does.
+  /// The identity provider whose users the gateway accepts, if any.
   let users: SandboxUsers?
-  /// Its hook for events of calls, if it has the sandbox's.
+  /// The gateway's webhook for call events, if the sandbox made one.
   let dialing: Dialing?
-  /// The apps that it attests at the moment.
+  /// The apps whose attestations the gateway currently checks.
   let attested: @Sendable () -> AttestedApps
 
   /// Links a gateway.
   ///
   /// - Parameters:
   ///   - clock: The gateway's wall clock, which moves with `"everything":true`.
-  ///   - forgetTokens: Makes the gateway forget the access tokens that it keeps.
-  ///   - clockMoved: Tells the gateway that its clock was moved by so many seconds; less than zero is back.
-  ///   - pauses: For how long the gateway does not ask an upstream, named as in faults.
-  ///   - endPauses: Makes the gateway ask all upstreams again.
-  ///   - approve: Has the gateway answer a request to approve an installation.
+  ///   - forgetTokens: Makes the gateway forget its saved access tokens.
+  ///   - clockMoved: Tells the gateway by how many seconds its clock was moved; negative means back.
+  ///   - pauses: The upstreams to which the gateway has paused requests, named as in faults, and the time
+  ///     left.
+  ///   - endPauses: Ends all pauses, so that the gateway sends requests to every upstream again.
+  ///   - approve: Lets the gateway respond to a request to approve an installation.
   ///   - adminToken: The admin token that the sandbox made for the gateway. The demo page opens the operator's page with it.
-  ///   - users: The identity provider whose users the gateway takes.
-  ///   - dialing: The gateway's hook for events of calls.
-  ///   - attested: The apps that the gateway attests at the moment.
+  ///   - users: The identity provider whose users the gateway accepts.
+  ///   - dialing: The gateway's webhook for call events.
+  ///   - attested: The apps whose attestations the gateway currently checks.
   public init(
     clock: SandboxClock, forgetTokens: @escaping @Sendable () -> Void,
     clockMoved: @escaping @Sendable (Int64) -> Void,
@@ -62,7 +63,7 @@ public struct GatewayLink: Sendable {
     self.attested = attested
   }
 
-  /// Sets how far its clock is ahead of this machine's, and tells it.
+  /// Sets how far the gateway's clock is ahead of this machine's, in seconds, and tells the gateway.
   func setClock(ahead seconds: Int64) {
     let way = seconds.subtractingClamped(clock.offset)
     guard way != 0 else { return }

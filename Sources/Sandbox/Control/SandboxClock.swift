@@ -3,11 +3,12 @@
 public import Platform
 import Synchronization
 
-/// A clock of the sandbox: this machine's plus an offset that a test sets. Ages and deadlines keep this machine's pace.
+/// A clock of the sandbox: this machine's time plus an offset that a test sets. The offset moves only the
+/// wall clock; ages and deadlines follow this machine's.
 public final class SandboxClock: TimeSource {
-  /// How far the emulator's alone may be beside this machine's, in seconds: a day.
+  /// The largest offset of the emulator's clock alone, in seconds: a day.
   static let furthestAlone: Int64 = 86_400
-  /// How far all clocks may be together, in seconds: 400 days.
+  /// The largest offset of all clocks together, in seconds: 400 days.
   static let furthestTogether: Int64 = 400 * 86_400
 
   private let base: any TimeSource
@@ -16,7 +17,7 @@ public final class SandboxClock: TimeSource {
   /// Makes a clock without an offset.
   public init(_ base: any TimeSource = SystemClock()) { self.base = base }
 
-  /// How far it is ahead of this machine's clock, in seconds; less than zero where it is behind.
+  /// The offset from this machine's clock, in seconds; negative if behind.
   var offset: Int64 {
     get { seconds.load(ordering: .relaxed) }
     set { seconds.store(newValue, ordering: .relaxed) }

@@ -3,10 +3,11 @@
 import HTTP
 import Pages
 
-/// The demo client: one page that plays the mobile app against a gateway on the same port. Nothing of it comes from
-/// elsewhere, so it works without a network, and its policy lets nothing in.
+/// The demo client: one page that plays the mobile app against a gateway on the same port. The page loads
+/// nothing from elsewhere, so it works without a network, and its content security policy blocks everything
+/// else.
 enum DemoClient {
-  /// The page or a part of it; nil for any other path.
+  /// The page, its script or its stylesheet; nil for any other path.
   static func document(at path: String, for call: Call) throws(ControlRefusal) -> FixedDocument? {
     guard let document = documents[path] else { return nil }
     guard call.method == .get || call.method == .head else {
@@ -28,7 +29,7 @@ enum DemoClient {
     "/_sandbox/demo.css": .file("text/css", PageFile.design.octets + PageFile.demoStyle.octets),
   ]
 
-  /// Script and style from this origin, requests to this origin, and nothing else at all.
+  /// Allows scripts, styles and requests of this origin, and images in `data:` URLs. Blocks everything else.
   static let contentSecurityPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

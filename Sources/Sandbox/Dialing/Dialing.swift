@@ -1,17 +1,16 @@
-// How the emulated Talkdesk reaches the hook of a gateway, and knows which callback of its is meant.
+// Connects the emulated Talkdesk to a gateway's webhook for call events.
 
 public import JOSE
 
-/// The gateway's hook for events of calls, as the emulator sees it.
+/// The gateway's webhook for call events, and a way to find the callback that an event is about.
 public struct Dialing: Sendable {
   /// A callback's record at the gateway.
   public struct Callback: Sendable {
-    /// The emulator's trace id, if its answer arrived.
+    /// The emulator's trace id; nil if its response did not reach the gateway.
     public let traceID: String?
     /// The masked number.
     public let contact: String
 
-    /// A record.
     public init(traceID: String?, contact: String) {
       self.traceID = traceID
       self.contact = contact
@@ -20,16 +19,15 @@ public struct Dialing: Sendable {
 
   /// `http` or `https`.
   let scheme: String
-  /// The path of the hook.
+  /// The webhook's path.
   let path: Secret
-  /// What each event carries.
+  /// The token in every event.
   let token: Secret
   /// Finds a callback by the gateway's id.
   let find: @Sendable (String) async -> Callback?
-  /// Sends an event, whatever is answered.
+  /// Sends an event and ignores the response.
   let post: @Sendable (_ url: String, _ content: [UInt8]) async -> Void
 
-  /// A hook.
   public init(
     scheme: String, path: Secret, token: Secret, find: @escaping @Sendable (String) async -> Callback?,
     post: @escaping @Sendable (_ url: String, _ content: [UInt8]) async -> Void

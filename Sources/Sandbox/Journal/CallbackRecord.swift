@@ -3,15 +3,14 @@
 import JSON
 import Platform
 
-/// The journal's entry of one callback request. It shows whole numbers, because a sandbox calls no people.
+/// The journal's entry for one callback request. It contains full numbers, because the sandbox calls nobody.
 struct CallbackRecord: Sendable {
-  /// When it came.
+  /// When the request arrived.
   var time: UnixTime
-  /// The outcome.
   var outcome: Outcome
-  /// The status of the answer; nil when there was none.
+  /// The response's status; nil if there was no response.
   var status: Int?
-  /// The body, where it was valid.
+  /// The body, if the request was acted on.
   var body: CallbackBody?
   /// The scopes of the token.
   var tokenScope: String?
@@ -19,7 +18,7 @@ struct CallbackRecord: Sendable {
   var host: String?
   /// The `traceparent` field.
   var traceparent: String?
-  /// The trace id that was answered in `platform-tid`.
+  /// The trace id in the response's `platform-tid`.
   var traceID: String
 
   /// The record as `GET /_sandbox/callbacks` shows it.

@@ -3,23 +3,22 @@
 import JSON
 import Platform
 
-/// The journal's entry of one token request: never a token, an assertion or a secret.
+/// The journal's entry for one token request. It never contains a token, an assertion or a secret.
 struct ExchangeRecord: Sendable {
-  /// When it came.
+  /// When the request arrived.
   var time: UnixTime
-  /// The outcome.
   var outcome: Outcome
-  /// The status of the answer; nil when there was none.
+  /// The response's status; nil if there was no response.
   var status: Int?
   /// The `error` code of a refusal.
   var error: String?
-  /// How the client authenticated, and its claims.
+  /// How the client authenticated, and the ids it claimed.
   var client: ClientAuthenticator.Outcome
   /// The `scope` parameter.
   var requestedScope: String?
   /// The scopes of the token that was issued.
   var grantedScope: String?
-  /// The `jti` of the token that was issued; the client's own is its assertion's.
+  /// The `jti` of the token that was issued. `client` has the assertion's `jti`.
   var tokenID: String?
   /// The `User-Agent` field.
   var userAgent: String?

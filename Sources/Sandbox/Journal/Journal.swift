@@ -2,13 +2,14 @@
 
 import JSON
 
-/// What the emulator saw, for tests and for people: token requests, callbacks that were made, callback requests that
-/// were not, how often each number rang, and notices. The last 1000 of each are kept; counts go on, by
-/// number for the first 100 000 numbers.
+/// The requests that the emulator received, for tests and for people: token requests, callbacks, refused
+/// callback requests, requests to Sendbird, push notifications, and how often each number rang. Holds the
+/// last 1000 of each. The counts include older ones; rings are counted for the first 100,000 numbers.
 struct Journal: Sendable {
-  /// How many entries each list keeps.
+  /// The maximum number of entries in each list.
   static let capacity = 1000
-  /// How many numbers' rings are counted apart: more than a load test calls, and some megabytes.
+  /// Limit on the phone numbers whose rings are counted: more than a load test calls, and a few megabytes of
+  /// memory.
   static let maximumNumbers = 100_000
 
   private(set) var exchanges = RecentList<ExchangeRecord>(capacity: capacity)
@@ -21,7 +22,8 @@ struct Journal: Sendable {
   /// Adds a token request.
   mutating func record(_ exchange: ExchangeRecord) { exchanges.append(exchange) }
 
-  /// Adds a callback request: to the callbacks when it was acted on, whatever was answered, else to the refusals.
+  /// Adds a callback request: to `callbacks` if the emulator acted on it, even if the response was lost, else
+  /// to `refusals`.
   mutating func record(_ callback: CallbackRecord) {
     switch callback.outcome {
     case .accepted, .droppedDuring, .droppedAfter:
@@ -79,7 +81,7 @@ struct Journal: Sendable {
     return .object(members)
   }
 
-  /// What `GET /_sandbox/notices` answers, the newest first.
+  /// The body of `GET /_sandbox/notices`, newest first.
   var noticesJSON: JSONValue {
     var members = JSONObject()
     members.append("notices", .array(notices.elements.reversed().map(\.json)))
@@ -87,7 +89,8 @@ struct Journal: Sendable {
     return .object(members)
   }
 
-  /// What `GET /_sandbox/sessions` answers: requests to Sendbird, how many there were, and how many users it knows.
+  /// The body of `GET /_sandbox/sessions`: requests to Sendbird, how many there were, and the number of known
+  /// users.
   func sessionsJSON(users: Int) -> JSONValue {
     var members = JSONObject()
     members.append("sessions", .array(sessions.elements.map(\.json)))

@@ -1,22 +1,21 @@
-// The emulator's record of one request to send a notice.
+// The emulator's record of one request to send a push notification.
 
 import JSON
 import Platform
 
-/// The journal's entry of one notice. It shows the whole message, because in the sandbox the page plays the phone.
+/// The journal's entry for one push notification. It contains the full message, because in the sandbox the
+/// page plays the phone.
 struct NoticeRecord: Sendable {
-  /// Who carries it.
+  /// The push provider.
   enum Provider: String, Sendable { case fcm, http }
 
-  /// When it came.
+  /// When the request arrived.
   var time: UnixTime
-  /// Who carries it.
   var provider: Provider
-  /// The outcome.
   var outcome: Outcome
-  /// The status of the answer; nil when there was none.
+  /// The response's status; nil if there was no response.
   var status: Int?
-  /// Why it was refused.
+  /// The reason for a refusal.
   var error: String?
   /// The device and the message, where they were valid.
   var notice: ReceivedNotice?
@@ -37,10 +36,10 @@ struct NoticeRecord: Sendable {
   }
 }
 
-/// A notice that passed a provider's checks.
+/// A push notification that passed a provider's checks.
 struct ReceivedNotice: Hashable, Sendable {
-  /// The name by which the provider knows the device.
+  /// The provider's name for the device.
   var device: String
-  /// The text that the app gets.
+  /// The text that the app receives.
   var message: String
 }

@@ -1,8 +1,8 @@
 // A list that keeps only its most recent elements and counts all.
 
-/// The last so many of a sequence that does not end, oldest first, and how many there have been.
+/// The most recent elements of an endless sequence, oldest first, and the count of all.
 struct RecentList<Element: Sendable>: Sendable {
-  /// How many are kept.
+  /// The maximum number of elements in the list.
   let capacity: Int
   /// How many were added since the list was made or emptied.
   private(set) var count = 0
@@ -17,7 +17,7 @@ struct RecentList<Element: Sendable>: Sendable {
   /// The entries, oldest first.
   var elements: [Element] { Array(storage[oldest...] + storage[..<oldest]) }
 
-  /// Adds one; the oldest goes when the list is full.
+  /// Adds an element. If the list is full, removes the oldest.
   mutating func append(_ element: Element) {
     count += 1
     guard storage.count == capacity else { return storage.append(element) }

@@ -3,15 +3,14 @@
 import JSON
 import Platform
 
-/// What the journal keeps of one request to the emulated Sendbird: never a token.
+/// The journal's entry for one request to the emulated Sendbird. It never contains a token.
 struct SessionRecord: Sendable {
-  /// When it came.
+  /// When the request arrived.
   var time: UnixTime
-  /// What was asked for.
+  /// The requested resource.
   var target: SendbirdTarget
-  /// The outcome.
   var outcome: Outcome
-  /// The status of the answer; nil when there was none.
+  /// The response's status; nil if there was no response.
   var status: Int?
   /// The `traceparent` field.
   var traceparent: String?

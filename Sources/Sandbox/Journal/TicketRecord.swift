@@ -13,9 +13,9 @@ struct TicketRecord: Sendable {
   var userID: String
   /// The name of that user.
   var nickname: String
-  /// What the request for it was.
+  /// The content of the request that opened the ticket.
   var content: JSONObject
-  /// The messages in its channel, the first ones.
+  /// The first 10 messages in the ticket's channel.
   var messages: [String] = []
 
   var json: JSONValue {

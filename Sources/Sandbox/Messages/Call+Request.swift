@@ -1,4 +1,4 @@
-// Copies the parts of an HTTP request that the emulator's endpoints judge.
+// Copies the parts of an HTTP request that the emulator's endpoints read.
 
 import HTTP
 
@@ -9,7 +9,6 @@ extension Call {
   private static let apiTokenField = FieldName("Api-Token")
   private static let deskTokenField = FieldName("SENDBIRDDESKAPITOKEN")
 
-  /// Copies the parts that the endpoints read out of a request.
   init(_ request: borrowing Request) {
     method = request.method
     contentTypes = request.values(of: .contentType).map(request.string)

@@ -4,7 +4,6 @@ import HTTP
 
 /// The parts of a request that the emulator reads, as a copy: the endpoints never touch a connection.
 struct Call: Sendable {
-  /// The method.
   var method: Method
   /// Every `Content-Type` field; more than one is refused.
   var contentTypes: [String] = []
@@ -14,24 +13,25 @@ struct Call: Sendable {
   var apiToken: String?
   /// The `SENDBIRDDESKAPITOKEN` field, as clients of Sendbird Desk send it.
   var deskToken: String?
-  /// The `Host` field: a proxy that keeps its client's is a known mistake.
+  /// The `Host` field. The journal shows it, since a proxy that forwards its client's `Host` is a known
+  /// mistake.
   var host: String?
-  /// Whether `Host` is a name that only this machine has. A request without the field is no browser's.
+  /// Whether no foreign site can point the name in `Host` to this machine. True without the field: every
+  /// browser sends it.
   var meansThisMachine = true
   /// The `User-Agent` field.
   var userAgent: String?
   /// The `traceparent` field (W3C Trace Context).
   var traceparent: String?
-  /// Whether a web page of another origin sent it, or a link on one.
+  /// Whether the request comes from a web page of another origin, or from a link there.
   var isOfForeignPage = false
   /// Whether a script or form of another origin sent it.
   var hasForeignOrigin = false
   /// The fields of a webhook (Standard Webhooks).
   var webhook = Webhook()
-  /// The content.
   var content: [UInt8] = []
 
-  /// What signs a webhook.
+  /// The fields that authenticate a webhook.
   struct Webhook: Sendable {
     /// `webhook-id`.
     var id: String?

@@ -3,35 +3,33 @@
 import HTTP
 import JSON
 
-/// A refusal of `/_sandbox/`, which speaks the gateway's language (RFC 9457) and not Talkdesk's.
+/// An error of a `/_sandbox/` endpoint, in the gateway's format (RFC 9457) instead of Talkdesk's.
 struct ControlRefusal: Error, Hashable, Sendable {
-  /// The status.
   var status: Status
-  /// The code.
   var code: String
   /// The mistake in the request.
   var detail: String
   /// The mistakes by field.
   var fields: [TalkdeskError.Field] = []
-  /// The methods to name in `Allow`, where the method was the trouble.
+  /// The methods for `Allow`, if the request's method is the problem.
   var allow: [Method] = []
 
-  /// A fault that cannot be understood.
+  /// The error for an invalid fault.
   static func invalid(_ fields: [TalkdeskError.Field]) -> Self { invalid("The fault is not valid.", fields) }
 
-  /// A content that cannot be understood.
+  /// The error for an invalid body.
   static func invalid(_ detail: String, _ fields: [TalkdeskError.Field]) -> Self {
     Self(status: .unprocessableContent, code: "invalid_request", detail: detail, fields: fields)
   }
 
-  /// A content that is not JSON.
+  /// The error for a body that is not JSON.
   static func invalidJSON(at offset: Int) -> Self {
     Self(
       status: .badRequest, code: "invalid_json",
       detail: "The body is not valid JSON at byte \(offset).")
   }
 
-  /// The answer. `instance` is the request's id.
+  /// The response. `instance` is the request's id.
   func reply(instance: String) -> Reply {
     var members = JSONObject()
     members.append("type", .string("urn:callgate:problem:\(code)"))

@@ -1,8 +1,8 @@
-// Writes errors of Sendbird Desk, as far as their shape is known.
+// The error responses of the emulated Sendbird Desk.
 
 import JSON
 
-/// An error of the emulated Sendbird Desk. Its real shape is not known, and it has no code.
+/// An error of the emulated Sendbird Desk. The real format is unknown; this one has no code.
 enum DeskError {
   /// The content of an error.
   static func content(_ detail: String) -> [UInt8] {

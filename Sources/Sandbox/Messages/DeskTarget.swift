@@ -2,7 +2,7 @@
 
 import HTTP
 
-/// What a request asks of Sendbird Desk, or of a ticket's channel.
+/// The operation that a request to Sendbird Desk, or to a ticket's channel, asks for.
 enum DeskTarget: Hashable, Sendable {
   /// `GET /platform/v1/customers?sendbird_id=…`.
   case customer(userID: String?)
@@ -10,7 +10,7 @@ enum DeskTarget: Hashable, Sendable {
   case newCustomer
   /// `POST /platform/v1/tickets`.
   case newTicket
-  /// `POST /v3/group_channels/{channel_url}/messages`, at the other host.
+  /// `POST /v3/group_channels/{channel_url}/messages`, at Sendbird's host instead of the desk's.
   case message(channelURL: String)
 
   /// Nil for a request that the emulator does not know.

@@ -5,29 +5,28 @@ import JSON
 
 /// An error of FCM's HTTP v1 API: `google.rpc.Status` with an `FcmError` among its details.
 struct FCMError: Error, Hashable, Sendable {
-  /// The status.
   var status: Status
   /// The name of the status (`google.rpc.Code`).
   var name: String
   /// FCM's own code.
   var code: String?
-  /// For people.
+  /// A text for people.
   var message: String
   /// The member of the body that is wrong.
   var field: String?
 
-  /// A body that FCM does not take.
+  /// The error for a body that FCM refuses.
   static func invalid(_ field: String, _ message: String) -> Self {
     Self(
       status: .badRequest, name: "INVALID_ARGUMENT", code: "INVALID_ARGUMENT", message: message, field: field)
   }
 
-  /// No access token, or one that is not good.
+  /// The error for a missing or invalid access token.
   static func unauthenticated(_ message: String) -> Self {
     Self(status: .unauthorized, name: "UNAUTHENTICATED", message: message)
   }
 
-  /// What FCM means by a status that a fault asks for.
+  /// The error that FCM would return with a fault's status.
   init(faulty status: Status) {
     let (name, code): (String, String?) =
       switch status.code {
@@ -51,7 +50,6 @@ struct FCMError: Error, Hashable, Sendable {
     self.field = field
   }
 
-  /// The content.
   var content: [UInt8] {
     var details: [JSONValue] = []
     if let code {

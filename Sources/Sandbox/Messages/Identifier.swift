@@ -4,7 +4,7 @@ import JOSE
 
 /// Ids as Talkdesk writes them: 32 lower-case hexadecimal digits without dashes.
 enum Identifier {
-  /// A new one: 128 bits from the system's cryptographic generator.
+  /// A random id: 128 bits from the system's cryptographic generator.
   static func random() -> String {
     var generator = SystemRandomNumberGenerator()
     return [generator.next(), generator.next()].map { (word: UInt64) in
@@ -13,7 +13,7 @@ enum Identifier {
     }.joined()
   }
 
-  /// The one that belongs to a text, always the same.
+  /// The id of a text: the same text always has the same id.
   static func derived(from text: String) -> String {
     Hex.encode(Array(SHA256.digest(Array(text.utf8)).prefix(16)))
   }

@@ -2,16 +2,14 @@
 
 import HTTP
 
-/// An answer of the emulator before any fault is laid over it.
+/// A response of the emulator, to which a fault may be applied.
 struct Reply: Sendable {
-  /// The status.
   var status: Status
   /// All fields but those the server writes.
   var fields: Fields
-  /// The content.
   var content: [UInt8]
 
-  /// Makes a reply; without a content type it has no content.
+  /// Makes a reply. Without a content type it has no content.
   init(_ status: Status, contentType: String? = nil, content: [UInt8] = [], fields: Fields = [:]) {
     self.status = status
     self.fields = fields
@@ -24,6 +22,6 @@ struct Reply: Sendable {
     Reply(status, contentType: "application/json", content: content, fields: fields)
   }
 
-  /// The answer the server sends.
+  /// The response that the server sends.
   var response: Response { Response(status: status, fields: fields, content: content) }
 }

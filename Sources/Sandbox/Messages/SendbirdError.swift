@@ -1,4 +1,4 @@
-// Writes errors in Sendbird's shape.
+// The error responses of the emulated Sendbird.
 
 import JSON
 

@@ -27,7 +27,7 @@ enum SendbirdTarget: Hashable, Sendable {
     }
   }
 
-  /// Whether it has a method.
+  /// Whether the resource supports a method.
   func takes(_ method: Method) -> Bool {
     switch self {
     case .users, .token: method == .post

@@ -8,12 +8,12 @@ import JSON
 struct TalkdeskError: Error, Hashable, Sendable {
   /// One thing wrong with one member of a body.
   struct Field: Hashable, Sendable {
-    /// Where: `contact_phone_number`, `context.fields[0].value`.
+    /// The member's path: `contact_phone_number`, `context.fields[0].value`.
     var name: String
-    /// What.
+    /// What is wrong with the member.
     var description: String
 
-    /// The object of it in an answer.
+    /// The problem as an object in the response.
     var value: JSONValue {
       var members = JSONObject()
       members.append("name", .string(name))
@@ -22,18 +22,16 @@ struct TalkdeskError: Error, Hashable, Sendable {
     }
   }
 
-  /// The status: 400, 401, 403, 415, 422 or 429.
   var status: Status
-  /// For programs.
+  /// A code for programs.
   var code: String
-  /// For people.
+  /// A text for people.
   var message: String
-  /// More of it.
+  /// A longer explanation.
   var description: String?
   /// The mistakes by field.
   var fields: [Field] = []
 
-  /// The content.
   var content: [UInt8] {
     var members = JSONObject()
     members.append("code", .string(code))

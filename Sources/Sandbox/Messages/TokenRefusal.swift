@@ -3,9 +3,9 @@
 import HTTP
 import JSON
 
-/// A refusal of the token endpoint in the words of RFC 6749 §5.2: the only two members Talkdesk documents.
+/// An error of the token endpoint in the format of RFC 6749 §5.2. Talkdesk documents only these two members.
 struct TokenRefusal: Error, Hashable, Sendable {
-  /// The status: 400 or 401.
+  /// The status: 400, 401 or 415.
   var status: Status
   /// The `error` code.
   var error: String
@@ -24,17 +24,16 @@ struct TokenRefusal: Error, Hashable, Sendable {
     Self(status: .badRequest, error: "unsupported_grant_type", explanation: explanation)
   }
 
-  /// A scope that is not written as RFC 6749 §3.3 has it.
+  /// A scope that does not have the format of RFC 6749 §3.3.
   static func malformedScope(_ explanation: String) -> Self {
     Self(status: .badRequest, error: "invalid_scope", explanation: explanation)
   }
 
-  /// A scope the client does not have: 401 at Talkdesk, not the 400 one would expect.
+  /// A scope that the client does not have. Talkdesk returns 401 instead of the expected 400.
   static func scopeNotGranted(_ explanation: String) -> Self {
     Self(status: .unauthorized, error: "invalid_scope", explanation: explanation)
   }
 
-  /// The content.
   var content: [UInt8] { Self.content(error: error, explanation: explanation) }
 
   /// Content of the documented shape.

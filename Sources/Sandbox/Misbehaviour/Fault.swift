@@ -24,13 +24,13 @@ struct Fault: Hashable, Sendable {
     case doNotCall = "do_not_call"
   }
 
-  /// When a connection is closed instead of answered.
+  /// The moment when the emulator closes the connection instead of responding.
   enum Drop: String, CaseIterable, Sendable {
     /// The request is read and nothing is done.
     case before
-    /// The request is acted on or refused; half of the answer goes out.
+    /// The request is acted on or refused; half of the response is sent.
     case during
-    /// The request is acted on; only the answer is missing.
+    /// The request is acted on; only the response is missing.
     case after
   }
 
@@ -38,7 +38,7 @@ struct Fault: Hashable, Sendable {
   enum Body: Hashable, Sendable {
     /// A string, sent as it is.
     case text(String)
-    /// Any other JSON value, serialised.
+    /// Any other JSON value, serialized.
     case value(JSONValue)
   }
 
@@ -46,19 +46,18 @@ struct Fault: Hashable, Sendable {
   enum ExpiresIn: Hashable, Sendable {
     /// A whole number of seconds: the token's own `exp` follows it.
     case seconds(Int64)
-    /// A string or a number that is not whole, given as it is.
+    /// A string or a number that is not whole, sent as it is.
     case verbatim(JSONValue)
     /// No `expires_in` at all.
     case leftOut
   }
 
-  /// The endpoint that misbehaves.
   var endpoint: Endpoint
-  /// How many requests it hits.
+  /// How many requests the fault affects.
   var times = 1
   /// The status instead of the usual one, 200–599. From 300 on the request is not acted on.
   var status: Int?
-  /// How long the answer, or the close, is held back, in milliseconds.
+  /// The delay before the response or the close, in milliseconds.
   var delay: Int64 = 0
   /// The value of a `Retry-After` field.
   var retryAfter: String?
@@ -68,13 +67,13 @@ struct Fault: Hashable, Sendable {
   var drop: Drop?
   /// The lifetime instead of the usual one; token endpoint only.
   var expiresIn: ExpiresIn?
-  /// Whether assertions are judged by a clock that is 2 s behind, without leeway; token endpoint only.
+  /// Whether assertions are checked with a clock that is 2 s behind, without leeway; token endpoint only.
   var hasStrictClock = false
 
   /// Whether the request is not acted on.
   var preventsAction: Bool { drop == .before || (status ?? 200) >= 300 }
 
-  /// The fault in the form of its request, without the members that were left out.
+  /// The fault as JSON, in the form of its request. Members that were left out are absent.
   var json: JSONValue {
     var members = JSONObject()
     members.append("endpoint", .string(endpoint.rawValue))

@@ -1,9 +1,10 @@
-/// The faults that are waiting: for each endpoint in the order they were posted, each used up before the next begins.
+/// The waiting faults, in the order they were posted. Each is used up before the next one for its endpoint
+/// starts.
 struct FaultQueue: Sendable {
-  /// How many faults wait at most.
+  /// The maximum number of waiting faults.
   static let capacity = 1000
 
-  /// The waiting faults, in order. `times` counts the rest.
+  /// The waiting faults, in order. `times` is the number of requests left.
   private(set) var waiting: [Fault] = []
 
   /// Adds a fault behind all others; false when the queue is full.
@@ -13,7 +14,7 @@ struct FaultQueue: Sendable {
     return true
   }
 
-  /// The fault that hits a request that has just come, if any.
+  /// Takes the fault for a request that has just arrived, if any, and counts the request.
   mutating func take(_ endpoint: Fault.Endpoint) -> Fault? {
     guard let index = waiting.firstIndex(where: { $0.endpoint == endpoint }) else { return nil }
     let fault = waiting[index]

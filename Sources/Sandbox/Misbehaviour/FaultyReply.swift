@@ -5,7 +5,7 @@ import JSON
 
 /// How a fault changes an answer.
 extension Fault {
-  /// The answer in place of acting on the request, where the fault has a status from 300 on.
+  /// The error response in place of acting on the request; nil if the fault has no status of 300 or more.
   func refusal() -> Reply? {
     guard let status, status >= 300 else { return nil }
     let phrase = Status.emulated(status)
@@ -26,7 +26,8 @@ extension Fault {
     return .json(phrase, content)
   }
 
-  /// Lays the fault over an answer. A refusal the request earned by itself keeps its status and content.
+  /// Applies the fault to a response. A request that the emulator refuses anyway keeps its status and
+  /// content.
   func apply(to reply: Reply, isRefusalOfTheRequest: Bool) -> Reply {
     var reply = reply
     if !isRefusalOfTheRequest {
@@ -41,7 +42,7 @@ extension Fault {
     return reply
   }
 
-  /// Codes of RFC 6749 where it has one that fits; the rest are what authorization endpoints say (§4.1.2.1).
+  /// The error code of RFC 6749 §5.2 that fits, or else one of the authorization endpoint's (§4.1.2.1).
   private static func tokenError(_ status: Int) -> String {
     switch status {
     case 401: "invalid_client"
@@ -76,7 +77,7 @@ extension Fault {
 }
 
 extension Fault.Body {
-  /// The content and a type that fits it: JSON if it is JSON, HTML if it begins like it, else text.
+  /// The content and a type that fits it: JSON if it is JSON, HTML if it starts with `<`, else text.
   fileprivate var octetsAndType: ([UInt8], String?) {
     switch self {
     case .value(let value):
@@ -92,7 +93,7 @@ extension Fault.Body {
 }
 
 extension Status {
-  /// A status with the phrase this project knows for it, or its number's.
+  /// A status with the phrase that this project knows for it, else with `Status` and the number.
   static func emulated(_ code: Int) -> Status {
     let known: [Status] = [
       .ok, .created, .accepted, .noContent, .badRequest, .unauthorized, .forbidden, .notFound,

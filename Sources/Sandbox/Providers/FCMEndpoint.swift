@@ -1,4 +1,4 @@
-// Judges requests to the emulated Firebase Cloud Messaging.
+// Checks requests to the emulated Firebase Cloud Messaging.
 
 import HTTP
 import JSON
@@ -6,10 +6,10 @@ import Platform
 
 /// `POST /v1/projects/{project}/messages:send`: checks a message as FCM does. Pure.
 enum FCMEndpoint {
-  /// How many bytes of names and values `data` may have.
+  /// The maximum number of bytes of names and values in `data`.
   static let mostData = 4096
 
-  /// The notice of a call with a good access token.
+  /// Checks a request and its access token, and returns the notice in it.
   static func notice(
     _ call: Call, project: String, issuer: EmulatedTokenIssuer, audience: String, now: UnixTime
   ) throws(FCMError) -> ReceivedNotice {

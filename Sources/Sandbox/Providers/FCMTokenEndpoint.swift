@@ -1,4 +1,4 @@
-// Judges requests to Google's emulated token endpoint.
+// Checks requests to Google's emulated token endpoint.
 
 import HTTP
 import JOSE
@@ -8,7 +8,7 @@ import Texts
 
 /// `POST /fcm/token`: an access token for the assertion of a service account (RFC 7523 §2.1). Pure.
 enum FCMTokenEndpoint {
-  /// The scope of tokens that send notices.
+  /// The scope that an access token needs to send push notifications.
   static let scope = "https://www.googleapis.com/auth/firebase.messaging"
   /// How long a token lives, in seconds.
   static let lifetime: Int64 = 3600
@@ -17,9 +17,9 @@ enum FCMTokenEndpoint {
   /// The scopes that an account may have.
   private static let scopes = [scope, PlayIntegrityIssuer.scope, AppCheckIssuer.scope]
 
-  /// Judges a POST, and gives the scopes of the access token.
+  /// Checks a POST and returns the scopes for the access token.
   ///
-  /// - Parameter audience: What `aud` has to equal: the token URL that the request came to.
+  /// - Parameter audience: The required `aud`: the token URL that received the request.
   static func check(
     _ call: Call, _ account: FCMAccount?, audience: String, now: UnixTime
   ) throws(TokenRefusal) -> [String] {
@@ -50,7 +50,7 @@ enum FCMTokenEndpoint {
     } catch {
       throw invalidGrant("Invalid JWT.")
     }
-    // Without a key nothing was signed.
+    // Without an account or its key, nobody can have signed the assertion.
     guard let account, token.header["alg"] == "RS256", token.header["kid"] == .string(account.keyID),
       let signer = try? account.signer.get(), token.verify(with: signer.key.publicKey, algorithm: .RS256)
     else { throw invalidGrant("Invalid JWT Signature.") }

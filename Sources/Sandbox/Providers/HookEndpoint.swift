@@ -1,4 +1,4 @@
-// Judges requests to the emulated receiver of webhooks.
+// Checks requests to the emulated webhook receiver.
 
 import HTTP
 import JOSE
@@ -7,7 +7,7 @@ import Platform
 
 /// `POST /_sandbox/hook`: checks a webhook as a receiver does (Standard Webhooks, "Verifying"). Pure.
 enum HookEndpoint {
-  /// How far the time of a webhook may be from the receiver's, in seconds.
+  /// The maximum difference between a webhook's time and the receiver's, in seconds.
   static let tolerance: Int64 = 300
 
   /// Why a webhook is refused.
@@ -16,7 +16,7 @@ enum HookEndpoint {
     var error: String
   }
 
-  /// The notice of a call that is signed, and in time.
+  /// Checks the signature and time of a webhook, and returns the notice in it.
   static func notice(_ call: Call, secret: [UInt8], now: UnixTime) throws(Refusal) -> ReceivedNotice {
     guard let id = call.webhook.id, !id.isEmpty, let timestamp = call.webhook.timestamp,
       let signature = call.webhook.signature

@@ -1,11 +1,12 @@
-// Carries out a callback request to the emulator: judges it, applies a fault and writes the journal.
+// Handles a callback request to the emulator: checks it, applies a fault and writes the journal.
 
 import HTTP
 import JSON
 import Platform
 import Synchronization
 
-/// `POST /calls/callback` as a whole: the endpoint's judgement, the fault that hits it, the ring and the journal.
+/// `POST /calls/callback` from start to end: the endpoint's checks, a waiting fault, the ring and the
+/// journal.
 struct CallbackService: Sendable {
   /// The path under the API's base URL.
   static let path = "/calls/callback"
@@ -14,7 +15,7 @@ struct CallbackService: Sendable {
   /// A real account's response, in place of the usual one.
   let facts: AccountFacts?
 
-  /// Acts on a POST and says how it ends.
+  /// Handles a POST and returns how to end it.
   func act(_ call: Call, baseURL: String, now: UnixTime, state: borrowing Mutex<EmulatorState>) -> Ending {
     let fault = state.withLock { $0.faults.take(.callback) }
     var record = CallbackRecord(
@@ -47,7 +48,7 @@ struct CallbackService: Sendable {
       reply = .json(error.status, error.content)
       if error.status == .unauthorized { reply.fields["WWW-Authenticate"] = "Bearer" }
     case .success(let body):
-      // Talkdesk documents neither the status nor a body of success; clients have to take any 2xx.
+      // Talkdesk documents neither the status nor the body of a success, so clients must accept any 2xx.
       reply = facts?.reply ?? .json(.created, Array("{}".utf8))
       isRefusal = false
       // An account that refused a valid request rang no phone.

@@ -1,28 +1,29 @@
-// Carries out a request to the emulated Sendbird Desk: customers, tickets, and messages in their channels.
+// Handles a request to the emulated Sendbird Desk: customers, tickets and messages in their channels.
 
 import HTTP
 import JSON
 import Platform
 import Synchronization
 
-/// `/platform/v1/…` as `desk-api-APPLICATION_ID.sendbird.com` answers it, as far as that is known. Any `SENDBIRDDESKAPITOKEN` is taken.
+/// `/platform/v1/…` as `desk-api-APPLICATION_ID.sendbird.com` responds to it, as far as that is known.
+/// Accepts any `SENDBIRDDESKAPITOKEN`.
 struct DeskService: Sendable {
-  /// How many tickets keep their messages.
+  /// The maximum number of messages to save per ticket.
   static let mostMessages = 10
 
-  /// What the desk knows.
+  /// The state of the desk.
   struct State: Sendable {
-    /// Customers by the octets of their users' ids.
+    /// The customers' ids, by the octets of their users' ids.
     var customers: [[UInt8]: Int64] = [:]
     /// The last tickets.
     var tickets: [TicketRecord] = []
     /// How many tickets were opened.
     var count: Int64 = 0
-    /// How many requests for a ticket came, opened or not.
+    /// How many requests for a ticket arrived, successful or not.
     var arrivals: Int64 = 0
   }
 
-  /// Acts on a request and says how it ends.
+  /// Handles a request and returns how to end it.
   static func act(
     _ call: Call, _ target: DeskTarget, now: UnixTime, state: borrowing Mutex<EmulatorState>
   ) -> Ending {
@@ -135,7 +136,7 @@ struct DeskService: Sendable {
     .json(status, DeskError.content(detail))
   }
 
-  /// What `GET /_sandbox/tickets` answers, the newest first.
+  /// The body of `GET /_sandbox/tickets`, newest first.
   static func journal(_ state: State) -> JSONValue {
     let members: JSONObject = [
       "tickets": .array(state.tickets.reversed().map(\.json)), "count": .number(JSONNumber(state.count)),

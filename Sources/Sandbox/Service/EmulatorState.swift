@@ -14,23 +14,21 @@ struct EmulatorState: Sendable {
   var serviceAccount: FCMAccount?
   /// The users that Sendbird knows, by the octets of their ids.
   var users: [[UInt8]: SendbirdUser] = [:]
-  /// What Sendbird Desk knows.
   var desk = DeskService.State()
-  /// What the Live API knows.
   var live = LiveService.State()
   /// The registered triggers.
   var triggers = TriggerService.State()
   /// The calls that were made, for reports.
   var reports = ReportService.State()
-  /// Where it is reached, once that is known: `http://127.0.0.1:PORT`, without a slash at the end.
+  /// The emulator's base URL, once known: `http://127.0.0.1:PORT`, without a slash at the end.
   var baseURL: String?
   /// The ids of the client's keys, in the order of the configuration.
   var keyIDs: [String] = []
-  /// Those of them that are not accepted at the moment.
+  /// The ids in `keyIDs` that are currently refused.
   var retiredKeys: Set<String> = []
 }
 
-/// A user as the emulated Sendbird keeps one.
+/// A user of the emulated Sendbird.
 struct SendbirdUser: Sendable {
   var nickname: String
   var profileURL: String

@@ -6,10 +6,10 @@ import JSON
 import Platform
 import Synchronization
 
-/// `GET /live-queries`, `POST /live-subscriptions` and their streams. A stream has a result at once, whenever the number changes, and
-/// after 45 seconds at the latest. It ends with the client.
+/// `GET /live-queries`, `POST /live-subscriptions` and their streams. A stream sends a result at once,
+/// whenever the number changes, and every 45 seconds. It ends when the client disconnects.
 struct LiveService: Sendable {
-  /// What changes.
+  /// The state of the Live API.
   struct State: Sendable {
     /// How many agents are available; `POST /_sandbox/agents` changes it.
     var available: Int64 = 3

@@ -1,19 +1,19 @@
-// Carries out a request to a provider of notices: judges it, applies a fault and writes the journal.
+// Handles a request to a push provider: checks it, applies a fault and writes the journal.
 
 import HTTP
 import JSON
 import Platform
 import Synchronization
 
-/// The providers of notices: FCM with its token endpoint, and a receiver of webhooks.
+/// The push providers: FCM with its token endpoint, and a webhook receiver.
 struct NoticeService: Sendable {
-  /// Google's token endpoint. It knows no faults.
+  /// The path of Google's token endpoint. No fault can affect it.
   static let tokenPath = "/fcm/token"
-  /// The receiver of webhooks.
+  /// The path of the webhook receiver.
   static let hookPath = "/_sandbox/hook"
 
   let issuer: EmulatedTokenIssuer
-  /// What webhooks are signed with.
+  /// The secret that signs webhooks.
   let hookSecret: [UInt8]
 
   init(issuer: EmulatedTokenIssuer) {
@@ -32,7 +32,7 @@ struct NoticeService: Sendable {
     return path.dropFirst(start.count).dropLast(end.count)
   }
 
-  /// Acts on a request and says how it ends.
+  /// Handles a request and returns how to end it.
   func act(
     _ call: Call, path: String, baseURL: String, now: UnixTime, state: borrowing Mutex<EmulatorState>
   ) -> Ending {
@@ -83,7 +83,7 @@ struct NoticeService: Sendable {
     }
   }
 
-  /// The scopes of a call's access token; nil without a good one.
+  /// The scopes of a request's access token; nil if the token is missing or invalid.
   func scopes(of call: Call, baseURL: String, now: UnixTime) -> [String]? {
     guard let bearer = call.credentials(scheme: "bearer"),
       case .success(let token) = issuer.read(bearer, audience: baseURL + Self.tokenPath, now: now.seconds)
@@ -91,7 +91,7 @@ struct NoticeService: Sendable {
     return token.scopes
   }
 
-  /// The answer of the provider's checks; the record says whether they took the notice.
+  /// The provider's response. The record gets the notice, or the reason for a refusal.
   private func reply(
     to call: Call, path: String, baseURL: String, now: UnixTime, _ record: inout NoticeRecord
   ) -> Reply {
@@ -120,7 +120,7 @@ struct NoticeService: Sendable {
     return reply
   }
 
-  /// Lays a fault that does not prevent the action over an answer.
+  /// Applies a fault that does not prevent the action to a response.
   private static func end(_ reply: Reply, _ fault: Fault?, _ record: inout NoticeRecord) -> Ending {
     guard let fault else { return Ending(reply) }
     let isRefusal = record.outcome == .refused

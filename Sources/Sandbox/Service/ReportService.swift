@@ -1,4 +1,4 @@
-// The emulated calls report: jobs that end at the second look, and their files in both forms.
+// The emulated calls report: jobs that finish at the second status request, and report files in both forms.
 
 import HTTP
 import JSON
@@ -7,19 +7,19 @@ import Synchronization
 
 /// `POST /data/reports/calls/jobs`, `GET …/jobs/{id}`, `GET …/files/{id}`. The report has every call that `POST /_sandbox/outcome` made.
 struct ReportService: Sendable {
-  /// What changes.
+  /// The state of reports.
   struct State: Sendable {
-    /// Whether reports have the form of before May 2026.
+    /// Whether reports have the form that Talkdesk used before May 2026.
     var isOld = false
-    /// The calls, as their events tell them.
+    /// The calls, each as its event.
     fileprivate var calls = RecentList<JSONObject>(capacity: 1000)
     fileprivate var jobs: [String: Int] = [:]
 
-    /// Notes a call that its event tells.
+    /// Adds the call that an event reports.
     mutating func add(_ event: JSONObject) { calls.append(event) }
   }
 
-  /// The words for the form of today and the one before.
+  /// The names of today's form and the one before.
   static let forms = ["today", "before"]
   private static let prefix = "/data/reports/calls/"
   private static let mostJobs = 1000

@@ -1,4 +1,4 @@
-// Carries out a request to the emulated Sendbird: session tokens, and users that it knows.
+// Handles a request to the emulated Sendbird: users and their session tokens.
 
 import HTTP
 import JSON
@@ -6,14 +6,15 @@ import Platform
 import Synchronization
 
 /// `POST /v3/users`, `GET` and `PUT /v3/users/{user_id}`, and `POST /v3/users/{user_id}/token`, as
-/// `api-APPLICATION_ID.sendbird.com` answers them: errors have a code of their own, mostly with status 400. Any `Api-Token` is taken.
+/// `api-APPLICATION_ID.sendbird.com` responds to them: errors have a code of their own, mostly with status
+/// 400. Accepts any `Api-Token`.
 struct SendbirdService: Sendable {
   /// The beginning of its paths.
   static let prefix = "/v3/users"
-  /// How many users it knows at most.
+  /// The maximum number of users.
   static let mostUsers = 200_000
 
-  /// Acts on a request and says how it ends.
+  /// Handles a request and returns how to end it.
   static func act(
     _ call: Call, _ target: SendbirdTarget, now: UnixTime, state: borrowing Mutex<EmulatorState>
   ) -> Ending {
@@ -54,7 +55,7 @@ struct SendbirdService: Sendable {
     do {
       content = try JSONValue(parsing: call.content).object
     } catch {
-      content = nil  // The reply says so.
+      content = nil  // The reply says that it is not JSON.
     }
     guard let content else { return (error(400_403, "Invalid JSON request body"), true) }
     switch target {
@@ -84,7 +85,7 @@ struct SendbirdService: Sendable {
       return (json(user.members(id)), false)
     case .token(let id):
       guard state.users[Array(id.utf8)] != nil else { return (error(400_301, "User not found"), true) }
-      // Seven days without expires_at.
+      // Without `expires_at`, a token lives seven days.
       // Any number: it is only compared and written.
       let end = content["expires_at"]?.int ?? now.advanced(bySeconds: 7 * 86_400).milliseconds
       guard end > now.milliseconds else { return (error(400_111, "expires_at is in the past"), true) }

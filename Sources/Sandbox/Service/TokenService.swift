@@ -1,11 +1,12 @@
-// Carries out a token request to the emulator: judges it, applies a fault, issues the token and writes the journal.
+// Handles a token request to the emulator: checks it, applies a fault, issues the token and writes the
+// journal.
 
 import HTTP
 import JSON
 import Platform
 import Synchronization
 
-/// `POST /oauth/token` as a whole: the endpoint's judgement, the fault that hits it, the token and the journal.
+/// `POST /oauth/token` from start to end: the endpoint's checks, a waiting fault, the token and the journal.
 struct TokenService: Sendable {
   /// The path of the token URL under the account's base URL.
   static let path = "/oauth/token"
@@ -20,7 +21,7 @@ struct TokenService: Sendable {
     endpoint = TokenEndpoint(configuration)
   }
 
-  /// Acts on a POST and says how it ends.
+  /// Handles a POST and returns how to end it.
   func act(_ call: Call, baseURL: String, now: UnixTime, state: borrowing Mutex<EmulatorState>) -> Ending {
     let (fault, retired) = state.withLock { ($0.faults.take(.token), $0.retiredKeys) }
     var record = ExchangeRecord(
@@ -92,7 +93,8 @@ struct TokenService: Sendable {
       fault.apply(to: reply, isRefusalOfTheRequest: isRefusal), after: fault.delay, isCutOff: isCutOff)
   }
 
-  /// What tokens name as their issuer. It differs from their audience, the API, as in Talkdesk's tokens, and is no account's host.
+  /// The `iss` of tokens. As in Talkdesk's tokens, it differs from the audience, which is the API, and is not
+  /// the host of an account.
   static func issuer(at baseURL: String) -> String { baseURL.replacing("//127.0.0.1", with: "//localhost") }
 
   private func success(

@@ -1,18 +1,18 @@
-// The emulated webhook triggers: what is registered, and the messages that a call makes of it.
+// The emulated webhook triggers: registrations, and the messages that they send about a call.
 
 import HTTP
 import JSON
 import Platform
 import Synchronization
 
-/// `POST /webhooks/triggers/{name}`, `DELETE /webhooks/triggers/{name}/{id}`. A message is a text, in which each `{{place}}` becomes the
-/// call's value, without escapes.
+/// `POST /webhooks/triggers/{name}`, `DELETE /webhooks/triggers/{name}/{id}`. A message is a text in which
+/// each `{{name}}` is replaced with the call's value, without escaping.
 struct TriggerService: Sendable {
-  /// What changes.
+  /// The state of triggers.
   struct State: Sendable {
     fileprivate var registered: [Registration] = []
 
-    /// What is sent of a call, and where.
+    /// The messages to send about a call, and their URLs.
     func messages(of trigger: String, with event: JSONObject) -> [(url: String, content: [UInt8])] {
       registered.filter { $0.name == trigger }.map {
         ($0.url, Array(TriggerService.text($0.message, with: event).utf8))
@@ -27,7 +27,7 @@ struct TriggerService: Sendable {
     let message: String
   }
 
-  /// The triggers that there are.
+  /// The names of the supported triggers.
   static let names = ["outboundCallEnds", "inboundCallEnds"]
   private static let prefix = "/webhooks/triggers/"
   private static let most = 100
@@ -76,7 +76,7 @@ struct TriggerService: Sendable {
     return .json(.created, (["id": .string(id)] as JSONObject).serialized())
   }
 
-  /// A message with the values of a call. A place that the call has no value for stays as it is.
+  /// A message with the values of a call. A placeholder for which the call has no value stays as it is.
   static func text(_ message: String, with event: JSONObject) -> String {
     let parts = message.split(separator: "{{", omittingEmptySubsequences: false)
     return parts.dropFirst().reduce(String(parts[0])) { text, part in

@@ -1,13 +1,13 @@
 /// Why a client assertion is refused. Each case is one check of `AssertionVerifier` or `ReplayGuard`.
 enum AssertionFailure: Error, Hashable, Sendable {
-  /// No signed JWT in compact form, `alg: none` and critical extensions included.
+  /// Not a signed JWT in compact form. Includes `alg: none` and critical extensions.
   case malformed
   case wrongType
   case unknownKeyID
   case wrongAlgorithm
   case badSignature
   case claimsNotAnObject
-  /// A header parameter or claim that has to be there.
+  /// A required header parameter or claim is missing.
   case missing(String)
   /// A date claim that is not a whole number of seconds.
   case notADate(String)

@@ -5,14 +5,14 @@ import JSON
 import Platform
 import Texts
 
-/// Judges a client assertion (RFC 7523 §3) the way Talkdesk ID would. Pure: the clock and the audience come in, and
-/// whether the `jti` was seen before is `ReplayGuard`'s to say.
+/// Checks a client assertion (RFC 7523 §3) the way Talkdesk ID does. Pure: the time and the audience are
+/// parameters, and `ReplayGuard` checks whether the `jti` was used before.
 struct AssertionVerifier: Sendable {
-  /// An assertion that holds.
+  /// A valid assertion.
   struct Verified: Hashable, Sendable {
-    /// The id that must not be used again.
+    /// The `jti`, which must not be used again.
     var jwtID: String
-    /// Until when it could be: seconds since the epoch.
+    /// When the assertion expires, in seconds since the epoch. Until then it could be replayed.
     var expirationTime: Int64
   }
 
@@ -22,7 +22,6 @@ struct AssertionVerifier: Sendable {
     var keyID: String?
     /// The `jti` claim.
     var jwtID: String?
-    /// The verdict.
     var result: Result<Verified, AssertionFailure>
   }
 
@@ -30,19 +29,19 @@ struct AssertionVerifier: Sendable {
   static let maximumLifetime: Int64 = 300
   /// How far the client's clock may run ahead, in seconds.
   static let clockSkew: Int64 = 10
-  /// How far an issuer with a strict clock is behind, in seconds. It allows no skew.
+  /// How far a strict verifier's clock is behind, in seconds. A strict verifier allows no skew.
   static let strictLag: Int64 = 2
-  /// The longest `jti` taken, in bytes.
+  /// The longest accepted `jti`, in bytes.
   static let maximumJWTIDLength = 256
 
-  /// The client the assertion must be from and about.
+  /// The client that the assertion must name as its issuer and subject.
   let clientID: String
-  /// Its keys; several while one is being rotated.
+  /// The client's keys; several during a key rotation.
   let keys: [RegisteredKey]
-  /// Whether its clock is behind by `strictLag`, and allows no skew.
+  /// Whether the verifier's clock is behind by `strictLag`, and allows no skew.
   var isStrict = false
 
-  /// Reads and judges an assertion in compact form.
+  /// Reads and checks an assertion in compact form.
   ///
   /// - Parameters:
   ///   - assertion: the value of `client_assertion`.
@@ -111,7 +110,7 @@ struct AssertionVerifier: Sendable {
     return Verified(jwtID: jwtID, expirationTime: expirationTime)
   }
 
-  /// A date claim in whole seconds, within a range that leaves room to calculate in.
+  /// A date claim in whole seconds, within a range in which later calculations cannot overflow.
   private static func date(_ name: String, in claims: JSONObject) throws(AssertionFailure) -> Int64 {
     guard let claim = claims[name] else { throw .missing(name) }
     guard let seconds = claim.int(in: 0...(1 << 40)) else { throw .notADate(name) }

@@ -15,12 +15,12 @@ struct ClientAuthenticator: Sendable {
     case none
   }
 
-  /// The result. The ids are as claimed.
+  /// The result. The ids are those that the request claims.
   struct Outcome: Sendable {
     var method: Method
     var keyID: String?
     var jwtID: String?
-    /// Nil when the client is who it says.
+    /// The reason for a refusal; nil if the client is authenticated.
     var refusal: TokenRefusal?
   }
 
@@ -37,7 +37,7 @@ struct ClientAuthenticator: Sendable {
     verifier = AssertionVerifier(clientID: configuration.clientID, keys: configuration.keys)
   }
 
-  /// The same, knowing all but some keys.
+  /// A copy that does not know some of the keys.
   func forgetting(_ keyIDs: Set<String>) -> Self {
     var copy = self
     copy.verifier = AssertionVerifier(
@@ -45,14 +45,14 @@ struct ClientAuthenticator: Sendable {
     return copy
   }
 
-  /// The same with a clock that is a little behind, and without leeway.
+  /// A copy with a clock that is 2 s behind, without leeway.
   func withStrictClock() -> Self {
     var copy = self
     copy.verifier.isStrict = true
     return copy
   }
 
-  /// Judges a request's client authentication. `isFirstUse` says whether a `jti` is new, and remembers it.
+  /// Checks a request's client authentication. `isFirstUse` returns whether a `jti` is new, and remembers it.
   func authenticate(
     _ call: Call, _ form: Form, audience: String, now: UnixTime,
     isFirstUse: (AssertionVerifier.Verified) -> Bool

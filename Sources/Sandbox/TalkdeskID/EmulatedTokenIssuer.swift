@@ -6,15 +6,15 @@ import Platform
 
 /// Makes access tokens that carry the claims Talkdesk's carry, and reads them back at the Callback API.
 ///
-/// The key is made with the emulator and never leaves it: tokens end with the process that issued them.
+/// The key is generated with the emulator and never leaves it, so its tokens become invalid when the process
+/// ends.
 final class EmulatedTokenIssuer: Sendable {
-  /// The claims of a token that is ours and in time.
+  /// The claims of a valid token.
   struct Reading: Hashable, Sendable {
-    /// The scopes it carries.
     var scopes: [String]
   }
 
-  /// Why a bearer token is not taken.
+  /// The reason why a bearer token is refused.
   enum Failure: Error, Hashable, Sendable {
     /// Not a JWT in compact form, or not with these claims.
     case malformed
@@ -22,9 +22,9 @@ final class EmulatedTokenIssuer: Sendable {
     case notIssuedHere
     /// For another API, or another address of this one.
     case wrongAudience
-    /// Its `exp` has come.
+    /// The token's `exp` has passed.
     case expired
-    /// Its `nbf` has not.
+    /// The token's `nbf` is still to come.
     case notYetValid
   }
 
@@ -62,7 +62,7 @@ final class EmulatedTokenIssuer: Sendable {
     return try JWS.sign(header: header, payload: JSONValue.object(claims).serialized(), with: signer)
   }
 
-  /// Reads a token that came back.
+  /// Checks a token that a client sends back.
   func read(_ token: String, audience: String, now: Int64) -> Result<Reading, Failure> {
     let parsed: JWS.Compact
     do {
@@ -84,7 +84,7 @@ final class EmulatedTokenIssuer: Sendable {
     return .success(Reading(scopes: scopes.compactMap(\.string)))
   }
 
-  /// The JWK set that `GET /oauth/certs` answers.
+  /// The JWK set that `GET /oauth/certs` returns.
   var certificates: [UInt8] {
     var members = JSONObject()
     for member in key.publicKey.jwk().members where !["kid", "alg", "use"].contains(member.name) {

@@ -10,7 +10,7 @@ struct ReplayGuard: Sendable {
     var expirationTime: Int64
   }
 
-  /// How many ids are remembered.
+  /// The maximum number of ids to remember.
   let capacity: Int
   private var seen: Set<String> = []
   /// In order of arrival, which with lifetimes of at most 300 s is nearly the order of expiry.

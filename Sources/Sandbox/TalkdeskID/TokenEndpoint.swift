@@ -1,38 +1,39 @@
-// Judges requests to the emulated token endpoint: form, client authentication and scopes.
+// Checks requests to the emulated token endpoint: form, client authentication and scopes.
 
 import HTTP
 import Platform
 import Texts
 
-/// Judges requests to `POST /oauth/token`: pure but for the `jti` memory that is passed in.
+/// Checks requests to `POST /oauth/token`. Pure, except for the memory of used `jti`s that is passed in.
 struct TokenEndpoint: Sendable {
-  /// A request that gets a token.
+  /// The token that a valid request gets.
   struct Grant: Hashable, Sendable {
     /// The scopes of the token, in the order they were granted to the client.
     var scopes: [String]
   }
 
-  /// The requested token, and whether the request gets it.
+  /// The result of the checks: the token, or why the request is refused.
   struct Judgement: Sendable {
     /// How the client authenticated, or tried to.
     var client = ClientAuthenticator.Outcome(method: .none)
     /// The `scope` parameter as sent.
     var requestedScope: String?
-    /// The verdict.
+    /// The granted token, or the refusal.
     var result: Result<Grant, TokenRefusal>
   }
 
-  /// The longest `scope` taken, in bytes.
+  /// The longest accepted `scope`, in bytes.
   static let maximumScopeLength = 1024
 
   private(set) var authenticator: ClientAuthenticator
   let grantedScopes: [String]
-  /// Scopes that the client has, too, and gets only where it names them.
+  /// More scopes of the client. A token has them only if the request names them.
   private static let scopesOnRequest =
     EmulatorConfiguration.liveScopes + EmulatorConfiguration.reportScopes
     + EmulatorConfiguration.screeningScopes
     + [EmulatorConfiguration.triggerScope]
-  /// Whether a request for some of the scopes gets them all, as the account did whose facts these are.
+  /// Whether a request for some of the scopes gets all of them, as at the real account that the facts come
+  /// from.
   let grantsAll: Bool
 
   init(_ configuration: EmulatorConfiguration) {
@@ -41,21 +42,21 @@ struct TokenEndpoint: Sendable {
     grantsAll = configuration.facts != nil
   }
 
-  /// The same, accepting all but some of the client's keys.
+  /// A copy that does not accept some of the client's keys.
   func forgetting(_ keyIDs: Set<String>) -> Self {
     var copy = self
     copy.authenticator = authenticator.forgetting(keyIDs)
     return copy
   }
 
-  /// The same with a clock that is a little behind, and without leeway.
+  /// A copy with a clock that is 2 s behind, without leeway.
   func withStrictClock() -> Self {
     var copy = self
     copy.authenticator = authenticator.withStrictClock()
     return copy
   }
 
-  /// Judges a POST. `isFirstUse` says whether a `jti` is new, and remembers it.
+  /// Checks a POST. `isFirstUse` returns whether a `jti` is new, and remembers it.
   func judge(
     _ call: Call, audience: String, now: UnixTime, isFirstUse: (AssertionVerifier.Verified) -> Bool
   ) -> Judgement {

@@ -19,11 +19,12 @@ public struct Upkeep: Sendable {
   /// Upkeep of a store and its caches.
   ///
   /// - Parameters:
-  ///   - inHand: Returns the callbacks that are overdue at a time and still this process's to settle.
+  ///   - inHand: Returns the callbacks that are overdue at a time and that this process will still settle.
   ///   - recovered: Gets the number of records that became `unknown` because no process settles them.
   ///   - ended: Gets the stops that have ended.
-  ///   - lapsed: Gets the stops that the store could not save, and that end because it works again.
-  ///   - unused: Returns the latest last use of the installations to remove at a time; nil to remove none.
+  ///   - lapsed: Gets the stops that the store could not save and that end because the store works again.
+  ///   - unused: Returns, by app id, the time since which an installation must have been used. Others are
+  ///     removed. Apps that are not listed keep all their installations.
   package init(
     store: any Store, board: StopBoard, blocked: BlockedNumbers? = nil, clock: any TimeSource,
     inHand: @escaping @Sendable (Instant) -> Set<CallbackID> = { _ in [] },
@@ -43,9 +44,12 @@ public struct Upkeep: Sendable {
     self.clock = clock
   }
 
-  /// Works until its task is cancelled. It refreshes the kill switch each second, beside it the blocked numbers and
-  /// callbacks each second, and beside those it purges every minute. A stop and the sign of life must
-  /// not wait for slow work after a busy day.
+  /// Runs three loops until its task is cancelled. Stops and heartbeats are not delayed by slow work after a
+  /// busy day, because each loop runs on its own and the purge has a task of its own:
+  ///
+  /// - The kill switch is refreshed every second.
+  /// - The blocked numbers are refreshed every second.
+  /// - Callbacks are recovered every second, and the store is purged every minute.
   public func run() async {
     async let stops: Void = everySecond { _ in
       let over = board.removeEnded()
@@ -64,7 +68,7 @@ public struct Upkeep: Sendable {
 
   private func refreshNumbers() async {
     guard let blocked else { return }
-    // After a failure the known blocks stay.
+    // After a failure, the known blocks still apply.
     await everySecond { _ in do throws(StoreError) { try await blocked.refresh() } catch {} }
   }
 
@@ -80,14 +84,14 @@ public struct Upkeep: Sendable {
   private var now: Instant { Instant(clock.unixTime) }
 
   private func refresh() async {
-    // The board keeps its old stops.
+    // If this fails, the board keeps its old stops.
     do throws(StoreError) {
       try await board.refresh(isStoreBack: { store.health.failure == nil }, onEnd: ended, onLapse: lapsed)
     } catch {}
   }
 
   private func tidy(turn: Int) async {
-    // The next second tries again. A ping is a sign of life, too.
+    // If this fails, the next second tries again. The ping below is a heartbeat, too.
     if store.health.isClockRight {
       do throws(StoreError) {
         let now = now
@@ -95,12 +99,12 @@ public struct Upkeep: Sendable {
         if !records.isEmpty { recovered(records) }
       } catch {}
     }
-    // The store's health shows a failure. A clock that has jumped is measured at once.
+    // `health` shows a failure. After a jump of the clock, a ping compares the clocks at once.
     if turn % 3 == 0 || store.health.hasJumped { do throws(StoreError) { try await store.ping() } catch {} }
   }
 
   private func purge() async {
-    // A wrong clock would delete what still holds. The next minute tries again.
+    // With a wrong clock, a purge would delete rows that are still valid. The next minute tries again.
     guard store.health.isClockRight else { return }
     do throws(StoreError) { try await store.purge(at: now) } catch {}
     do throws(StoreError) { try await store.purgeInstallations(at: now, unusedSince: unused(now)) } catch {}

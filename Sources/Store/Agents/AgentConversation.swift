@@ -9,7 +9,7 @@ import Gate
 public struct AgentConversation: Hashable, Sendable {
   /// A digest of caller, subject and the agent's id of the conversation.
   package let id: StoreID
-  /// For how long a repeated request gets the first callback, from its creation on.
+  /// How long after the first callback's creation a repeated request gets that callback.
   package let repeats: Duration
 
   package init(id: StoreID, repeats: Duration) {

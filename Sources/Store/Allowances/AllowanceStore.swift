@@ -21,7 +21,7 @@ public protocol AllowanceStore: Sendable {
   /// The states of allowances, in the keys' order. Reads without a lock.
   func states(of keys: [AllowanceKey]) async throws(StoreError) -> [AllowanceState?]
 
-  /// Resets all allowances to unused, before what is asked later.
+  /// Resets all allowances to unused, before any operation that is called later.
   func forgetAllowances()
 }
 
@@ -32,7 +32,6 @@ public struct AllowanceUpdate<Result: Sendable>: Sendable {
   /// The result for the caller.
   public var result: Result
 
-  /// An update.
   public init(writes: [AllowanceWrite], result: Result) {
     self.writes = writes
     self.result = result
@@ -41,11 +40,11 @@ public struct AllowanceUpdate<Result: Sendable>: Sendable {
 
 /// The change of one state.
 public enum AllowanceWrite: Hashable, Sendable {
-  /// It stays.
+  /// The state stays as it is.
   case keep
-  /// It is replaced, and may be forgotten from `expiry` on, in seconds since the epoch.
+  /// The state is replaced. The store may delete it from `expiry` on, in seconds since the epoch.
   case put(AllowanceState, expiry: Int64)
-  /// It is forgotten.
+  /// The state is deleted.
   case remove
 }
 
@@ -70,7 +69,7 @@ extension [AllowanceReceipt] {
 }
 
 extension [AllowanceCharge] {
-  /// The changes of states for an outcome: none where not all charges were taken.
+  /// The changes of states for an outcome; empty unless all charges were taken.
   func writes(of outcome: ChargeOutcome) -> [AllowanceWrite] {
     guard case .taken(let receipts) = outcome else { return [] }
     return indices.map { index in
@@ -83,7 +82,7 @@ extension [AllowanceCharge] {
 }
 
 extension [AllowanceReceipt] {
-  /// The changes of states that give these back.
+  /// The changes of states that give these receipts back.
   func returns(to states: [AllowanceState?], at now: Instant) -> [AllowanceWrite] {
     zip(self, states).map { receipt, state in
       AllowanceWrite(replacing: state, by: receipt.givenBack(to: state, at: now), of: receipt.plan)

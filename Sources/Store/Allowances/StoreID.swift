@@ -23,7 +23,7 @@ public struct StoreID: Hashable, Comparable, Sendable {
   /// The 32 lower-case hex digits, which PostgreSQL reads as a `uuid`.
   package var hex: String { String(decoding: hexDigits, as: UTF8.self) }
 
-  /// The same as octets.
+  /// The digits of `hex` as octets.
   var hexDigits: [UInt8] {
     var digits: [UInt8] = []
     digits.append(upTo: 32) { output in
@@ -70,7 +70,7 @@ public struct StoreID: Hashable, Comparable, Sendable {
   }
 }
 
-/// Makes the names; its key is made once per store and kept there.
+/// Computes store ids with a key that is made once per store and saved in it.
 public struct StoreIDMaker: Sendable {
   private let key: (low: UInt64, high: UInt64)
 
@@ -88,7 +88,7 @@ public struct StoreIDMaker: Sendable {
     return id(of: bytes)
   }
 
-  /// The name of some bytes.
+  /// The id of some bytes.
   package func id(of bytes: [UInt8]) -> StoreID {
     let (low, high) = SipHash.hash(bytes, key: key)
     return StoreID(high: high, low: low)

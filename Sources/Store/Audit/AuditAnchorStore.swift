@@ -1,19 +1,19 @@
-// The protocol for the ends of audit chains, so that a file without its last lines is found.
+// The protocol for the saved ends of audit chains. They reveal an audit file whose last lines were removed.
 
 import JSON
 
-/// How far a start of the server had written its audit chain.
+/// The end of the audit chain that one start of the server has written.
 public struct StoredAnchor: Hashable, Sendable {
   /// The name of the start.
   public let boot: String
   /// The number of the chain's last anchor.
   public let sequence: Int64
-  /// The code of that line, as Base64url.
+  /// The code of the last anchor's line, as Base64url.
   public let code: String
-  /// The code of the line that the chain's first one followed in its file; empty for a new file, nil for none.
+  /// The code of the last line that the audit file had when the chain began; empty if the file had none, nil
+  /// without a file.
   public let follows: String?
 
-  /// The end of a chain.
   public init(boot: String, sequence: Int64, code: String, follows: String? = nil) {
     self.boot = boot
     self.sequence = sequence
@@ -38,7 +38,7 @@ extension StoredAnchor: NamedValue {
   }
 }
 
-/// A store that knows how far each start of a server has written its audit chain.
+/// A store with the end of the audit chain of each start of a server.
 public protocol AuditAnchorStore: Sendable {
   /// The ends of all chains, by the names of the starts.
   func anchors() async throws(StoreError) -> [StoredAnchor]

@@ -2,26 +2,27 @@
 
 public import Gate
 
-/// Where state is kept. Every function may be called from anywhere, fails within seconds where it fails, and works
-/// again by itself when what it needs is back.
+/// The saved state of all instances. Any task may call any function. A function that fails does so within
+/// seconds, and works again as soon as the database or disk does.
 public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStore, InstallationStore,
   NoticeStore, CallbackNoticeStore, OutcomeStore, ReportStore, TriggerStore, AuditAnchorStore, KeyStore,
   SharedSecretStore, LoginStore, ScreeningStore, ProvenNumberStore, NumberKeyStore,
   BlockedNumberStore
 {
-  /// Who else may write to it.
+  /// The other writers that the store may have.
   var sharing: StoreSharing { get }
 
   /// The health of the store, from its last operations.
   var health: StoreHealth { get }
 
-  /// Brings the schema up to date, under a lock: of many that start together one does it and the others wait. Requests of instances
-  /// that serve go on meanwhile. Doing it again changes nothing.
+  /// Brings the schema up to date, under a lock: if many instances start together, one does it and the others
+  /// wait. Instances that are already serving continue to serve requests. A repetition changes nothing.
   func migrate(_ wait: MigrationWait) async throws(StoreError)
 
-  /// Looks at it from beside the server that uses it, and changes nothing. Fails where this process could not write to it.
+  /// Reads the version of the schema, even while a server uses the store, and changes nothing. Fails if this
+  /// process could not write to the store.
   ///
-  /// - Returns: the version of its schema, 0 where it has none; `StoreSchema.latest` is this release's.
+  /// - Returns: The version of the schema, 0 if there is none; `StoreSchema.latest` is this release's.
   func inspect() async throws(StoreError) -> Int
 
   /// Tests the store with a write, and compares this machine's clock with the store's if it has one. `health` shows the result. Call
@@ -31,9 +32,10 @@ public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStor
   /// Callbacks of every caller, the newest first.
   func callbacks(_ query: CallbackQuery) async throws(StoreError) -> [StoredCallback]
 
-  /// Forgets allowances' states that say no more than none, and callbacks' keys, places, codes and records whose time is over;
-  /// nothing of a pending one.
-  /// So are stops that ended some time ago, claims and notices after a day, and logins after 30 days.
+  /// Deletes what has expired: allowance states that no longer differ from unused ones, and the keys, dedupe
+  /// entries, codes and records of callbacks. Nothing of a pending callback is deleted. Proven numbers and
+  /// verdicts are deleted after their end, blocks and stops a minute after theirs, claims and notices after a
+  /// day, and logins after 30 days.
   ///
   /// - Returns: The number of deleted rows.
   @discardableResult func purge(at now: Instant) async throws(StoreError) -> Int
@@ -43,11 +45,11 @@ public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStor
 }
 
 extension Store {
-  /// Brings the schema up to date, and waits no longer than a server that starts may.
+  /// Brings the schema up to date, and waits at most 90 s, as long as a starting server may.
   public func migrate() async throws(StoreError) { try await migrate(MigrationWait(.seconds(90))) }
 }
 
-/// Who else may write to a store.
+/// The other processes that may write to a store.
 public enum StoreSharing: Sendable {
   /// No other process: the store ends with this one.
   case process

@@ -1,13 +1,15 @@
-// The time by which rows are written and read: the database's, as this process last measured it.
+// The clock for the rows of a store: this machine's clock, corrected to the database's clock as last
+// measured.
 
 package import Gate
 public import Platform
 
 /// A machine's clock, corrected by its measured difference to the clock of the store.
 ///
-/// All instances then use one time, and an instance whose clock is wrong writes no wrong time. Without a measurement, with a store that
-/// has no clock of its own, and up to a difference of `StoreHealth.clockWarning` it is the machine's: a measurement is no better than the
-/// network, and nothing may happen some milliseconds before its time.
+/// All instances then use one time, and an instance whose clock is wrong does not write wrong times. The
+/// machine's clock is used unchanged without a measurement, with a store that has no clock of its own, and up
+/// to a difference of `StoreHealth.clockWarning`: a measurement is only as exact as the network is fast, and
+/// nothing may happen even milliseconds too early.
 public struct StoreClock: TimeSource {
   private let machine: any TimeSource
   private let health: StoreHealth
@@ -27,8 +29,9 @@ public struct StoreClock: TimeSource {
     return UnixTime(seconds: time.seconds, nanoseconds: time.nanoseconds)
   }
 
-  /// The time by which credentials are judged. If the machine's clock has jumped since the last measurement, it is the machine's: after a
-  /// virtual machine has resumed, that one is right, and an expired credential stays expired.
+  /// The time for checking whether credentials have expired. If the machine's clock has jumped since the last
+  /// measurement, this is the machine's time: after a virtual machine has resumed, the machine's clock is
+  /// right, and an expired credential must stay expired.
   public var credentialTime: UnixTime { health.hasJumped ? machine.unixTime : unixTime }
 
   public func sleep(until point: MonotonicTime) async throws { try await machine.sleep(until: point) }
@@ -41,14 +44,15 @@ package struct TurnTime: Sendable {
 
   /// - Parameters:
   ///   - machine: The time by this machine's clock.
-  ///   - store: The same moment by the store's.
+  ///   - store: The same moment by the store's clock.
   package init(machine: Instant, store: Instant) {
     self.machine = machine
     self.store = store
   }
 
-  /// The moment by the store's clock, for a job that read one of the two clocks before it waited. Transactions then never judge by
-  /// times in another order than their own. Another time stays: of a sandbox's clock, or of an earlier event.
+  /// The time for a job that read the time `asked` before it waited. If that was about now by either clock,
+  /// this is the moment by the store's clock, so that the times of transactions are in the order of the
+  /// transactions. Any other time stays unchanged: that of a sandbox's clock, or of an earlier event.
   package func time(of asked: Instant) -> Instant {
     let isNow = [machine, store].contains { now in
       (asked < now ? now - asked : asked - now) <= StoreHealth.clockLimit

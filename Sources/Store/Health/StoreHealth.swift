@@ -1,4 +1,5 @@
-// Judges from a store's recent operations whether it works, for readiness, metrics and log, and to refuse hopeless work early.
+// Derives from a store's recent operations whether it works, for readiness, metrics and log, and to refuse
+// hopeless work early.
 
 package import Gate
 public import Platform
@@ -6,16 +7,16 @@ import Synchronization
 
 /// Whether a store can be read and written, as the operations on it report.
 ///
-/// A failed operation makes the store unavailable, unless another of its kind has succeeded lately, and since
-/// the failed one began. So one transaction that waits too long for a row does not. Only a successful write
-/// ends the effect of failed writes, so a store that can only be read stays unavailable. `Upkeep` writes
-/// every few seconds.
+/// A failed operation makes the store unavailable, unless another of its kind has succeeded recently and
+/// since the failed one began. So a single transaction that waits too long for a row does not count. Only a
+/// successful write ends the effect of failed writes, so a store that can only be read stays unavailable.
+/// `Upkeep` writes every few seconds.
 public final class StoreHealth: Sendable {
   /// An event for operators, reported once.
   public enum Event: Hashable, Sendable {
-    /// The store cannot be read, or not written. Told again when the kind of failure changes.
+    /// The store cannot be read, or cannot be written. Reported again when the kind of failure changes.
     case unavailable(StoreError)
-    /// It can be read and written again, after this time.
+    /// The store can be read and written again, after this time.
     case available(after: Duration)
     /// This machine's clock is ahead of the store's by more than `clockWarning`; behind it where negative.
     /// - Parameter isTooMuch: Whether by more than `clockLimit`.
@@ -26,22 +27,23 @@ public final class StoreHealth: Sendable {
     case unsafe(settings: [String])
   }
 
-  /// The effect of an operation that succeeds.
+  /// What the success of an operation shows about the store.
   package enum Effect: Sendable {
     /// The store can be read.
     case reads
-    /// It may have had nothing to write: success says that the store can be read, failure that it cannot be written.
+    /// The operation may have had nothing to write: success shows that the store can be read, failure that it
+    /// cannot be written.
     case updates
     /// The store can be written.
     case writes
   }
 
-  /// A difference of clocks that operators are warned of.
+  /// The difference of clocks above which operators are warned.
   public static let clockWarning = Duration.seconds(2)
-  /// A difference with which an instance must not serve.
+  /// The difference of clocks above which an instance must not serve.
   public static let clockLimit = Duration.seconds(10)
-  /// A store that does not respond for so long, while an operation waits, hangs. `Upkeep` then writes more
-  /// often.
+  /// How long a store may fail to respond while an operation waits. After that, it counts as hanging, and
+  /// only probes such as those of `Upkeep` reach it.
   static let patience = Duration.milliseconds(1500)
 
   private struct State {
@@ -68,11 +70,11 @@ public final class StoreHealth: Sendable {
     self.hasClock = hasClock
   }
 
-  /// Why the store cannot be read or written; nil where it can.
+  /// Why the store cannot be read or written; nil if it can.
   public var failure: StoreError? { state.withLock { $0.failure?.error } }
 
-  /// How far this machine's clock is ahead of the store's; nil where the store has no clock of its own, or was not asked. If this
-  /// machine's wall clock was set since the comparison, that counts at once.
+  /// How far this machine's clock is ahead of the store's; nil if the store has no clock of its own, or the
+  /// clocks were not compared yet. A change of this machine's wall clock since the comparison counts at once.
   public var clockAhead: Duration? {
     let (unixTime, now) = (clock.unixTime, clock.now)
     return state.withLock { state in
@@ -102,7 +104,7 @@ public final class StoreHealth: Sendable {
   /// How many operations have failed so far, by the kind of failure.
   public var errors: [StoreError.Kind: Int] { state.withLock { $0.errors } }
 
-  /// The failure that operations get at once, because the store does not answer; nil where they may ask.
+  /// The failure that operations get at once because the store does not respond; nil if they may run.
   var hanging: StoreError? { state.withLock { $0.isHanging ? $0.failure?.error : nil } }
 
   /// Reports all events from now on, and first the current state. It calls the observer in the order of the
@@ -118,7 +120,7 @@ public final class StoreHealth: Sendable {
 
   // MARK: Reports
 
-  /// An operation succeeded.
+  /// Records that an operation succeeded.
   package func succeeded(_ effect: Effect) {
     let now = clock.now
     state.withLock { state in
@@ -131,35 +133,35 @@ public final class StoreHealth: Sendable {
     }
   }
 
-  /// Operations failed together.
+  /// Records that operations failed together.
   ///
   /// - Parameters:
-  ///   - begun: when they were begun.
-  ///   - count: how many.
+  ///   - begun: When they began.
+  ///   - count: The number of operations.
   package func failed(_ error: StoreError, _ effect: Effect, since begun: MonotonicTime, count: Int = 1) {
     let now = clock.now
     state.withLock { state in
       state.errors[error.kind, default: 0] += count
-      // Nothing is wrong with the store where it cannot keep one value.
+      // A value that the store cannot save does not mean that the store is broken.
       guard error.kind != .rejected else { return }
       let isWrite = effect != .reads
-      // A result of an operation that began before this one says nothing about the time since.
+      // The silence began with this operation, or with the last success if that was later.
       let isSilent = now - max(begun, state.answered ?? begun) >= Self.patience
       if !isSilent, let last = isWrite ? state.wrote : state.answered, last >= begun { return }
       if isSilent, error.kind == .unavailable { state.isHanging = true }
       let last = state.failure
-      // A read that fails too does not make up for the writes that do.
+      // A failed read must not hide earlier failed writes.
       state.failure = (error, isWrite || last?.isWrite == true, last?.since ?? now)
       if last?.error.kind != error.kind { state.observer?(.unavailable(error)) }
     }
   }
 
-  /// Operations were refused because the store does not answer.
+  /// Counts operations that were refused without running, for example because the store does not respond.
   package func refused(_ error: StoreError, count: Int = 1) {
     state.withLock { $0.errors[error.kind, default: 0] += count }
   }
 
-  /// The clocks were compared.
+  /// Records a comparison of the clocks.
   package func compared(clockAhead ahead: Duration) {
     let (unixTime, now) = (clock.unixTime, clock.now)
     state.withLock { state in
@@ -175,7 +177,7 @@ public final class StoreHealth: Sendable {
     }
   }
 
-  /// A server's settings were read; those are named that let committed data be lost.
+  /// Records which settings of the database server let committed data be lost, after they were read.
   package func found(unsafe settings: [String]) {
     state.withLock { state in
       guard settings != state.unsafeSettings else { return }
@@ -193,17 +195,17 @@ public final class StoreHealth: Sendable {
 extension StoreHealth {
   /// The difference between the clocks.
   public enum ClockStanding: Sendable {
-    /// They agree, or the store has no clock of its own.
+    /// The clocks agree, or the store has no clock of its own.
     case agrees
-    /// They were not compared yet.
+    /// The clocks have not been compared yet.
     case unknown
-    /// They differ by more than `clockWarning`.
+    /// The clocks differ by more than `clockWarning`.
     case differs
-    /// They differ by more than `clockLimit`: limits, dedupe windows and the lives of tokens no longer end when they should.
+    /// The clocks differ by more than `clockLimit`: limits, dedupe windows and token lifetimes no longer end
+    /// when they should.
     case isWrong
   }
 
-  /// The difference between the clocks.
   public var clockStanding: ClockStanding {
     guard let clockAhead else { return hasClock ? .unknown : .agrees }
     return switch Self.event(of: clockAhead) {
@@ -212,16 +214,17 @@ extension StoreHealth {
     }
   }
 
-  /// Throws if this machine's clock is known to be wrong. Whatever takes something that all instances count, or that can be used once,
-  /// calls this first. A clock that was not compared yet counts as right.
+  /// Throws if this machine's clock is known to be wrong. Every operation that uses up something that all
+  /// instances count, or that can be used only once, calls this first. A clock that was not compared yet
+  /// counts as right.
   public func checkClock() throws(StoreError) {
     guard clockStanding == .isWrong else { return }
     throw StoreError(
       .unavailable, "clock", "this machine's clock differs from the database server's by more than 10 s")
   }
 
-  /// Whether this instance may judge by its wall clock what other instances share: what is due, too late, or over. Everything that does
-  /// so asks this first.
+  /// Whether this instance may use its wall clock to decide what is due, too late or expired among the things
+  /// that all instances share. All code that does so checks this first.
   public var isClockRight: Bool {
     switch clockStanding {
     case .agrees, .differs: true

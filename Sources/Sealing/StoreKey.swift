@@ -2,9 +2,9 @@
 
 public import JOSE
 
-/// The secret that seals values in the store. It never enters the store; its mark does.
+/// The secret that seals values in the store. The store contains only the key's mark, never the key.
 public struct StoreKey: Sendable {
-  /// Bytes of a key.
+  /// The length of a key, in bytes.
   public static let byteCount = 32
 
   /// A text that is not a store key.
@@ -13,14 +13,16 @@ public struct StoreKey: Sendable {
   private let secret: Secret
   /// The mark in the store, which identifies the key.
   public let mark: StoreKeyMark
-  /// The key of the codes that name callbacks for GMS clients. Each of their requests needs some, so it is derived once.
+  /// The key of the codes that name callbacks for GMS clients. It is derived once, because each request of a
+  /// GMS client needs such codes.
   public let naming: Secret
-  /// The ciphers of the purposes that seal. A booking seals while other requests wait for the store, so their keys are derived once.
+  /// The ciphers of the purposes that seal. Their keys are derived once, because a booking seals while other
+  /// requests wait for the store.
   let ciphers: [Purpose: AESGCM]
-  /// Its name in sealed values, in the store and in logs.
+  /// The key's name in sealed values, in the store and in logs.
   public var id: StoreKeyID { mark.id }
 
-  /// Takes a key.
+  /// Makes a store key from its 32 bytes.
   public init(_ secret: Secret) {
     precondition(secret.count == Self.byteCount)
     self.secret = secret
@@ -34,7 +36,7 @@ public struct StoreKey: Sendable {
       id: id, check: Self.derive(secret, "check", [], count: StoreKeyMark.checkByteCount).exposedBytes())
   }
 
-  /// Reads a key: 44 characters of Base64 or 64 hexadecimal digits. Nothing may stand around it.
+  /// Reads a key: 44 characters of Base64 or 64 hexadecimal digits. Nothing else may surround it.
   public init(text: [UInt8]) throws(Malformed) {
     let text = String(decoding: text, as: UTF8.self)
     let bytes = text.utf8.count == 2 * Self.byteCount ? Hex.decode(text) : Base64.decode(text)
@@ -48,15 +50,15 @@ public struct StoreKey: Sendable {
     return StoreKey(Secret(wiping: &bytes))
   }
 
-  /// The key as Base64: for the moment it leaves the process on purpose.
+  /// The key as Base64, for the few places where it leaves the process on purpose.
   public func exposedText() -> String { Base64.encode(secret.exposedBytes()) }
 
-  /// The derived key for a purpose. Other purposes and other `info` give other, independent bytes.
+  /// The derived key for a purpose. Other purposes and other `info` result in other, independent keys.
   public func derived(_ purpose: Purpose, info: [UInt8] = [], count: Int) -> Secret {
     Self.derive(secret, purpose.label, info, count: count)
   }
 
-  /// No label holds a NUL, so no two pairs of label and `info` are the same bytes.
+  /// No label contains a NUL, so no two pairs of label and `info` are the same bytes.
   private static func derive(_ secret: Secret, _ label: String, _ info: [UInt8], count: Int) -> Secret {
     HKDF.derive(
       from: secret, salt: Array("callgate store key".utf8), info: Array(label.utf8) + [0] + info, count: count
@@ -70,23 +72,23 @@ public enum Purpose: CaseIterable, Sendable {
   case sealing
   /// Sealing the contents of appointments.
   case appointment
-  /// Seeds of the one-time codes that change with time (RFC 6238).
+  /// The seeds of one-time codes that change with time (RFC 6238).
   case totp
-  /// Seeds of the one-time codes that are counted (RFC 4226).
+  /// The seeds of one-time codes that are counted (RFC 4226).
   case hotp
-  /// The ids of notices.
+  /// The ids of notices (push notifications).
   case notice
-  /// Sealing the devices that requests for callbacks name.
+  /// Sealing the devices named in requests for callbacks.
   case device
   /// The names of callbacks for GMS clients, and the hashes of their numbers.
   case gms
   /// The chain of audit lines.
   case audit
-  /// The codes that make challenges for attestations this server's.
+  /// The codes that show that a challenge for an attestation is from this server.
   case challenge
-  /// The secrets of installations that follow from the request for them.
+  /// The secrets of installations, which are derived from the request that enrolls them.
   case enrolment
-  /// The nonces of proofs.
+  /// The nonces of DPoP proofs.
   case proofNonce
   /// The digests of addresses and passwords by which the store recognizes a login.
   case login
@@ -112,35 +114,33 @@ public enum Purpose: CaseIterable, Sendable {
   }
 }
 
-/// The name of a store key: 4 bytes derived from it, which tell nothing of it.
+/// The id of a store key: 4 bytes derived from the key, which do not reveal it.
 public struct StoreKeyID: Hashable, Sendable, CustomStringConvertible {
-  /// How many bytes.
+  /// The length of an id, in bytes.
   public static let byteCount = 4
 
-  /// The bytes.
   public let bytes: [UInt8]
 
-  /// A name that was written down before; nil unless it has 4 bytes.
+  /// Makes an id from stored bytes; nil unless there are 4.
   public init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.byteCount else { return nil }
     self.bytes = bytes
   }
 
-  /// As lower-case hex.
+  /// The id in lowercase hex.
   public var description: String { Hex.encode(bytes) }
 }
 
-/// The mark of a key in the store: its name, and a check value that no other key has.
+/// The mark of a key in the store: the key's id, and a check value that no other key has.
 public struct StoreKeyMark: Hashable, Sendable {
-  /// Bytes of a check value.
+  /// The length of a check value, in bytes.
   public static let checkByteCount = 16
 
-  /// The key's name.
+  /// The key's id.
   public let id: StoreKeyID
-  /// The check value.
   public let check: [UInt8]
 
-  /// A mark that was written down before.
+  /// Makes a mark from stored values.
   public init(id: StoreKeyID, check: [UInt8]) {
     self.id = id
     self.check = check

@@ -1,4 +1,4 @@
-// The store key of the sandbox, which guards nothing.
+// The store key of the sandbox, which is public and protects nothing.
 
 import JOSE
 

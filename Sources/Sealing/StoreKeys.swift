@@ -2,21 +2,21 @@
 
 public import JOSE
 
-/// The keys that a server holds: the current one seals, and both open.
+/// The store keys of a server: the current key seals, and both keys open.
 public struct StoreKeys: Sendable {
   /// The key that seals.
   public let current: StoreKey
-  /// During a rotation: the other key.
+  /// The other key during a rotation; nil otherwise.
   public let previous: StoreKey?
 
-  /// Takes the keys, which are different ones.
+  /// Makes a pair of keys, which must differ.
   public init(current: StoreKey, previous: StoreKey? = nil) {
     precondition(current.mark != previous?.mark)
     self.current = current
     self.previous = previous
   }
 
-  /// Both, the current one first.
+  /// All keys, the current one first.
   public var all: [StoreKey] { [current] + [previous].compactMap(\.self) }
 
   /// The current key's derived key for a purpose; see ``StoreKey/derived(_:info:count:)``.
@@ -24,17 +24,17 @@ public struct StoreKeys: Sendable {
     current.derived(purpose, info: info, count: count)
   }
 
-  /// The form of sealed values: this byte, the key's id, then nonce, ciphertext and tag of AES-256-GCM.
+  /// The first byte of sealed values. The key's id follows, then nonce, ciphertext and tag of AES-256-GCM.
   private static let version: UInt8 = 1
   private static let headerByteCount = 1 + StoreKeyID.byteCount
 
-  /// Why a sealed value is not opened.
+  /// The reason why a sealed value cannot be opened.
   public enum Failure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// It is no sealed value, or one of a newer release.
+    /// The bytes are not a sealed value, or are one of a newer release.
     case malformed
-    /// It was sealed with a key that is not held.
+    /// The value was sealed with a key that is not configured.
     case unknownKey(StoreKeyID)
-    /// It was changed, or was sealed for another purpose or other associated bytes.
+    /// The value was changed, or was sealed for another purpose or with other associated bytes.
     case broken
 
     public var description: String {
@@ -46,8 +46,8 @@ public struct StoreKeys: Sendable {
     }
   }
 
-  /// Seals a value with the current key. `associated` ties the value to its place, such as a record's id: opening needs the same
-  /// bytes.
+  /// Seals a value with the current key. `associated` ties the value to its location, such as a record's id:
+  /// opening needs the same bytes.
   public func seal(
     _ plaintext: [UInt8], for purpose: Purpose, associated: [UInt8]
   ) throws(OpenSSLError) -> [UInt8] {
@@ -71,7 +71,7 @@ public struct StoreKeys: Sendable {
     }
   }
 
-  /// The key that sealed a value; nil if this is no sealed value.
+  /// The id of the key that sealed a value; nil if the bytes are not a sealed value.
   public static func keyID(of sealed: [UInt8]) -> StoreKeyID? {
     guard sealed.count >= headerByteCount + AESGCM.overhead, sealed[0] == version else { return nil }
     return StoreKeyID(Array(sealed[1..<headerByteCount]))

@@ -1,8 +1,8 @@
-/// Why a text is not the JSON this package accepts, and where.
+/// The reason why a text is not JSON that this package accepts, and its position.
 public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The byte the reason is about, counted from 0; the length of the text when it ended too early.
+  /// The byte that the reason is about, counted from 0; the length of the text if the text ended too early.
   public var offset: Int
-  /// The mistake.
+  /// What is wrong.
   public var reason: Reason
 
   init(_ offset: Int, _ reason: Reason) {
@@ -10,7 +10,8 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     self.reason = reason
   }
 
-  /// `byte 12: a member name appears twice`. Holds nothing of the text itself, so it may be shown and logged.
+  /// `byte 12: a member name appears twice`. Contains nothing of the text itself, so it may be shown and
+  /// logged.
   public var description: String { "byte \(offset): \(reason.rawValue)" }
 
   /// The ways a text can be wrong. The raw value is the sentence for people.

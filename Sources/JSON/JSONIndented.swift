@@ -1,4 +1,4 @@
-// JSON for people to read: the form of generated files.
+// Writes JSON for people to read, as in generated files.
 
 extension JSONValue {
   /// The value with a member a line, two spaces a level, and lists of texts on one line.

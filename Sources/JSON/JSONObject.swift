@@ -6,7 +6,7 @@ import Texts
 ///
 /// Names compare by their UTF-8 bytes. Look-up walks the members: objects here are small, and the parser bounds them.
 public struct JSONObject: Sendable {
-  /// Every member, in order.
+  /// The members, in order.
   public private(set) var members: [(name: String, value: JSONValue)]
 
   /// An object without members.
@@ -30,7 +30,8 @@ public struct JSONObject: Sendable {
     }
   }
 
-  /// Adds a member at the end. A member of that name is replaced at its index, so that no name occurs twice.
+  /// Adds a member at the end. An existing member of that name is replaced at its index, so that no name
+  /// occurs twice.
   public mutating func append(_ name: String, _ value: JSONValue) {
     if let index = index(of: name) {
       members[index].value = value

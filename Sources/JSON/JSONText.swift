@@ -3,7 +3,7 @@
 import Texts
 
 extension JSONValue {
-  /// The value as UTF-8 without white space.
+  /// The value as UTF-8, without white space.
   public func serialized() -> [UInt8] {
     var bytes: [UInt8] = []
     append(to: &bytes)
@@ -30,10 +30,10 @@ extension JSONValue {
 }
 
 extension JSONObject {
-  /// The object as UTF-8 without white space.
+  /// The object as UTF-8, without white space.
   public func serialized() -> [UInt8] {
     var bytes: [UInt8] = []
-    // An ordinary member takes about that much: most objects are written without growing the array.
+    // An ordinary member needs about 48 bytes, so most objects are written without growing the array.
     bytes.reserveCapacity(48 * members.count)
     append(to: &bytes)
     return bytes
@@ -62,7 +62,7 @@ public enum JSONText {
   public static func append(_ string: String, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
     let start = bytes.count
-    // One copy, then a look at it without a branch per byte.
+    // The string is copied first and then searched without a branch for each byte.
     bytes.append(contentsOf: string.utf8)
     if needsEscape(bytes.span.extracting(start...)) {
       // Rare: remove the copy and write it again with escapes.
@@ -90,8 +90,8 @@ public enum JSONText {
     output.append(UInt8(ascii: "\""))
   }
 
-  /// Appends a string with its quotation marks, for a person's eyes: every character that steers the text around it is escaped,
-  /// such as marks of direction.
+  /// Appends a string with its quotation marks, for people to read. Characters that steer the text around
+  /// them, such as marks of direction, are escaped.
   public static func appendShown(_ string: String, to bytes: inout [UInt8]) {
     guard string.unicodeScalars.contains(where: { $0.value >= 0x80 && $0.steersText }) else {
       return append(string, to: &bytes)
@@ -116,10 +116,10 @@ public enum JSONText {
       offset += 8
     }
     if offset < count, count >= 8 {
-      // The last eight: some of them were looked at before.
+      // The last eight octets; some of them were checked before.
       marks |= escapes(OctetWord(written, at: count - 8))
     } else {
-      // Spaces fill the word: none needs an escape.
+      // Spaces fill the word, because a space needs no escape.
       var word: UInt64 = 0x2020_2020_2020_2020
       while offset < count {
         word = word << 8 | UInt64(written[offset])

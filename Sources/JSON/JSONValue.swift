@@ -1,12 +1,12 @@
-// A value of JSON: what the parser returns and the writer takes.
+// A JSON value: what the parser returns and what the writer accepts.
 
 import Texts
 
 /// One JSON value (RFC 8259 §3): the result of parsing, and the input of the writer.
 ///
 /// Strings compare by their UTF-8 bytes, as in every other JSON implementation. By Swift's canonical
-/// equivalence a composed and a decomposed `é` are the same: a gate could then take a text for another one
-/// than the next server does. Objects compare without regard to order.
+/// equivalence a composed and a decomposed `é` are the same: a rule could then accept a text that the next
+/// server reads as another one. Objects compare without regard to order.
 public enum JSONValue: Sendable {
   case null
   case bool(Bool)
@@ -28,25 +28,27 @@ extension JSONValue {
   /// The number if this is one.
   public var number: JSONNumber? { if case .number(let number) = self { number } else { nil } }
 
-  /// The integer if this is a number written without fraction and exponent that fits 64 bits. To compare or to print:
-  /// a sum with it may overflow. For calculations there are `int(in:)` and `int(clampedTo:)`.
+  /// The integer if this is a number written without fraction and exponent that fits 64 bits. Only for
+  /// comparing or printing: a sum with it may overflow. For calculations, use `int(in:)` or
+  /// `int(clampedTo:)`.
   public var int: Int64? { number?.int64 }
 
-  /// The number as the nearest double if this is a number; beyond a double's range an infinity. To compare or to print.
+  /// The number as the nearest double, if this is a number; infinity if it is beyond a double's range. Only
+  /// for comparing or printing.
   public var double: Double? { number?.double }
 
-  /// The integer if this is one within a range.
+  /// The integer if this is an integer within a range.
   ///
-  /// - Parameter range: Bounds small enough for what is calculated with the integer.
+  /// - Parameter range: Bounds that are small enough for the calculations with the integer.
   public func int(in range: ClosedRange<Int64>) -> Int64? {
     guard let value = int, range.contains(value) else { return nil }
     return value
   }
 
-  /// The integer of a range that is nearest to this number; nil unless this is a number written without fraction and
-  /// exponent, of any length.
+  /// The integer within a range that is nearest to this number; nil unless this is a number written without
+  /// fraction and exponent, of any length.
   ///
-  /// - Parameter range: Bounds small enough for what is calculated with the integer.
+  /// - Parameter range: Bounds that are small enough for the calculations with the integer.
   public func int(clampedTo range: ClosedRange<Int64>) -> Int64? {
     guard let number, number.isInteger else { return nil }
     let value = number.int64 ?? (number.text.utf8.first == UInt8(ascii: "-") ? .min : .max)

@@ -1,17 +1,21 @@
-// Finds the arguments of a command line that a formatted page or a shell has left in another form than the one meant.
+// Finds command-line arguments that a formatted page or a shell has changed, such as hyphens that became a
+// dash.
 
 import Texts
 
-/// What is wrong with an argument before any command reads it.
+/// A mistake in an argument that is found before any command reads it.
 package enum ArgumentMistake: Equatable, Sendable {
-  /// It begins with a dash that a formatted page has put in place of hyphens. The option is named without its value.
+  /// The argument begins with a dash that a formatted page has put in place of hyphens. Only the option is
+  /// named, not its value.
   case dash(String, option: String)
-  /// Its value is in curly quotation marks, which no shell removes. The value is not named: it may be a secret.
+  /// The value is in curly quotation marks, which no shell removes. The value is not named, because it may be
+  /// a secret.
   case quotationMark(String)
-  /// Its value begins with `~`. A shell expands that at the beginning of an argument alone, and only outside quotation marks.
+  /// The value begins with `~`. A shell expands `~` only at the beginning of an argument, and only outside
+  /// quotation marks.
   case tilde
 
-  /// What is wrong with an argument; nil where nothing is seen to be.
+  /// Finds the mistake in an argument; nil if there is none.
   package init?(_ argument: String) {
     let scalars = argument.unicodeScalars
     guard let first = scalars.first else { return nil }
@@ -36,7 +40,7 @@ package enum ArgumentMistake: Equatable, Sendable {
     }
   }
 
-  /// The first mistake of a command line. What follows `--`, and a reason, may say anything.
+  /// The first mistake in a command line. Arguments after `--`, and the value of `--reason`, may be any text.
   package static func first(in arguments: some Sequence<String>) -> Self? {
     var isReason = false
     for argument in arguments {

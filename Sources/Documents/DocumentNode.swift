@@ -1,29 +1,29 @@
-// The tree of texts, lists and mappings that a document is read into, whatever its format.
+// A parsed document as a tree of texts, lists and mappings, independent of its format.
 
 import Texts
 
-/// A piece of a document with its position. Every scalar is text, so `on`, `22:00` and `+1` keep their
+/// A node of a document, with its position. Every scalar is text, so `on`, `22:00` and `+1` keep their
 /// spelling. The reader decides its type.
 public struct DocumentNode: Sendable {
-  /// The content of the piece.
+  /// The content of a node.
   public enum Content: Sendable {
-    /// A text; `isPlain` if written without quotes.
+    /// A text; `isPlain` if it was written without quotes.
     case text(String, isPlain: Bool = true)
     case list([DocumentNode])
-    /// Members in the order written.
+    /// The members in the order written.
     case mapping([Member])
   }
 
   /// One member of a mapping.
   public struct Member: Sendable {
-    /// Its name.
+    /// The member's name.
     public let name: String
     /// The position of the name.
     public let place: DocumentPlace
-    /// The value.
+    /// The member's value.
     public let value: DocumentNode
 
-    /// Pairs a name with a piece.
+    /// Makes a member.
     public init(_ name: String, place: DocumentPlace = .standard, _ value: DocumentNode) {
       self.name = name
       self.place = place
@@ -31,21 +31,20 @@ public struct DocumentNode: Sendable {
     }
   }
 
-  /// The position.
+  /// The position of the node.
   public let place: DocumentPlace
-  /// The content.
   public let content: Content
 
-  /// A piece at a position.
+  /// Makes a node at a position.
   public init(place: DocumentPlace = .standard, _ content: Content) {
     self.place = place
     self.content = content
   }
 
-  /// The members of a mapping, none otherwise.
+  /// The members of a mapping; empty for other content.
   package var members: [Member] { if case .mapping(let members) = content { members } else { [] } }
 
-  /// The text of a single value, nil where it is none or nothing.
+  /// The text of a scalar; nil for a mapping, a list or null.
   package var text: String? {
     if case .text(let text, _) = content, !isNothing { text } else { nil }
   }
@@ -56,7 +55,7 @@ public struct DocumentNode: Sendable {
     return ["", "~", "null", "Null", "NULL"].contains(text)
   }
 
-  /// The kind of content, for problems. Never the text itself: it may be a secret under a wrong key.
+  /// The kind of content, for problems. Never the text itself, which may be a secret under a wrong key.
   package var kind: String {
     switch content {
     case .text(let text, _):
@@ -69,8 +68,8 @@ public struct DocumentNode: Sendable {
   /// The value under a name.
   package subscript(_ name: String) -> DocumentNode? { members.first { $0.name == name }?.value }
 
-  /// The position of a key such as `weekly.mon` or `allow[1]` below this piece, or of its nearest existing
-  /// parent.
+  /// The position of a key such as `weekly.mon` or `allow[1]` below this node, or of the key's nearest
+  /// existing parent.
   package func place(of key: String) -> DocumentPlace {
     var (node, place) = (self, place)
     var rest = Substring(key)
@@ -82,7 +81,7 @@ public struct DocumentNode: Sendable {
         (node, place) = (items[index], items[index].place)
         rest = rest.dropFirst(digits.count + 2)
       } else {
-        // Names may hold dots themselves; the longest that fits is taken.
+        // A name may contain dots itself, so the longest matching name wins.
         let fitting = node.members.filter { rest.hasPrefix($0.name) && !$0.name.isEmpty }
         guard let member = fitting.max(by: { $0.name.utf8.count < $1.name.utf8.count }) else { break }
         (node, place) = (member.value, member.value.place == .standard ? member.place : member.value.place)

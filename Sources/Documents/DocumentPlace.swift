@@ -1,16 +1,17 @@
 // A position in a document or another source of settings, in the form that editors can jump to.
 
-/// The position of a value, in the form that people and editors jump to.
+/// The position of a value, in a form that people read and editors jump to.
 public enum DocumentPlace: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// In a YAML file; line and column count from 1. `CALLGATE_CONFIG_TEXT` is a file of that name.
+  /// A position in a YAML file. Lines and columns count from 1. `CALLGATE_CONFIG_TEXT` is a file of that
+  /// name.
   case file(String, line: Int, column: Int)
-  /// In an environment variable.
+  /// An environment variable.
   case variable(String)
-  /// On the command line.
+  /// A flag of the command line.
   case flag(String)
-  /// Nowhere yet: the setting that is missing.
+  /// No position: the setting that is missing.
   case setting(String)
-  /// Built in.
+  /// The default value, which has no position.
   case standard
 
   public var description: String {
@@ -27,10 +28,10 @@ public enum DocumentPlace: Sendable, Hashable, Comparable, CustomStringConvertib
   /// Whether the position is in a file.
   package var isFile: Bool { if case .file = self { true } else { false } }
 
-  /// Whether the value is a flag on the command line: its mistakes are usage errors.
+  /// Whether the value is a flag on the command line. Mistakes in flags are usage errors.
   public var isFlag: Bool { if case .flag = self { true } else { false } }
 
-  /// Reading order: flags, variables, missing settings, and each file from top to bottom.
+  /// Sorts in reading order: flags, variables, missing settings, and each file from top to bottom.
   public static func < (a: Self, b: Self) -> Bool { a.rank < b.rank }
 
   private var rank: (Int, Int, Int) {

@@ -2,18 +2,18 @@
 
 import Texts
 
-/// One mistake in a document: its place, its description and its remedy. The text never holds a secret.
+/// One mistake in a document: its position, its description and its fix. The text never contains a secret.
 public struct DocumentProblem: Sendable, Hashable, CustomStringConvertible {
   /// The position.
   public let place: DocumentPlace
-  /// The setting or key concerned, as `rule "opening-hours": weekly.mon`; nil if the position names it.
+  /// The setting or key concerned, such as `rule "opening-hours": weekly.mon`; nil if the position names it.
   public let subject: String?
-  /// The mistake, as half a sentence without a full stop.
+  /// The description of the mistake, as half a sentence without a full stop.
   public let message: String
-  /// The fix.
+  /// The instruction that fixes the mistake; may be empty.
   public let remedy: String
 
-  /// Describes a problem.
+  /// Makes a problem from a refusal.
   public init(_ place: DocumentPlace, _ subject: String?, _ refusal: Refusal) {
     self.place = place
     self.subject = subject
@@ -28,23 +28,23 @@ public struct DocumentProblem: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Why a key refuses a value: the reader's half of a problem.
+/// The reason why a key refuses a value, without the position in the document.
 public struct Refusal: Error, Hashable, Sendable {
-  /// The key, relative to the document that is read, as `weekly.mon`; empty for the whole.
+  /// The key, relative to the document that is read, such as `weekly.mon`; empty for the whole document.
   public let key: String
-  /// The mistake, as half a sentence without a full stop.
+  /// The description of the mistake, as half a sentence without a full stop.
   public let message: String
-  /// The fix.
+  /// The instruction that fixes the mistake; may be empty.
   public let remedy: String
 
-  /// Describes a mistake.
+  /// Makes a refusal.
   public init(at key: String = "", _ message: String, _ remedy: String) {
     self.key = key
     self.message = message
     self.remedy = remedy
   }
 
-  /// The same mistake, found under another key.
+  /// The same refusal under another key.
   package func under(_ key: String) -> Self { Self(at: key, message, remedy) }
 
   /// The mistake of a key without a value.
@@ -55,10 +55,10 @@ public struct Refusal: Error, Hashable, Sendable {
     Refusal("is \(kind), not a list", "write it as [ITEM, ITEM]")
   }
 
-  /// The mistake of a list that holds a value more than once. The value is not shown.
+  /// The mistake of a list that contains a value more than once. The value is not shown.
   package static let twin = Refusal("lists an item twice", "keep one of them")
 
-  /// The mistake of a word that is none of a set.
+  /// An unknown word where only certain words are allowed.
   package static func unknown(at key: String = "", _ word: String, known: [String]) -> Refusal {
     let list = known.count > 20 ? "the \(known.count) there are" : known.joined(separator: ", ")
     let near = Spelling.nearest(to: word, among: known)
@@ -67,7 +67,7 @@ public struct Refusal: Error, Hashable, Sendable {
       near.map { "did you mean \"\($0)\"? Otherwise use one of \(list)" } ?? "use one of \(list)")
   }
 
-  /// The mistake of a key that is none of a mapping's.
+  /// An unknown key.
   package static func unknownKey(_ name: String, known: [String]) -> Refusal {
     if known.contains(name + "_file") {
       return Refusal(
@@ -82,7 +82,8 @@ public struct Refusal: Error, Hashable, Sendable {
         ?? "use one of \(list(known))")
   }
 
-  /// Names of keys for a remedy. Of two keys for one content, in a file or in a variable, it names the file's.
+  /// Names of keys for a remedy. Of two keys for the same content, one for a file and one for a variable,
+  /// only the file's is named.
   package static func list(_ keys: [String]) -> String {
     let (file, variable) = ("_file", "_variable")
     return keys.filter { key in
@@ -91,7 +92,7 @@ public struct Refusal: Error, Hashable, Sendable {
   }
 }
 
-/// A value as problems show it: quoted, on one line, and cut where it grows longer than so many characters. An unseen
+/// A value as problems show it: quoted, on one line, and truncated after `limit` characters. An unseen
 /// character is shown as its code point: `<U+202D>`.
 package func quoted(_ text: some StringProtocol, limit: Int = 64) -> String {
   var result = "\""
@@ -108,5 +109,5 @@ package func quoted(_ text: some StringProtocol, limit: Int = 64) -> String {
   return result + (text.unicodeScalars.count > limit ? "…\"" : "\"")
 }
 
-/// A path as problems show it: whole, since a path that is cut names nothing.
+/// A path as problems show it: whole, because a truncated path is useless.
 package func quoted(path: String) -> String { quoted(path, limit: 4096) }

@@ -1,4 +1,4 @@
-// Writes a declared shape as JSON Schema 2020-12, for editors that read the YAML as version 1.2 does.
+// Writes a declared `Shape` as JSON Schema 2020-12, for editors that read the YAML as version 1.2 does.
 
 import JSON
 
@@ -11,7 +11,8 @@ extension Shape {
     return JSONValue.object(document).indented + "\n"
   }
 
-  /// A plain `8080` or `true` is no string in YAML 1.2, and is a text for the reader all the same.
+  /// The schema without its title. A plain `8080` or `true` is not a string in YAML 1.2, but the reader
+  /// accepts it as text.
   private var schema: JSONObject {
     switch self {
     case .anything: [:]
@@ -54,7 +55,7 @@ extension Shape {
     return properties
   }
 
-  /// The common keys, and with each word those that go with it.
+  /// The common keys, and for each word the keys that go with it.
   private static func variants(_ common: [any DeclaredKey], by key: String, _ variants: [Variant])
     -> JSONObject
   {
@@ -75,7 +76,7 @@ extension Shape {
 }
 
 extension TextSchema {
-  /// The values that the reader takes, typed as YAML 1.2 types them.
+  /// The values that the reader accepts, typed as in YAML 1.2.
   fileprivate var schema: JSONObject {
     switch self {
     case .text: ["type": ["string", "number", "boolean"]]

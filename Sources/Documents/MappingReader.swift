@@ -1,8 +1,9 @@
-// Reads the members of a mapping by their declared keys, and reports unknown ones.
+// Reads the members of a mapping by their declared keys, and reports unknown keys.
 
-/// A mapping being read. Every mistake becomes a problem; reading goes on, so that all are found at once.
+/// A mapping that is being read. Every mistake becomes a problem and reading continues, so that all mistakes
+/// are found at once.
 package struct MappingReader {
-  /// The name of the mapping in problems: its path, as `rules[2]`, or for a rule with a name, `rule
+  /// The name of the mapping in problems: its path, such as `rules[2]`, or for a rule with a name, `rule
   /// "opening-hours"`.
   package var path: String
   /// The mapping.
@@ -10,10 +11,10 @@ package struct MappingReader {
   /// The problems so far.
   package private(set) var problems: [DocumentProblem] = []
   private var asked: Set<String> = []
-  /// The problems of keys that have to be there and are not, by name.
+  /// The problems of missing keys that are required, by name.
   private var missing: [String: DocumentProblem] = [:]
 
-  /// Begins to read; anything but a mapping is a problem.
+  /// Starts reading. Anything but a mapping is a problem.
   package init(_ node: DocumentNode, path: String, remedy: String = "write { KEY: VALUE }") {
     self.node = node
     self.path = path
@@ -40,10 +41,10 @@ package struct MappingReader {
       DocumentProblem(place ?? node.place(of: refusal.key), name(of: refusal.key), refusal))
   }
 
-  /// Takes over the problems found below.
+  /// Adds the problems found in a nested reader.
   package mutating func report(_ more: [DocumentProblem]) { problems += more }
 
-  /// Runs a step that may find a mistake; nil if it did.
+  /// Runs a step that may find a mistake; nil if it finds one.
   package mutating func attempt<Value>(_ step: () throws(Refusal) -> Value) -> Value? {
     do {
       return try step()
@@ -55,7 +56,7 @@ package struct MappingReader {
 
   // MARK: Members
 
-  /// Whether a member is there.
+  /// Whether the mapping has a member.
   package func has(_ name: String) -> Bool { node[name] != nil }
 
   /// The value under a key.
@@ -64,14 +65,14 @@ package struct MappingReader {
     return node[name]
   }
 
-  /// The value under a key, or nil where it is absent or wrong.
+  /// The value under a key; nil if the key is missing or the value is wrong.
   package mutating func value<Value>(_ key: Key<Value>) -> Value? {
     guard let node = required(key) else { return nil }
     return value(node, at: key.name, key.form)
   }
 
-  /// The values under a key, a single one being a list of one, each there once; nil where it is absent or one
-  /// of them is wrong.
+  /// The values under a key, without duplicates. A single value counts as a list of one. Nil if the key is
+  /// missing or one of the values is wrong.
   package mutating func values<Value: Hashable>(_ key: Key<Value>) -> [Value]? {
     guard let node = required(key) else { return nil }
     if case (.list, .text) = (key.shape, node.content), !node.isNothing {
@@ -85,7 +86,7 @@ package struct MappingReader {
     }
   }
 
-  /// The members of the mapping under a key, nil where it is absent or none.
+  /// The members of the mapping under a key; nil if the key is missing or its value is not a mapping.
   package mutating func members(_ key: NestedKey, _ remedy: String) -> [DocumentNode.Member]? {
     guard let node = required(key) else { return nil }
     guard case .mapping(let members) = node.content else {
@@ -97,7 +98,7 @@ package struct MappingReader {
     return members
   }
 
-  /// The value of a piece found under a key.
+  /// The value of a node found under a key.
   package mutating func value<Value>(_ node: DocumentNode, at key: String, _ form: TextForm<Value>) -> Value?
   {
     guard case .text(let text, _) = node.content, !node.isNothing else {
@@ -112,7 +113,7 @@ package struct MappingReader {
     }
   }
 
-  /// The values of a piece found under a key, with their positions.
+  /// The values of a node found under a key, with their positions.
   package mutating func values<Value>(
     _ node: DocumentNode, at key: String, _ form: TextForm<Value>
   ) -> [(value: Value, place: DocumentPlace)]? {
@@ -141,19 +142,19 @@ package struct MappingReader {
 
   // MARK: The end
 
-  /// Ends reading: a key that is not among those declared is a problem. Says whether there was none.
+  /// Ends reading. A key that is not declared is a problem. Returns whether there was no such key.
   @discardableResult
   package mutating func finish(_ keys: [any DeclaredKey]) -> Bool {
     refuse(known: keys.map(\.name)) { _ in true }
   }
 
-  /// Refuses misspelt names of missing keys, in a mapping whose other keys are unknown.
+  /// Refuses misspelled names of missing keys, in a mapping whose other keys are unknown.
   package mutating func refuseSlips(_ keys: [any DeclaredKey]) {
     let missing = missing.keys
     refuse(known: keys.map(\.name)) { missing.contains($0 ?? "") }
   }
 
-  /// Refuses members by what their names may have meant.
+  /// Refuses undeclared members, depending on the declared name that each one probably meant.
   @discardableResult
   private mutating func refuse(known: [String], where isRefused: (String?) -> Bool) -> Bool {
     precondition(asked.isSubset(of: known), "a key is read that is not declared: \(asked.subtracting(known))")
@@ -161,7 +162,7 @@ package struct MappingReader {
     for member in unknown {
       let meant = Spelling.nearest(to: member.name, among: known)
       guard isRefused(meant) else { continue }
-      // A key that is missing beside a misspelt one is the same mistake.
+      // A missing key and its misspelled name are the same mistake.
       if let meant, let same = missing.removeValue(forKey: meant) { problems.removeAll { $0 == same } }
       report(
         Refusal.unknownKey(member.name, known: known).under(member.name),

@@ -1,6 +1,6 @@
 // Declares the allowed values in a document, for the reader and for the JSON Schema.
 
-/// The allowed values of one piece of a document.
+/// The allowed values of one node of a document.
 package indirect enum Shape: Sendable {
   /// Any value.
   case anything
@@ -9,11 +9,11 @@ package indirect enum Shape: Sendable {
   /// A single value or a list of them.
   case texts(TextSchema)
   case list(Shape)
-  /// Keys that are declared; `exactlyOne` lists keys of which one must be there.
+  /// Declared keys; `exactlyOne` lists keys of which exactly one is required.
   case mapping([any DeclaredKey], exactlyOne: [String] = [])
   /// A mapping whose names are the operator's own.
   case named(Shape)
-  /// A mapping with more keys, which follow from the word under one of them.
+  /// A mapping whose further keys depend on the word under one of its keys.
   case variants([any DeclaredKey], by: String, [Variant])
   case either(Shape, Shape)
 
@@ -33,13 +33,13 @@ package indirect enum Shape: Sendable {
 
 /// A key of a mapping, of any type.
 package protocol DeclaredKey: Sendable {
-  /// Its name.
+  /// The key's name.
   var name: String { get }
   /// The shape of its value.
   var shape: Shape { get }
   /// What to write if it is missing; nil for a key that may be left out.
   var remedy: String? { get }
-  /// Its meaning, in a sentence.
+  /// The key's meaning, in a sentence.
   var meaning: String { get }
 }
 
@@ -70,20 +70,20 @@ package struct Key<Value: Sendable>: DeclaredKey {
     Self(name, .list(.text(form.schema)), form, nil, meaning)
   }
 
-  /// A key with a list of values; a single one is a list of one.
+  /// A key with a list of values. A single value counts as a list of one.
   package static func many(_ name: String, _ form: TextForm<Value>, _ meaning: String) -> Self {
     Self(name, .texts(form.schema), form, nil, meaning)
   }
 }
 
-/// A key whose value its reader takes apart.
+/// A key whose value has its own reader.
 package struct NestedKey: DeclaredKey {
   package let name: String
   package let shape: Shape
   package let remedy: String?
   package let meaning: String
 
-  /// Declares a key; `remedy` says how its value is written.
+  /// Declares a key. If `remedy` is not nil, the key is required, and `remedy` says how to write its value.
   package init(_ name: String, _ shape: Shape, required remedy: String? = nil, _ meaning: String) {
     self.name = name
     self.shape = shape

@@ -2,11 +2,11 @@
 
 import Texts
 
-/// Finds the known name that a misspelt one probably meant.
+/// Finds the known name that a misspelled one probably meant.
 public enum Spelling {
   /// The known name nearest to a written one, if it is near enough to be a slip.
   ///
-  /// Characters that nobody sees in a written name do not count.
+  /// Invisible characters in the written name do not count.
   public static func nearest(to written: String, among known: some Sequence<String>) -> String? {
     let written = String(String.UnicodeScalarView(written.unicodeScalars.filter { !$0.isUnseen }))
     let allowed = written.count < 3 ? 0 : max(1, written.count / 3)
@@ -18,12 +18,13 @@ public enum Spelling {
     return best?.name
   }
 
-  /// Spellings of one word: case, hyphens and underscores do not count.
+  /// The letters of a name for comparison: case does not count, and a hyphen is an underscore.
   private static func fold(_ text: String) -> [UInt8] {
     text.lowercased().utf8.map { $0 == 0x2D ? 0x5F : $0 }
   }
 
-  /// Insertions, deletions, substitutions and swaps of neighbours between two texts (optimal string alignment).
+  /// Insertions, deletions, substitutions and swaps of neighbors between two texts (optimal string
+  /// alignment).
   package static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
     var rows = [[Int]](repeating: Array(repeating: 0, count: b.count + 1), count: a.count + 1)
     for i in 0...a.count { rows[i][0] = i }

@@ -1,8 +1,9 @@
-// How single values are read from their text, and how a JSON Schema describes the same values.
+// Reads single values from their text, and describes the same values for a JSON Schema.
 
-/// How a text becomes a value. A text is taken whole or refused with a remedy; nothing is trimmed, guessed or rounded.
+/// The form of a single value. A text is accepted whole or refused with a remedy; nothing is trimmed, guessed
+/// or rounded.
 package struct TextForm<Value: Sendable>: Sendable {
-  /// The values that are taken, as a schema can say it.
+  /// The accepted values, as far as a schema can describe them.
   package let schema: TextSchema
   /// Reads a text.
   package let read: @Sendable (String) throws(Refusal) -> Value
@@ -13,14 +14,14 @@ package struct TextForm<Value: Sendable>: Sendable {
     self.read = read
   }
 
-  /// Declares a form of which a schema says no more than that it is a text.
+  /// Declares a form that the schema describes only as text.
   package init(_ read: @escaping @Sendable (String) throws(Refusal) -> Value) { self.init(.text, read) }
 }
 
 /// The form of a single value, for the schema.
 package enum TextSchema: Sendable, Hashable {
   case text
-  /// A text that has to be quoted where it looks like a number: `0042` is another text than `42`.
+  /// A text that must be quoted if it looks like a number: `0042` is not `42`.
   case pattern(String)
   case words([String])
   case boolean
@@ -29,7 +30,7 @@ package enum TextSchema: Sendable, Hashable {
 }
 
 extension TextForm<String> {
-  /// Any text but an empty one.
+  /// Any text except an empty one.
   package static var text: Self {
     Self { text throws(Refusal) in
       guard !text.isEmpty else { throw .nothing }
@@ -39,7 +40,7 @@ extension TextForm<String> {
 }
 
 extension TextForm<Bool> {
-  /// Yes or no.
+  /// True or false.
   package static var boolean: Self {
     Self(.boolean) { text throws(Refusal) in
       switch text {
@@ -84,7 +85,7 @@ extension TextForm<Int> {
 }
 
 extension TextForm<Int64> {
-  /// A whole number whose range is judged elsewhere.
+  /// A whole number whose range is checked elsewhere.
   package static var wholeNumber: Self {
     Self(.number(0...999_999_999_999)) { text throws(Refusal) in
       guard let number = Digits.read(text, in: 0 ... .max) else {
@@ -116,14 +117,14 @@ extension TextForm<Duration> {
     }
   }
 
-  /// A span of time whose range is judged elsewhere.
+  /// A span of time whose range is checked elsewhere.
   package static var duration: Self { .duration(.zero ... .milliseconds(Int64.max)) }
 }
 
 /// Whole numbers in decimal digits.
 package enum Digits {
-  /// Reads digits only (no sign, which `Int(_:)` would take, and no zeros in front, which elsewhere mean octal), at most
-  /// 12, within a range.
+  /// Reads at most 12 digits, within a range. There is no sign, which `Int(_:)` would accept, and no leading
+  /// zero, which means octal elsewhere.
   package static func read(_ text: some StringProtocol, in range: ClosedRange<Int>) -> Int? {
     guard (1...12).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
       text.utf8.count == 1 || text.utf8.first != 0x30, let number = Int(text), range.contains(number)
@@ -138,7 +139,7 @@ package enum DurationText {
     ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
   ]
 
-  /// The span a text says, or nil.
+  /// The span that a text states; nil if it is not a span.
   package static func parse(_ text: String) -> Duration? {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     guard let unit = units.first(where: { $0.name == text[digits.endIndex...] }),
@@ -159,7 +160,7 @@ package enum DurationText {
 }
 
 extension Duration {
-  /// The whole milliseconds in it.
+  /// The span's whole milliseconds.
   package var milliseconds: Int64 {
     Int64(clamping: attoseconds / 1_000_000_000_000_000)
   }

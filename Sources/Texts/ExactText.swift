@@ -1,8 +1,9 @@
 // Compares texts from outside by their octets, because `String` compares by canonical equivalence.
 
 extension String {
-  /// Whether both are the same UTF-8 octets. `==` also holds for canonically equivalent texts: by it, U+212A KELVIN SIGN is
-  /// a `K`, and `é` is `e` with U+0301. Another user of an identity provider may have such a name.
+  /// Whether both texts have the same UTF-8 octets. `==` is also true for canonically equivalent texts: it
+  /// treats U+212A KELVIN SIGN as `K`, and `é` as `e` with U+0301. Another user of an identity provider may
+  /// have such a name.
   package func hasSameBytes(as other: String) -> Bool {
     let isSame = unsafe utf8.withContiguousStorageIfAvailable { octets in
       unsafe other.utf8.withContiguousStorageIfAvailable { others in
@@ -24,19 +25,19 @@ public struct ExactText: Sendable {
   /// The text, for output.
   public let text: String
 
-  /// A text from outside.
+  /// Wraps a text from outside.
   public init(_ text: String) { self.text = text }
 }
 
 extension ExactText: Hashable {
   public static func == (a: ExactText, b: ExactText) -> Bool { a.text.hasSameBytes(as: b.text) }
 
-  /// Of the octets alone: `String` would look for canonical equivalents.
+  /// Hashes only the octets. `String` would look for canonical equivalents.
   public func hash(into hasher: inout Hasher) {
     let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable {
       unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0))
     }
-    // Equal octets have one hash in either form of storage.
+    // Equal octets have the same hash in either form of storage.
     if isDone == nil { unsafe Array(text.utf8).withUnsafeBytes { unsafe hasher.combine(bytes: $0) } }
   }
 }
@@ -65,7 +66,7 @@ public struct Exact<Value: ExactlyComparable>: Hashable, Sendable {
   public func hash(into hasher: inout Hasher) { hasher.combine(wrappedValue) }
 }
 
-/// What `Exact` wraps: a text, or an optional one.
+/// A type that `Exact` can wrap: a text, or an optional text.
 public protocol ExactlyComparable: Hashable, Sendable {
   /// Whether both have the same UTF-8 octets.
   static func haveSameBytes(_ a: Self, _ b: Self) -> Bool

@@ -1,24 +1,24 @@
-// Finds configured names by their octets, for what every request names.
+// Finds configured names by their octets, for the names that every request contains.
 
-/// Numbers names. A look-up costs a few multiplications, where a dictionary hashes with a secret: the names are an operator's, so no
-/// client can choose them to collide.
+/// An index from names to numbers. A lookup costs a few multiplications, while a dictionary hashes with a
+/// secret. An operator chooses the names, so no client can make them collide.
 package struct NameIndex: Sendable {
   private struct Slot {
     var hash: UInt64 = 0
     var start = 0
     var end = 0
-    /// Negative where the slot is free.
+    /// Negative if the slot is free.
     var number = -1
   }
 
-  /// At most half of them are taken, and their number is a power of two.
+  /// The slots. Their number is a power of two, and at most half of them are used.
   private var slots: [Slot]
-  /// The names one behind the other.
+  /// The names, one after another.
   private var octets: [UInt8] = []
 
   package let isEmpty: Bool
 
-  /// Numbers names from 0 on. No two may have the same octets.
+  /// Numbers the names from 0. No two names may have the same octets.
   package init(_ names: [String]) {
     isEmpty = names.isEmpty
     var size = 2
@@ -63,7 +63,7 @@ package struct NameIndex: Sendable {
       index += 8
     }
     guard index < name.count else { return hash }
-    // The last eight: some of them were taken before.
+    // The last eight octets; some of them were hashed before.
     if name.count >= 8 { return mix(hash, OctetWord(name, at: name.count - 8).octets) }
     var rest: UInt64 = 0
     while index < name.count {

@@ -1,9 +1,10 @@
 // Appends texts, digits and octets to memory that is reserved once for a whole line.
 
 extension [UInt8] {
-  /// Appends at most so many octets, for which there is room at once.
+  /// Appends at most `most` octets, for which it reserves room once.
   ///
-  /// The closure goes behind another one: the standard library's function would copy, and release, each value that it captures.
+  /// The closure is wrapped in another one: the standard library's function would copy and release each value
+  /// that it captures.
   @inlinable @inline(__always) public mutating func append(
     upTo most: Int, _ body: (inout OutputSpan<UInt8>) -> Void
   ) {
@@ -12,7 +13,7 @@ extension [UInt8] {
 }
 
 extension OutputSpan where Element == UInt8 {
-  /// Appends a text of the program itself. Traps where there is no room, as every function here does.
+  /// Appends a text of the program itself. Traps if there is no room, like every function here.
   @inlinable @inline(__always) public mutating func append(literal text: StaticString) {
     unsafe write(text.utf8CodeUnitCount) {
       unsafe $0.update(from: text.utf8Start, count: text.utf8CodeUnitCount)
@@ -46,7 +47,7 @@ extension OutputSpan where Element == UInt8 {
     append(HexadecimalDigits(number))
   }
 
-  /// Appends digits that are ready.
+  /// Appends digits that were made before.
   @inlinable @inline(__always) public mutating func append(_ digits: HexadecimalDigits) {
     unsafe write(16) {
       unsafe UnsafeMutableRawPointer($0).storeBytes(
@@ -97,7 +98,7 @@ extension OutputSpan where Element == UInt8 {
     append(twoDigits: number % 100)
   }
 
-  /// Has so many octets written behind the others.
+  /// Lets a closure write `size` octets after the others.
   @inlinable @inline(__always) mutating func write(
     _ size: Int, _ body: (UnsafeMutablePointer<UInt8>) -> Void
   ) {
@@ -121,12 +122,12 @@ public struct HexadecimalDigits: Hashable, Sendable {
 
   /// The eight digits of the lower half, the highest first in memory.
   @usableFromInline static func digits(_ value: UInt64) -> UInt64 {
-    // Each nibble into an octet of its own.
+    // Spreads each nibble into an octet of its own.
     var spread = value & 0xFFFF_FFFF
     spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
     spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
     spread = (spread | spread << 4) & 0x0F0F_0F0F_0F0F_0F0F
-    // 6 more carries into the upper half exactly where the nibble is a letter.
+    // Adding 6 carries into the upper half exactly if the nibble is a letter.
     let letters = (spread &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
     return (spread &+ 0x3030_3030_3030_3030 &+ letters &* 0x27).bigEndian
   }

@@ -1,24 +1,24 @@
-// Looks at eight octets of a text at once, for the parsers and writers that every request passes.
+// Searches eight octets of a text at once, for the parsers and writers that every request uses.
 
 /// Eight octets, the first one in the lowest bits.
 ///
-/// The functions mark octets by their highest bits. Only the lowest mark is certain: a subtraction that finds an octet borrows from the
-/// next one. No mark means that there is no such octet.
+/// The functions mark octets by their highest bits. Only the lowest mark is certain: a subtraction that finds
+/// an octet borrows from the next one. If there is no mark, there is no such octet.
 public struct OctetWord {
   @usableFromInline let octets: UInt64
 
   @usableFromInline static let ones: UInt64 = 0x0101_0101_0101_0101
   @usableFromInline static let highest: UInt64 = 0x8080_8080_8080_8080
 
-  /// Eight octets of memory from an offset on, which must be there.
+  /// Reads eight octets of memory at an offset. They must all be within the memory.
   @inlinable @inline(__always) public init(_ memory: borrowing Span<UInt8>, at offset: Int) {
     precondition(offset >= 0 && offset <= memory.count - 8, "eight octets within the memory")
-    // Within the memory, and any eight octets are a number.
+    // The octets are within the memory, and any eight octets are a number.
     octets = unsafe UInt64(
       littleEndian: memory.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// Eight octets.
+  /// Wraps eight octets.
   @inlinable @inline(__always) public init(_ octets: UInt64) { self.octets = octets }
 
   /// Marks C0 and DELETE.
@@ -29,7 +29,7 @@ public struct OctetWord {
   /// Marks the octets beyond ASCII.
   @inlinable @inline(__always) public var beyondASCII: UInt64 { octets & Self.highest }
 
-  /// Marks the octets that are equal to one.
+  /// Marks the octets that are equal to `octet`.
   @inlinable @inline(__always) public func marks(of octet: UInt8) -> UInt64 {
     let others = octets ^ Self.ones &* UInt64(octet)
     return (others &- Self.ones) & ~others & Self.highest
@@ -42,7 +42,7 @@ public struct OctetWord {
 }
 
 extension Span where Element == UInt8 {
-  /// The index of the first octet that equals one, from an index on; nil if there is none.
+  /// The index of the first octet that is equal to `octet`, starting at `start`; nil if there is none.
   public func firstIndex(of octet: UInt8, from start: Int = 0) -> Int? {
     var index = start
     while index <= count - 8 {
@@ -71,7 +71,8 @@ extension Span where Element == UInt8 {
     return false
   }
 
-  /// Whether both hold the same octets. The time it takes tells where they differ: not for secrets.
+  /// Whether both have the same octets. The time it takes reveals where they differ, so do not use it for
+  /// secrets.
   public func hasSameOctets(as other: borrowing Span<UInt8>) -> Bool {
     guard count == other.count else { return false }
     var index = 0

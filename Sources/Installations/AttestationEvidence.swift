@@ -5,7 +5,7 @@ package import JOSE
 package import Store
 package import Trust
 
-/// What an app sends to prove that it is genuine.
+/// Evidence that an app sends to prove that it is genuine.
 package enum AttestationEvidence: Sendable, Equatable {
   /// A token of App Check.
   case appCheck(token: String)
@@ -22,7 +22,7 @@ package enum AttestationEvidence: Sendable, Equatable {
     }
   }
 
-  /// Takes the member; nil where it is absent or has mistakes, which the reader notes.
+  /// Reads the member; nil if it is absent or invalid. Problems are added to the reader.
   init?(_ reader: inout MemberReader) {
     guard var members = reader.members("attestation") else { return nil }
     defer { reader.problems = members.problems }
@@ -55,7 +55,7 @@ package enum AttestationEvidence: Sendable, Equatable {
   }
 }
 
-/// What an iPhone sends.
+/// The App Attest evidence of an iPhone.
 package struct AppAttestEvidence: Sendable, Equatable {
   /// The attestation object.
   package let object: [UInt8]
@@ -65,25 +65,26 @@ package struct AppAttestEvidence: Sendable, Equatable {
   package let challenge: String
 }
 
-/// What an Android phone sends.
+/// The Play Integrity evidence of an Android phone.
 package struct PlayIntegrityEvidence: Sendable, Equatable {
-  /// The longest token. Those of Google have about 2,000 bytes.
+  /// Limit of a token, in bytes. Google's tokens have about 2,000 bytes.
   package static let longestToken = 16 * 1024
 
   /// The token, which only Google can read.
   package let token: String
-  /// The challenge whose request the token is for.
+  /// The challenge of the request that the token is for.
   package let challenge: String
 
-  /// Whether Google could decode the token. What is empty, too long or not in visible ASCII costs none of Google's quota.
+  /// Whether Google might decode the token. A token that is empty, too long or not in visible ASCII is
+  /// refused without using Google's quota.
   package var mayBeToken: Bool {
     (1...Self.longestToken).contains(token.utf8.count) && token.utf8.allSatisfy { (0x21...0x7E).contains($0) }
   }
 }
 
-/// What a phone signs when it attests: the request that the attestation is for.
+/// The text that a phone signs when it attests. It ties the attestation to one request.
 package enum EnrolmentStatement {
-  /// The text. No part of it has a line feed.
+  /// The text. None of its parts contains a line feed.
   ///
   /// - Parameter key: The thumbprint of the phone's own key (RFC 7638), if it sends one.
   package static func text(

@@ -1,4 +1,4 @@
-// Names the owner of a callback's record, for audit lines that no request made.
+// Names the owner of a callback's record, for audit lines that no request caused.
 
 package import API
 import Gate
@@ -6,7 +6,7 @@ package import Store
 import Texts
 
 extension AuditedCaller {
-  /// The caller, user and installation for whom a record was made, as the line of its own request names them.
+  /// The caller, user and installation of a record, as the audit line of the original request names them.
   package convenience init(of record: StoredCallback) {
     let installation = record.origin.installation?.id.description
     // A later installation with the same id has a subject of its own in records.

@@ -1,19 +1,22 @@
-// Challenges for attestations, which prove that an attestation is fresh. No store has them until they are used.
+// Challenges for attestations. A challenge proves that an attestation is fresh, and is not stored until it is
+// used.
 
 package import JOSE
 import Platform
 package import Sealing
 
-/// Makes challenges, and tells those of this server.
+/// Creates challenges, and recognizes this server's own challenges.
 ///
-/// A challenge is 32 bytes: the second it was made in, a random number, and a code of both for one app.
+/// A challenge is 32 bytes: its time of creation in seconds, a random number, and a code (HMAC) of both for
+/// one app.
 package struct Challenges: Sendable {
-  /// How many seconds a challenge is good for.
+  /// Lifetime of a challenge, in seconds.
   package static let lifetime: Int64 = 300
   /// Seconds by which another instance's clock may be ahead of this one's.
   private static let leeway: Int64 = 60
   private static let contentBytes = 16
-  /// How long after the end of a challenge there may be a repetition of a request that has used it: ten minutes, by another clock too.
+  /// How long a request may be repeated after its challenge has expired, in seconds: ten minutes, plus the
+  /// leeway for another clock.
   private static let repetition: Int64 = 600 + leeway
 
   private let keys: StoreKeys
@@ -26,17 +29,17 @@ package struct Challenges: Sendable {
     return Base64URL.encode(content + Self.code(keys.current, content, appID))
   }
 
-  /// What a text is as a challenge for an app.
+  /// The state of a text as a challenge for an app.
   package enum Standing: Hashable, Sendable {
-    /// It is good, if it was not used.
+    /// The challenge is valid, unless it was already used.
     case good
-    /// It has expired. A request that used it before may still be repeated.
+    /// The challenge has expired. A request that used it before may still be repeated.
     case over
-    /// It is not this server's, is another app's, or has been over for long.
+    /// The text is not this server's challenge, belongs to another app, or expired too long ago.
     case foreign
   }
 
-  /// What a text is as a challenge for an app, with either key during a rotation of the store key.
+  /// Checks a text as a challenge for an app, with either key during a rotation of the store key.
   package func standing(of text: String, for appID: String, at seconds: Int64) -> Standing {
     guard text.utf8.count == 43, let bytes = Base64URL.decode(text) else { return .foreign }
     let content = Array(bytes[..<Self.contentBytes])

@@ -1,4 +1,5 @@
-// Decides every step of an enrolment from the rows of the store: pure, so each step can run inside a transaction.
+// Decides every step of an enrollment from rows of the store. The functions are pure, so that each step can
+// run inside a transaction.
 
 package import Gate
 package import JOSE
@@ -8,39 +9,39 @@ import Texts
 
 /// Why a step is refused.
 package enum InstallationRefusal: Error, Hashable, Sendable {
-  /// Unknown, revoked, or with a wrong value. The client never learns which.
+  /// The installation is unknown or revoked, or a value is wrong. The client never learns which.
   case invalidClient
   /// The poll came too early. Retry after this many seconds.
   case slowDown(Int)
   /// An operator denied the request.
   case denied
-  /// The request is over.
+  /// The request has expired or was ended.
   case expired
   /// The secret was delivered already.
   case delivered
   /// The user has as many installations as the app allows.
   case tooMany
-  /// Another user, app or an operator's installation has this id.
+  /// The ID belongs to another user, another app or an operator's installation.
   case taken
-  /// Another installation has this key of App Attest.
+  /// Another installation uses this App Attest key.
   case keyInUse
-  /// Another installation has this key.
+  /// Another installation uses this phone key.
   case keyTaken
-  /// The request has a key, and the poll no proof of it.
+  /// The request has a key, but the poll does not prove it.
   case noProof
   /// Too many requests wait.
   case full
-  /// No such request or installation.
+  /// There is no such request or installation.
   case unknown
   /// Too many wrong codes. Retry after this many seconds.
   case locked(Int)
 }
 
-/// The steps of an enrolment.
+/// The steps of an enrollment.
 package enum Enrolling {
-  /// How often a phone may poll, in seconds.
+  /// Minimum time between two polls of a phone, in seconds.
   package static let interval: Int64 = 5
-  /// How many requests may wait for operators.
+  /// Limit of requests that wait for operators.
   package static let mostPending = 10_000
 
   package typealias Step<Success> = (change: InstallationChange, result: Result<Success, InstallationRefusal>)
@@ -53,15 +54,15 @@ package enum Enrolling {
 
   /// The result of a new request.
   package enum Opening: Hashable, Sendable {
-    /// The request as it is saved: of a repetition, the first one.
+    /// The saved request. For a repeated request, this is the first one.
     case opened(Enrolment)
-    /// The user code is another live request's: make another one.
+    /// Another live request has this user code. Generate another one.
     case userCodeTaken
   }
 
   /// Saves a new request, which waits for an operator.
   package static func open(_ enrolment: Enrolment, _ view: InstallationView) -> Step<Opening> {
-    // The same transaction or request again, after its answer was lost.
+    // The same transaction or request runs again, because its response was lost.
     if let kept = view.enrolment, kept.request == enrolment.request {
       return (InstallationChange(), .success(.opened(kept)))
     }
@@ -75,20 +76,20 @@ package enum Enrolling {
   /// The result of a poll.
   package enum Poll: Hashable, Sendable {
     case pending(Enrolment)
-    /// The secret can be delivered, once that is recorded.
+    /// The secret can be delivered, once the audit log has recorded it.
     case ready
-    /// The transaction has to lock this key of App Attest, too.
+    /// The transaction must also lock this App Attest key.
     case needs(SHA256Digest)
-    /// The secret of this poll is now the installation's.
+    /// The installation now has the secret of this poll.
     case delivered(Installation)
   }
 
   /// Answers a poll: the request still waits, or exactly one poll gets the secret.
   ///
   /// - Parameters:
-  ///   - secret: SHA-256 of the secret to deliver if it is time.
-  ///   - locked: The key of App Attest that the transaction has locked.
-  ///   - proven: The key that the poll has proved; nil for none.
+  ///   - secret: SHA-256 of the secret to deliver, if the request is approved.
+  ///   - locked: The App Attest key that the transaction has locked.
+  ///   - proven: The key that the poll proved; nil for none.
   ///   - isRecorded: Whether the secret may be delivered now. If not, nothing changes.
   package static func poll(
     _ client: InstallationClient, appID: String, secret: SHA256Digest, locked: SHA256Digest? = nil,
@@ -103,7 +104,7 @@ package enum Enrolling {
     switch enrolment.state {
     case .denied: return refuse(.denied)
     case .delivered:
-      // The same transaction again, after its answer was lost.
+      // The same transaction runs again, because its response was lost.
       if let kept = view.installation, kept.secret == secret {
         return (InstallationChange(), .success(.delivered(kept)))
       }
@@ -118,7 +119,7 @@ package enum Enrolling {
       enrolment.answeredAt = now
       return (InstallationChange(enrolment: enrolment), .success(.pending(enrolment)))
     }
-    // Enrolled by another request since this one was opened.
+    // Another request has enrolled the key since this request was opened.
     guard enrolment.key == nil || !view.isKeyTaken else { return refuse(.keyTaken) }
     guard isRecorded else { return (InstallationChange(), .success(.ready)) }
     if let key = enrolment.attestedKey {
@@ -135,10 +136,10 @@ package enum Enrolling {
     )
   }
 
-  /// An operator's judgement of a request.
+  /// An operator's decision on a request.
   package enum Judgement: Sendable { case approve, deny }
 
-  /// Approves or denies a request that waits. A repetition changes nothing.
+  /// Approves or denies a waiting request. Repeating the same decision changes nothing.
   package static func judge(
     _ judgement: Judgement, by operator: Operator.Identity, _ view: InstallationView, at now: Instant
   ) -> Step<Enrolment> {
@@ -156,12 +157,13 @@ package enum Enrolling {
 
   // MARK: By a user
 
-  /// What an earlier request with the same content, or the same transaction, has made before its answer was lost.
+  /// The installation that an earlier request with the same content, or an earlier run of this transaction,
+  /// made before its response was lost.
   ///
   /// - Parameters:
-  ///   - secrets: SHA-256 of the secrets that it may have given.
-  ///   - since: When the first request with this content came; nil for the first one.
-  /// - Returns: Nil if it has made nothing.
+  ///   - secrets: SHA-256 of each secret that the earlier request may have issued.
+  ///   - since: When the first request with this content arrived; nil if this is the first.
+  /// - Returns: Nil if the earlier request made nothing.
   private static func repeated(
     _ secrets: [SHA256Digest], since: Instant?, _ view: InstallationView
   ) -> Step<Installation>? {
@@ -169,16 +171,17 @@ package enum Enrolling {
     if secrets.contains(kept.secret) {
       return kept.revokedAt == nil ? (InstallationChange(), .success(kept)) : refuse(.delivered)
     }
-    // Another request was later: this one replaces nothing of its.
+    // A different request came later. This one must not replace its installation.
     if let since, kept.createdAt >= since { return refuse(.delivered) }
     return nil
   }
 
-  /// Makes the installation of a signed-in user at once.
+  /// Creates the installation of a signed-in user, without waiting for an operator.
   ///
   /// - Parameters:
-  ///   - secrets: SHA-256 of the new secret; and of the others that an earlier request with the same content may have given.
-  ///   - since: When the first request with this content came; nil for the first one.
+  ///   - secrets: SHA-256 of the new secret, then of the other secrets that an earlier request with the same
+  ///     content may have issued.
+  ///   - since: When the first request with this content arrived; nil if this is the first.
   package static func install(
     _ client: InstallationClient, appID: String, user: InstallationUser, address: String,
     secrets: [SHA256Digest], since: Instant? = nil, key: SHA256Digest?, attestedKey: SHA256Digest? = nil,
@@ -188,7 +191,8 @@ package enum Enrolling {
     guard !view.isAttestedKeyTaken else { return refuse(.keyInUse) }
     var counts = false
     if let kept = view.installation, kept.revokedAt == nil {
-      // Also if it is idle: this app's terms do not decide about another app's installation.
+      // Refuse this even if the installation is idle: this app's terms do not apply to another app's
+      // installation.
       guard kept.user == user, kept.appID.hasSameBytes(as: appID) else { return refuse(.taken) }
       counts = isInstalled(kept, terms, at: now)
     }
@@ -202,16 +206,20 @@ package enum Enrolling {
 
   // MARK: By an attestation
 
-  /// Makes the installation of a phone whose app is genuine. It has no user, as if an operator had approved it.
+  /// Creates the installation of a phone whose app is genuine. The installation has no user, as if an
+  /// operator had approved it.
   ///
-  /// An attestation proves the app, not the phone that has a living installation: replacing that one needs its secret.
+  /// An attestation proves the app. It does not prove that this phone owns the active installation with the
+  /// same ID, so replacing that installation requires its secret.
   ///
-  /// If that one has a key, the secret alone could be a thief's: the same key has to be proved.
+  /// If that installation has a key, a thief could have its secret alone. So the phone must also prove the
+  /// same key.
   ///
   /// - Parameters:
-  ///   - old: SHA-256 of the secret that came along.
-  ///   - secrets: SHA-256 of the new secret; and of the others that an earlier request with the same content may have given.
-  ///   - since: When the first request with this content came; nil for the first one.
+  ///   - old: SHA-256 of the secret in the request; nil for none.
+  ///   - secrets: SHA-256 of the new secret, then of the other secrets that an earlier request with the same
+  ///     content may have issued.
+  ///   - since: When the first request with this content arrived; nil if this is the first.
   ///   - key: The thumbprint of the key that was proved; nil for none.
   package static func install(
     _ client: InstallationClient, appID: String, replacing old: SHA256Digest?, address: String,
@@ -221,7 +229,7 @@ package enum Enrolling {
     if let repeated = repeated(secrets, since: since, view) { return repeated }
     guard !view.isAttestedKeyTaken else { return refuse(.keyInUse) }
     if let kept = view.installation, kept.revokedAt == nil {
-      // This app's terms do not decide about another app's installation.
+      // This app's terms do not apply to another app's installation.
       let isLiving = !kept.appID.hasSameBytes(as: appID) || isInstalled(kept, terms, at: now)
       let isProved = kept.secret == old && (kept.key == nil || kept.key == key)
       guard !isLiving || isProved && kept.appID.hasSameBytes(as: appID) else { return refuse(.taken) }
@@ -240,18 +248,18 @@ package enum Enrolling {
     after view: InstallationView, at now: Instant
   ) -> Installation {
     let before = view.installation
-    // One that the store has forgotten counts as one.
+    // A purged installation counts as one earlier delivery.
     let deliveries = before?.operatorDeliveries ?? (view.isIDSpent ? 1 : 0)
     return Installation(
       client: client, appID: appID, user: user, address: address, secret: secret,
-      // Never an earlier generation, not even after the store has deleted it.
+      // Never reuse an earlier generation, even if the store has deleted its row.
       generation: max(now.nanosecondsSinceEpoch, (before?.generation ?? 0).addingClamped(1)), createdAt: now,
       usedAt: now, revokedAt: nil, unconfirmedUntil: nil, codes: Installation.CodeState(),
       operatorDeliveries: deliveries + (user == nil ? 1 : 0),
       attestedKey: attestedKey, key: key, by: `operator`)
   }
 
-  // MARK: Installed ones
+  // MARK: Validity and revocation
 
   /// Whether an installation is valid: neither revoked nor unused for too long.
   package static func isInstalled(_ installation: Installation, _ terms: InstallationTerms, at now: Instant)
@@ -260,22 +268,22 @@ package enum Enrolling {
     installation.revokedAt == nil && now - installation.usedAt < terms.idle
   }
 
-  /// How long another revocation of the same installation is answered like the first one: by the phone itself, and by operators
-  /// where the answer to the first one was in doubt.
+  /// How long a repeated revocation of the same installation succeeds like the first: by the phone itself,
+  /// and by operators if the first revocation was not confirmed.
   static let repetition = Duration.seconds(3600)
 
-  /// What a revocation has ended.
+  /// The result of a revocation.
   package enum Revoked: Hashable, Sendable {
     case installation(Installation)
-    /// An earlier revocation has ended it.
+    /// An earlier revocation already ended the installation.
     case before(Installation)
-    /// Requests alone.
+    /// Only requests were ended.
     case requests
   }
 
-  /// Revokes an installation, and ends the requests of its id, approved ones too.
+  /// Revokes an installation, and ends all requests for its ID, including approved ones.
   ///
-  /// - Parameter only: The generation that a phone has proved to be.
+  /// - Parameter only: The identity (ID and generation) that a phone proved; nil for an operator.
   package static func revoke(
     _ view: InstallationView, only: InstallationIdentity? = nil, at now: Instant
   ) -> Step<Revoked> {
@@ -292,7 +300,7 @@ package enum Enrolling {
     }
     let ends = InstallationChange(endsOthers: view.live > 0)
     if let installation = view.installation, isRepeated(installation, by: only, at: now) {
-      // The phone's revocation has ended the requests of its time. Later ones are its owner's.
+      // The phone's first revocation ended all requests of that time. Later requests belong to its owner.
       return (only == nil ? ends : InstallationChange(), .success(.before(installation)))
     }
     return view.live == 0 ? refuse(.unknown) : (ends, .success(.requests))
@@ -312,26 +320,28 @@ package enum Enrolling {
 
   // MARK: Codes
 
-  /// How many wrong codes in a row lock an installation.
+  /// Number of wrong codes in a row that locks an installation.
   static let mostFailures: Int64 = 5
-  /// The first lock; each further wrong code doubles it.
+  /// Length of the first lock, in seconds. Each further wrong code doubles it.
   static let firstLock: Int64 = 30
-  /// The longest lock.
+  /// Length of the longest lock, in seconds.
   static let longestLock: Int64 = 3600
 
-  /// Whether an installation that has proved its secret still has it: it was neither revoked nor replaced since.
+  /// Whether an installation that proved its secret still has it, because it was neither revoked nor replaced
+  /// since.
   package static func holds(_ proved: Installation, now kept: Installation?) -> Bool {
     kept?.revokedAt == nil && kept?.secret == proved.secret
   }
 
   /// Whether an installation was neither revoked nor replaced.
   ///
-  /// - Parameter made: When the record was made that names it.
+  /// - Parameter made: When the record that names the installation was created.
   package static func holds(_ named: InstallationIdentity, made: Instant?, now kept: Installation?) -> Bool {
     kept?.revokedAt == nil && kept?.isSame(as: named, made: made) == true
   }
 
-  /// Whether an installation was neither revoked nor replaced, or was replaced by the same owner's for the same app.
+  /// Whether an installation was neither revoked nor replaced, or was replaced by an installation of the same
+  /// owner for the same app.
   package static func holds(
     _ named: InstallationIdentity, orIsOf owner: InstallationUser, appID: String?, now kept: Installation?
   ) -> Bool {
@@ -340,7 +350,7 @@ package enum Enrolling {
       || kept.user == owner && appID.map { kept.appID.hasSameBytes(as: $0) } == true
   }
 
-  /// Takes a counter for the code of a callback.
+  /// Uses the next counter for the code of a callback.
   package static func count(_ proved: Installation, _ view: InstallationView) -> Step<Int64> {
     guard var installation = view.installation, holds(proved, now: installation) else {
       return refuse(.unknown)
@@ -350,9 +360,9 @@ package enum Enrolling {
     return (InstallationChange(installation: installation), .success(counter))
   }
 
-  /// Verifies a code by time: its step or one beside it, each step once.
+  /// Verifies a time-based code. Accepts the current step and the steps before and after it, each only once.
   ///
-  /// - Parameter matches: Whether the code is that of a step.
+  /// - Parameter matches: Whether the code belongs to the given step.
   package static func verify(
     _ terms: InstallationTerms, _ view: InstallationView, at now: Instant,
     matches: (Installation, Int64) -> Bool
@@ -371,7 +381,7 @@ package enum Enrolling {
       installation.codes.lockedUntil = nil
       return (InstallationChange(installation: installation), .success(true))
     }
-    // A step that was used is no guess.
+    // A repeated code is not a guess, so it does not count as a failure.
     guard found.isEmpty else { return (InstallationChange(), .success(false)) }
     installation.codes.failures += 1
     let over = installation.codes.failures - mostFailures

@@ -8,13 +8,13 @@ package import Store
 
 /// A request to `POST /fetch-code`.
 package struct FetchCodeRequest: Sendable, Equatable {
-  /// The proof of the app.
+  /// The kind of request, with the value that the app proves.
   package enum Form: Sendable, Equatable {
-    /// The first request: nothing.
+    /// The first request, without an ID or secret from this server.
     case first
-    /// A poll: the id that the first response named.
+    /// A poll, with the ID from the first response.
     case poll(requestID: String)
-    /// A request for a code: the secret that was delivered.
+    /// A request for a code, with the delivered secret.
     case code(secret: String)
   }
 
@@ -23,21 +23,21 @@ package struct FetchCodeRequest: Sendable, Equatable {
   package let form: Form
   /// The attestation of the app, with a first request.
   package let attestation: AttestationEvidence?
-  /// The thumbprint of the phone's key (RFC 7638). Only that of a first request counts; polls repeat it.
+  /// Thumbprint of the phone's key (RFC 7638). Only the thumbprint in the first request counts; polls repeat
+  /// it.
   package let key: SHA256Digest?
   /// The secret of the installation that a first request with an attestation may replace.
   package let replacing: String?
 
-  /// The most bytes of a request's body: an attestation may be large.
-  /// The most bytes of a request.
+  /// Limit of a request's body, in bytes. An attestation may be large.
   package static let contentBytes = 32 * 1024
 
   /// Reads a request's body, JSON or a form, and checks all of it.
   ///
   /// - Parameters:
-  ///   - isForm: Whether it is `application/x-www-form-urlencoded`.
-  ///   - demand: Whether phones of the app have keys; nil where the app is not known.
-  /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with every mistake.
+  ///   - isForm: Whether the body is `application/x-www-form-urlencoded`.
+  ///   - demand: Whether phones of the app have keys; nil if the app is unknown.
+  /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with every problem.
   package init(
     parsing content: [UInt8], isForm: Bool, query: [String], _ demand: InstallationTerms.KeyDemand?
   ) throws(Problem) {
@@ -90,7 +90,7 @@ package struct FetchCodeRequest: Sendable, Equatable {
       }
   }
 
-  /// Takes `jkt`; nil where it is absent or has mistakes, which the reader notes.
+  /// Reads `jkt`; nil if it is absent or invalid. Problems are added to the reader.
   private static func key(
     _ reader: inout MemberReader, _ demand: InstallationTerms.KeyDemand?, isFirst: Bool
   ) -> SHA256Digest? {
@@ -120,7 +120,7 @@ package struct FetchCodeRequest: Sendable, Equatable {
       if case .duplicate(let name) = error {
         problems.add(FieldProblems.shown(name), "This parameter is repeated. Send it once.")
       }
-      // Each parameter alone, so that the response names all that do not decode.
+      // Decode each parameter separately, so that the response names all that fail.
       for pair in content.split(separator: UInt8(ascii: "&")) {
         do throws(HTTP.Form.Problem) { _ = try HTTP.Form(decoding: Array(pair)) } catch {
           let name = String(decoding: pair.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)

@@ -5,26 +5,26 @@ package import JOSE
 package import Sealing
 package import Store
 
-/// The one-time passwords of installations. Seeds depend on the store key, the installation's id and its generation: a new
-/// secret comes with new passwords.
+/// One-time passwords of installations. Their seeds depend on the store key, and on the installation's ID and
+/// generation, so a new secret also means new passwords.
 package struct InstallationCodes: Sendable {
   private let keys: StoreKeys
 
   package init(keys: StoreKeys) { self.keys = keys }
 
-  /// Challenges with codes of the same store keys.
+  /// Challenges that use the same store keys.
   package var challenges: Challenges { Challenges(keys: keys) }
 
-  /// What a first request makes whose attestation is good once.
+  /// The secrets and request IDs for a first request whose attestation works only once.
   ///
   /// - Parameters:
-  ///   - content: The digest of its content.
-  ///   - owner: The user who sent it; nil for none.
-  ///   - since: When the first request with this content came; nil for the first one.
+  ///   - content: The digest of the request's content.
+  ///   - owner: The user who sent the request; nil for none.
+  ///   - since: When the first request with this content arrived; nil if this is the first.
   package func repeatable(
     _ content: SHA256Digest, appID: String, owner: InstallationUser?, since: Instant?
   ) -> RepeatableRequest {
-    // No text holds a NUL, so no two requests have the same bytes.
+    // No text contains a NUL, so two different requests never have the same bytes.
     let texts = [appID] + (owner.map { [$0.callerID, $0.subject] } ?? [])
     let info = content.bytes + texts.flatMap { Array($0.utf8) + [0] }
     return RepeatableRequest(
@@ -35,7 +35,7 @@ package struct InstallationCodes: Sendable {
       }, since: since)
   }
 
-  /// The code by time, and the remaining seconds of its step.
+  /// The current time-based code, and the seconds left of its step.
   package func code(_ installation: Installation, at seconds: Int64) -> (code: String, expiresIn: Int64) {
     (
       Self.code(keys.current, .totp, installation, OneTimePassword.step(at: seconds)),

@@ -1,4 +1,4 @@
-// Looks installations up for authentication: from a bounded cache for a second, otherwise from the store.
+// Looks up installations for authentication, with a bounded cache that holds each record for one second.
 
 package import Gate
 package import JOSE
@@ -6,23 +6,23 @@ package import Platform
 package import Store
 import Synchronization
 
-/// Finds installations by their id, and caches each record for one second. So a revocation at any instance holds here after that
-/// time and the next read.
+/// Finds installations by ID, and caches each record for one second. So a revocation by any instance takes
+/// effect here after one second and the next read.
 ///
-/// A phone sends few requests, so nearly every look-up asks the store; the cache serves bursts. The cache is bounded: a million
-/// installations take no more memory than those that are busy right now.
+/// A phone sends few requests, so nearly every lookup reads the store. The cache helps with bursts. It is
+/// bounded, so a million installations need no more memory than the busy ones.
 package final class InstallationDirectory: Sendable {
-  /// The greatest age of a cached record.
+  /// Maximum age of a cached record.
   package static let freshness = Duration.seconds(1)
-  /// The most cached records.
+  /// Limit of cached records.
   static let capacity = 16_384
-  /// Look-ups for addresses that are guessing, in a second.
+  /// Lookups per second for all addresses that guess IDs.
   private static let guardedRate: Int64 = 200
-  /// How many guessing addresses may wait for look-ups.
+  /// Limit of guessing addresses that may wait for lookups.
   private static let guardedAddresses = 4096
 
   private struct Entry: Sendable {
-    /// Nil where this instance has changed the record since.
+    /// The installation; nil if this instance has changed its record since.
     let known: KnownInstallation?
     /// When the read began, or when this instance changed the record. A read that began earlier may have an older record.
     let readAt: MonotonicTime
@@ -32,11 +32,11 @@ package final class InstallationDirectory: Sendable {
     var entries: [InstallationID: Entry] = [:]
     /// When entries were last removed to make room: reads that began earlier are not cached.
     var clearedAt: MonotonicTime?
-    /// The uses that the store does not have yet.
+    /// Times of last use that the store does not have yet.
     var uses: [InstallationID: Instant] = [:]
     /// The theoretical arrival time of the next guarded look-up (GCRA), in nanoseconds of the monotonic clock.
     var guardedArrival: Int64 = 0
-    /// The same for each address that is guessing.
+    /// The arrival time for each guessing address.
     var guardedArrivals: [IPAddress: Int64] = [:]
 
     /// Adds an entry. If there are too many, older ones make room.
@@ -59,7 +59,7 @@ package final class InstallationDirectory: Sendable {
     self.clock = clock
   }
 
-  /// An installation that was read less than a second ago; nil if the store must be asked.
+  /// An installation that was read less than a second ago; nil if the store must be read.
   package func known(_ id: InstallationID, now: MonotonicTime) -> KnownInstallation? {
     state.withLock { state in
       guard let entry = state.entries[id], now.age(since: entry.readAt) < Self.freshness else { return nil }
@@ -67,7 +67,7 @@ package final class InstallationDirectory: Sendable {
     }
   }
 
-  /// Asks the store.
+  /// Reads an installation from the store.
   package func look(_ id: InstallationID) async throws(StoreError) -> KnownInstallation? {
     let readAt = clock.now
     let known = try await store.installation(id).map { KnownInstallation($0) }
@@ -75,7 +75,7 @@ package final class InstallationDirectory: Sendable {
     return known
   }
 
-  /// Asks the store for the installation that has a key and is not revoked.
+  /// Reads the installation with the given key from the store; nil if there is none that is not revoked.
   package func look(key: SHA256Digest) async throws(StoreError) -> KnownInstallation? {
     let readAt = clock.now
     guard let known = try await store.installation(key: key).map({ KnownInstallation($0) }) else {
@@ -89,7 +89,7 @@ package final class InstallationDirectory: Sendable {
     state.withLock { state in
       if let kept = state.entries[id], kept.readAt > readAt { return }
       if let clearedAt = state.clearedAt, clearedAt > readAt { return }
-      // Unknown ids are strangers' guesses. They must not push the records of phones out of the cache.
+      // Unknown IDs may be guesses. They must not push the records of phones out of the cache.
       guard let known else {
         state.entries[id] = nil
         return
@@ -98,29 +98,31 @@ package final class InstallationDirectory: Sendable {
     }
   }
 
-  /// Whether an installation that has proved its secret still has it, by a record that is less than a second old.
+  /// Whether an installation that proved its secret still has it, by a record less than a second old.
   package func holds(_ proved: Installation) async throws(StoreError) -> Bool {
     try await holds(proved.client.id) { Enrolling.holds(proved, now: $0) }
   }
 
-  /// Whether an installation was neither revoked nor replaced, by such a record.
+  /// Whether an installation was neither revoked nor replaced, by a record less than a second old.
   ///
-  /// - Parameter made: When the record was made that names it.
+  /// - Parameter made: When the record that names the installation was created.
   package func holds(
     _ named: InstallationIdentity, made: Instant? = nil
   ) async throws(StoreError) -> Bool {
     try await holds(named.id) { Enrolling.holds(named, made: made, now: $0) }
   }
 
-  /// Whether an installation is alive, or its owner has enrolled it again for the same app. Its appointments go over to the next one.
-  /// A record that was read before that, or marked for its call, still names the earlier one.
+  /// Whether an installation is valid, or its owner has enrolled it again for the same app. Appointments move
+  /// to the new installation. A record that was read before the move, or is marked for its call, still names
+  /// the old one.
   package func holds(
     _ named: InstallationIdentity, orIsOf owner: InstallationUser, appID: String?
   ) async throws(StoreError) -> Bool {
     try await holds(named.id) { Enrolling.holds(named, orIsOf: owner, appID: appID, now: $0) }
   }
 
-  /// A cached record may be of an earlier generation than the one in question, so only the store can say no.
+  /// Checks a cached record first. It may be of an earlier generation than the one in question, so only the
+  /// store can say no.
   private func holds(
     _ id: InstallationID, _ isAlive: (Installation?) -> Bool
   ) async throws(StoreError) -> Bool {
@@ -128,19 +130,21 @@ package final class InstallationDirectory: Sendable {
     return isAlive(try await look(id)?.installation)
   }
 
-  /// Whether an installation that has proved its secret still has it, by the store alone: for a response after a long wait.
+  /// Whether an installation that proved its secret still has it, by the store and not by the cache. For a
+  /// response after a long wait.
   package func holdsNow(_ proved: Installation) async throws(StoreError) -> Bool {
     Enrolling.holds(proved, now: try await look(proved.client.id)?.installation)
   }
 
-  /// Removes an id from the cache, because this instance has changed its record. A read that is still on its way is not cached.
+  /// Removes an ID from the cache, because this instance has changed its record. A read that is still running
+  /// is not cached.
   package func forget(_ id: InstallationID) {
     let now = clock.now
     state.withLock { $0.put(Entry(known: nil, readAt: now), of: id, at: now) }
   }
 
-  /// Waits for a turn to look up an id for an address that is guessing: 200 a second in this instance, at most half of them for
-  /// one address.
+  /// Waits for a turn to look up an ID for a guessing address. This instance grants 200 turns a second, at
+  /// most half of them to one address.
   ///
   /// - Parameter deadline: The end of the wait.
   /// - Returns: Whether there was a turn before the deadline.
@@ -168,7 +172,7 @@ package final class InstallationDirectory: Sendable {
 
   // MARK: Last use
 
-  /// Notes the use of an installation now, if the saved time is older than its terms allow.
+  /// Notes that an installation is used now, if its saved time of use is older than `useGrain`.
   package func used(_ installation: Installation, _ terms: InstallationTerms) {
     let now = Instant(clock.unixTime)
     guard now - installation.usedAt >= terms.useGrain else { return }
@@ -178,7 +182,8 @@ package final class InstallationDirectory: Sendable {
     }
   }
 
-  /// Saves the last uses in the store. Call it about each second. After a failure the next call tries again.
+  /// Saves the times of last use in the store. Call this about once a second. After a failure, the next call
+  /// tries again.
   package func saveUses() async throws(StoreError) {
     let uses = state.withLock { state in
       defer { state.uses = [:] }

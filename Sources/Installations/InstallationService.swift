@@ -1,4 +1,4 @@
-// Carries enrolments, revocations and codes out in the store.
+// Runs enrollments, revocations and codes as transactions of the store.
 
 package import Gate
 package import JOSE
@@ -7,9 +7,9 @@ package import Store
 import Synchronization
 import Texts
 
-/// The values for an app whose request waits for an operator.
+/// The response values of an enrollment request that waits for an operator.
 package struct OpenedEnrolment: Sendable {
-  /// The id for polls: 24 random bytes, base64url. The store has only its SHA-256.
+  /// The ID for polls: 24 bytes in base64url. The store has only its SHA-256.
   package let requestID: String
   /// The code that the customer reads to the operator, with its hyphen.
   package let userCode: String
@@ -22,25 +22,25 @@ package struct OpenedEnrolment: Sendable {
   }
 }
 
-/// An installation and its new secret. The secret is saved nowhere.
+/// An installation and its new secret. The server does not save the secret.
 package struct NewInstallation: Sendable {
   package let installation: Installation
-  /// 32 random bytes, base64url.
+  /// 32 bytes in base64url.
   package let secret: String
-  /// How many appointments have ended with the installation that it replaces.
+  /// Number of appointments that ended with the replaced installation.
   package let cancelled: Int
 }
 
-/// What follows for appointments where an installation ends.
+/// Follow-up work on appointments after an installation ended.
 package struct InstallationConsequences: Sendable {
   let receipts: ReceiptReader
   let complete: @Sendable ([EndedAppointment]) -> Void
   let findOut: @Sendable (InstallationID, @escaping @Sendable () async throws(StoreError) -> Void) -> Void
 
   /// - Parameters:
-  ///   - receipts: Reads what an appointment gives back.
+  ///   - receipts: Reads the allowances that an appointment returns.
   ///   - complete: Completes appointments that the store has ended.
-  ///   - findOut: Runs a step in the background, again and again until it does not throw.
+  ///   - findOut: Runs a step in the background, and retries it until it does not throw.
   package init(
     receipts: @escaping ReceiptReader, complete: @escaping @Sendable ([EndedAppointment]) -> Void,
     findOut:
@@ -79,9 +79,9 @@ package struct InstallationService: Sendable {
   package enum Failure: Error, Sendable {
     case refused(InstallationRefusal)
     case store(StoreError)
-    /// OpenSSL has no randomness.
+    /// OpenSSL could not generate random bytes.
     case random(OpenSSLError)
-    /// Strict mode has no room for the line that must come before the step.
+    /// Strict mode could not write the audit line that must come before the step.
     case unrecorded
   }
 
@@ -93,16 +93,17 @@ package struct InstallationService: Sendable {
     _ step: @escaping @Sendable (InstallationView, Instant) -> Enrolling.Step<Success>
   ) async throws(Failure) -> Success { try await outcome(scope, isSeen: isSeen, step).result }
 
-  /// What a transaction has made, or may have made.
+  /// The change and result of a transaction that was committed, or may have been.
   private struct Made<Success: Sendable>: Sendable {
     let change: InstallationChange
     let result: Result<Success, InstallationRefusal>
   }
 
-  /// Gets what a change in doubt has come to, where that can be told: its outcome if it was made, nil if it was not.
+  /// Called with the outcome of a change in doubt: nil if the change was not made. Not called if that cannot
+  /// be determined.
   private typealias OnCertain<Success: Sendable> = @Sendable (InstallationOutcome<Success>?) async -> Void
 
-  /// - Parameter onCertain: Runs later, if this throws an error in doubt.
+  /// - Parameter onCertain: Called later, if this throws an error that leaves the change in doubt.
   private func outcome<Success: Sendable>(
     _ scope: InstallationScope, isSeen: Bool = true, onCertain: @escaping OnCertain<Success> = { _ in },
     _ step: @escaping @Sendable (InstallationView, Instant) -> Enrolling.Step<Success>
@@ -130,7 +131,7 @@ package struct InstallationService: Sendable {
     }
   }
 
-  /// Finds out beside the response whether a change in doubt was made, and completes it if so.
+  /// Checks in the background whether a change in doubt was made, and completes it if so.
   private func findOut<Success: Sendable>(
     _ id: InstallationID, _ last: LastOutcome<Made<Success>>, at now: Instant,
     _ onCertain: @escaping OnCertain<Success>
@@ -146,7 +147,8 @@ package struct InstallationService: Sendable {
       if let intended = change.installation {
         isMade = Self.isMade(intended, certain)
         if isMade != true, let ended = outcome.ended.first {
-          // Somebody has enrolled it again since. Then its appointments tell.
+          // The installation was enrolled again since. Its ended appointments show whether the change was
+          // made.
           isMade = try await store.certainRecord(ended.record.id)?.settledAt == now
         }
       } else if let opened = change.enrolment {
@@ -164,14 +166,16 @@ package struct InstallationService: Sendable {
     }
   }
 
-  /// Whether a change has made an installation that now is there; nil where a later one may have replaced it.
+  /// Whether a change led to the current record of an installation; nil if a later change may have replaced
+  /// it.
   private static func isMade(_ intended: Installation, _ certain: Installation?) -> Bool? {
     guard let certain, certain.generation >= intended.generation else { return false }
     guard certain.generation == intended.generation else {
-      // The same request again has made the later one. It does that only if the first one had made none.
+      // The later generation has the same secret, so a retry of the same request made it. A retry does that
+      // only if the first attempt made nothing.
       return certain.secret == intended.secret ? false : nil
     }
-    // One that was made may have been revoked since.
+    // An installation that was created may have been revoked since.
     return certain.secret == intended.secret
       && (intended.revokedAt == nil || certain.revokedAt == intended.revokedAt)
   }
@@ -194,13 +198,14 @@ package struct InstallationService: Sendable {
 
   // MARK: Enrolling
 
-  /// What an earlier request has made.
+  /// The result of an earlier request.
   package enum Earlier: Sendable {
     case installed(NewInstallation)
     case opened(OpenedEnrolment)
   }
 
-  /// What an earlier request with the same content has made; nil if it has made nothing, or something else has replaced that since.
+  /// The result of an earlier request with the same content; nil if it made nothing, or if its result was
+  /// replaced since.
   package func earlier(
     _ client: InstallationClient, _ request: RepeatableRequest
   ) async throws(Failure) -> Earlier? {
@@ -221,11 +226,12 @@ package struct InstallationService: Sendable {
     return nil
   }
 
-  /// Saves a request that waits for an operator. It consumes a grant to enrol.
+  /// Saves an enrollment request that waits for an operator. Consumes a grant to enroll.
   ///
   /// - Parameters:
   ///   - repeatable: The request, if it may be repeated.
-  ///   - onNotMade: Runs later, if this throws an error in doubt, and nothing was saved.
+  ///   - onNotMade: Called later, if this throws an error that leaves the change in doubt, and nothing was
+  ///     saved.
   package func open(
     _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms, key: SHA256Digest?,
     address: IPAddress, attestedKey: SHA256Digest? = nil, _ repeatable: RepeatableRequest? = nil,
@@ -234,7 +240,7 @@ package struct InstallationService: Sendable {
     let appID = Self.app(of: grant)
     let requestID = if let first = repeatable?.values.first { first.requestID } else { try random(24) }
     let request = SHA256Digest(of: Array(requestID.utf8))
-    // Two live codes are equal about once in some million requests.
+    // Two live codes are equal about once in a few million requests.
     while true {
       let userCode: String
       do throws(OpenSSLError) { userCode = try UserCode.make() } catch { throw .random(error) }
@@ -259,7 +265,7 @@ package struct InstallationService: Sendable {
     case delivered(NewInstallation)
   }
 
-  /// The thumbprint of the key of a request for an installation; nil without one. Nothing changes.
+  /// The thumbprint of the key of an enrollment request; nil if it has no key. Changes nothing.
   package func key(
     ofRequest requestID: String, _ client: InstallationClient, appID: String
   ) async throws(Failure) -> SHA256Digest? {
@@ -276,8 +282,9 @@ package struct InstallationService: Sendable {
   /// Answers a poll.
   ///
   /// - Parameters:
-  ///   - key: The thumbprint of the key that the poll has proved; nil for none.
-  ///   - record: Writes that the secret is about to be delivered, and says whether that is on the disk; nil outside strict mode.
+  ///   - key: The thumbprint of the key that the poll proved; nil for none.
+  ///   - record: Writes an audit line that the secret is about to be delivered. Returns whether the line is
+  ///     on the disk. Nil outside strict mode.
   package func poll(
     _ client: InstallationClient, appID: String, requestID: String, key: SHA256Digest?,
     recording record: (() async -> Bool)? = nil
@@ -310,9 +317,10 @@ package struct InstallationService: Sendable {
     }
   }
 
-  /// Makes a signed-in user's installation. It consumes a grant to enrol.
+  /// Creates a signed-in user's installation. Consumes a grant to enroll.
   ///
-  /// - Parameter onNotMade: Runs later, if this throws an error in doubt, and no installation was made.
+  /// - Parameter onNotMade: Called later, if this throws an error that leaves the change in doubt, and no
+  ///   installation was made.
   package func install(
     _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms,
     user: InstallationUser, key: SHA256Digest?,
@@ -348,13 +356,14 @@ package struct InstallationService: Sendable {
     return NewInstallation(installation: installed.result, secret: secret, cancelled: installed.ended.count)
   }
 
-  /// Makes the installation of a phone whose app is genuine. It consumes a grant to enrol.
+  /// Creates the installation of a phone whose app is genuine. Consumes a grant to enroll.
   ///
   /// - Parameters:
-  ///   - old: The secret of the living installation that it replaces.
+  ///   - old: The secret of the active installation to replace; nil for none.
   ///   - key: The thumbprint of the key that was proved; nil for none.
   ///   - repeatable: The request, if it may be repeated.
-  ///   - onNotMade: Runs later, if this throws an error in doubt, and no installation was made.
+  ///   - onNotMade: Called later, if this throws an error that leaves the change in doubt, and no
+  ///     installation was made.
   package func install(
     _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms,
     replacing old: String?, key: SHA256Digest?, address: IPAddress, attestedKey: SHA256Digest? = nil,
@@ -374,7 +383,7 @@ package struct InstallationService: Sendable {
     return Self.new(installed, secrets)
   }
 
-  /// Whether a key of App Attest is that of another living installation, which the last step checks again.
+  /// Whether another active installation has this App Attest key. The final step checks this again.
   package func isTaken(_ attestedKey: SHA256Digest, besides id: InstallationID) async throws(Failure) -> Bool
   {
     try await change(InstallationScope(id, attestedKey: attestedKey, takes: false), isSeen: false) {
@@ -390,7 +399,7 @@ package struct InstallationService: Sendable {
     return appID
   }
 
-  /// The installation with these values and this secret.
+  /// Returns the installation with these values and this secret, or refuses the client.
   package func authenticate(
     _ client: InstallationClient, appID: String, secret: String, _ terms: InstallationTerms
   ) async throws(Failure) -> Installation {
@@ -408,7 +417,7 @@ package struct InstallationService: Sendable {
 
   // MARK: Operators
 
-  /// The request that waits under a user code.
+  /// The waiting request with a user code.
   package func find(userCode: String) async throws(Failure) -> Enrolment {
     let found: Enrolment?
     do throws(StoreError) {
@@ -420,7 +429,7 @@ package struct InstallationService: Sendable {
     return found
   }
 
-  /// Approves or denies the request that waits under a user code.
+  /// Approves or denies the waiting request with a user code.
   @discardableResult
   package func judge(
     _ judgement: Enrolling.Judgement, userCode: String, by operator: Operator.Identity
@@ -441,11 +450,11 @@ package struct InstallationService: Sendable {
     }
   }
 
-  /// What a revocation has ended.
+  /// The result of a revocation.
   package struct Revocation: Sendable {
-    /// Nil if there were only requests.
+    /// The revoked installation; nil if there were only requests.
     package let installation: Installation?
-    /// How many appointments ended.
+    /// Number of appointments that ended.
     package let cancelled: Int
 
     fileprivate init(_ outcome: InstallationOutcome<Enrolling.Revoked>) {
@@ -461,8 +470,10 @@ package struct InstallationService: Sendable {
   /// Revokes an installation, and ends its appointments and the requests for it.
   ///
   /// - Parameters:
-  ///   - only: The generation that a phone has proved to be. If another one has taken its place, nothing changes.
-  ///   - onFound: Gets the revocation if this throws an error in doubt, and it was made after all.
+  ///   - only: The identity (ID and generation) that a phone proved; nil for an operator. If another
+  ///     generation has replaced it, nothing changes.
+  ///   - onFound: Called later with the revocation, if this throws an error that leaves the change in doubt,
+  ///     and the revocation was made.
   @discardableResult
   package func revoke(
     _ id: InstallationID, only: InstallationIdentity? = nil,
@@ -473,13 +484,14 @@ package struct InstallationService: Sendable {
       onCertain: { if let made = $0 { onFound(Revocation(made)) } },
       { view, now in Enrolling.revoke(view, only: only, at: now) })
     if case .installation(let installation) = outcome.result, let revokedAt = installation.revokedAt {
-      // Where this fails, the next revocation is answered like this one.
+      // If this fails, the next revocation gets the same response as this one.
       do throws(StoreError) { try await store.confirmRevocation(id, at: revokedAt) } catch {}
     }
     return Revocation(outcome)
   }
 
-  /// The installations of a subject, of every issuer, that are not revoked, or whose revocation is not confirmed.
+  /// The installations of a subject, for every issuer, that are not revoked or whose revocation is not
+  /// confirmed.
   package func installations(subject: String) async throws(Failure) -> [InstallationID] {
     do throws(StoreError) { return try await store.installations(subject: subject, at: now) } catch {
       throw .store(error)
@@ -493,8 +505,9 @@ package struct InstallationService: Sendable {
 
   // MARK: Upkeep
 
-  /// Saves the last uses each second and counts installations every ten seconds, and less often the more there are, until its task is
-  /// cancelled. Then it saves the last uses once more. The store's health shows a failure, and the next turn tries again.
+  /// Saves the times of last use each second, and counts installations every ten seconds, less often if there
+  /// are very many, until the task is cancelled. Then saves the times of last use once more. The store's
+  /// health shows a failure, and the next turn tries again.
   package func keepCounted() async {
     var nextCount = clock.now
     repeat {
@@ -518,11 +531,11 @@ package struct InstallationService: Sendable {
     return codes.callbackCode(installation, counter: counter)
   }
 
-  /// Whether a code is one of the installation's, now. Each is right once.
+  /// Whether a code is valid for the installation now. Each code is accepted once.
   ///
   /// - Parameters:
-  ///   - callerID: The verifier.
-  ///   - terms: The terms of an app.
+  ///   - callerID: The caller that verifies the code.
+  ///   - terms: Returns the terms of an app.
   package func verify(
     _ code: String, of id: InstallationID, by callerID: String,
     terms: @escaping @Sendable (String) -> InstallationTerms?
@@ -541,11 +554,11 @@ package struct InstallationService: Sendable {
   }
 }
 
-/// How many installations there were when they were last counted.
+/// The latest counts of installations, for metrics.
 package final class CurrentCounts: Sendable {
   private let counts = Mutex<InstallationCounts?>(nil)
 
-  /// Nil before they were first counted.
+  /// The latest counts; nil before the first count.
   package internal(set) var latest: InstallationCounts? {
     get { counts.withLock { $0 } }
     set { counts.withLock { $0 = newValue } }

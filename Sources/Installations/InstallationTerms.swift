@@ -1,6 +1,6 @@
 // The settings of an app's installations.
 
-/// The operator's terms for an app's installations.
+/// The operator's settings for an app's installations.
 package struct InstallationTerms: Hashable, Sendable {
   /// Who may authorize an installation.
   package enum Authorizer: String, CaseIterable, Hashable, Sendable {
@@ -8,36 +8,38 @@ package struct InstallationTerms: Hashable, Sendable {
     case user
     /// An operator, by the user code.
     case `operator`
-    /// An attestation of the app, if it holds. Beside another it authorizes nothing by itself.
+    /// A valid attestation of the app. Together with another authorizer, an attestation alone authorizes
+    /// nothing.
     case attestation
   }
 
-  /// Whether an attestation alone authorizes.
+  /// Whether an attestation alone authorizes an installation.
   package var isByAttestation: Bool { authorize == [.attestation] }
-  /// Whether installations have no user, and are users themselves.
+  /// Whether installations may have no user. Such an installation is a user itself.
   package var makesUsers: Bool { authorize.contains(.operator) || isByAttestation }
 
   /// Whether phones have keys of their own, which they prove with each request.
   package enum KeyDemand: String, CaseIterable, Hashable, Sendable {
-    /// New installations have none.
+    /// New installations have no key.
     case off
-    /// Those that bring one have one.
+    /// A new installation has a key if its phone sends one.
     case optional
-    /// Each has one.
+    /// Every new installation has a key.
     case required
   }
 
   /// Whether phones have keys.
   package var key: KeyDemand
-  /// Who may authorize one.
+  /// Who may authorize an installation.
   package var authorize: Set<Authorizer>
   /// How long a request waits for an operator.
   package var pending: Duration
-  /// How long an installation lives without being used.
+  /// How long an unused installation stays valid.
   package var idle: Duration { didSet { useGrain = Self.useGrain(idle) } }
-  /// How coarsely the last use is kept: a tenth of the idle time, at most an hour. Each request reads it.
+  /// Resolution of the saved time of last use: a tenth of `idle`, at most an hour. Computed in advance,
+  /// because each request reads it.
   package private(set) var useGrain: Duration
-  /// How many installations one user may have.
+  /// Limit of installations per user.
   package var perSubject: Int
   /// The ids of the callers that may verify codes.
   package var verifiers: Set<String>

@@ -5,18 +5,18 @@ package import Gate
 package import Store
 import Texts
 
-/// An installation that the store has, ready for requests. Its texts are made once, when it is read.
+/// An installation from the store, prepared for requests. Its texts are built once, when it is read.
 package final class KnownInstallation: Sendable {
   package let installation: Installation
-  /// Its `client_id` as text.
+  /// The `client_id` as text.
   package let clientID: String
-  /// The subject: its user, or itself if an operator authorized it.
+  /// The subject: the installation's user, or its own ID if it has no user.
   package let subject: String
   /// The installation as audit lines name it. Some identity providers name people by their telephone number.
   package let audited: AuditedCaller
   /// The app's description of itself, as claims for rules.
   package let claims: [FactMember]
-  /// The installation as rules count it.
+  /// The installation, in the facts for rules.
   package let facts: InstallationFacts
 
   package init(_ installation: Installation) {
@@ -46,7 +46,8 @@ extension InstallationClient {
       + (detail.map { [FactMember("client_detail", .string($0))] } ?? [])
   }
 
-  /// The same beside a token's claims. It replaces a claim of the same name, so that each name is there once.
+  /// These claims together with a token's claims. They replace token claims of the same name, so that each
+  /// name occurs once.
   package func claims(beside others: [FactMember]) -> [FactMember] {
     others.filter { !["client_app", "client_detail"].contains(exactly: $0.name) } + claims
   }

@@ -1,27 +1,28 @@
-// Takes text members from a request's body, and notes what is wrong with them.
+// Reads text members from a request's body, and collects the problems in them.
 
 package import API
 import JOSE
 package import JSON
 
-/// Takes text members from an object, and notes what is wrong with them.
+/// Reads text members from an object, and collects the problems in them.
 package struct MemberReader {
   private let object: JSONObject
   /// The path of the object in the body, with a full stop; empty for the body itself.
   private let prefix: String
   private var known: [String] = []
-  /// What is wrong so far.
+  /// The problems found so far.
   package var problems: FieldProblems
 
-  /// Begins to read an object.
+  /// Creates a reader of an object.
   package init(_ object: JSONObject, _ problems: FieldProblems, prefix: String = "") {
     self.object = object
     self.prefix = prefix
     self.problems = problems
   }
 
-  /// Begins to read a member that is an object; nil where it is absent or null, or no object, which is noted. What the other reader
-  /// notes has to come back: `problems = other.problems`.
+  /// Returns a reader of a member that is an object. Nil if the member is absent or null, or if it is not an
+  /// object, which is added to the problems. Copy the other reader's problems back:
+  /// `problems = other.problems`.
   mutating func members(_ name: String) -> MemberReader? {
     known.append(name)
     guard let value = object[name], value != .null else { return nil }
@@ -32,13 +33,13 @@ package struct MemberReader {
     return MemberReader(members, problems, prefix: prefix + name + ".")
   }
 
-  /// The most bytes of a body whose members are all short.
+  /// Limit of a body whose members are all short, in bytes.
   package static let mostBytes = 4096
 
-  /// Begins to read a body of JSON, of at most so many bytes.
+  /// Creates a reader of a JSON body of at most `limit` bytes.
   ///
-  /// - Parameter members: What the object must have, in words.
-  /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` for what is no object.
+  /// - Parameter members: The required members, in words, for the problem.
+  /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` if the body is not an object.
   package init(
     parsing content: [UInt8], of members: String, _ problems: FieldProblems = FieldProblems(),
     atMost limit: Int = MemberReader.mostBytes
@@ -56,14 +57,14 @@ package struct MemberReader {
     self.init(object, problems)
   }
 
-  /// Refuses a body with more bytes.
+  /// Refuses a body with more than `limit` bytes.
   package static func checkLength(_ content: [UInt8], atMost limit: Int) throws(Problem) {
     guard content.count <= limit else {
       throw .contentTooLarge(limit)
     }
   }
 
-  /// A member's text; nil where it is absent or null, or no text.
+  /// A member's text; nil if the member is absent, null or not a string.
   package mutating func value(_ name: String, required remedy: String? = nil) -> String? {
     known.append(name)
     guard let value = object[name], value != .null else {
@@ -73,7 +74,8 @@ package struct MemberReader {
     return problems.string(name, in: object, prefix: prefix)
   }
 
-  /// A member's bytes, which it has as Base64 or base64url, with or without padding; nil where it is absent or has none.
+  /// A member's bytes, decoded from Base64 or base64url, with or without padding; nil if the member is absent
+  /// or does not decode.
   mutating func base64(_ name: String, required remedy: String) -> [UInt8]? {
     guard let text = value(name, required: remedy) else { return nil }
     var digits = Array(text.utf8)
@@ -90,7 +92,7 @@ package struct MemberReader {
     return nil
   }
 
-  /// Notes a text that is empty, too long, or has characters that do not show.
+  /// Adds a problem if a text is empty, too long, or contains invisible characters.
   package mutating func check(_ text: String?, _ name: String, atMost length: Int) {
     guard let text else { return }
     let scalars = text.unicodeScalars
@@ -101,12 +103,13 @@ package struct MemberReader {
     }
   }
 
-  /// Notes every member that was not asked for.
+  /// Adds a problem for every member that was not read.
   package mutating func refuseOthers() { problems.refuseUnknown(in: object, known: known, prefix: prefix) }
 }
 
 extension Unicode.Scalar {
-  /// Whether it changes the direction of the text around it, by which a name could pass for another (UAX #9).
+  /// Whether the character changes the direction of the text around it, which could make one name look like
+  /// another (UAX #9).
   fileprivate var isBidirectionalFormat: Bool {
     switch value {
     case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true

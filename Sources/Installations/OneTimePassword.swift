@@ -4,7 +4,7 @@ package import JOSE
 
 /// One-time passwords of six digits with HMAC-SHA-1, as every authenticator app computes them.
 package enum OneTimePassword {
-  /// How long a time step is, in seconds (RFC 6238 §4.1).
+  /// Length of a time step, in seconds (RFC 6238 §4.1).
   package static let step: Int64 = 30
 
   /// The password for a counter (RFC 4226 §5.3), with leading zeros.

@@ -1,10 +1,10 @@
-// The problem that callers get when the store fails; its own words stay in the log.
+// The problem that callers get when the store fails. The details of the error stay in the log.
 
 package import API
 package import Store
 
 extension Problem {
-  /// The response to a step that the store has not made, or not confirmed.
+  /// The problem for a step that the store did not make, or did not confirm.
   package init(_ error: StoreError) {
     self.init(
       .storeUnavailable,

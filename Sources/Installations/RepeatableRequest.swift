@@ -1,16 +1,17 @@
-// A first request for an installation that may be repeated where its answer was in doubt.
+// A first enrollment request, which the phone may repeat if the response was in doubt.
 
 import Gate
 import JOSE
 import Store
 
-/// A first request for an installation whose attestation is good once.
+/// A first enrollment request whose attestation works only once.
 ///
-/// If the answer is in doubt, the phone can make no other request: its challenge is used, and with the installation that may exist goes a
-/// secret that nobody has. So secret and `request_id` follow from the content of the request and the store key. The same request then is
-/// the same enrollment, at whatever instance.
+/// If the response is lost, the phone cannot send a new request: its challenge is used, and an installation
+/// may exist whose secret the phone never received. So the secret and the `request_id` are derived from the
+/// request's content and the store key. Repeating the same request then continues the same enrollment, on any
+/// instance.
 package struct RepeatableRequest: Sendable {
-  /// By one store key.
+  /// The values derived from one store key.
   struct Values: Sendable {
     /// 32 bytes, base64url.
     let secret: String
@@ -18,9 +19,10 @@ package struct RepeatableRequest: Sendable {
     let requestID: String
   }
 
-  /// By the current store key first. During a rotation, another instance may have answered by the other one.
+  /// The values of each store key, the current key first. During a rotation, another instance may have
+  /// answered with the other key.
   let values: [Values]
-  /// When the first request with this content came; nil for the first one.
+  /// When the first request with this content arrived; nil if this is the first.
   let since: Instant?
 
   /// The secrets that the installation may have.
@@ -29,9 +31,9 @@ package struct RepeatableRequest: Sendable {
 
 /// The secrets that one request may give to an installation.
 struct InstallationSecrets: Sendable {
-  /// Base64url. The first one is for a new installation.
+  /// The secrets in base64url. A new installation gets the first one.
   private let texts: [String]
-  /// Their SHA-256, in the same order.
+  /// SHA-256 of each secret, in the same order.
   let digests: [SHA256Digest]
   let since: Instant?
 
@@ -42,7 +44,7 @@ struct InstallationSecrets: Sendable {
     self.since = since
   }
 
-  /// The secret of an installation; nil if it is none of these.
+  /// The secret of an installation; nil if it is not one of these.
   func text(of installation: Installation) -> String? {
     digests.firstIndex(of: installation.secret).map { texts[$0] }
   }

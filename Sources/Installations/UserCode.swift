@@ -1,19 +1,19 @@
-// The code that a customer reads to the operator, who approves a request for an installation by it.
+// The code that a customer reads to an operator, who uses it to approve an enrollment request.
 
 package import JOSE
 
-/// Eight letters without vowels, so that no words appear, and without letters that look or sound alike (RFC 8628 §6.1).
+/// A user code: eight letters without vowels, so that no words appear, and without letters that look or sound
+/// alike (RFC 8628 §6.1).
 package enum UserCode {
   /// 20 letters: eight of them make 2.6 · 10¹⁰ codes.
   static let letters = Array("BCDFGHJKLMNPQRSTVWXZ".utf8)
-  /// How many letters a code has.
   static let length = 8
 
-  /// A new code, as the store keeps it: eight capital letters.
+  /// Generates a code in its stored form: eight capital letters.
   package static func make() throws(OpenSSLError) -> String {
     var code: [UInt8] = []
     while code.count < length {
-      // Octets beyond the largest multiple of 20 would favour some letters.
+      // 240 is the largest multiple of 20 in an octet. Octets from there on would favor some letters.
       for octet in try RandomBytes.make(16) where octet < 240 && code.count < length {
         code.append(letters[Int(octet) % letters.count])
       }
@@ -38,7 +38,7 @@ package enum UserCode {
   }
 
   private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
-    // Tabs and line ends are controls; the minus sign is a dash and no punctuation.
+    // Tabs and line ends are control characters. The minus sign is a dash, but not punctuation.
     if (9...13).contains(scalar.value) || scalar.properties.isDash { return true }
     return switch scalar.properties.generalCategory {
     case .spaceSeparator, .lineSeparator, .paragraphSeparator, .connectorPunctuation, .dashPunctuation,

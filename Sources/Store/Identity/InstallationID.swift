@@ -1,4 +1,4 @@
-// The id that an app gives its installation: a UUID of the app's own making.
+// The id of an installation: a UUID that the app makes.
 
 /// An installation's `client_id`: any UUID, compared without regard to case.
 public struct InstallationID: Hashable, Comparable, Sendable, LosslessStringConvertible {
@@ -10,7 +10,7 @@ public struct InstallationID: Hashable, Comparable, Sendable, LosslessStringConv
   /// Reads the 36 characters of a UUID, in either case (RFC 9562 §4); nil for anything else.
   public init?(_ description: String) { self.init(octets: Array(description.utf8).span) }
 
-  /// Reads the characters as they came.
+  /// Reads the 36 characters of a UUID from octets; nil for anything else.
   package init?(octets: Span<UInt8>) {
     guard let id = StoreID(uuid: octets) else { return nil }
     self.id = id

@@ -1,14 +1,14 @@
-// What an installation is outside authentication: its id and the generation of its secret.
+// How records name an installation: by its id and the generation of its secret.
 
-/// An installation: a `client_id` and the generation of its secret. Notices, devices, claims, dialogs and appointments belong to it.
-/// Another delivery for the same `client_id` is another installation.
+/// The `client_id` of an installation and the generation of its secret. Notices, devices, claims, dialogs and
+/// appointments belong to this pair. If another secret is delivered for the same `client_id`, that is another
+/// installation.
 public struct InstallationIdentity: Hashable, Sendable {
   /// The `client_id`.
   public let id: InstallationID
-  /// The generation. 0 in what a release without this column has saved.
+  /// The generation of the secret. 0 in rows that a release without this column has saved.
   public let generation: Int64
 
-  /// An identity.
   public init(_ id: InstallationID, generation: Int64) {
     self.id = id
     self.generation = generation
@@ -28,13 +28,14 @@ extension InstallationIdentity: CustomStringConvertible {
   public var description: String { id.description }
 }
 
-/// Who made a callback, as far as it concerns installations. It stands outside the sealed content.
+/// The installation that made a callback, if one did. This is saved outside the sealed content.
 public enum CallbackOrigin: Hashable, Sendable {
-  /// A release without these columns has saved the record. An appointment's sealed content has the origin.
+  /// Not known: a release without these columns has saved the record. For an appointment, the sealed content
+  /// has the origin.
   case unsaved
-  /// The maker is no installation.
+  /// The caller is not an installation.
   case other
-  /// An installation.
+  /// An installation made the callback.
   case installation(InstallationIdentity)
 
   /// The origin of a new record.
@@ -65,21 +66,21 @@ public enum CallbackOrigin: Hashable, Sendable {
   }
 }
 
-/// What becomes of the appointments of an installation that is revoked or replaced.
+/// What to do with the appointments of an installation that is revoked or replaced.
 package enum Succession: Hashable, Sendable {
-  /// The same owner has it again: they go over to the new installation.
+  /// Move the appointments to the new installation, which has the same owner.
   case passes(InstallationIdentity, to: InstallationIdentity, InstallationUser)
-  /// They end.
+  /// End the appointments.
   case ends(InstallationIdentity, InstallationUser)
 
-  /// The installation that is over.
+  /// The revoked or replaced installation.
   package var installation: InstallationIdentity {
     switch self {
     case .passes(let installation, _, _), .ends(let installation, _): installation
     }
   }
 
-  /// The owner of its records.
+  /// The owner of the installation's records.
   package var owner: InstallationUser {
     switch self {
     case .passes(_, _, let owner), .ends(_, let owner): owner

@@ -9,7 +9,6 @@ public struct InstallationUser: Hashable, Sendable {
   /// The token's subject.
   @Exact public private(set) var subject: String
 
-  /// A user.
   public init(callerID: String, subject: String) {
     self.callerID = callerID
     self.subject = subject

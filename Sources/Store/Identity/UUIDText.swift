@@ -27,7 +27,7 @@ extension StoreID {
 
   /// The text of a UUID in lower case.
   package var uuid: String {
-    // A callback has its id in six places.
+    // Written without intermediate strings, since a callback has its id in six places.
     String(unsafeUninitializedCapacity: 36) { characters in
       var output = OutputSpan(buffer: characters, initializedCount: 0)
       output.append(uuid: high, low)

@@ -6,9 +6,8 @@ public import Texts
 
 /// A request for an installation that an operator approves or denies by its user code.
 public struct Enrolment: Hashable, Sendable {
-  /// Its state.
   public enum State: String, Sendable, CaseIterable {
-    /// It waits for an operator.
+    /// The request waits for an operator.
     case pending
     /// An operator approved it. The next poll delivers the secret.
     case approved
@@ -32,22 +31,20 @@ public struct Enrolment: Hashable, Sendable {
   public let userCode: String
   /// The address that the request came from, as text.
   public let address: String
-  /// When it came.
+  /// When the request arrived.
   public let createdAt: Instant
-  /// When it can no longer be approved or delivered.
+  /// The time from which it can no longer be approved or delivered.
   public let expiresAt: Instant
-  /// When the store forgets it.
+  /// The time from which the store may delete it.
   public let forgottenAt: Instant
-  /// When a poll was last answered that it is pending.
+  /// When a poll was last told that the request is pending.
   public var answeredAt: Instant
-  /// Its state.
   public var state: State
-  /// The name of the App Attest key that the installation will have; nil where it has none.
+  /// The name of the App Attest key that the installation will have; nil without one.
   public let attestedKey: SHA256Digest?
   /// The operator who approved or denied it. Nil before that, and for rows of earlier releases.
   public var by: Operator.Identity?
 
-  /// A record.
   public init(
     request: SHA256Digest, client: InstallationClient, appID: String, userCode: String, address: String,
     createdAt: Instant, expiresAt: Instant, forgottenAt: Instant, answeredAt: Instant, state: State,

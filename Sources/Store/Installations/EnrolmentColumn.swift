@@ -9,7 +9,7 @@ package enum EnrolmentColumn: Int, TableColumn {
     state, attestedKey
   /// The thumbprint of the phone's key (RFC 7638).
   case jkt
-  /// The operator who approved or denied it, and how that was proved.
+  /// The operator who approved or denied it, and how the operator was authenticated.
   case `operator`, operatorBy
 
   package static let table = Table<EnrolmentColumn>("callgate_enrolment")

@@ -13,7 +13,6 @@ public struct InstallationClient: Hashable, Sendable {
   /// A further detail from the app, for example the account: 1–255 Unicode scalars.
   @Exact public private(set) var detail: String?
 
-  /// A client.
   public init(id: InstallationID, app: String, detail: String?) {
     self.id = id
     self.app = app
@@ -21,41 +20,41 @@ public struct InstallationClient: Hashable, Sendable {
   }
 }
 
-/// The record of an installation. The secret itself is nowhere: the store has its SHA-256.
+/// The record of an installation. It has only the SHA-256 of the secret.
 public struct Installation: Hashable, Sendable {
   /// The app's description of itself.
   public let client: InstallationClient
   /// The id of the configured app that it belongs to.
   @Exact public private(set) var appID: String
-  /// The user who authorized it; nil where an operator did.
+  /// The user who authorized it; nil if an operator did.
   public let user: InstallationUser?
   /// The address that the request for it came from, as text.
   public let address: String
-  /// SHA-256 of the secret that holds now.
+  /// SHA-256 of the current secret.
   public let secret: SHA256Digest
   /// Counts the secrets of this id, so that each has one-time passwords of its own.
   public let generation: Int64
   /// When this secret was delivered.
   public let createdAt: Instant
-  /// When it was last used, no coarser than a tenth of the idle time.
+  /// When it was last used, accurate to a tenth of the idle time.
   public var usedAt: Instant
   /// When it was revoked.
   public var revokedAt: Instant?
-  /// Until when another revocation is answered like the first one, because the answer to that was in doubt. Nil where it was certain.
+  /// Until when another revocation gets the same response as the first one, because the response to that was
+  /// in doubt. Nil if it was certain.
   public var unconfirmedUntil: Instant?
   /// The state of its verified one-time passwords.
   public var codes: CodeState
-  /// How often a secret for this id was delivered on an operator's word, this one included. 1 for a row of a release that did not
-  /// count: it may have been.
+  /// How many secrets for this id were delivered with an operator's approval, including this one. 1 for a row
+  /// of a release that did not count, because an operator may have approved it.
   public let operatorDeliveries: Int64
-  /// The name of the App Attest key that belongs to it; nil where it has none.
+  /// The name of the App Attest key that belongs to it; nil without one.
   public let attestedKey: SHA256Digest?
   /// The thumbprint of the phone's key (RFC 7638), which each request has to prove; nil without a key.
   public let key: SHA256Digest?
   /// The operator who approved it. Nil if none did, and for rows of earlier releases.
   public let by: Operator.Identity?
 
-  /// A record.
   public init(
     client: InstallationClient, appID: String, user: InstallationUser?, address: String, secret: SHA256Digest,
     generation: Int64, createdAt: Instant, usedAt: Instant, revokedAt: Instant?, unconfirmedUntil: Instant?,
@@ -90,7 +89,6 @@ public struct Installation: Hashable, Sendable {
     /// Until when no code is verified.
     public var lockedUntil: Instant?
 
-    /// A state.
     public init(lastStep: Int64 = -1, counter: Int64 = 0, failures: Int64 = 0, lockedUntil: Instant? = nil) {
       self.lastStep = lastStep
       self.counter = counter
@@ -101,12 +99,12 @@ public struct Installation: Hashable, Sendable {
 }
 
 extension Installation {
-  /// The installation outside authentication.
+  /// The name of the installation in records.
   public var identity: InstallationIdentity { InstallationIdentity(client.id, generation: generation) }
 
-  /// The owner of its records, keys and dedupe entries: the user who authorized it, otherwise the installation itself. The
-  /// first installation of an id that an operator has approved has the id as its name. A later one has a name of its own, so that
-  /// nothing of the earlier one is its.
+  /// The owner of its records, keys and dedupe entries: the user who authorized it, otherwise the
+  /// installation itself. The subject of the first installation that an operator approves for an id is that
+  /// id. A later one gets a subject of its own, so that it does not own the records of the earlier one.
   public var owner: InstallationUser {
     user
       ?? InstallationUser(
@@ -114,10 +112,10 @@ extension Installation {
         subject: operatorDeliveries > 1 ? "\(client.id)-\(generation)" : client.id.description)
   }
 
-  /// Whether this installation made or gets something.
+  /// Whether a record names this installation, as its maker or as the receiver of its notices.
   ///
-  /// - Parameter made: When the record was made that names the installation. It decides where a release without generations has
-  ///   saved the record: a generation is the time of its delivery, so a later generation did not make it.
+  /// - Parameter made: When the record was made. This matters only for the record of a release without
+  ///   generations. A generation is the time of its delivery, so a later generation did not make the record.
   public func isSame(as named: InstallationIdentity, made: Instant?) -> Bool {
     guard named.id == client.id else { return false }
     guard named.generation == 0 else { return named.generation == generation }

@@ -12,7 +12,7 @@ package enum InstallationColumn: Int, TableColumn {
   /// The thumbprint of the phone's key (RFC 7638).
   case jkt
   case unconfirmed
-  /// The operator who approved it, and how that was proved.
+  /// The operator who approved it, and how the operator was authenticated.
   case `operator`, operatorBy
 
   package static let table = Table<InstallationColumn>("callgate_installation")

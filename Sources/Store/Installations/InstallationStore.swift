@@ -8,23 +8,25 @@ public import Texts
 public struct InstallationScope: Hashable, Sendable {
   /// The installation. Transactions about the same one run one after the other.
   public var id: InstallationID
-  /// One of its requests.
+  /// A request for the installation.
   public var request: SHA256Digest?
   /// A user whose installations are counted. Transactions about the same user run one after the other.
   public var user: CountedUser?
-  /// Whether the requests that wait are counted, and a user code that shall be unique among them.
+  /// A user code that must be unique among the waiting requests. If there is one, the waiting requests are
+  /// counted.
   public var userCode: String?
   /// Whether the live requests of the installation are counted.
   public var countsLive = false
-  /// The name of an App Attest key that another living installation may have. Transactions about the same key run one after the other.
+  /// The name of an App Attest key. The transaction checks whether another active installation has it.
+  /// Transactions about the same key run one after the other.
   public var attestedKey: SHA256Digest?
-  /// Whether the transaction takes something that can be had once: an installation, a secret or a code. Then it fails if this machine's
-  /// clock is known to be wrong.
+  /// Whether the transaction hands out or uses up something that exists once: an installation, a secret or a
+  /// code. Then it fails if this machine's clock is known to be wrong.
   public var takes: Bool
-  /// The key that the installation is to have. Transactions about the same one run one after the other.
+  /// The thumbprint of the key that the installation will have. Transactions about the same key run one after
+  /// the other.
   public var key: SHA256Digest?
 
-  /// A scope.
   public init(
     _ id: InstallationID, request: SHA256Digest? = nil, user: CountedUser? = nil, userCode: String? = nil,
     countsLive: Bool = false, attestedKey: SHA256Digest? = nil, key: SHA256Digest? = nil, takes: Bool = true
@@ -41,14 +43,11 @@ public struct InstallationScope: Hashable, Sendable {
 
   /// The installations that count toward a user's limit: those of an app that were used since a time.
   public struct CountedUser: Hashable, Sendable {
-    /// The user.
     public let user: InstallationUser
-    /// The app.
     @Exact public private(set) var appID: String
-    /// Installations that were last used before this are idle, and count no more.
+    /// Installations that were last used before this time are idle and do not count.
     public let usedSince: Instant
 
-    /// A user.
     public init(_ user: InstallationUser, appID: String, usedSince: Instant) {
       self.user = user
       self.appID = appID
@@ -57,44 +56,42 @@ public struct InstallationScope: Hashable, Sendable {
   }
 }
 
-/// The content of a scope.
+/// The rows of a scope, as the transaction reads them.
 public struct InstallationView: Sendable {
-  /// The installation, revoked ones too.
+  /// The installation, even if it is revoked.
   public var installation: Installation?
   /// The request, if the scope names one.
   public var enrolment: Enrolment?
-  /// Whether an installation of this id that an operator had approved was forgotten.
+  /// Whether the store has deleted an installation of this id that an operator had approved.
   public var isIDSpent = false
-  /// How many installations the scope's user has that count; the one of the scope's id is left out.
+  /// How many installations count toward the limit of the scope's user, without the one with the scope's id.
   public var others = 0
   /// How many requests of the installation can still be approved or delivered, if the scope asks.
   public var live = 0
   /// How many requests wait, if the scope has a user code.
   public var pending = 0
-  /// Whether the scope's user code is another live request's.
+  /// Whether another live request has the scope's user code.
   public var isUserCodeTaken = false
-  /// Whether the scope's App Attest key is that of another installation that is not revoked.
+  /// Whether another installation that is not revoked has the scope's App Attest key.
   public var isAttestedKeyTaken = false
   /// Whether another installation that is not revoked has the scope's key.
   public var isKeyTaken = false
 
-  /// A view.
   public init(installation: Installation? = nil, enrolment: Enrolment? = nil) {
     self.installation = installation
     self.enrolment = enrolment
   }
 }
 
-/// The change of a scope.
+/// The changes to the rows of a scope.
 public struct InstallationChange: Hashable, Sendable {
-  /// The installation as it is from now on; nil where it stays as it is.
+  /// The installation after the change; nil if it stays as it is.
   public var installation: Installation?
-  /// The request as it is from now on; nil where it stays as it is.
+  /// The request after the change; nil if it stays as it is.
   public var enrolment: Enrolment?
   /// Whether all other live requests of the installation end.
   public var endsOthers: Bool
 
-  /// A change.
   public init(installation: Installation? = nil, enrolment: Enrolment? = nil, endsOthers: Bool = false) {
     self.installation = installation
     self.enrolment = enrolment
@@ -104,13 +101,13 @@ public struct InstallationChange: Hashable, Sendable {
   /// Whether there is nothing to write.
   public var isEmpty: Bool { installation == nil && enrolment == nil && !endsOthers }
 
-  /// Whether the installation's device goes: it was registered with a secret that holds no more.
+  /// Whether the installation's device is removed, because its secret is no longer valid.
   package func endsDevice(of view: InstallationView) -> Bool {
     guard let before = view.installation, let installation else { return false }
     return installation.revokedAt != nil || installation.secret != before.secret
   }
 
-  /// What becomes of the appointments of the installation as it was; nil where it stays.
+  /// What to do with the appointments of the old generation; nil if that generation stays valid.
   package func succession(of view: InstallationView) -> Succession? {
     guard let before = view.installation, before.revokedAt == nil, let installation, endsDevice(of: view)
     else {
@@ -122,8 +119,10 @@ public struct InstallationChange: Hashable, Sendable {
     return .passes(before.identity, to: installation.identity, before.owner)
   }
 
-  /// The owner whose oldest revoked installations go, so that no more than `InstallationQuery.mostRevoked` are kept; nil if none does.
-  /// An id that an operator has approved is kept: its name must not begin anew.
+  /// The owner whose oldest revoked installations are deleted, so that at most
+  /// `InstallationQuery.mostRevoked` are left; nil unless the change revokes one. Nil, too, if an operator
+  /// approved the installation: the store must remember its id, so that a later installation does not get the
+  /// same owner.
   package func crowds(_ view: InstallationView) -> InstallationUser? {
     guard let installation, installation.revokedAt != nil, view.installation?.revokedAt == nil else {
       return nil
@@ -138,12 +137,12 @@ public enum InstallationEntry: Hashable, Sendable {
   case enrolment(Enrolment)
 }
 
-/// A list that operators ask for, in pages.
+/// A query for one page of a list for operators.
 public struct InstallationQuery: Hashable, Sendable {
   /// The states, in the order of a list of everything.
   public enum State: String, Sendable, CaseIterable { case pending, approved, active, denied, revoked }
 
-  /// How many revoked installations of an owner are kept.
+  /// The most revoked installations of an owner that the store keeps.
   package static let mostRevoked = 100
 
   /// The listed state.
@@ -152,10 +151,9 @@ public struct InstallationQuery: Hashable, Sendable {
   public var after: String?
   /// How many entries a page has at most.
   public var limit: Int
-  /// Requests that have expired are left out.
+  /// The time of the query. Requests that have expired by then are left out.
   public var now: Instant
 
-  /// A query.
   public init(_ state: State, after: String? = nil, limit: Int, at now: Instant) {
     self.state = state
     self.after = after
@@ -166,12 +164,11 @@ public struct InstallationQuery: Hashable, Sendable {
 
 /// One page of a list.
 public struct InstallationPage: Hashable, Sendable {
-  /// Ordered by the key of each entry, in no order of time.
+  /// The entries, ordered by their keys and not by time.
   public var entries: [InstallationEntry]
-  /// The key for the next page; nil where this is the last one.
+  /// The key for the next page; nil if this is the last one.
   public var next: String?
 
-  /// A page.
   public init(entries: [InstallationEntry] = [], next: String? = nil) {
     self.entries = entries
     self.next = next
@@ -180,10 +177,8 @@ public struct InstallationPage: Hashable, Sendable {
 
 /// How many installations there are in each state.
 public struct InstallationCounts: Hashable, Sendable {
-  /// By state.
   public var counts: [InstallationQuery.State: Int]
 
-  /// Counts.
   public init(_ counts: [InstallationQuery.State: Int] = [:]) { self.counts = counts }
 
   /// The number in a state.
@@ -192,26 +187,28 @@ public struct InstallationCounts: Hashable, Sendable {
 
 /// A store of installations. When `change` returns, its change survives the process and a power cut, except in the store in memory.
 public protocol InstallationStore: Sendable {
-  /// An installation, revoked ones too. Reads without a lock.
+  /// An installation, even if it is revoked. Reads without a lock.
   func installation(_ id: InstallationID) async throws(StoreError) -> Installation?
 
-  /// What came of a change whose commit was in doubt. Nothing that was in doubt in this process before the call changes the
-  /// installation after it. Throws as long as that is not certain.
+  /// The installation after a change whose commit was in doubt. No earlier transaction of this process that
+  /// was in doubt can change the installation afterwards. Throws as long as that is not certain.
   func certainInstallation(_ id: InstallationID) async throws(StoreError) -> Installation?
 
-  /// The installation with a key that is not revoked. Reads without a lock.
+  /// The installation that has a key, unless it is revoked. Reads without a lock.
   func installation(key: SHA256Digest) async throws(StoreError) -> Installation?
 
-  /// The request under a user code that was not delivered and has not expired, denied ones too. Reads without a lock.
+  /// The request with a user code, unless it was delivered or has expired. A denied request is found, too.
+  /// Reads without a lock.
   func enrolment(userCode: String, at now: Instant) async throws(StoreError) -> Enrolment?
 
   /// Reads and locks the rows of a scope, passes them to `body`, and saves the change that `body` returns, in one transaction.
   ///
-  /// Where the change revokes or replaces an installation, the same transaction removes its device. Its `scheduled` appointments go
-  /// over to the new installation of the same owner, or end as `cancelled` with the code `revoked` and give their allowances back.
+  /// If the change revokes or replaces an installation, the same transaction removes its device. Its
+  /// `scheduled` appointments move to the new installation if that has the same user and app. Otherwise they
+  /// end as `cancelled` with the code `revoked` and give their allowances back.
   ///
   /// - Parameters:
-  ///   - receipts: Reads what an appointment that ends has to give back.
+  ///   - receipts: Reads the allowances that an appointment gives back when it ends.
   ///   - onOutcome: Gets each outcome before its commit. After an error in doubt, the last one may have been committed.
   ///   - body: A pure function of the view. It may be called more than once; its last result counts.
   /// - Returns: What `body` returned, and the appointments that ended.
@@ -221,26 +218,26 @@ public protocol InstallationStore: Sendable {
     _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
   ) async throws(StoreError) -> InstallationOutcome<Result>
 
-  /// Notes that the answer to a revocation was certain (`Installation.unconfirmedUntil`).
+  /// Records that the response to a revocation was certain (`Installation.unconfirmedUntil`).
   func confirmRevocation(_ id: InstallationID, at revokedAt: Instant) async throws(StoreError)
 
   /// Saves the last uses of installations. Times older than the saved ones change nothing.
   func touchInstallations(_ uses: [InstallationID: Instant]) async throws(StoreError)
 
-  /// The installations with a subject, of every caller, that are not revoked, or whose revocation is not confirmed; those whose id is
-  /// the subject too.
+  /// The installations of a subject, of every caller, that are not revoked or whose revocation is not
+  /// confirmed. If the subject is an id of an installation, that installation is included.
   func installations(subject: String, at now: Instant) async throws(StoreError) -> [InstallationID]
 
   /// One page of a list.
   func installations(_ query: InstallationQuery) async throws(StoreError) -> InstallationPage
 
-  /// How many there are.
+  /// How many installations and requests are in each state.
   func installationCounts(at now: Instant) async throws(StoreError) -> InstallationCounts
 
-  /// Forgets requests whose time is over, and installations that were revoked or last used before a time.
+  /// Deletes expired requests, and installations that were last used before a time, revoked or not.
   ///
-  /// - Parameter unused: When an installation of an app was last used at the latest to be forgotten. Those of other apps stay.
-  /// - Returns: How many were forgotten.
+  /// - Parameter unused: The time for each app id. Installations of other apps stay.
+  /// - Returns: How many were deleted.
   @discardableResult
   func purgeInstallations(at now: Instant, unusedSince unused: [String: Instant]) async throws(StoreError)
     -> Int
@@ -260,7 +257,7 @@ public struct InstallationOutcome<Result: Sendable>: Sendable {
 }
 
 extension InstallationStore {
-  /// The same for a store whose appointments have taken nothing from allowances.
+  /// The same for a store whose appointments have used no allowances.
   public func change<Result: Sendable>(
     _ scope: InstallationScope, at now: Instant,
     _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
@@ -279,7 +276,8 @@ extension InstallationStore {
 }
 
 extension InstallationEntry {
-  /// The key by which lists are ordered, as hex: of an installation its id, of a request its digest, which leads nowhere.
+  /// The key by which lists are ordered, as hex: the id of an installation, or the digest of a request, which
+  /// does not reveal the request's id.
   package var key: String {
     switch self {
     case .installation(let installation): Hex.encode(installation.client.id.bytes)
@@ -309,7 +307,7 @@ extension AppointmentStore {
 }
 
 extension InstallationPage {
-  /// A page of entries of which one more than the limit was asked for.
+  /// Makes a page from the result of a query for one entry more than the limit.
   package init(cutting entries: [InstallationEntry], to limit: Int) {
     let page = Array(entries.prefix(limit))
     self.init(entries: page, next: entries.count > limit ? page.last?.key : nil)

@@ -1,10 +1,10 @@
-// The changes of the store keys in use, for operators.
+// Describes changes of the store keys in use, for operators.
 
 import Gate
 package import Sealing
 
 extension KeyChanges {
-  /// The current store key and what becomes of others, for operators.
+  /// A sentence about the current store key and the changes of other keys, for operators.
   package func description(of current: StoreKeyID, in keys: [KeyInUse]) -> String {
     var parts: [String]
     if let row = keys.first(where: { $0.mark.id == current }) {

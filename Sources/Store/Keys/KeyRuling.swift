@@ -5,9 +5,9 @@ public import Sealing
 
 /// Whether a server may use a store with the store keys that it holds.
 public enum KeyRuling: Hashable, Sendable {
-  /// It may, after these changes.
+  /// The server may use the store, after these changes.
   case usable(KeyChanges)
-  /// It may not.
+  /// The server may not use the store.
   case refused(KeyRefusal)
 }
 
@@ -17,14 +17,13 @@ public struct KeyChanges: Hashable, Sendable {
   public var added: StoreKeyMark?
   /// The keys that are no longer in use.
   public var removed: [StoreKeyID] = []
-  /// The previous key, where it is still in use.
+  /// The previous key, if it is still in use.
   public var previous: PreviousKey?
 
   /// A previous key that is still in use.
   public struct PreviousKey: Hashable, Sendable {
-    /// The key.
     public let id: StoreKeyID
-    /// When the last value that was sealed with it is forgotten; nil where there is none.
+    /// When the last value that was sealed with the key expires; nil if there is none.
     public let sealedUntil: Instant?
   }
 
@@ -34,14 +33,14 @@ public struct KeyChanges: Hashable, Sendable {
 
 /// Why a server may not use a store.
 public enum KeyRefusal: Hashable, Sendable {
-  /// The store is in use with a key, and the server holds none.
+  /// The store is in use with these keys, and the server has no key.
   case missing([StoreKeyID])
-  /// The store is in use with other keys than the server holds.
+  /// The store is in use with other keys than the server has.
   case other([StoreKeyID], held: [StoreKeyID])
-  /// Values are left that a key sealed which the server does not hold.
+  /// The store still has values sealed with a key that the server does not have.
   case stillSealed(StoreKeyID, until: Instant)
 
-  /// The mistake, as half a sentence.
+  /// The mistake, as part of a sentence.
   public var message: String {
     switch self {
     case .missing(let keys):
@@ -53,7 +52,7 @@ public enum KeyRefusal: Hashable, Sendable {
     }
   }
 
-  /// The remedy.
+  /// What the operator can do about it, as part of a sentence.
   public var remedy: String {
     switch self {
     case .missing: "set CALLGATE_STORE_KEY (store.key_file) to that key"
@@ -71,7 +70,7 @@ public enum KeyRefusal: Hashable, Sendable {
 }
 
 extension KeyRuling {
-  /// Rules on the keys that a server holds.
+  /// Decides about the keys that a server has.
   ///
   /// | in the store | held | ruling |
   /// |---|---|---|
@@ -83,9 +82,10 @@ extension KeyRuling {
   /// | the previous key, not the current one | both | usable; the current key is added |
   ///
   /// - Parameters:
-  ///   - now: Values whose time is over by then count as forgotten, though no purge has removed them yet. Appointments that have not
-  ///     ended count as sealed until then at least.
-  ///   - removesPrevious: Whether the previous key goes as soon as nothing is sealed with it, though it is held.
+  ///   - now: Values that have expired by then count as deleted, even if no purge has deleted them yet. A key
+  ///     that has sealed an appointment that has not ended stays in use until then at least.
+  ///   - removesPrevious: Whether the previous key is removed as soon as nothing is sealed with it, although
+  ///     the server still has it.
   public init(
     _ rows: [KeyInUse], holding keys: StoreKeys?, at now: Instant = Instant(seconds: 0),
     removesPrevious: Bool = false

@@ -3,13 +3,14 @@
 public import Gate
 public import Sealing
 
-/// Where the marks of the store keys are kept that values in it were sealed with. No key itself is.
+/// A store with the list of store keys that have sealed its values. It has only a mark of each key, never the
+/// key.
 public protocol KeyStore: Sendable {
   /// The keys in use, the oldest first.
   func keys() async throws(StoreError) -> [KeyInUse]
 
-  /// Shows the keys in use, and writes the changes of a ruling that allows the store's use. Of many instances that ask at once,
-  /// each sees what the others have written.
+  /// Passes the keys in use to `judge`, and saves the changes if the ruling allows the use of the store. If
+  /// many instances call this at once, each sees what the others have saved.
   func updateKeys(
     at now: Instant, _ judge: @escaping @Sendable ([KeyInUse]) -> KeyRuling
   ) async throws(StoreError) -> KeyRuling
@@ -22,11 +23,12 @@ public protocol KeyStore: Sendable {
     _ key: StoreKeyID, _ seal: @escaping @Sendable (SealedValue) -> [UInt8]?
   ) async throws(StoreError) -> Int
 
-  /// Replaces the hash by which a `scheduled` appointment of another interface is found by its number, together with its content, in
-  /// portions. After a failure the portions before it stay replaced.
+  /// Replaces the number hashes of `scheduled` appointments that were made with another API, together with
+  /// their contents, in portions. After a failure, the portions before it stay replaced.
   ///
-  /// - Parameter renew: Returns what replaces them; nil leaves them. It may be called more than once for an appointment.
-  /// - Returns: How many were replaced.
+  /// - Parameter renew: Returns the new hash and content; nil leaves the appointment unchanged. It may be
+  ///   called more than once for an appointment.
+  /// - Returns: How many appointments were changed.
   func renewAliases(
     _ renew: @escaping @Sendable (DueAppointment) -> AliasRenewal?
   ) async throws(StoreError) -> Int
@@ -34,11 +36,9 @@ public protocol KeyStore: Sendable {
 
 /// A sealed value in a store.
 public struct SealedValue: Hashable, Sendable {
-  /// The id of its row, which is associated with the value.
+  /// The id of the value's row, which is the associated data of the seal.
   public let id: [UInt8]
-  /// The sealed value.
   public let sealed: [UInt8]
-  /// What it was sealed for.
   public let purpose: Purpose
 
   package init(id: [UInt8], sealed: [UInt8], for purpose: Purpose) {
@@ -48,19 +48,18 @@ public struct SealedValue: Hashable, Sendable {
   }
 }
 
-/// A store key that a store is in use with.
+/// A store key in use.
 public struct KeyInUse: Hashable, Sendable {
   /// The check value that identifies the key.
   public let mark: StoreKeyMark
-  /// Since when the store is in use with it, in seconds since the epoch.
+  /// When the store was first used with the key, in seconds since the epoch.
   public let since: Int64
-  /// When the last value that was sealed with it is forgotten; nil where there is none.
+  /// When the last value that was sealed with the key expires; nil if there is none.
   public let sealedUntil: Instant?
-  /// Whether it has sealed an appointment that has not ended. Then it is needed although `sealedUntil` is over: the time may have been
-  /// written with a shorter `late`.
+  /// Whether the key has sealed an appointment that has not ended. Then the key is needed even after
+  /// `sealedUntil`, which may have been saved while `late` was shorter.
   public let isOpen: Bool
 
-  /// Describes a key.
   public init(_ mark: StoreKeyMark, since: Int64, sealedUntil: Instant? = nil, isOpen: Bool = false) {
     self.mark = mark
     self.since = since
@@ -68,7 +67,7 @@ public struct KeyInUse: Hashable, Sendable {
     self.isOpen = isOpen
   }
 
-  /// A key by the answers of `SealedTable.question`, one for each table.
+  /// Combines the results of `SealedTable.question`, one for each table.
   package init(_ mark: StoreKeyMark, since: Int64, _ answers: [(until: Int64?, open: Int64?)]) {
     self.init(
       mark, since: since,
@@ -77,9 +76,9 @@ public struct KeyInUse: Hashable, Sendable {
   }
 }
 
-/// A table whose rows, named by the column `id`, hold a sealed value. One that holds two is described twice.
+/// A table whose rows have a column `id` and a sealed value. A table with several sealed values is described
+/// once for each.
 package struct SealedTable: Sendable {
-  /// Its name.
   package let name: String
   /// The column with the sealed value.
   let value: String
@@ -92,7 +91,6 @@ package struct SealedTable: Sendable {
   /// What the values are sealed for.
   package let purpose: Purpose
 
-  /// Describes a table.
   package init(
     _ name: String, value: String, key: String, until: String, outlasts: Bool = false, for purpose: Purpose
   ) {
@@ -104,7 +102,7 @@ package struct SealedTable: Sendable {
     self.until = until
   }
 
-  /// All of them. A value is NULL, and so are its key and time, where there is none.
+  /// All such tables. In a row without a value, the columns of value, key and time are NULL.
   package static let all = [
     SealedTable(
       "callgate_callback", value: "verification_code", key: "verification_key", until: "verification_until",
@@ -122,17 +120,19 @@ package struct SealedTable: Sendable {
   static let numberKey = SealedTable(
     "callgate_number_key", value: "sealed", key: "sealing_key", until: "sealed_until", for: .numbers)
 
-  /// Asks when the last value that a key has sealed is forgotten, NULL where there is none, and whether one outlasts its time: 1 or 0.
-  /// Two searches, each of one row of an index: the start waits for the answer. PostgreSQL searches for the greatest time, but reads the
-  /// table for one that any row of a key has: it takes them for spread evenly.
+  /// A query for when the last value that a key has sealed expires (NULL if there is none), and whether a
+  /// value outlasts its time (1 or 0). The start of the server waits for the result, so the query makes two
+  /// searches, each for one row of an index. PostgreSQL uses the index to find the greatest time. To find
+  /// just any row of a key, it would read the table, because it assumes that the rows of a key are spread
+  /// evenly.
   package func question(parameter: String) -> String {
     let last = "SELECT max(\(until)) FROM \(name) WHERE \(key) = \(parameter)"
     let open = outlasts ? "CASE WHEN (\(last) AND settled IS NULL) IS NULL THEN 0 ELSE 1 END" : "0"
     return "SELECT (\(last)), \(open)"
   }
 
-  /// Some of the values that a key has sealed, in the order of their ids. Each portion begins after the last id of the one before, so
-  /// that all of them together read the table once.
+  /// Some of the values that a key has sealed, in the order of their ids. Each portion begins after the last
+  /// id of the previous one, so that all portions together read the table once.
   package func values(most: Int) -> Query<SealedValue> {
     Query(
       "find_\(key)",

@@ -1,22 +1,22 @@
-// Counts requests against rates and quotas: each take and each return is one round with the store.
+// Counts requests against rates and quotas: each take and each return is one round trip to the store.
 
 public import Gate
 
-/// Stands between requests and a store (docs/decisions/0034-exact-allowances.md).
+/// The allowances in a store, as requests take and return them (docs/decisions/0034-exact-allowances.md).
 ///
-/// The way of a request:
+/// The steps of a request:
 ///
-/// 1. `policy.decide(facts, states: PresumedStates())`. Nothing more is needed where no allowance was asked.
+/// 1. `policy.decide(facts, states: PresumedStates())`. If this looked up no allowance, nothing more is
+///    needed.
 /// 2. `await ledger.take(clearance.charges, at: now)`: all of them or none, as the store has them at that moment.
-/// 3. Where something was missing, `decision.again` with the states that the store had.
-/// 4. `decision.settled(outcome, at: now)`, and `ledger.giveBack` should nothing come of the grant.
+/// 3. If an allowance was exhausted, `decision.again` with the states that the store had.
+/// 4. `decision.settled(outcome, at: now)`, and `ledger.giveBack` if the grant is not used.
 public struct AllowanceLedger: Sendable {
   private let store: any Store
 
-  /// A ledger for a store.
   public init(store: any Store) { self.store = store }
 
-  /// What came of the charges of a request.
+  /// The result of taking the charges of a request.
   public struct Taking: Sendable {
     /// Whether they were taken.
     public let outcome: ChargeOutcome
@@ -61,12 +61,13 @@ public struct AllowanceLedger: Sendable {
         AllowanceUpdate(writes: receipts.returns(to: states, at: now), result: ())
       }
     } catch {
-      // Wasted, as after a crash, and never too much.
+      // The charges stay counted, as after a crash. Callers never get more than they are allowed.
     }
   }
 }
 
 extension AllowanceLedger {
-  /// Resets all allowances in memory to unused: for a sandbox whose clock goes back. Another store keeps them.
+  /// Resets all allowances in memory to unused, for a sandbox whose clock is set back. Other stores stay
+  /// unchanged.
   public func forgetMemory() { if store.sharing == .process { store.forgetAllowances() } }
 }

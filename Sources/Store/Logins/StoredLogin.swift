@@ -4,21 +4,21 @@ public import Gate
 
 /// The last login of a caller at an address, without the address and the password.
 public struct StoredLogin: Hashable, Sendable {
-  /// How many a store has at most.
+  /// The most logins in a store.
   package static let most = 10_000
-  /// How long one counts, in seconds: 30 days.
+  /// How long a login counts, in seconds: 30 days.
   private static let lifetime: Int64 = 30 * 86_400
-  /// How old one is before it is saved again, in seconds: a day.
+  /// How old a saved login is before a later one replaces it, in seconds: a day.
   static let grain: Int64 = 86_400
 
-  /// Names caller and address: the first 128 bits of a keyed digest.
+  /// The first 128 bits of a keyed digest of caller and address.
   package let id: StoreID
   /// The id of the caller.
   package let caller: String
   /// The first 16 bits of a keyed digest of user name and password. It must not depend on the address: otherwise the rows of a caller
   /// would together tell more about its password.
   package let credential: UInt16
-  /// When the password was right.
+  /// The time of the login.
   package let last: Instant
 
   package init(id: StoreID, caller: String, credential: UInt16, last: Instant) {
@@ -39,14 +39,14 @@ public struct StoredLogin: Hashable, Sendable {
   }
 }
 
-/// A store that all instances ask where a caller has logged in before.
+/// A store that shows all instances where a caller has logged in before.
 public protocol LoginStore: Sendable {
   /// The logins at or after a time, the newest first.
   ///
   /// - Returns: 10,000 at most.
   func logins(since time: Instant) async throws(StoreError) -> [StoredLogin]
 
-  /// Saves logins. One with the same credential that is less than a day older than the saved one changes nothing. Of more than 10,000
-  /// the oldest are removed.
+  /// Saves logins. A login with the same credential changes nothing if it is less than a day newer than the
+  /// saved one. Beyond 10,000, the oldest are removed.
   func save(_ logins: [StoredLogin]) async throws(StoreError)
 }

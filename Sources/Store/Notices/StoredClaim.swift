@@ -1,4 +1,4 @@
-// A token that an installation may claim with the id of a notice, as the store keeps it.
+// A token that an installation may claim with the id of a notice, as the store saves it.
 
 public import Gate
 public import JOSE
@@ -8,10 +8,11 @@ public import Texts
 public struct StoredClaim: Hashable, Sendable {
   /// How many bytes of receipts a claim may have.
   public static let mostReceiptBytes = 4096
-  /// How many claims that are over the store keeps of an installation: the newest.
+  /// How many ended claims of an installation the store keeps: the newest.
   package static let mostOver = 64
 
-  /// SHA-256 of the notice's id. The store never has the id itself, so who reads the store cannot claim.
+  /// SHA-256 of the notice's id. The store never has the id itself, so reading the store is not enough to
+  /// claim.
   public let id: SHA256Digest
   /// The installation that asked for the token: no other may claim it.
   public let installation: InstallationIdentity
@@ -19,12 +20,11 @@ public struct StoredClaim: Hashable, Sendable {
   @Exact public private(set) var appID: String
   /// When the installation asked.
   public let created: Instant
-  /// From when on it can no longer be claimed.
+  /// The time from which it can no longer be claimed.
   public let expires: Instant
-  /// What the request took from allowances, to be given back; the store does not read these bytes.
+  /// The allowances that the request took, to be given back. The store does not read these bytes.
   public let receipts: [UInt8]
 
-  /// A claim.
   public init(
     id: SHA256Digest, installation: InstallationIdentity, appID: String, created: Instant, expires: Instant,
     receipts: [UInt8]
@@ -37,13 +37,13 @@ public struct StoredClaim: Hashable, Sendable {
     self.receipts = receipts
   }
 
-  /// The same once it is over.
+  /// The same claim after its end, without receipts.
   package var over: StoredClaim {
     StoredClaim(
       id: id, installation: installation, appID: appID, created: created, expires: expires, receipts: [])
   }
 
-  /// Refuses what no store keeps.
+  /// Throws if the receipts are too long for a store.
   package func check() throws(StoreError) {
     guard receipts.count <= Self.mostReceiptBytes else {
       throw StoreError(.rejected, "open a claim", "\(receipts.count) bytes of receipts")
@@ -51,14 +51,13 @@ public struct StoredClaim: Hashable, Sendable {
   }
 }
 
-/// What became of a claim.
+/// Whether a claim is live.
 public enum ClaimStanding: Hashable, Sendable {
-  /// It waits, though its time may be over: compare `expires`.
+  /// The claim waits to be redeemed. It may have expired: compare `expires`.
   case live(StoredClaim)
-  /// It was redeemed or withdrawn, or it lapsed. It has no receipts any more.
+  /// The claim was redeemed or withdrawn, or it lapsed. Its receipts are gone.
   case over(StoredClaim)
 
-  /// The claim.
   package var claim: StoredClaim {
     switch self {
     case .live(let claim), .over(let claim): claim
@@ -66,7 +65,7 @@ public enum ClaimStanding: Hashable, Sendable {
   }
 }
 
-/// The column of a claim that says what became of it.
+/// The content of the column `state` of a claim.
 package enum ClaimState: String, Sendable {
   case live, redeemed, withdrawn, lapsed
 }

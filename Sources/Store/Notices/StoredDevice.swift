@@ -1,10 +1,10 @@
-// The device of an installation, as the store keeps it.
+// The device that gets the push notifications of an installation, as the store saves it.
 
 public import Gate
 package import JOSE
 public import Texts
 
-/// What the store keeps of an installation's device. Who has the token can push to the device, so it prints as `<redacted>`.
+/// The device of an installation. Anyone with the token can push to the device, so it prints as `<redacted>`.
 public struct StoredDevice: Hashable, Sendable {
   /// The installation. It has one device at most.
   public let installation: InstallationIdentity
@@ -15,7 +15,6 @@ public struct StoredDevice: Hashable, Sendable {
   /// When the installation registered it.
   public let registered: Instant
 
-  /// A device.
   public init(installation: InstallationIdentity, platform: String, token: String, registered: Instant) {
     self.installation = installation
     self.platform = platform
@@ -23,12 +22,12 @@ public struct StoredDevice: Hashable, Sendable {
     self.registered = registered
   }
 
-  /// Whether the integrator has chosen the name. Others come from their provider, which makes them unguessable.
+  /// Whether the integrator has chosen the name. Other names come from their provider and cannot be guessed.
   package var isNamedByApp: Bool { platform == "http" }
 
-  /// How long the name of a hook stays with an installation that registered it or got a notice by it.
+  /// How long a webhook's name stays with an installation that registered it or got a notice through it.
   package static let nameLife = Duration.seconds(86_400)
-  /// How many names of hooks are kept for an installation.
+  /// The most webhook names that the store keeps for an installation.
   package static let mostNames = 8
 
   /// Identifies platform and token. Tokens themselves are too long for an index of PostgreSQL.
@@ -37,9 +36,9 @@ public struct StoredDevice: Hashable, Sendable {
 
 /// The result of `registerDevice`.
 public enum DeviceRegistration: Hashable, Sendable {
-  /// The installation has the device, in place of another one if it had another one.
+  /// The installation has the device. `replaced` is its earlier device, if that was another one.
   indirect case registered(replaced: StoredDevice?)
-  /// Nothing was changed: an installation of another owner uses the name of this hook.
+  /// Nothing was changed: an installation of another owner uses the name of this webhook.
   case taken
   /// Nothing was changed: the installation was revoked or replaced.
   case ended

@@ -17,7 +17,7 @@ package final class NumberKey: Sendable {
 
   private struct Secrets {
     let key: Secret
-    /// Hashes by a key that is made of it.
+    /// Makes quick hashes with a key that is derived from `key`.
     let maker: StoreIDMaker
 
     init(_ key: Secret) {
@@ -44,7 +44,7 @@ package final class NumberKey: Sendable {
     HMAC.code(octets, key: secrets.withLock { $0.key }, .sha256)
   }
 
-  /// A keyed hash that costs a tenth of HMAC-SHA-256: each request of a subject asks for one.
+  /// A keyed hash that costs a tenth of HMAC-SHA-256, because each request of a subject needs one.
   package func quickID(of octets: [UInt8]) -> StoreID { secrets.withLock { $0.maker }.id(of: octets) }
 
   /// The first 128 bits of the hash of a number in E.164 form.

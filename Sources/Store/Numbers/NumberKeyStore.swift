@@ -4,7 +4,7 @@ import Sealing
 
 /// The stored key for hashes of phone numbers.
 public struct StoredNumberKey: Hashable, Sendable {
-  /// Nil where `migrate --reseal` could not open it.
+  /// The key, sealed or not. Nil if `migrate --reseal` could not open it.
   package let value: [UInt8]?
   /// Whether it is sealed with a store key.
   package let isSealed: Bool

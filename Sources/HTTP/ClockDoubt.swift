@@ -2,15 +2,16 @@
 
 /// Why a server may have refused a signed JWT because of its times.
 public enum ClockDoubt: Hashable, Sendable {
-  /// The server's clock is ahead of this machine's by so many seconds; negative where it is behind.
+  /// The server's clock is ahead of this machine's by this many seconds; negative if it is behind.
   case difference(Int64)
-  /// The server says that a time is wrong. By its `Date`, its clock agrees with this machine's, or it sent none.
+  /// The server says that a time is wrong, but its `Date` is missing or agrees with this machine's clock.
   case said
 
-  /// The difference in seconds that a response's `Date` can show although the clocks agree: it has whole seconds, and it takes its time.
+  /// The largest difference in seconds that a response's `Date` can show although the clocks agree: `Date`
+  /// has whole seconds, and the response takes time to arrive.
   public static let tolerance: Int64 = 2
 
-  /// Nil where nothing points to the clock.
+  /// Makes a doubt; nil if nothing points to the clocks.
   ///
   /// - Parameters:
   ///   - now: This machine's clock when the refusal arrived, in seconds since the epoch.
@@ -20,7 +21,7 @@ public enum ClockDoubt: Hashable, Sendable {
     self.init(ahead: fields["Date"].flatMap(HTTPDate.unixSeconds).map { $0 - now }, words: words)
   }
 
-  /// The same by a difference that was read before, in seconds.
+  /// Makes a doubt from a difference in seconds that was read before; nil if nothing points to the clocks.
   public init?(ahead: Int64?, words: String?) {
     if let ahead, ahead.magnitude > Self.tolerance {
       self = .difference(ahead)
@@ -31,7 +32,7 @@ public enum ClockDoubt: Hashable, Sendable {
     }
   }
 
-  /// In words for operators, the other server by its name.
+  /// The doubt in words for operators, with the other server's name.
   public func words(for server: String) -> String {
     switch self {
     case .difference(let ahead):

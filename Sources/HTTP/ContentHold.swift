@@ -1,9 +1,9 @@
-// Lets the reader of a response's content hold it up, so that the other server waits.
+// Lets the reader of a response's content pause it, so that the other server waits.
 
 import Synchronization
 
-/// Holds up the content of a response: a reader that is slower than the network then needs no memory for what has come too early.
-/// Any thread may call it.
+/// Pauses the content of a response, so that a reader slower than the network needs no memory for content
+/// that came too early. Any thread may call its functions.
 public final class ContentHold: Sendable {
   private struct State {
     var isHeld = false
@@ -12,13 +12,12 @@ public final class ContentHold: Sendable {
 
   private let state = Mutex(State())
 
-  /// Holds nothing up yet.
   public init() {}
 
-  /// Whether the content waits. A transport looks before it delivers a piece.
+  /// Whether the content is paused. A transport checks this before it delivers a piece.
   public var isHeld: Bool { state.withLock { $0.isHeld } }
 
-  /// No further piece comes until `release`.
+  /// Pauses the content until `release`.
   public func hold() { state.withLock { $0.isHeld = true } }
 
   /// Resumes the content. Does nothing if it is not paused.
@@ -30,6 +29,6 @@ public final class ContentHold: Sendable {
     onRelease?()
   }
 
-  /// For a transport: has each release call a function, in place of an earlier one.
+  /// Sets the function that each release calls, in place of an earlier one. For transports.
   public func onRelease(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onRelease = body } }
 }

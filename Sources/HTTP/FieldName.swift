@@ -1,11 +1,12 @@
-/// A field name to look up: kept in lower case with its hash, so that a lookup compares a number per line.
+/// A field name for lookups, stored in lower case with its hash, so that a lookup compares one number per
+/// line.
 public struct FieldName: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
   /// The name's octets in lower case.
   let octets: [UInt8]
   /// `FieldName.hash` of the octets.
   let hash: UInt32
 
-  /// Makes a name; letters of either case mean the same.
+  /// Makes a name; case does not matter.
   public init(_ name: String) {
     octets = name.utf8.map(\.lowercasedASCII)
     var hash = Self.hashSeed
@@ -18,7 +19,7 @@ public struct FieldName: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
   /// The name in lower case.
   public var description: String { String(decoding: octets, as: UTF8.self) }
 
-  // FNV-1a. Collisions cost a comparison and nothing else: octets decide.
+  // FNV-1a. A collision only costs a comparison, because the octets are compared as well.
   @inline(__always) static var hashSeed: UInt32 { 2_166_136_261 }
   @inline(__always) static func mix(_ octet: UInt8, into hash: inout UInt32) {
     hash = (hash ^ UInt32(octet.lowercasedASCII)) &* 16_777_619

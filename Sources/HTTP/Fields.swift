@@ -7,7 +7,6 @@ public struct Fields: Sendable, ExpressibleByDictionaryLiteral {
     /// The value without surrounding white space.
     public var value: String
 
-    /// Makes a line.
     public init(name: String, value: String) {
       self.name = name
       self.value = value
@@ -17,7 +16,6 @@ public struct Fields: Sendable, ExpressibleByDictionaryLiteral {
   /// All lines in order.
   public private(set) var lines: [Line]
 
-  /// No fields.
   public init() { lines = [] }
 
   public init(dictionaryLiteral elements: (String, String)...) {

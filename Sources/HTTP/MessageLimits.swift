@@ -1,12 +1,12 @@
 // The limits on the size of a request, and the reasons why a request is refused.
 
-/// How much of a request is taken. Each limit is the largest allowed value.
+/// The limits on the size of a request. Each limit is the largest allowed value.
 public struct MessageLimits: Sendable, Equatable {
   /// Octets of the request line and all field lines, with their line ends.
   public var headerBytes: Int
-  /// Field lines, and again trailer lines.
+  /// Number of field lines; the same limit applies again to trailer lines.
   public var fieldLines: Int
-  /// Octets of content, transfer coding removed.
+  /// Octets of content, without transfer coding.
   public var contentBytes: Int
 
   /// Makes limits; the defaults are those of the configuration reference.
@@ -17,7 +17,7 @@ public struct MessageLimits: Sendable, Equatable {
   }
 }
 
-/// Why octets are not a request that is taken.
+/// Why a request is refused.
 public enum ParseFailure: Error, Hashable, Sendable {
   /// Not a request as RFC 9112 writes it: 400.
   case malformed

@@ -1,4 +1,5 @@
-/// A request method (RFC 9110 §9). Methods are case-sensitive; those this project has no use for are `other`.
+/// A request method (RFC 9110 §9). Methods are case-sensitive; methods that this project does not use are
+/// `other`.
 public enum Method: String, CaseIterable, Sendable {
   case get = "GET"
   case head = "HEAD"

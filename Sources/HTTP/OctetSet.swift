@@ -5,7 +5,7 @@ struct OctetSet: Sendable {
   /// Octets 64–127.
   let high: UInt64
 
-  /// Whether the octet belongs; octets above 127 never do.
+  /// Whether the octet is in the set; octets above 127 never are.
   @inline(__always) func contains(_ octet: UInt8) -> Bool {
     let word = octet < 64 ? low : (octet < 128 ? high : 0)
     return (word &>> UInt64(octet & 63)) & 1 != 0
@@ -23,8 +23,8 @@ struct OctetSet: Sendable {
   @inline(__always) static var query: OctetSet {
     OctetSet(low: 0xafff_fff2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
   }
-  /// `unreserved` and the percent sign: what a registered name may hold here (RFC 3986 §3.2.2 without `sub-delims`,
-  /// which no name on the Internet uses and comma lists would hide in).
+  /// `unreserved` and the percent sign: the octets of a registered name (RFC 3986 §3.2.2). `sub-delims` are
+  /// not allowed, because no name on the Internet uses them and a list with commas could hide in them.
   @inline(__always) static var registeredName: OctetSet {
     OctetSet(low: 0x03ff_6020_0000_0000, high: 0x47ff_fffe_87ff_fffe)
   }

@@ -1,14 +1,12 @@
-// The body of an outgoing request, kept once in memory for libcurl and for every request that shares it.
+// The content of an outgoing request, stored once in memory for libcurl and for every request that shares it.
 
-/// Content to send, at one address for its whole life: a C library reads it there, and thousands of waiting
-/// requests share it.
+/// Content to send, at a fixed address: libcurl reads it there, and thousands of waiting requests share it.
 @safe public final class OutboundContent: Sendable {
-  /// How many octets there are.
+  /// The number of octets.
   public let count: Int
   // Written by `init` alone, freed by `deinit`.
   private nonisolated(unsafe) let base: UnsafeMutablePointer<UInt8>
 
-  /// Content with these octets.
   public init(_ octets: [UInt8]) {
     count = octets.count
     unsafe base = .allocate(capacity: count)
@@ -17,7 +15,7 @@
 
   deinit { unsafe base.deallocate() }
 
-  /// The address of the octets. A reader must hold this object meanwhile, and must not write.
+  /// The address of the octets. A reader must retain this object while it reads, and must not write.
   @unsafe public var address: UnsafeMutableRawPointer { unsafe UnsafeMutableRawPointer(base) }
 }
 

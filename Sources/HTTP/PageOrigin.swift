@@ -1,13 +1,14 @@
-// Tells requests that a browser sends for a page of another origin.
+// Recognizes requests that a browser sends for a page of another origin.
 
 extension Request {
   private static let secFetchSite = FieldName("Sec-Fetch-Site")
 
-  /// Whether a web page of another origin sent the request, or a link on one. False for this server's own pages, for addresses
-  /// that a person typed, and for clients that are no browsers.
+  /// Whether a web page of another origin, or a link on one, sent the request. False for this server's own
+  /// pages, for addresses that a person typed, and for clients that are not browsers.
   ///
-  /// A page of any site can make a browser send requests here, but the browser reveals it by fields that no page can set. It
-  /// sends `Sec-Fetch-Site` over TLS and to loopback. Elsewhere there is `Origin`, which has to name this server's host.
+  /// A page of any site can make a browser send requests here, but the browser reveals this in fields that no
+  /// page can set. Over TLS and to loopback it sends `Sec-Fetch-Site`. Otherwise it sends `Origin`, which
+  /// must name this server's host.
   package var isOfForeignPage: Bool {
     switch values(of: Self.secFetchSite).map(string) {
     case ["none"], ["same-origin"]: false
@@ -19,8 +20,8 @@ extension Request {
   /// Whether a script or form of another origin sent the request, as far as `Origin` tells. A link never sends that field.
   package var hasForeignOrigin: Bool { values(of: Self.secFetchSite).isEmpty && isOfForeignPage }
 
-  /// Whether any of those fields names another origin, even if another one denies it. For endpoints that no page of this server
-  /// uses from behind a proxy that changes `Host`.
+  /// Whether `Sec-Fetch-Site` or `Origin` names another origin, even if the other field contradicts it. For
+  /// endpoints that no page of this server uses behind a proxy that changes `Host`.
   package var namesForeignOrigin: Bool { isOfForeignPage || !values(of: .origin).allSatisfy(isOwnOrigin) }
 
   /// Whether an origin has the authority that the request is for. A proxy that ends TLS keeps the host but not the scheme.

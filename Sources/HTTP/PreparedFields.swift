@@ -1,9 +1,9 @@
-/// Field lines serialised once, to be put on many answers.
+/// Field lines serialized once, for many responses.
 public struct PreparedFields: Sendable {
-  /// All lines, each ended.
+  /// All lines, each with its CR LF.
   public let lines: [UInt8]
 
-  /// Serialises fields; nil where one must not be written, by the rules of `PreparedResponse`.
+  /// Serializes fields; nil if one of them must not be written, by the rules of `PreparedResponse`.
   public init?(_ fields: Fields) {
     var lines: [UInt8] = []
     guard PreparedResponse.append(fields, to: &lines) else { return nil }

@@ -1,22 +1,21 @@
-/// A response serialised once and sent many times: everything but `Date`, `X-Request-Id` and `Connection` is
+/// A response serialized once and sent many times: everything but `Date`, `X-Request-Id` and `Connection` is
 /// ready.
 public struct PreparedResponse: Sendable {
-  /// Status line, `Content-Length` and all fields, each line ended. `Date`, `X-Request-Id`, `Connection`, the empty line and the
-  /// content are to follow.
+  /// Status line, `Content-Length` and all fields, each line with its CR LF. The server adds `Date`,
+  /// `X-Request-Id`, `Connection`, the empty line and the content.
   public let lines: [UInt8]
-  /// The content.
   public let content: [UInt8]
-  /// The status.
   public let status: Status
-  /// Ends the connection once this is sent.
+  /// Whether the connection closes once the response is sent.
   public let closesConnection: Bool
-  /// The content lives on and is the same for all clients, so that one that waits for its client need not be copied.
+  /// Whether the content outlives the response and is the same for all clients. A response that waits for its
+  /// client then needs no copy.
   public let isShared: Bool
 
-  /// Serialises a response. A response that must not be written, because a field holds a control octet or is the
-  /// server's to write, becomes an empty 500: a wrong answer harms less than a split one (RFC 9110 §5.5).
+  /// Serializes a response. If a field contains a control octet or is one that the server writes itself, the
+  /// response becomes an empty 500: a wrong response harms less than a split one (RFC 9110 §5.5).
   ///
-  /// - Parameter isShared: Whether the content lives on and is the same for all clients.
+  /// - Parameter isShared: Whether the content outlives the response and is the same for all clients.
   public init(_ response: Response, isShared: Bool = false) {
     self.isShared = isShared
     var lines: [UInt8] = []
@@ -34,7 +33,8 @@ public struct PreparedResponse: Sendable {
     self.lines = lines
   }
 
-  /// The same response with further fields. Where one must not be written it becomes an empty 500, as in `init`.
+  /// The same response with further fields. If one of them must not be written, the response becomes an empty
+  /// 500, as in `init`.
   public func adding(_ fields: Fields) -> PreparedResponse {
     var lines = lines
     guard Self.append(fields, to: &lines) else {
@@ -57,8 +57,8 @@ public struct PreparedResponse: Sendable {
     isShared = content == nil && other.isShared
   }
 
-  /// Appends the status line and the fields; false, with the output in any state, when the response must not be
-  /// written.
+  /// Appends the status line and the fields. Returns false, with the output in any state, if the response
+  /// must not be written.
   static func append(_ response: Response, to output: inout [UInt8]) -> Bool {
     let status = response.status
     guard (200...599).contains(status.code), isValue(status.reason) else { return false }
@@ -67,7 +67,7 @@ public struct PreparedResponse: Sendable {
     output.append(0x20)
     output.append(contentsOf: status.reason.utf8)
     output.append(literal: "\r\n")
-    // RFC 9110 §8.6: 204 has no length, and no content either.
+    // A 204 or 304 has no content, and the server sends it without a length (RFC 9110 §8.6).
     if status.code == 204 || status.code == 304 {
       guard response.content.isEmpty else { return false }
     } else {
@@ -78,7 +78,7 @@ public struct PreparedResponse: Sendable {
     return append(response.fields, to: &output)
   }
 
-  /// Appends field lines; false, with the output in any state, when one must not be written.
+  /// Appends field lines. Returns false, with the output in any state, if one of them must not be written.
   static func append(_ fields: Fields, to output: inout [UInt8]) -> Bool {
     for line in fields.lines {
       guard isName(line.name), !isServers(line.name), isValue(line.value) else { return false }
@@ -94,12 +94,13 @@ public struct PreparedResponse: Sendable {
     !name.isEmpty && name.utf8.allSatisfy { OctetSet.token.contains($0) }
   }
 
-  /// No control octet but the tab: with CR, LF or NUL in a value an answer could be split.
+  /// Whether a value has no control octet other than the tab: CR, LF or NUL in a value could split a
+  /// response.
   private static func isValue(_ value: String) -> Bool {
     value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
   }
 
-  /// The fields the server writes itself.
+  /// Whether the server writes the field itself.
   private static func isServers(_ name: String) -> Bool {
     switch name.utf8.count {
     case 4, 10, 12, 14, 17:
@@ -114,8 +115,8 @@ public struct PreparedResponse: Sendable {
 }
 
 extension Response {
-  /// Appends the status line and all field lines but the server's own; the rules of `PreparedResponse` hold
-  /// here too. Returns false if the response must not be written, and leaves the output unchanged.
+  /// Appends the status line and all field lines except the server's own; the rules of `PreparedResponse`
+  /// apply here too. Returns false if the response must not be written, and leaves the output unchanged.
   public func appendLines(to output: inout [UInt8]) -> Bool {
     let start = output.count
     if PreparedResponse.append(self, to: &output) { return true }

@@ -1,18 +1,18 @@
-// A received request: its head, its content, and how to look at them.
+// A received request: its head, its content, and lookups in them.
 
 import Texts
 
-/// One received request: its head as it stood on the wire, ranges into it, and its content.
+/// One received request: its head as it was received, ranges into it, and its content.
 ///
 /// A value of arrays and ranges, so that a server can parse into the same storage again and again without allocating,
 /// and a handler that needs the request for longer simply copies it.
 public struct Request: Sendable {
-  /// The protocol version: nothing but 1.0 and 1.1 is ever accepted.
+  /// The protocol version. A higher minor version counts as 1.1; other major versions are refused.
   public enum Version: Sendable { case http10, http11 }
 
   /// One field line, as ranges of `head`.
   public struct FieldLine: Sendable {
-    // 32 bits each: lines are kept for every request, and a head never reaches 4 GiB.
+    // 32 bits each: every request stores its lines, and a head never reaches 4 GiB.
     var nameStart: UInt32
     var nameEnd: UInt32
     var valueStart: UInt32
@@ -22,11 +22,10 @@ public struct Request: Sendable {
 
     /// The name's octets.
     public var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
-    /// The value's octets, without optional white space round them.
+    /// The value's octets, without optional white space around them.
     public var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
   }
 
-  /// The method.
   public internal(set) var method: Method = .get
   /// The version of the request line.
   public internal(set) var version: Version = .http11
@@ -40,25 +39,25 @@ public struct Request: Sendable {
   public internal(set) var query: Range<Int>?
   /// All field lines in order.
   public internal(set) var fieldLines: [FieldLine] = []
-  /// The whole content, transfer coding removed.
+  /// The whole content, without transfer coding.
   public internal(set) var content: [UInt8] = []
 
   /// An empty request to parse into.
   public init() {}
 
-  /// The request without its content, for keeping it while only its head is needed.
+  /// A copy without the content, for code that needs only the head later.
   public func withoutContent() -> Request {
     var request = self
     request.content = []
     return request
   }
 
-  /// Octets of memory that it holds.
+  /// Bytes of memory that the request occupies.
   package var memory: Int {
     head.capacity + content.capacity + fieldLines.capacity * MemoryLayout<FieldLine>.stride
   }
 
-  /// Empties the request for the next one and keeps small storage, so that parsing into it does not allocate.
+  /// Empties the request for the next one. Retains small storage, so that parsing into it does not allocate.
   mutating func reset() {
     method = .get
     version = .http11

@@ -2,16 +2,14 @@
 ///
 /// The server writes `Date`, `Content-Length`, `Connection` and `X-Request-Id`. They must not be in `fields`.
 public struct Response: Sendable {
-  /// The status.
   public var status: Status
-  /// All fields but those the server writes.
+  /// All fields except those that the server writes.
   public var fields: Fields
-  /// The content; left away, though counted, in an answer to HEAD.
+  /// The content. In a response to HEAD, the server counts it but does not send it.
   public var content: [UInt8]
-  /// Ends the connection once this is sent.
+  /// Whether the connection closes once the response is sent.
   public var closesConnection: Bool
 
-  /// Makes a response.
   public init(status: Status, fields: Fields = [:], content: [UInt8] = [], closesConnection: Bool = false) {
     self.status = status
     self.fields = fields

@@ -2,7 +2,7 @@
 public struct Status: Hashable, Sendable {
   /// The three-digit code.
   public let code: Int
-  /// The phrase that is written after the code; informative only.
+  /// The phrase after the code; informative only.
   public let reason: String
 
   /// Makes a status from its code and phrase.

@@ -3,11 +3,13 @@ public struct OutboundRequest: Sendable {
   /// Whether a pooled connection may carry the request, and the consequence if that connection dies without a
   /// response.
   public enum ConnectionReuse: Sendable {
-    /// A pooled connection may carry it. A GET or HEAD is sent once more where that dies unanswered, a POST is not.
+    /// A pooled connection may carry the request. If the connection dies without a response, a GET or HEAD is
+    /// sent once more, a POST is not.
     case allowed
-    /// As `allowed`, and the request is sent once more with any method: for requests that only read (RFC 9110 §9.2.2).
+    /// As `allowed`, but the request is sent once more whatever its method. For requests that only read (RFC
+    /// 9110 §9.2.2).
     case allowedAndRepeatable
-    /// It has a connection of its own: for a request that must arrive at most once.
+    /// The request has its own connection. For a request that must arrive at most once.
     case never
   }
 
@@ -15,27 +17,29 @@ public struct OutboundRequest: Sendable {
   public var method: Method
   /// The absolute URL, `https` or, to loopback only, `http`.
   public var url: String
-  /// Fields to send; `Host` and `Content-Length` follow from the rest.
+  /// Fields to send. The transport adds `Host` and `Content-Length`.
   public var fields: Fields
   /// Content to send.
   public var content: OutboundContent
-  /// The whole time allowed: waiting for a slot, name resolution, connecting, TLS, sending and reading.
+  /// The time limit for everything: waiting for a slot, name resolution, connecting, TLS, sending and
+  /// reading.
   public var timeout: Duration
-  /// The span, from the call on, within which the first byte of the request must leave. After it nothing is sent, whatever held the
-  /// request up: a queue, a slow connection, a process or a machine that slept. Nil: `timeout` alone counts.
+  /// The time limit, from the call on, for the first byte of the request to leave. After that, nothing is
+  /// sent, whatever delayed the request: a queue, a slow connection, or a process or machine that slept. Nil:
+  /// only `timeout` applies.
   public var startWithin: Duration?
-  /// How many bytes of response content are taken before the transfer is given up.
+  /// Limit in bytes of the response's content. A larger response fails as `responseTooLarge`.
   public var maximumContentLength: Int
   /// Whether a pooled connection may be used.
   public var reuse: ConnectionReuse
-  /// Takes the content of a response with status 200 piece by piece, on the transport's thread, instead of the response: for streams
-  /// without an end. `maximumContentLength` does not count then. It must not block; false ends the transfer. Compressed content fails
-  /// the request as `malformedResponse`, and `head` names the coding.
+  /// Receives the content of a response with status 200 piece by piece, on the transport's thread, instead of
+  /// in the response. For streams without an end. `maximumContentLength` does not apply then. The function
+  /// must not block; false ends the transfer. Compressed content fails the request as `malformedResponse`,
+  /// and `head` names the coding.
   public var onContent: (@Sendable ([UInt8]) -> Bool)?
-  /// With `onContent`: lets its reader pause the content. The timeout keeps running.
+  /// With `onContent`: lets the reader pause the content. The timeout keeps running.
   public var hold: ContentHold?
 
-  /// Makes a request.
   public init(
     method: Method, url: String, fields: Fields = [:], content: [UInt8] = [],
     timeout: Duration, startWithin: Duration? = nil,
@@ -46,7 +50,7 @@ public struct OutboundRequest: Sendable {
       startWithin: startWithin, maximumContentLength: maximumContentLength, reuse: reuse)
   }
 
-  /// Makes a request with content that others hold, too.
+  /// Makes a request whose content is shared.
   public init(
     method: Method, url: String, fields: Fields = [:], content: OutboundContent, timeout: Duration,
     startWithin: Duration? = nil, maximumContentLength: Int = 256 * 1024, reuse: ConnectionReuse = .allowed
@@ -70,18 +74,17 @@ public struct InboundResponse: Sendable {
   public var fields: Fields
   /// The whole content.
   public var content: [UInt8]
-  /// How long each step took, where the transport measures it.
+  /// How long each step took, if the transport measures it.
   public var timing: TransferTiming?
 
-  /// Makes a response.
   public init(status: Int, fields: Fields, content: [UInt8]) {
     self.status = status
     self.fields = fields
     self.content = content
   }
 
-  /// The coding that the content has, although each request asks for `identity` (RFC 9110 §8.4); nil without one. Printable ASCII, at
-  /// most 32 characters.
+  /// The content's coding, although each request accepts only `identity` (RFC 9110 §8.4); nil without one.
+  /// Printable ASCII, at most 32 characters.
   public var contentCoding: String? {
     for value in fields.values(of: "Content-Encoding") {
       for coding in Array(value.utf8)[...].elements() where !coding.equals(lowercase: "identity") {
@@ -102,16 +105,15 @@ public struct InboundResponse: Sendable {
 
 /// How long the steps of one transfer took. Each is the step's own time, not the time since the start.
 public struct TransferTiming: Hashable, Sendable {
-  /// Finding the addresses of the host, or of the proxy. Near zero where they were known.
+  /// Finding the addresses of the host, or of the proxy. Near zero if they were known.
   public var nameResolution: Duration
   /// The TCP connection.
   public var connecting: Duration
-  /// The TLS handshake; zero where there was none.
+  /// The TLS handshake; zero without one.
   public var handshake: Duration
   /// From then to the first byte of the response: sending the request, and waiting for the server.
   public var firstByte: Duration
 
-  /// Makes one.
   public init(nameResolution: Duration, connecting: Duration, handshake: Duration, firstByte: Duration) {
     self.nameResolution = nameResolution
     self.connecting = connecting
@@ -139,9 +141,9 @@ extension TransportError.Reason {
   }
 }
 
-/// Why no complete response was had.
+/// Why there is no complete response.
 public struct TransportError: Error, Sendable {
-  /// The failure.
+  /// The kind of failure.
   public enum Reason: String, Sendable {
     /// The URL is malformed or its scheme is not allowed.
     case invalidURL
@@ -151,9 +153,9 @@ public struct TransportError: Error, Sendable {
     case connect
     /// The TLS handshake failed, certificate verification included.
     case tls
-    /// The deadline passed, or the time to start.
+    /// The deadline passed, or `startWithin`.
     case timedOut
-    /// The connection ended or broke before the response was whole.
+    /// The connection ended or broke before the response was complete.
     case connectionLost
     /// The response was not HTTP.
     case malformedResponse
@@ -161,28 +163,27 @@ public struct TransportError: Error, Sendable {
     case responseTooLarge
     /// The task was cancelled or the transport is shut down.
     case cancelled
-    /// This process has more requests for the same place than can end in time. The other side was not asked.
+    /// This process has more requests for the same destination than can end in time. It did not send this
+    /// one.
     case overloaded
   }
 
-  /// The failure.
   public var reason: Reason
-  /// Whether any byte of the request may have reached the other side. False only when that is certain.
+  /// Whether any byte of the request may have reached the other side. False only if certainly none did.
   public var sent: Bool
-  /// The failing layer's own words, for operators' logs; holds no secret and no URL query.
+  /// The failing layer's own words, for operators' logs. They contain no secret and no URL query.
   public var detail: String
-  /// Status and fields of the final response, without its content, where they came whole before it failed: the answer
-  /// to whether the request was acted on is then known, whatever became of the rest.
+  /// Status and fields of the final response, without its content, if they arrived completely before the
+  /// failure. They tell whether the other server acted on the request.
   public var head: InboundResponse?
-  /// Which check failed, where that is known: for diagnosis alone.
+  /// The check that failed, if known. For diagnosis only.
   public var diagnosis: TransportDiagnosis?
   /// With `overloaded`, the time after which there is likely to be room.
   public var retryAfter: Duration?
-  /// With `timedOut`, whether part of the time went by in this process' own queue: that the other side did not answer in the rest
-  /// is not its failure.
+  /// With `timedOut`, whether part of the time passed in this process's own queue. The other server is then
+  /// not to blame for the timeout.
   public var isCurtailed = false
 
-  /// Makes an error.
   public init(
     _ reason: Reason, sent: Bool, detail: String, head: InboundResponse? = nil,
     diagnosis: TransportDiagnosis? = nil, retryAfter: Duration? = nil
@@ -197,20 +198,21 @@ public struct TransportError: Error, Sendable {
 }
 
 extension TransportError: CustomStringConvertible {
-  /// For operators.
+  /// The failure in words for operators.
   public var description: String { "\(reason.words()): \(detail)" }
 }
 
-/// Sends requests to other servers. The one seam to the network: everything above it runs against any implementation.
+/// Sends requests to other servers. All network access goes through this protocol, so the code above it runs
+/// with any implementation.
 public protocol HTTPTransport: Sendable {
   /// Sends a request once and returns the whole response, whatever its status. Redirects are not followed.
-  /// Cancelling the task gives the transfer up.
+  /// Cancelling the task cancels the transfer.
   func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse
 
-  /// Sends a request like the other function, and calls back once with the result. So thousands of requests
-  /// can wait without a task each. It cannot be cancelled before its time-out.
+  /// Sends a request like the other function, and calls `then` once with the result, so that thousands of
+  /// requests can wait without a task each. The request cannot be cancelled before its timeout.
   ///
-  /// - Parameter then: is called on any thread, perhaps before this returns, and must not block.
+  /// - Parameter then: Called on any thread, perhaps before this function returns. Must not block.
   func send(
     _ request: OutboundRequest, then: @escaping @Sendable (Result<InboundResponse, TransportError>) -> Void)
 }

@@ -2,7 +2,7 @@
 
 /// The failed check of a connection, as codes for operators. No response depends on it.
 public struct TransportDiagnosis: Hashable, Sendable {
-  /// Whom it concerns.
+  /// The server or the proxy.
   public enum Party: String, Sendable {
     /// The server the request is for.
     case server
@@ -14,34 +14,32 @@ public struct TransportDiagnosis: Hashable, Sendable {
   public enum Failure: Hashable, Sendable {
     /// The resolver says that there is no such name.
     case unknownName
-    /// The resolver says nothing, or not in time.
+    /// The resolver did not respond, or not in time.
     case resolver
     /// No program listens on the port (ECONNREFUSED).
     case connectionRefused
-    /// The network has no way there.
+    /// The network has no route to the host.
     case unreachable
-    /// The connection did not come about in time.
+    /// The connection was not made in time.
     case connectTimedOut
-    /// The connection broke before TLS was up.
+    /// The connection broke before the TLS handshake was complete.
     case connectionBroken
     /// The certificate is not trusted.
     case certificate(CertificateFailure)
-    /// TLS failed before or beside the certificate: no version or cipher in common, or no TLS at all.
+    /// TLS failed for a reason other than the certificate: no version or cipher in common, or no TLS at all.
     case handshake
-    /// TLS was not up in time.
+    /// The TLS handshake was not complete in time.
     case handshakeTimedOut
     /// The proxy answered CONNECT with this status. 407 requires a credential.
     case tunnelRefused(status: Int)
-    /// The proxy made no connection, for another reason (SOCKS).
+    /// The proxy made no connection for another reason (SOCKS).
     case tunnelFailed
   }
 
-  /// Whom it concerns.
+  /// The server or proxy that the failure concerns.
   public var party: Party
-  /// The failed check.
   public var failure: Failure
 
-  /// Makes a diagnosis.
   public init(_ party: Party, _ failure: Failure) {
     self.party = party
     self.failure = failure
@@ -50,21 +48,21 @@ public struct TransportDiagnosis: Hashable, Sendable {
 
 /// Why a certificate is not trusted.
 public enum CertificateFailure: Hashable, Sendable {
-  /// Its time is over.
+  /// The certificate has expired.
   case expired
-  /// Its time has not come: as often as not it is this machine's clock that is wrong.
+  /// The certificate is not valid yet. Often, this machine's clock is wrong.
   case notYetValid
-  /// It is its own issuer, and not among those trusted.
+  /// The certificate is its own issuer, and not trusted.
   case selfSigned
-  /// Its issuer is not among those trusted, or the chain to one that is has a gap.
+  /// The issuer is not trusted, or the chain to a trusted issuer is incomplete.
   case unknownIssuer
-  /// It is for other names.
+  /// The certificate is for other names.
   case wrongName
-  /// It has another key than the one that was expected.
+  /// The certificate has another key than expected.
   case otherKey
-  /// Its key or its signature is too weak.
+  /// The certificate's key or signature is too weak.
   case weak
-  /// Its issuer has taken it back.
+  /// The issuer has revoked the certificate.
   case revoked
   /// Something else: OpenSSL's verification result (`X509_V_ERR_…`).
   case other(code: Int)

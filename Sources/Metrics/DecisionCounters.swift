@@ -2,10 +2,10 @@
 
 import Synchronization
 
-/// Counts decisions by action, code and rule. Loading a configuration numbers its rules, so operators bound
-/// the number of series, not callers.
+/// Counts decisions by action, code and rule. Only rules of a configuration get their own series, so
+/// operators determine the number of series, not callers.
 public final class DecisionCounters: Sendable {
-  /// The meaning of a code.
+  /// A code and the decision that it belongs to.
   public struct Code: Sendable {
     let word: String
     let decision: String
@@ -19,13 +19,14 @@ public final class DecisionCounters: Sendable {
     }
   }
 
-  /// How many rules have a series of their own in the life of a process. The others share `_other`, which no
-  /// rule can be named.
+  /// Limit on the rules with their own series in the life of a process. Further rules share `_other`, a name
+  /// that no rule can have.
   public static let mostRules = 62
   private static let mostCodes = 56
   private static let mostActions = 20
-  /// The slot of decisions without a rule, and of rules without a slot of their own.
+  /// The slot of decisions without a rule.
   private static let noRule = 0
+  /// The slot of rules without their own slot.
   private static let otherRule = 1
 
   private final class Lane: Sendable {
@@ -43,7 +44,7 @@ public final class DecisionCounters: Sendable {
   /// - Parameters:
   ///   - actions: The words for actions, by their numbers.
   ///   - codes: The codes, by their numbers.
-  ///   - lanes: How many loops count.
+  ///   - lanes: Number of event loops that count.
   public init(actions: [String], codes: [Code], lanes: Int) {
     precondition(actions.count <= Self.mostActions && codes.count <= Self.mostCodes)
     self.actions = actions
@@ -64,15 +65,15 @@ public final class DecisionCounters: Sendable {
 
   /// Counts one decision.
   /// - Parameters:
-  ///   - rule: The rule that decided; nil for none, which costs no look-up.
-  ///   - lane: The loop it is counted on.
+  ///   - rule: The rule that decided; nil if none did, which saves a lookup.
+  ///   - lane: The loop that counts the decision.
   @inline(__always) public func count(action: Int, code: Int, rule: String?, lane: Int) {
     let place = rule.map(place) ?? Self.noRule
     lanes[lane % lanes.count].decisions.add(
       1, at: (place * Self.mostActions + action) * Self.mostCodes + code)
   }
 
-  /// Counts that a rule would have denied, had it been enforced.
+  /// Counts a request that a rule in audit mode would have denied.
   public func countObjection(action: Int, rule: String, lane: Int) {
     lanes[lane % lanes.count].objections.add(1, at: place(of: rule) * Self.mostActions + action)
   }
@@ -85,7 +86,7 @@ public final class DecisionCounters: Sendable {
     return [(Self.noRule, ""), (Self.otherRule, "_other")] + known
   }
 
-  /// A code and a rule, with how many decisions they had together.
+  /// A code, a rule, and the number of decisions with both.
   public struct Share: Sendable {
     /// `allow`, `deny` or `error`.
     public let decision: String
@@ -93,11 +94,12 @@ public final class DecisionCounters: Sendable {
     public let code: String
     /// The rule that decided; empty without one.
     public let rule: String
-    /// How many.
+    /// The number of decisions.
     public let count: Int
   }
 
-  /// The totals over all actions by a number for code and rule, those of 0 left out. `share` says what a number means.
+  /// The totals over all actions, keyed by a number for code and rule. Zeros are left out. `shares` decodes
+  /// the numbers.
   public func totals() -> [Int: Int] {
     let decisions = lanes.map(\.decisions)
     var totals: [Int: Int] = [:]
@@ -112,7 +114,7 @@ public final class DecisionCounters: Sendable {
     return totals
   }
 
-  /// What numbers and counts like those of `totals` mean, the largest count first.
+  /// Decodes counts keyed as in `totals`, the largest count first.
   public func shares(_ counts: [Int: Int]) -> [Share] {
     let names = Dictionary(uniqueKeysWithValues: names.map { ($0.place, $0.name) })
     return counts.map { number, count in
@@ -123,7 +125,7 @@ public final class DecisionCounters: Sendable {
     .sorted { ($1.count, $0.code, $0.rule) < ($0.count, $1.code, $1.rule) }
   }
 
-  /// How many of counts like those of `totals` allowed, denied and failed.
+  /// Adds up counts keyed as in `totals`, by decision.
   public func outcomes(_ counts: [Int: Int]) -> (allow: Int, deny: Int, error: Int) {
     var outcomes = (allow: 0, deny: 0, error: 0)
     for (number, count) in counts {
@@ -136,8 +138,8 @@ public final class DecisionCounters: Sendable {
     return outcomes
   }
 
-  /// Writes the family of decisions: those that were ever made, and with 0 those in `always`.
-  /// - Parameter always: Codes by action, by the rule that decides; the empty name for no rule.
+  /// Writes the family of decisions: the series that counted any, and those in `always` even at 0.
+  /// - Parameter always: Codes by action, by the rule that decided; an empty name for no rule.
   public func appendDecisions(
     _ name: String, _ help: String, always: [String: [String: Set<String>]] = [:], to text: inout MetricsText
   ) {

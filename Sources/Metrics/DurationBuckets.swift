@@ -11,21 +11,23 @@ public enum DurationBuckets {
     500_000_000,
     1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000, 30_000_000_000,
   ]
-  /// The same for what takes hours: from a second to the week after which nothing counts any more.
+  /// The upper bounds for durations of hours, in nanoseconds: from a second to a week, after which nothing is
+  /// counted.
   public static let longBounds: [Int64] = [
     1, 2, 5, 10, 30, 60, 300, 900, 3600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800,
   ].map { $0 * 1_000_000_000 }
   /// How many buckets there are, the one without a bound included.
   static let count = bounds.count + 1
-  /// The bounds in seconds, as `le` has them.
+  /// The bounds in seconds, as in the label `le`.
   static let words = words(of: bounds)
 
-  /// Some bounds in seconds, and the bucket without one.
+  /// The bounds in seconds, with `+Inf` for the bucket without a bound.
   static func words(of bounds: [Int64]) -> [String] {
     bounds.map { MetricsText.number(Double($0) / 1e9) } + ["+Inf"]
   }
 
-  /// The bucket of a duration. Searched from below: nearly every answer falls into the first.
+  /// The index of a duration's bucket. Searches from the lowest, because nearly every response falls into the
+  /// first.
   @inline(__always) static func index(of nanoseconds: Int64) -> Int {
     let bounds = bounds
     var index = 0

@@ -2,7 +2,8 @@
 
 import Synchronization
 
-/// Counts rare events: requests to others, reloads, failures. It has a lock, so it is not for the way of a request.
+/// Counts rare events: requests to other servers, reloads, failures. Has a lock, so not for events of every
+/// request.
 public final class EventCounter: Sendable {
   private let name: String
   private let help: String
@@ -14,8 +15,8 @@ public final class EventCounter: Sendable {
   ///
   /// - Parameters:
   ///   - labels: The names of its labels; none for a single counter.
-  ///   - series: The values of the labels, in the same order. An event with others counts under `other` in
-  ///     place of the last one.
+  ///   - series: The values of the labels, in the same order. An event with other values is counted with
+  ///     `other` as its last value.
   public init(_ name: String, _ help: String, labels: [String] = [], series: [[String]] = [[]]) {
     precondition(series.allSatisfy { $0.count == labels.count })
     self.name = name

@@ -2,11 +2,12 @@
 
 import Synchronization
 
-/// Counts rare durations in buckets, by one label or none. It has a lock, so it is not for every request.
+/// Counts rare durations in buckets, by one label or none. Has a lock, so not for every request.
 public final class EventHistogram: Sendable {
   private struct Series {
     var counts: [Int]
-    /// All of them together. A sum of whole nanoseconds would overflow at 292 years, which outcomes of old calls reach.
+    /// The sum of the durations. A sum in whole nanoseconds would overflow at 292 years, which outcomes of
+    /// old calls reach.
     var seconds = 0.0
   }
 

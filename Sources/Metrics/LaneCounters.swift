@@ -2,7 +2,7 @@
 
 /// A few counters, by one label or none, that many loops add to at once.
 public final class LaneCounters: Sendable {
-  /// How many series there can be.
+  /// Limit on the number of series.
   public static let most = 24
 
   private let label: String
@@ -14,7 +14,7 @@ public final class LaneCounters: Sendable {
   /// - Parameters:
   ///   - label: The label's name.
   ///   - words: The label's values, by their numbers.
-  ///   - lanes: How many loops count. Code that runs on no loop has one more lane.
+  ///   - lanes: Number of event loops that count. Code that runs on no loop has one more lane.
   public init(label: String, words: [String], lanes: Int) {
     precondition(words.count <= Self.most)
     self.label = label
@@ -22,13 +22,13 @@ public final class LaneCounters: Sendable {
     self.lanes = (0..<lanes + 1).map { _ in Cells<24>() }
   }
 
-  /// Adds to one of them.
-  /// - Parameter lane: The loop it is counted on; nil for whatever runs on none.
+  /// Adds to one counter.
+  /// - Parameter lane: The loop that counts; nil for code that runs on no loop.
   @inline(__always) public func add(_ amount: Int = 1, to index: Int, lane: Int?) {
     lanes[lane.map { $0 % lanes.count } ?? lanes.count - 1].add(amount, at: index)
   }
 
-  /// The value of one of them.
+  /// The value of one counter.
   public func total(_ index: Int) -> Int { lanes.total(at: index) }
 
   /// Writes the family, all its series.

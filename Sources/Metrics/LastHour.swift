@@ -1,30 +1,30 @@
-// Keeps what counters gained in each minute of the last hour.
+// Stores how much counters grew in each minute of the last hour.
 
-/// What counters gained, minute by minute, from totals that are read now and then. Counting itself costs nothing more.
+/// The growth of counters, minute by minute, from totals that are read now and then. Counting itself costs no
+/// more.
 public struct LastHour: Sendable {
-  /// How many minutes are kept, the current one included.
+  /// Number of minutes stored, the current one included.
   public static let minutes: Int64 = 60
 
-  /// What was gained in a minute.
+  /// The growth in one minute.
   public struct Minute: Sendable {
     /// The minute, counted from 1970-01-01T00:00:00Z.
     public let number: Int64
-    /// The gains by the counters' numbers, those of 0 left out.
+    /// The growth by the counters' numbers; zeros are left out.
     public internal(set) var gains: [Int: Int]
   }
 
-  /// The minutes in which something was gained, in order.
+  /// The minutes in which a counter grew, in order.
   public private(set) var kept: [Minute] = []
   private var totals: [Int: Int] = [:]
   private var lastNoted: Int64?
 
-  /// An hour without gains.
   public init() {}
 
-  /// Notes what the counters read now.
+  /// Records the totals that the counters have now.
   ///
-  /// The gains since the last note go to its minute: who notes at the beginning of each minute closes the one before. After a
-  /// clock was put back, minutes that are to come are forgotten.
+  /// The growth since the last call counts for the minute of that last call. So a call at the beginning of
+  /// each minute completes the minute before. If a clock was set back, minutes in the future are removed.
   public mutating func note(_ current: [Int: Int], in minute: Int64) {
     let first = minute - Self.minutes + 1
     kept.removeAll { !(first...minute).contains($0.number) }
@@ -44,7 +44,7 @@ public struct LastHour: Sendable {
     }
   }
 
-  /// The gains of all its minutes together.
+  /// The growth over all minutes.
   public var sum: [Int: Int] {
     kept.reduce(into: [:]) { $0.merge($1.gains, uniquingKeysWith: +) }
   }

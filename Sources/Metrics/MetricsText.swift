@@ -1,4 +1,4 @@
-/// Writes Prometheus' text format, version 0.0.4, which every scraper takes.
+/// Writes Prometheus' text format, version 0.0.4, which every scraper accepts.
 public struct MetricsText: Sendable {
   /// The value of `Content-Type`.
   public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
@@ -20,10 +20,9 @@ public struct MetricsText: Sendable {
   public private(set) var bytes: [UInt8] = []
   private var family: [UInt8] = []
 
-  /// Begins an empty text.
   public init() { bytes.reserveCapacity(16_384) }
 
-  /// Begins a family: its samples follow. Each name may be begun once.
+  /// Begins a family; its samples follow. A name may be used only once.
   /// - Parameter help: One sentence, for people.
   public mutating func family(_ name: String, _ kind: Kind, _ help: String) {
     family = Array(name.utf8)
@@ -52,9 +51,9 @@ public struct MetricsText: Sendable {
 
   /// Writes one series of a family of histograms.
   /// - Parameters:
-  ///   - counts: How many fell into each bucket.
-  ///   - words: The bounds of the buckets, as `le` has them.
-  ///   - seconds: All of them together.
+  ///   - counts: The number of durations in each bucket.
+  ///   - words: The bounds of the buckets, as in the label `le`.
+  ///   - seconds: The sum of all durations.
   mutating func histogram(
     _ labels: Labels, counts: [Int], of words: [String] = DurationBuckets.words, seconds: Double
   ) {

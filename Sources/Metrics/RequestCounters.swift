@@ -2,11 +2,11 @@
 
 public import HTTP
 
-/// Counts answered requests by route, method and status, and by route how long they took.
+/// Counts responses by route, method and status, and their durations by route.
 ///
-/// Every request passes here, so it costs three additions to memory of the loop's own and no lock.
+/// Every response is counted here, so counting costs three additions to the loop's own memory and no lock.
 public final class RequestCounters: Sendable {
-  /// The most routes with a series of their own.
+  /// Limit on the routes with their own series.
   public static let mostRoutes = 56
   private static let methods = Method.allCases
   private static let statuses = 24
@@ -24,8 +24,8 @@ public final class RequestCounters: Sendable {
   /// Makes counters that all start at 0.
   ///
   /// - Parameters:
-  ///   - routes: The words for the routes by their numbers; the first stands for every number that has none.
-  ///   - lanes: How many loops count.
+  ///   - routes: The words for the routes, by their numbers; the first one also counts every unknown number.
+  ///   - lanes: Number of event loops that count.
   public init(routes: [String], lanes: Int) {
     precondition((1...Self.mostRoutes).contains(routes.count), "at most \(Self.mostRoutes) routes")
     precondition(DurationBuckets.count < Self.places && StatusCodes.words.count <= Self.statuses)
@@ -34,11 +34,11 @@ public final class RequestCounters: Sendable {
     self.lanes = (0..<lanes).map { _ in Lane() }
   }
 
-  /// Counts one answer.
+  /// Counts one response.
   /// - Parameters:
   ///   - route: The route's number.
-  ///   - nanoseconds: How long it took; nil where that means nothing.
-  ///   - lane: The loop it was given on.
+  ///   - nanoseconds: The duration; nil if it means nothing.
+  ///   - lane: The loop that sent the response.
   @inline(__always)
   public func count(route: UInt8, method: Method, status: Int, nanoseconds: Int64?, lane: Int) {
     let lane = lanes[lane % lanes.count]
@@ -48,11 +48,11 @@ public final class RequestCounters: Sendable {
       1, at: (route * Self.methods.count + index) * Self.statuses + StatusCodes.index(of: status))
     guard let nanoseconds else { return }
     lane.durations.add(1, at: route * Self.places + DurationBuckets.index(of: nanoseconds))
-    // Nanoseconds would overflow within days where 20,000 clients wait for changes.
+    // A sum of nanoseconds would overflow within days if 20,000 clients wait for changes.
     lane.durations.add(Int(nanoseconds / 1000), at: route * Self.places + Self.places - 1)
   }
 
-  /// Writes the family of answers: those series that ever counted anything.
+  /// Writes the family of responses: every series that counted any.
   public func appendAnswers(_ name: String, _ help: String, to text: inout MetricsText) {
     text.family(name, .counter, help)
     let answers = lanes.map(\.answers)
@@ -69,7 +69,7 @@ public final class RequestCounters: Sendable {
     }
   }
 
-  /// Writes the family of durations, for routes that were ever asked for.
+  /// Writes the family of durations, for routes that got requests.
   public func appendDurations(_ name: String, _ help: String, to text: inout MetricsText) {
     text.family(name, .histogram, help)
     let durations = lanes.map(\.durations)
@@ -107,7 +107,7 @@ public final class RequestCounters: Sendable {
     }
   }
 
-  /// The totals of all buckets of durations by a number for route and bucket, those of 0 left out.
+  /// The totals of all buckets of durations, keyed by a number for route and bucket. Zeros are left out.
   public func durationTotals() -> [Int: Int] {
     let durations = lanes.map(\.durations)
     var totals: [Int: Int] = [:]
@@ -120,7 +120,7 @@ public final class RequestCounters: Sendable {
     return totals
   }
 
-  /// What numbers and counts like those of `durationTotals` mean, in the order of the routes.
+  /// Decodes counts keyed as in `durationTotals`, in the order of the routes.
   public func latencies(_ counts: [Int: Int]) -> [Latency] {
     var buckets: [Int: [Int]] = [:]
     for (number, count) in counts {

@@ -1,9 +1,9 @@
 // The response statuses that have their own metric series; all others share one.
 
-/// The statuses with series of their own: those that this server sends, and 499 for a client that did not
-/// wait. The others are `other`, which bounds the series.
+/// The statuses with their own series: common ones of this server, and 499 for a client that did not wait.
+/// All others share `other`, which limits the number of series.
 enum StatusCodes {
-  /// The words for all of them, by index.
+  /// The words for all series, by index.
   static let words = codes.map(String.init) + ["other"]
 
   private static let codes = [
@@ -11,6 +11,6 @@ enum StatusCodes {
     503, 504,
   ]
 
-  /// The index of a status among `words`. Searched from the front: nearly every answer is a 200.
+  /// The index of a status among `words`. Searches from the front, because nearly every response is a 200.
   static func index(of code: Int) -> Int { codes.firstIndex(of: code) ?? codes.count }
 }

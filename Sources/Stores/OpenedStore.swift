@@ -8,14 +8,15 @@ import SQLiteStore
 package import Store
 
 extension Configuration.Store {
-  /// The store there. Nothing is opened yet: `migrate` does that first.
+  /// The configured store. It is not open yet: `migrate` opens it.
   ///
   /// - Parameter clock: The clock of the requests, for stores without a clock of their own. In a sandbox it can be set.
   package func open(clock: any TimeSource = SystemClock()) -> any Store {
     open(clock: clock, reading: { nil }).store
   }
 
-  /// The store there, and how it gets a new login: its new connections use that of a setting with the same database.
+  /// The configured store, and a function that gives it a new login: new connections use the login of a
+  /// setting with the same database.
   /// - Parameter read: Reads the setting again, after the database has refused the login.
   package func open(
     clock: any TimeSource, reading read: @escaping @Sendable () -> Configuration.Store?
@@ -30,7 +31,7 @@ extension Configuration.Store {
     }
   }
 
-  /// The word for the kind of store.
+  /// The kind of store, as one word.
   package var kind: String {
     switch self {
     case .memory: "memory"

@@ -4,11 +4,13 @@ package import Store
 
 /// Why a store cannot be used.
 public struct StoreFailure: Error, Sendable, CustomStringConvertible {
-  /// Whether another time could succeed: it does not answer, or has no room.
+  /// Whether another attempt could succeed: the store does not respond, is full, or is a PostgreSQL server
+  /// that is read-only.
   public let isTemporary: Bool
-  /// Whether it is a database that does not answer, as while it starts or moves. A server waits for it.
+  /// Whether a PostgreSQL server does not respond, for example while it starts or moves. Callgate waits for
+  /// it.
   public let isAway: Bool
-  /// For operators; without a password.
+  /// The error, for operators and without a password.
   public let description: String
 
   /// - Parameter kind: The kind of store. A file stays read-only until an operator changes that. A database
@@ -23,7 +25,7 @@ public struct StoreFailure: Error, Sendable, CustomStringConvertible {
     description = "\(error)"
   }
 
-  /// The store keys do not fit the store.
+  /// The failure of a server whose store keys do not fit the store.
   package init(_ refusal: KeyRefusal) {
     isTemporary = false
     isAway = false

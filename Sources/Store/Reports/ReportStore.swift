@@ -3,32 +3,30 @@
 public import Gate
 import JSON
 
-/// How far the calls that Talkdesk reports were read, and which instance is asking for more.
+/// How far the calls that Talkdesk reports were read, and which instance is requesting the next report.
 public struct ReportState: Hashable, Sendable {
-  /// An instance that asks for a report.
+  /// An instance's right to request a report.
   public struct Lease: Hashable, Sendable {
     /// The name of the instance.
     public let holder: String
-    /// No other instance asks before this time, unless the holder gives the lease back.
+    /// No other instance requests a report before this time, unless the holder gives the lease back.
     public let until: Instant
 
-    /// A lease.
     public init(holder: String, until: Instant) {
       self.holder = holder
       self.until = until
     }
   }
 
-  /// Tries that have failed.
+  /// Failed attempts to get a report.
   public struct Failures: Hashable, Sendable {
-    /// The end of the report that they asked for.
+    /// The end of the requested report.
     public let end: Instant
-    /// How many there were.
+    /// How many attempts have failed.
     public let count: Int
-    /// When the next try may begin.
+    /// When the next attempt may begin.
     public let next: Instant
 
-    /// Failed tries.
     public init(end: Instant, count: Int, next: Instant) {
       self.end = end
       self.count = count
@@ -38,12 +36,11 @@ public struct ReportState: Hashable, Sendable {
 
   /// The calls that ended before this time were read.
   public var readUntil: Instant
-  /// Who is asking; nil for no instance.
+  /// The instance that is requesting a report; nil if none is.
   public var lease: Lease?
-  /// The failed tries of the report that is due; nil without any.
+  /// The failed attempts for the report that is due; nil without any.
   public var failures: Failures?
 
-  /// A state.
   public init(readUntil: Instant, lease: Lease? = nil, failures: Failures? = nil) {
     self.readUntil = readUntil
     self.lease = lease
@@ -53,22 +50,23 @@ public struct ReportState: Hashable, Sendable {
 
 /// A store that knows how far the report of calls was read.
 public protocol ReportStore: Sendable {
-  /// Changes the state in one step: of several instances that change it at once, each sees the changes of those before it. Who puts a
-  /// time of its clock into it asks `StoreHealth.isClockRight` first.
+  /// Changes the state in one step: if several instances change it at once, each sees the changes of those
+  /// before it. A caller that saves a time of its own clock checks `StoreHealth.isClockRight` first.
   ///
-  /// - Parameter body: Takes the state, nil before the first change, and returns another one, or nil for no change, with its result. It
-  ///   may run more than once, also after a change of its own whose commit was in doubt.
+  /// - Parameter body: Gets the state, which is nil before the first change. Returns the new state, or nil
+  ///   for no change, and its result. It may run more than once, even after an earlier run whose commit was
+  ///   in doubt.
   func updateReport<Result: Sendable>(
     _ body: @Sendable (ReportState?) -> (ReportState?, Result)
   ) async throws(StoreError) -> Result
 }
 
 extension ReportState {
-  /// Its name in `callgate_meta`.
+  /// The name of the state in `callgate_meta`.
   static let name = ColumnValue.text("report")
   private static let mostTries: Int64 = 1000
 
-  /// Reads what is stored; nil for what no release wrote.
+  /// Reads the stored text; nil for a text that no release wrote.
   init?(stored text: String) {
     let value: JSONValue
     do throws(JSONError) { value = try JSONValue(parsing: Array(text.utf8)) } catch { return nil }

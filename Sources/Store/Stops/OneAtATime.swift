@@ -13,9 +13,9 @@ final class OneAtATime: Sendable {
 
   private let state = Mutex(State())
 
-  /// Announces a piece of work, which has to be run then: those after it wait for it.
+  /// Announces a piece of work. The caller must then run it, because later pieces wait for it.
   ///
-  /// - Returns: its number; later ones have greater numbers.
+  /// - Returns: The number of the piece. Later pieces have greater numbers.
   func announce() -> Int {
     state.withLock { state in
       state.announced += 1

@@ -5,9 +5,9 @@ import Texts
 
 /// One stop: target, action, start, end, reason and operator.
 public struct Stop: Hashable, Sendable {
-  /// Whom a stop is for.
+  /// The requests that a stop applies to.
   public enum Target: Sendable {
-    /// Everyone.
+    /// All requests.
     case all
     /// Requests for one app.
     case app(String)
@@ -15,28 +15,26 @@ public struct Stop: Hashable, Sendable {
     case caller(String)
   }
 
-  /// The stopped action.
+  /// The actions that a stop applies to.
   public enum Action: Hashable, Sendable {
-    /// One action of requests.
+    /// One action.
     case one(Gate.Action)
     /// Every action.
     case all
   }
 
-  /// Whom.
   public var target: Target
-  /// The stopped target.
   public var action: Action
-  /// Since when, in seconds since the epoch.
+  /// When the stop began, in seconds since the epoch.
   public var since: Int64
-  /// When it ends by itself, in seconds since the epoch; nil for a stop that lasts until it is resumed.
+  /// When it ends automatically, in seconds since the epoch; nil for a stop that lasts until an operator ends
+  /// it.
   public var until: Int64?
-  /// Why, for operators.
+  /// The reason, for operators.
   public var reason: String?
   /// The operator who last requested it. Nil for a stop of an earlier release.
   public var by: Operator.Identity?
 
-  /// A stop.
   public init(
     _ target: Target, _ action: Action, since: Int64, until: Int64? = nil, reason: String? = nil,
     by: Operator.Identity? = nil
@@ -61,7 +59,7 @@ public struct Stop: Hashable, Sendable {
     action.single.filter { !resumed.single.contains($0) }.map { of(.one($0)) }
   }
 
-  /// Whether its end has come.
+  /// Whether the stop has ended at a time, in seconds since the epoch.
   func hasEnded(at seconds: Int64) -> Bool { until.map { $0 <= seconds } ?? false }
 
   /// The result of a second stop of the same target and action: the earlier start, the later end, and the last reason and operator. A second stop

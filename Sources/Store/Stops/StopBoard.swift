@@ -1,4 +1,4 @@
-// The kill switch as requests see it: the stops of the store, kept in memory.
+// The kill switch as requests see it: the stops of the store, cached in memory.
 
 public import Gate
 public import Platform
@@ -8,24 +8,24 @@ import Synchronization
 ///
 /// Without any stop, which is nearly always, a read costs one atomic load.
 ///
-/// Changes have numbers, and the store gets them in that order. A resume ends the stops of smaller numbers,
-/// and none that was made while it ran.
+/// Changes are numbered, and the store gets them in that order. A resume ends the stops with smaller numbers,
+/// but no stop that was made while the resume ran.
 ///
-/// A stop that the store could not save holds here until the store works again. The board never saves it later: by then another
-/// instance may have resumed what it stops.
+/// A stop that the store could not save applies at this instance until the store works again. The board never
+/// saves it later, because another instance may have ended the same stop by then.
 public final class StopBoard: Sendable {
-  /// Stopped here, and not saved.
+  /// A stop that applies here and that the store has not saved.
   private struct Unsaved {
     let number: Int
     var stop: Stop
-    /// Whether the store has failed to save it. Until then it is on its way.
+    /// Whether the store has failed to save it. Otherwise the store is still saving it.
     var isGivenUp = false
   }
 
   private struct State {
-    /// All that holds here.
+    /// All stops that apply at this instance.
     var stops = StopSet()
-    /// What the store has.
+    /// The stops in the store, as far as this instance knows.
     var saved = StopSet()
     var refreshedAt: MonotonicTime?
     var unsaved: [Unsaved] = []
@@ -38,7 +38,7 @@ public final class StopBoard: Sendable {
   private let state = Mutex(State())
   private let hasStops = Atomic<Bool>(false)
   private let isAwaited = Atomic<Bool>(false)
-  /// Changes of the store's stops: one that is made late must not undo one that came after it.
+  /// Runs changes of the store's stops in order: a delayed change must not undo a later one.
   private let changing = OneAtATime()
 
   /// A board for the stops in a store; empty until the first refresh.
@@ -47,7 +47,7 @@ public final class StopBoard: Sendable {
     self.clock = clock
   }
 
-  /// The stop that a request falls under; nil when it may go on.
+  /// The stop that applies to a request; nil if the request may continue.
   @inline(__always) public func stop(for action: Gate.Action, callerID: String?, appID: String?) -> Stop? {
     guard hasStops.load(ordering: .relaxed) else { return nil }
     let seconds = clock.unixTime.seconds
@@ -57,25 +57,26 @@ public final class StopBoard: Sendable {
   /// Whether the store's stops are known, so that `stop(for:)` can be trusted. False only between `awaitStore` and the next refresh.
   public var isKnown: Bool { !isAwaited.load(ordering: .relaxed) }
 
-  /// The server starts without its store: nothing that a stop could refuse may be served before the stops are known.
+  /// Tells the board that the server starts without its store. Nothing that a stop could refuse may be served
+  /// before the stops are known.
   public func awaitStore() { isAwaited.store(true, ordering: .relaxed) }
 
-  /// The time by which stops begin and end: the store's, in seconds since the epoch.
+  /// The time for the beginning and end of stops: the store's clock, in seconds since the epoch.
   public var time: Int64 { clock.unixTime.seconds }
 
-  /// All that is stopped.
+  /// All stops that apply at this instance.
   public var stops: StopSet { state.withLock { $0.stops } }
 
-  /// Whether a stop of `stops` holds at this instance alone, because the store could not save it.
+  /// Whether a stop of `stops` applies only at this instance, because the store could not save it.
   public func isOnlyHere(_ stop: Stop) -> Bool {
     state.withLock { state in
       state.unsaved.contains { $0.isGivenUp && $0.stop.target == stop.target } && !state.saved.covers(stop)
     }
   }
 
-  /// Removes the stops that have ended. They do not stop requests before this call either.
+  /// Removes the stops that have ended. Even before this call, they no longer stop requests.
   ///
-  /// - Returns: the ended stops, each reported once.
+  /// - Returns: The ended stops, each reported once.
   public func removeEnded() -> [Stop] {
     let seconds = clock.unixTime.seconds
     return state.withLock { state in
@@ -86,14 +87,14 @@ public final class StopBoard: Sendable {
     }
   }
 
-  /// The age of its stops; nil before the first refresh.
+  /// The time since the last refresh; nil before the first one.
   public var age: Duration? { state.withLock { $0.refreshedAt }.map { clock.now.age(since: $0) } }
 
   /// Fetches the stops. If the store cannot be read, the old ones stay.
   ///
   /// - Parameters:
-  ///   - isStoreBack: Whether the store can be written. Then the stops end that it could not save.
-  ///   - onEnd: Gets the shown stops that have ended.
+  ///   - isStoreBack: Whether the store can be written. If so, the stops that it could not save end.
+  ///   - onEnd: Gets the stops of this board that have ended.
   ///   - onLapse: Gets the stops that end because the store works again and does not have them.
   public func refresh(
     isStoreBack: () -> Bool = { true }, onEnd: ([Stop]) -> Void = { _ in },
@@ -114,7 +115,7 @@ public final class StopBoard: Sendable {
       state.saved = stops
       state.stops = stops
       for entry in state.unsaved { state.stops.stop(entry.stop) }
-      // A store keeps them a while longer, for instances whose clocks are behind.
+      // A store keeps ended stops a while longer, for instances whose clocks are behind.
       let seconds = clock.unixTime.seconds
       _ = state.stops.removeEnded(at: seconds)
       state.refreshedAt = started
@@ -127,8 +128,9 @@ public final class StopBoard: Sendable {
     if !lapsed.isEmpty { onLapse(lapsed) }
   }
 
-  /// Stops something: effective here at once, then saved by the store, and elsewhere with the next refresh. If the store fails, it holds
-  /// here all the same, until a refresh finds that the store works again.
+  /// Adds a stop. It applies here at once, is then saved in the store, and applies at other instances after
+  /// their next refresh. If the store fails, the stop still applies here until a refresh finds that the store
+  /// works again.
   public func stop(_ stop: Stop) async throws(StoreError) {
     let number = change { state in
       let number = changing.announce()
@@ -154,8 +156,9 @@ public final class StopBoard: Sendable {
     }
   }
 
-  /// Ends the stops that were made before this: saved by the store first, so that nothing begins again that a restart would stop.
-  /// - Returns: Whether there was one, as far as this board shows.
+  /// Ends the stops that were made before this call. The store saves this first. Otherwise requests could
+  /// resume, and a restart would stop them again.
+  /// - Returns: Whether this board had such a stop.
   @discardableResult
   public func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) -> Bool {
     var hasEnded = false
@@ -172,7 +175,7 @@ public final class StopBoard: Sendable {
             Unsaved(number: entry.number, stop: stop, isGivenUp: entry.isGivenUp)
           }
         }
-        // Those that were made meanwhile hold, by themselves.
+        // Stops that were made while this ran stay in effect.
         for entry in state.unsaved { state.stops.stop(entry.stop) }
         hasEnded = state.stops != before
       }

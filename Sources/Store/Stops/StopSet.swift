@@ -2,15 +2,15 @@
 
 public import Gate
 
-/// A set of stops. Access and callbacks are kept apart, so stopping `all` and resuming `access` leaves callbacks
-/// stopped.
+/// A set of stops, at most one for each target and action. So stopping `all` and then resuming `access`
+/// leaves callbacks stopped.
 public struct StopSet: Hashable, Sendable {
   private struct Key: Hashable {
     var target: Stop.Target
     var action: Gate.Action
   }
 
-  /// The stops; the keys' actions are single ones, and so are the stops'.
+  /// The stops by target and action. The action of each stop is its key's single action, never `all`.
   private var stops: [Key: Stop] = [:]
 
   /// How long stores keep a stop after its end, in seconds: more than instances' clocks differ.
@@ -22,7 +22,8 @@ public struct StopSet: Hashable, Sendable {
   /// Whether nothing is stopped.
   public var isEmpty: Bool { stops.isEmpty }
 
-  /// Adds a stop; one that is there keeps its time, and the later end of the two.
+  /// Adds a stop. If the same target and action are already stopped, the earlier start and the later end
+  /// apply.
   public mutating func stop(_ stop: Stop) {
     for action in stop.action.single {
       let key = Key(target: stop.target, action: action)
@@ -33,7 +34,7 @@ public struct StopSet: Hashable, Sendable {
 
   /// Removes ended stops.
   ///
-  /// - Returns: the removed stops, as `list` shows them.
+  /// - Returns: The removed stops, as `list` shows them.
   public mutating func removeEnded(at seconds: Int64) -> [Stop] {
     var ended = StopSet()
     for (key, stop) in stops where stop.hasEnded(at: seconds) {
@@ -67,9 +68,9 @@ public struct StopSet: Hashable, Sendable {
     for action in action.single { stops[Key(target: target, action: action)] = nil }
   }
 
-  /// The stop that a request falls under, the widest first; nil when it may go on.
+  /// The widest stop that applies to a request; nil if the request may continue.
   ///
-  /// - Parameter seconds: the time, in seconds since the epoch.
+  /// - Parameter seconds: The time, in seconds since the epoch.
   public func stop(
     for action: Gate.Action, callerID: String?, appID: String?, at seconds: Int64
   ) -> Stop? {
@@ -83,7 +84,8 @@ public struct StopSet: Hashable, Sendable {
     stops[Key(target: target, action: action)].flatMap { $0.hasEnded(at: seconds) ? nil : $0 }
   }
 
-  /// The stops in a fixed order. Where every action of a target is stopped alike, that is one stop of `all`.
+  /// The stops in a fixed order. If every action of a target is stopped alike, this is shown as one stop of
+  /// `all`.
   public var list: [Stop] {
     var list: [Stop] = []
     for stops in Dictionary(grouping: stops.values, by: \.target).values {
@@ -115,7 +117,7 @@ extension StopSet {
     }
   }
 
-  /// A stop as stores keep it.
+  /// A stop as a row of a store.
   package struct Row {
     package var scope: String
     package var id: String
@@ -138,7 +140,7 @@ extension StopSet {
       self.by = by
     }
 
-    /// Whether it stops one of the actions for the target.
+    /// Whether the row stops one of the actions for the target.
     func isOf(_ target: Stop.Target, _ stopped: Stop.Action) -> Bool {
       let parts = target.parts
       return scope.utf8.elementsEqual(parts.scope.utf8) && id.utf8.elementsEqual(parts.id.utf8)

@@ -1,14 +1,15 @@
 // The protocol for saved stops.
 
-/// A store of the kill switch.
+/// A store of stops, which make up the kill switch.
 ///
-/// Of two changes, in whatever instance, one comes wholly after the other. A change that fails changes nothing later. It is `isInDoubt` if it
-/// may have been made before it failed.
+/// Changes by all instances run one after the other. A change that fails has no effect later. Its error is
+/// `isInDoubt` if the change may have been made before it failed.
 public protocol StopStore: Sendable {
-  /// All that is stopped.
+  /// All stops.
   func stops() async throws(StoreError) -> StopSet
 
-  /// Stops something; a stop that is there already keeps its time, and the later end of the two.
+  /// Adds a stop. If the same target and action are already stopped, the earlier start and the later end
+  /// apply.
   func stop(_ stop: Stop) async throws(StoreError)
 
   /// Ends the stop of exactly this target, for these actions.

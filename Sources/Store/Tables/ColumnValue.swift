@@ -1,4 +1,4 @@
-// The values and types of columns, in the terms of no database.
+// The values and types of columns, the same for every database.
 
 package import Gate
 
@@ -16,7 +16,6 @@ package enum ColumnValue: Hashable, Sendable {
   package static func optional(_ bytes: [UInt8]?) -> ColumnValue { bytes.map { .bytes($0) } ?? .null }
   package static func optional(_ id: StoreID?) -> ColumnValue { id.map { .id($0) } ?? .null }
 
-  /// A time.
   package static func time(_ time: Instant) -> ColumnValue { .integer(time.nanosecondsSinceEpoch) }
   /// A time or NULL.
   package static func time(_ time: Instant?) -> ColumnValue { .optional(time?.nanosecondsSinceEpoch) }
@@ -29,8 +28,8 @@ package enum ColumnType: Sendable {
   /// 32 bits, where a database has such a type.
   case small
   case text
-  /// Text of another system that names nothing here. A database that cannot save a NUL may save another character for it: what the text
-  /// belongs to must be saved in any case.
+  /// Text from another system that identifies nothing here. A database that cannot save a NUL may save
+  /// another character for it, because the row must be saved in any case.
   case words
   case bytes
   /// 16 octets.

@@ -1,21 +1,21 @@
-// Values of `callgate_meta` of which there are several: registered triggers and the ends of audit chains.
+// Values of a kind in `callgate_meta`, each with a name: registered triggers and the ends of audit chains.
 
 import JSON
 
 /// A JSON object in `callgate_meta`, under its kind's prefix and its own name.
 protocol NamedValue: Sendable {
-  /// What the names of its kind begin with.
+  /// The prefix of the names of this kind in `callgate_meta`.
   static var prefix: String { get }
-  /// Its name among those of its kind.
+  /// The name without the prefix.
   var name: String { get }
-  /// What is stored.
+  /// The members of the stored object.
   var members: JSONObject { get }
-  /// Reads what is stored; nil for what no release wrote.
+  /// Reads the stored object; nil for an object that no release wrote.
   init?(_ name: String, _ members: JSONValue)
 }
 
 extension NamedValue {
-  /// The name in `callgate_meta` of the value of that name.
+  /// The name in `callgate_meta`: the prefix and the name.
   static func storedName(_ name: String) -> ColumnValue { .text(prefix + name) }
 
   var stored: ColumnValue { .text(String(decoding: members.serialized(), as: UTF8.self)) }

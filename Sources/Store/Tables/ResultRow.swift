@@ -1,9 +1,9 @@
-// A row that a database has returned, in the terms of no database.
+// A row that a database has returned, in a form that is the same for every database.
 
 package import Gate
 package import JOSE
 
-/// The values of a row, by their places.
+/// The values of a row, by index.
 package struct ResultRow {
   private let values: ArraySlice<ColumnValue>
 
@@ -12,10 +12,10 @@ package struct ResultRow {
 
   private subscript(place: Int) -> ColumnValue { values[values.startIndex + place] }
 
-  /// The values from one on.
+  /// The row without its first values.
   package func dropFirst(_ count: Int) -> ResultRow { ResultRow(values.dropFirst(count)) }
 
-  /// A row of a table, from the first value on.
+  /// Reads a row of a table from the first values.
   package func entry<Entry: TableEntry>() throws(UnreadableValue) -> Entry {
     try Entry(TableRow(ResultRow(values.prefix(Entry.Column.table.count))))
   }

@@ -3,21 +3,20 @@
 package import Gate
 package import JOSE
 
-/// A column of a table: a case for each, in the order in which rows are read and written.
+/// The columns of a table: a case for each, in the order in which rows are read and written.
 ///
-/// A column that is forgotten does not compile. A case without a description is missing in `column`. What an entry holds must be given
-/// to its initializer, which is read from a case.
+/// A forgotten column does not compile. A case without a description is missing in `column`. An entry's
+/// initializer needs a value for each property, and reads it from a column by its case.
 package protocol TableColumn: CaseIterable, RawRepresentable<Int>, Sendable where AllCases == [Self] {
-  /// What a row says.
+  /// The value that a row describes.
   associatedtype Entry: TableEntry where Entry.Column == Self
 
   /// The table of these columns.
   static var table: Table<Self> { get }
-  /// Its description.
   var column: ColumnDescription<Entry> { get }
 }
 
-/// What a row of a table says.
+/// The value that a row of a table describes.
 package protocol TableEntry {
   associatedtype Column: TableColumn where Column.Entry == Self
 
@@ -25,9 +24,10 @@ package protocol TableEntry {
   init(_ row: TableRow<Column>) throws(UnreadableValue)
 }
 
-/// A value of a row that cannot be read. It is never taken for an absent one: it might be written back so.
+/// A value of a row that cannot be read. It is never treated as absent, because it could then be written back
+/// as absent.
 package struct UnreadableValue: Error {
-  /// The index of its column.
+  /// The index of the value's column.
   package let column: Int
 
   package init(column: Int) { self.column = column }
@@ -84,17 +84,17 @@ package struct ColumnDescription<Entry>: Sendable {
   }
 }
 
-/// The names of a table and its columns, as statements have them.
+/// The names of a table and its columns, as statements use them.
 package struct Table<Column: TableColumn>: Sendable {
   package let name: String
-  /// The names of the columns.
   package let columns: [String]
   package let types: [ColumnType]
   private let descriptions: [ColumnDescription<Column.Entry>]
-  /// Each column's value of a row. Without the descriptions around them a row is written in half the instructions.
+  /// The functions that return each column's value of an entry. Without the descriptions around them, writing
+  /// a row takes half the instructions.
   private let writers: [@Sendable (Column.Entry) -> ColumnValue]
 
-  /// A table. A column has the name of its case: `upstream_status` for `upstreamStatus`.
+  /// A table whose columns are named after their cases: `upstream_status` for `upstreamStatus`.
   package init(_ name: String) {
     self.name = name
     columns = Column.allCases.map { column in
@@ -110,10 +110,10 @@ package struct Table<Column: TableColumn>: Sendable {
   /// The columns, as after SELECT.
   package var list: String { columns.joined(separator: ", ") }
 
-  /// The columns of a table that a statement has by another name.
+  /// The columns, each with an alias of the table before it.
   package func list(of alias: String) -> String { columns.map { "\(alias).\($0)" }.joined(separator: ", ") }
 
-  /// What happens to an existing row with the same first column.
+  /// The clause for an existing row with the same first column.
   package var onConflict: String {
     let updates = zip(columns, descriptions).compactMap { column, description -> String? in
       switch description.change {
@@ -171,7 +171,7 @@ package struct TableRow<Column: TableColumn> {
   // MARK: Columns that always have a value
 
   package func integer(_ column: Column) throws(UnreadableValue) -> Int64 { try row.integer(column.rawValue) }
-  /// A count that the server keeps: from 0 to 2,147,483,647 whatever the row has, so that one more never overflows.
+  /// A count, from 0 to 2,147,483,647 whatever the row has, so that adding one never overflows.
   package func count(_ column: Column, absent: Int64 = 0) throws(UnreadableValue) -> Int64 {
     min(max(try optionalInteger(column) ?? absent, 0), Int64(Int32.max))
   }

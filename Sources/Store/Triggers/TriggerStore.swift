@@ -1,8 +1,9 @@
-// The protocol for the triggers that were registered with Talkdesk, which documents no list of them.
+// The protocol for the triggers that were registered with Talkdesk. The store remembers them, because
+// Talkdesk documents no way to list them.
 
 import JSON
 
-/// A trigger that was registered.
+/// A trigger that was registered with Talkdesk.
 public struct StoredTrigger: Hashable, Sendable {
   /// Talkdesk's name of the trigger.
   public let name: String
@@ -11,7 +12,6 @@ public struct StoredTrigger: Hashable, Sendable {
   /// Identifies the URL and the template that were registered.
   public let mark: String
 
-  /// A registration.
   public init(name: String, id: String, mark: String) {
     self.name = name
     self.id = id
@@ -36,6 +36,6 @@ public protocol TriggerStore: Sendable {
   /// Saves a registration, in place of the one with its name.
   func save(_ trigger: StoredTrigger) async throws(StoreError)
 
-  /// Forgets a registration.
+  /// Deletes a registration.
   func forgetTrigger(_ name: String) async throws(StoreError)
 }

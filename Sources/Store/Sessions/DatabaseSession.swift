@@ -1,24 +1,25 @@
-// The protocol for a session with a database: what a store asks of it.
+// The protocol for a session with a database: everything that a store needs from it.
 
 package import Gate
 package import JOSE
 
-/// A session that has the tables of a store. Each function is one transaction, or reads without one. What shares a transaction with
-/// others comes as jobs instead (`updateAll`).
+/// A session with a database that has a store's tables. Each function runs one transaction, or reads without
+/// one. Changes that share a transaction with others come as jobs instead (`updateAll`).
 package protocol DatabaseSession: StoreSession {
-  /// What all sessions of one open store know.
+  /// The state that all sessions of one open store share.
   associatedtype Shared: Sendable
 
-  /// How many rows of callbacks, claims and such one deletion takes: other work waits for it.
+  /// The most rows of a table that one deletion removes, because other work waits for it.
   static var portion: Int { get }
   /// Whether `updateAll` runs the work of sessions (`UpdateJob.Work.session`), so that one flush to the disk serves all that wait.
   static var sharesTransactions: Bool { get }
-  /// What a recovery that succeeds says about the store.
+  /// What a successful recovery shows about the store.
   static var recovery: StoreHealth.Effect { get }
-  /// Waits for the transactions whose outcome is not known. If one of them is still open, or another task looks, that is no failure of
-  /// the store: this function throws, and `health` does not change.
+  /// Waits for the transactions whose outcome is not known. If one of them is still open, or another task is
+  /// already checking them, this function throws. That is not a failure of the store, so `health` does not
+  /// change.
   static func settleDoubts(_ shared: Shared, _ sessions: SessionQueue<Self>) async throws(StoreError)
-  /// Tells others that the store is about to be closed.
+  /// Tells other instances that this one is about to close the store.
   static func leave(_ shared: Shared, _ sessions: SessionQueue<Self>) async
 
   // MARK: The database
@@ -27,12 +28,12 @@ package protocol DatabaseSession: StoreSession {
   ///
   /// - Returns: Whether the schema is up to date.
   func migrate(_ wait: MigrationWait) throws(StoreError) -> Bool
-  /// Opens it before its first use, where it is not open.
+  /// Connects before the first use, unless the session is connected.
   func open()
   func inspect() throws(StoreError) -> Int
   func ping() throws(StoreError)
 
-  // MARK: What every database takes
+  // MARK: Statements for every database
 
   /// Reads rows.
   func rows<Row>(_ query: Query<Row>, _ values: [ColumnValue]) throws(StoreError) -> [Row]
@@ -40,7 +41,8 @@ package protocol DatabaseSession: StoreSession {
   ///
   /// - Returns: How many rows were changed.
   func change(_ calls: [ChangeCall]) throws(StoreError) -> Int
-  /// The same for stops, as `StopStore` promises: after every change of another instance, and never after an error.
+  /// Makes changes of stops, as `StopStore` promises: after every earlier change of another instance, and
+  /// with no effect after an error.
   func changeStops(_ calls: [ChangeCall]) throws(StoreError)
 
   func states(of keys: [AllowanceKey]) throws(StoreError) -> [AllowanceState?]
@@ -53,7 +55,8 @@ package protocol DatabaseSession: StoreSession {
   /// The hashes of the two numbers of a call, and of its id.
   func hashes(of call: EndedCall) throws(StoreError) -> (numbers: StoreID, call: StoreID)
   func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> RecoveredRecords
-  /// Ends a purge: forgets instances that have been gone for long, or gives memory back. Called until it does less than `most`.
+  /// Finishes a purge: deletes instances that have been gone for long, or gives memory back. Called until it
+  /// returns less than `most`.
   func finishPurge(most: Int) throws(StoreError) -> Int
 
   // MARK: Notices, devices and claims
@@ -85,7 +88,8 @@ package protocol DatabaseSession: StoreSession {
   func updateKeys(at now: Instant, _ judge: ([KeyInUse]) -> KeyRuling) throws(StoreError) -> KeyRuling
 }
 
-/// One queue that runs everything has no transaction under way, and leaves nothing to be told.
+/// The defaults are for a database with one queue for everything. It never has another transaction running,
+/// and no other instance to tell.
 extension DatabaseSession {
   package static func settleDoubts(_: Shared, _: SessionQueue<Self>) async throws(StoreError) {}
   package static func leave(_: Shared, _: SessionQueue<Self>) async {}

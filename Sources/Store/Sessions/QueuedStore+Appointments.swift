@@ -43,7 +43,7 @@ extension QueuedStore {
     }
   }
 
-  /// A mark in doubt that may be committed yet holds the lock of its record: this waits for it, or fails.
+  /// A mark in doubt that may still be committed has locked its record: this waits for the lock, or fails.
   @discardableResult
   package func postpone(_ id: CallbackID, until due: Instant, code: String?) async throws(StoreError) -> Bool
   {

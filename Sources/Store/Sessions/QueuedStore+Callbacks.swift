@@ -33,7 +33,7 @@ extension QueuedStore {
     try await sessions.commit { onResult in .callback(.settle(id, settlement, onResult)) }
   }
 
-  /// Nothing that was begun before this, and whose outcome was not known, comes later: this waits for it.
+  /// Waits for earlier transactions whose outcome is not known, so that none of them saves the record later.
   package func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant)
     async throws(StoreError)
   {

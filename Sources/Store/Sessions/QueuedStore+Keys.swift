@@ -4,7 +4,7 @@ package import Gate
 package import Sealing
 
 extension QueuedStore {
-  /// How often `reseal` reads a portion of which another process keeps replacing values.
+  /// How often a portion is read while another process keeps replacing its values.
   private static var mostReadings: Int { 3 }
 
   package func keys() async throws(StoreError) -> [KeyInUse] {
@@ -49,8 +49,8 @@ extension QueuedStore {
 
   /// Reads rows in portions, in the order of their ids, and changes them.
   ///
-  /// - Parameter read: Returns the ids of the rows after one, and a change for each that it concerns. A change has no effect if another
-  ///   process has changed the row meanwhile.
+  /// - Parameter read: Returns the ids of the rows after an id, and the changes to make. A change has no
+  ///   effect if another process has changed the row meanwhile.
   /// - Returns: How many rows were changed.
   private func replaceAll(
     _ read:

@@ -1,9 +1,9 @@
-// The outcomes of a store over database sessions.
+// The call outcomes of a store over database sessions.
 
 package import Gate
 
 extension QueuedStore {
-  /// How often a transaction may find that another one was faster.
+  /// How often a match is tried while other transactions are faster.
   private static var mostRounds: Int { 3 }
 
   package func conclude(_ call: EndedCall, within window: CallWindow, at now: Instant)
@@ -19,13 +19,14 @@ extension QueuedStore {
       }
       if let record { return .set(record) }
     }
-    // Each round another call explained the callback, another callback may have had the call, or it ended otherwise.
+    // In each round, another call matched the callback, another callback could match the call, or the
+    // callback ended otherwise.
     return .pending
   }
 }
 
 extension DatabaseSession {
-  /// The callback that a call explains; nil and what it is otherwise.
+  /// The callback that a call belongs to; nil and the reason if there is none.
   fileprivate func candidate(
     for call: EndedCall, within window: CallWindow
   ) throws(StoreError) -> (callback: CallbackID?, otherwise: CallMatch) {
@@ -37,8 +38,9 @@ extension DatabaseSession {
     return (nil, .none)
   }
 
-  /// Whether a call may be that of a callback whose numbers were not saved. Former releases saved them only where outcomes were
-  /// configured. So no call counts that began before the first callback after those, and `window.after` more.
+  /// Whether a call may belong to a callback whose numbers were not saved. Earlier releases saved numbers
+  /// only where outcomes were configured. Such a call began at most `window.after` later than the first
+  /// callback that follows the last one without numbers.
   fileprivate func mayHaveUnsavedNumbers(
     _ call: EndedCall, within window: CallWindow
   ) throws(StoreError) -> Bool {

@@ -1,12 +1,12 @@
-// A store over database sessions: every kind of store, whatever its sessions talk to.
+// A store over database sessions: the implementation of every kind of store.
 
 package import Gate
 import Platform
 
 /// A store whose work runs in sessions, each on a queue of its own. Updates that wait are committed together.
 ///
-/// Each function passes its work on: `commit` for what shares a transaction with others, `sessions.call` for the rest, with what its
-/// success says about the store's health.
+/// Each function passes its work on: to `commit` if it shares a transaction with others, otherwise to
+/// `sessions.call`, with what its success shows about the store's health.
 package final class QueuedStore<Session: DatabaseSession>: Store {
   package let sessions: SessionQueue<Session>
   package let sharing: StoreSharing
@@ -26,10 +26,12 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     while try await !sessions.call(
       .reads, isProbe: true, mayTakeLong: true, { session throws(StoreError) in try session.migrate(wait) })
     {
-      // Another process that serves the file gets its turn. Cancelled, the upgrade goes on without pauses.
+      // Another process that uses the file gets its turn. After a cancellation, the upgrade continues without
+      // pauses.
       try? await Task.sleep(for: .milliseconds(150))
     }
-    // A connection is judged by the schema that it meets first: those made now can be used when a newer release has changed it.
+    // A connection checks the schema once, when it opens. Connections that open now still work after a newer
+    // release has changed the schema.
     await sessions.inEach { $0.open() }
   }
 
@@ -97,8 +99,9 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     }
   }
 
-  /// Changes the stops. If its caller was told of a failure, as with a disk that hangs, and it is done after all, it is undone.
-  /// Other stops stay: another process may have changed them meanwhile.
+  /// Changes the stops. If the caller has already got an error, for example because the disk hangs, and the
+  /// change succeeds after all, the change is undone. Other stops stay: another process may have changed them
+  /// meanwhile.
   private func changeStops(
     _ target: Stop.Target, _ action: Stop.Action, _ calls: [ChangeCall]
   ) async throws(StoreError) {
@@ -128,7 +131,7 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     total += try await sessions.call(.updates) { session throws(StoreError) in
       try session.change([ChangeCall(StopStatements.purge, seconds)])
     }
-    // Claims, who used names of hooks, and notices are forgotten after a day.
+    // Claims, uses of webhook names, and notices are deleted after a day.
     for purge in NoticeStatements.purges { total += try await self.purge(purge, upTo: now.claimHorizon) }
     total += try await self.purge(
       NumberStatements.purge, upTo: now.advanced(by: .seconds(-BlockedNumber.lingering)).nanosecondsSinceEpoch
@@ -156,7 +159,8 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     try await sessions.call(.reads) { session throws(StoreError) in try session.rows(query, values) }
   }
 
-  /// Waits until a session has changed something: in the transaction of the updates that wait, where sessions share them.
+  /// Changes something in a session and waits for the commit. If sessions share transactions, this is part of
+  /// the transaction of the waiting updates.
   func join<R: Sendable>(
     _ body: @escaping @Sendable (any DatabaseSession) throws(StoreError) -> R
   ) async throws(StoreError) -> R {
@@ -168,7 +172,7 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     }
   }
 
-  /// Deletes in portions, so that other work gets its turn between.
+  /// Deletes in portions, so that other work gets its turn in between.
   func inPortions(
     _ most: Int = Session.portion,
     _ body: @escaping @Sendable (Session, _ most: Int) throws(StoreError) -> Int
@@ -184,7 +188,7 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
 }
 
 extension StopSet.Row {
-  /// Saves it.
+  /// The change that saves the row.
   fileprivate var saving: ChangeCall {
     ChangeCall(
       StopStatements.stop, .text(scope), .text(id), .text(action), .integer(since), .optional(until),

@@ -9,13 +9,14 @@ import Synchronization
 ///
 /// Waiting updates are taken together and committed together. Work beyond a limit fails at once, and so does
 /// work that would wait too long. While the store does not respond, only probes reach it: all other work
-/// fails at once. Slow work ends as follows:
+/// fails at once. Slow work ends in one of these ways:
 ///
-/// 1. It waits for a session. It fails, and nothing was done.
-/// 2. A session with deadlines of its own (PostgreSQL) runs it. The session ends it.
-/// 3. A session without deadlines (SQLite) runs it, in a system call that nothing ends. Its caller gets an
-/// error: in doubt. Until the call returns, the session counts as hanging: waiting work fails, and new work
-/// fails at once. There is only one such session, so work that takes back a doubtful result runs after it.
+/// 1. The work is waiting for a session. It fails, and nothing was done.
+/// 2. A session with deadlines of its own (PostgreSQL) is running the work. The session ends it.
+/// 3. A session without deadlines (SQLite) is running the work, in a system call that cannot be ended. The
+///    caller gets an error in doubt. Until the call returns, the session counts as hanging: waiting work
+///    fails, and new work fails at once. There is only one such session, so work that undoes a doubtful
+///    result runs after it.
 package final class SessionQueue<Session: StoreSession>: Sendable {
   /// A session and the queue that owns it.
   ///
@@ -30,7 +31,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
       self.make = make
     }
 
-    /// Only on the queue.
+    /// The session, made on first use. Access it only on the queue.
     var session: Session {
       dispatchPrecondition(condition: .onQueue(queue))
       if let made { return made }
@@ -39,7 +40,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
       return session
     }
 
-    /// Only on the queue.
+    /// Closes the session. Call it only on the queue.
     func close() {
       made?.close()
       made = nil
@@ -59,9 +60,9 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
     ) { index, jobs throws(StoreError) in try workers[index].session.updateAll(jobs) }
   }
 
-  /// A queue of its own for each of several sessions that end slow work themselves.
+  /// Several sessions, each with its own queue, that end slow work themselves.
   ///
-  /// - Parameter health: learns the result of every operation.
+  /// - Parameter health: Learns the result of every operation.
   package convenience init(
     label: String, count: Int, health: StoreHealth, clock: any TimeSource = SystemClock(),
     make: @escaping @Sendable () -> Session
@@ -76,8 +77,8 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
   /// A queue for one session that may hang.
   ///
   /// - Parameters:
-  ///   - patience: how long its callers wait.
-  ///   - health: learns the result of every operation.
+  ///   - patience: How long callers wait.
+  ///   - health: Learns the result of every operation.
   package convenience init(
     label: String, patience: Duration, health: StoreHealth, make: @escaping @Sendable () -> Session
   ) {
@@ -85,7 +86,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
       [Worker(label: label, make: make)], patience: patience, hasDeadlines: false, health, SystemClock())
   }
 
-  /// How much waits for a session.
+  /// How many entries wait for a session.
   var waiting: Int { work.waiting }
 
   /// How many sessions have nothing to do.
@@ -109,7 +110,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
 
   /// Waits until some work is committed; returns the last result it reported.
   ///
-  /// - Parameter work: makes the work from the function that takes its result.
+  /// - Parameter work: Makes the work from the function that gets its result.
   package func commit<R: Sendable>(
     _ work: (_ onResult: @escaping @Sendable (R) -> Void) -> UpdateJob.Work
   ) async throws(StoreError) -> R {
@@ -126,13 +127,14 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
     return try result.get()
   }
 
-  /// Waits until a session has done something.
+  /// Runs a function in a session and waits for its result.
   ///
   /// - Parameters:
-  ///   - effect: what its success says about the store.
-  ///   - isProbe: whether it asks a store that does not answer, too.
-  ///   - mayTakeLong: whether a session without deadlines that runs it never counts as hanging.
-  ///   - undo: runs after a success that comes too late, for a caller that has been told of a failure.
+  ///   - effect: What success shows about the store.
+  ///   - isProbe: Whether the function runs even while the store does not respond.
+  ///   - mayTakeLong: Whether a session without deadlines may run the function for any time without counting
+  ///     as hanging.
+  ///   - undo: Runs after a late success, if the caller has already got an error.
   package func call<R: Sendable>(
     _ effect: StoreHealth.Effect, isProbe: Bool = false, mayTakeLong: Bool = false,
     _ body: @escaping @Sendable (Session) throws(StoreError) -> R,
@@ -162,7 +164,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
     return try result.get()
   }
 
-  /// Has a session do something before what is asked later, and waits for nothing.
+  /// Starts a function in a session, before any work that is submitted later, and returns at once.
   package func start(
     _ effect: StoreHealth.Effect, _ body: @escaping @Sendable (Session) throws(StoreError) -> Void
   ) {
@@ -179,7 +181,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
         }))
   }
 
-  /// Runs something in every session, each on its queue and beside the others, and waits for all of them.
+  /// Runs a function in every session, each on its own queue and in parallel, and waits for all of them.
   package func inEach(_ body: @escaping @Sendable (Session) -> Void) async {
     let group = DispatchGroup()
     for worker in workers { worker.queue.async(group: group) { body(worker.session) } }
@@ -206,9 +208,9 @@ private final class Answer: Sendable {
   /// Remembers what to do once the result is committed.
   func say(_ success: @escaping @Sendable () -> Void) { state.withLock { $0.success = success } }
 
-  /// Answers: with the last result, or with a failure.
+  /// Gives the caller the last result, or an error.
   ///
-  /// - Returns: Whether this is the answer that counts.
+  /// - Returns: Whether this was the first answer.
   @discardableResult
   func finish(_ error: StoreError?, _ fail: (StoreError) -> Void) -> Bool {
     let (wasOver, success) = state.withLock { state in

@@ -1,15 +1,15 @@
 // The protocol for a database connection that one queue uses.
 
-/// Something that blocks: a file or a server. It is used by one queue only.
+/// A session with a file or a server, whose functions block. Only one queue uses it.
 package protocol StoreSession: AnyObject, SendableMetatype {
-  /// Runs all jobs in one transaction. Returns when it is committed: on the disk, unless the jobs only count. Jobs that only count
-  /// come without others.
+  /// Runs all jobs in one transaction. Returns after the commit: when it is on the disk, unless the jobs only
+  /// change allowances. Such jobs come without others.
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError)
-  /// Lets go of everything.
+  /// Releases everything that the session has open.
   func close()
 }
 
-/// Waits longer each time something fails, up to a limit, and not at all once it works.
+/// A wait that doubles with each failure, up to a limit, and that a success resets.
 package struct BackOff {
   private var failures = 0
   private let first: Duration
@@ -20,10 +20,11 @@ package struct BackOff {
     self.longest = longest
   }
 
-  /// It works.
+  /// Resets the wait after a success.
   package mutating func succeeded() { failures = 0 }
 
-  /// It failed again: how long to wait, with up to a quarter less, so that instances do not come back in step.
+  /// Returns how long to wait after another failure. A random part of up to a quarter is left out, so that
+  /// instances do not retry in step.
   package mutating func failed() -> Duration {
     let wait = min(longest, first * (1 << min(failures, 10)))
     failures += 1

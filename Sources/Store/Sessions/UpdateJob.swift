@@ -6,22 +6,25 @@ package import JOSE
 /// One caller's change, which is committed together with those that wait beside it.
 package struct UpdateJob: Sendable {
   package enum Work: Sendable {
-    /// Of allowances: the keys to read and lock, the time, and the change. The body keeps its own result.
+    /// A change of allowances: the keys to read and lock, the time, and the function that makes the change.
+    /// The function reports its own result.
     case allowances([AllowanceKey], at: Instant, @Sendable ([AllowanceState?], Instant) -> [AllowanceWrite])
-    /// Of a callback.
+    /// A change of a callback.
     indirect case callback(CallbackWork)
-    /// What a session does by itself, in the transaction of the others (`DatabaseSession.sharesTransactions`).
+    /// A function that a session runs in the transaction of the other jobs
+    /// (`DatabaseSession.sharesTransactions`).
     case session(@Sendable (any DatabaseSession) throws(StoreError) -> Void)
   }
 
   package let work: Work
-  /// Whether it only counts.
+  /// Whether the job only changes allowances.
   package var counts: Bool { if case .allowances = work { true } else { false } }
-  /// Tells the caller that it is committed, or why not. The first call counts.
+  /// Tells the caller that the job is committed, or why not. Only the first call counts.
   let finish: @Sendable (StoreError?) -> Void
 }
 
-/// A change of a callback, and where its result goes. It may run more than once, as its transaction may.
+/// A change of a callback, with the function that gets its result. The change may run more than once, because
+/// its transaction may.
 package enum CallbackWork: Sendable {
   case begin(CallbackIntent, at: Instant, @Sendable (CallbackBeginning) -> Void)
   case settle(CallbackID, CallbackSettlement, @Sendable (StoredCallback?) -> Void)

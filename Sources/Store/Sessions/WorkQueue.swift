@@ -1,21 +1,22 @@
-// Queues work for sessions, whatever they are, and refuses work that would wait too long.
+// Queues work for sessions of any kind, and refuses work that would wait too long.
 
 import Dispatch
 import Gate
 import Platform
 import Synchronization
 
-/// What `SessionQueue` knows nothing of its sessions for: they are indices here.
+/// The part of `SessionQueue` that is the same for all types of sessions. Sessions are indices here.
 ///
-/// Not generic as that is: this code would ask the runtime for the type of each entry and each state, for every operation.
+/// This class is not generic as `SessionQueue` is: generic code would ask the runtime for the type of each
+/// entry and each state, for every operation.
 final class WorkQueue: Sendable {
   struct Call: Sendable {
     let effect: StoreHealth.Effect
-    /// Whether it asks a store that does not answer, too.
+    /// Whether the call runs even while the store does not respond.
     let isProbe: Bool
-    /// Whether it may take any time in a session without deadlines.
+    /// Whether the call may take any time in a session without deadlines.
     var mayTakeLong = false
-    /// Tells how it went before its caller hears it.
+    /// Runs the call in a session. `onEnd` gets the result before the caller does.
     let body: @Sendable (_ session: Int, _ onEnd: (StoreError?) -> Void) -> Void
     let fail: @Sendable (StoreError) -> Void
   }
@@ -30,7 +31,8 @@ final class WorkQueue: Sendable {
     var work: Work
     var since: MonotonicTime
 
-    /// Whether it only counts. Such updates are committed together, and not with updates that wait for the disk.
+    /// Whether the entry only changes allowances. Such updates are committed together, and not with updates
+    /// that wait for the disk.
     var counts: Bool { if case .update(let job) = work { job.counts } else { false } }
     var isProbe: Bool { if case .call(let call) = work { call.isProbe } else { false } }
     var mayTakeLong: Bool { if case .call(let call) = work { call.mayTakeLong } else { false } }
@@ -39,7 +41,7 @@ final class WorkQueue: Sendable {
 
   private struct State: Sendable {
     var waiting: [Entry] = []
-    /// Workers without work, by their index. The last one works next.
+    /// The indices of workers without work. The last one gets the next work.
     var idle: [Int]
     /// The work that the session without deadlines runs and that has no result yet.
     var running: [Entry] = []
@@ -56,23 +58,23 @@ final class WorkQueue: Sendable {
     case refuse(StoreError)
   }
 
-  /// How many updates one transaction takes.
+  /// The most updates in one transaction.
   private static let mostTogether = 256
-  /// How much may wait.
+  /// The most entries that may wait.
   private static let mostWaiting = 16_384
-  /// Those of the sessions, by their index.
+  /// The queues of the sessions, by index.
   private let queues: [DispatchQueue]
   private let updateAll: @Sendable (_ session: Int, [UpdateJob]) throws(StoreError) -> Void
   private let state: Mutex<State>
   private let clock: any TimeSource
   private let health: StoreHealth
-  /// How long work may take. Late work fails after a fifth more at most.
+  /// How long work may take. Late work fails after at most a fifth more than this.
   private let patience: Duration
   private let hasDeadlines: Bool
 
   /// - Parameters:
-  ///   - hasDeadlines: whether sessions end slow work themselves.
-  ///   - updateAll: commits jobs by a session, on its queue.
+  ///   - hasDeadlines: Whether sessions end slow work themselves.
+  ///   - updateAll: Commits jobs in a session, on the session's queue.
   init(
     _ queues: [DispatchQueue], patience: Duration, hasDeadlines: Bool, health: StoreHealth,
     clock: any TimeSource,
@@ -87,7 +89,7 @@ final class WorkQueue: Sendable {
     state = Mutex(State(idle: Array(queues.indices.reversed())))
   }
 
-  /// How much waits for a session.
+  /// How many entries wait for a session.
   var waiting: Int { state.withLock { $0.waiting.count } }
 
   /// How many sessions have nothing to do.
@@ -150,7 +152,7 @@ final class WorkQueue: Sendable {
     if isUnwatched { watch() }
   }
 
-  /// Works until nothing waits; on the worker's queue.
+  /// Runs waiting work until none is left, on the worker's queue.
   private func run(_ index: Int) {
     var hasFailed = false
     while true {
@@ -158,7 +160,8 @@ final class WorkQueue: Sendable {
         state.running = []
         state.isHanging = false
         guard let first = state.waiting.first else {
-          // A session that fails is idle soon. If it worked next, it would take the work of sessions that do not fail.
+          // A failing session soon becomes idle. If it got the next work, it would take work from sessions
+          // that do not fail.
           state.idle.insert(index, at: hasFailed ? 0 : state.idle.endIndex)
           return []
         }
@@ -208,7 +211,7 @@ final class WorkQueue: Sendable {
   /// Commits jobs together. If the database rejects one, or has a row for it that cannot be read, commits each alone, so that it cannot
   /// fail the others.
   ///
-  /// - Returns: whether all are committed.
+  /// - Returns: Whether all are committed.
   private func commit(_ jobs: [UpdateJob], _ session: Int) -> Bool {
     let begun = clock.now
     do throws(StoreError) {
@@ -230,7 +233,7 @@ final class WorkQueue: Sendable {
     StoreError(.unavailable, "wait", "the store has not responded for \(patience)")
   }
 
-  /// Looks for overdue work from time to time, while there is work.
+  /// Checks for overdue work from time to time, while there is work.
   private func watch() {
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + seconds(patience) / 5) {
       let (waited, ran, isNeeded) = self.state.withLock { state in

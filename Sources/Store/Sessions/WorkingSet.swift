@@ -4,7 +4,7 @@ package import Gate
 import JOSE
 import Platform
 
-/// The jobs of a transaction under the names of their store, and the states they work on.
+/// The jobs of a transaction, with store ids in place of keys, and the states that they change.
 ///
 /// A store reads and locks the rows that `allowances`, `begins` and `callbacks` name, and adds them. Then it runs the jobs, and
 /// writes `writes` and the book's changes.
@@ -39,24 +39,26 @@ package struct WorkingSet {
   package private(set) var numbers: Set<StoreID> = []
   /// The installations that book. They are locked first, so that none is revoked meanwhile.
   package private(set) var installations: Set<InstallationIdentity> = []
-  /// Whether a callback begins in this process. The store then saves the process's sign of life first.
+  /// Whether a callback begins in this process. The store then saves the process's heartbeat first.
   package private(set) var startsCallbacks = false
-  /// Whether somebody asks what came of it after an error in doubt: of a new record or an end. The store then remembers its mark.
+  /// Whether a caller may ask for the outcome after an error in doubt, of a new record or an end. The store
+  /// then remembers the transaction's mark.
   package private(set) var isFoundOut = false
-  /// The records to read: of callbacks that are to begin too, since their ids must be free.
+  /// The records to read. This includes callbacks that are about to begin, since their ids must be free.
   package private(set) var callbacks: Set<CallbackID> = []
   /// The records among them that exist already, whose keys and dedupe entries are read too.
   package private(set) var ending: Set<CallbackID> = []
 
-  /// The calls whose callbacks are read once more, with all that may have begun meanwhile.
+  /// The ended calls whose callbacks are read again, with all that may have begun meanwhile.
   package private(set) var calls: [SoughtCall] = []
-  /// The hashes of the numbers of calls, locked before anything else: a callback between them begins before a call is judged, or after.
+  /// The hashes of the two numbers of each call, locked before anything else. So a callback between these
+  /// numbers begins either before a call is matched, or after that.
   package private(set) var lines: Set<StoreID> = []
 
   /// The time by the database's clock once the allowances are locked, if the store has read it.
   package var databaseTime: Instant?
   private var states: [StoreID: AllowanceState?] = [:]
-  /// What appointments of an installation that is over give back.
+  /// The allowances that the appointments of a revoked or replaced installation give back when they end.
   private var returned: [CallbackID: (receipts: [AllowanceReceipt], ids: [StoreID])] = [:]
   /// The writes of allowances.
   package private(set) var writes: [StoreID: AllowanceWrite] = [:]
@@ -149,7 +151,7 @@ package struct WorkingSet {
     }
   }
 
-  /// The appointments of an installation that is over, for a transaction without jobs.
+  /// The appointments of a revoked or replaced installation, for a transaction without jobs.
   ///
   /// - Parameter returned: What each of them gives back if it ends. A record without an entry gives nothing back.
   package init(
@@ -165,9 +167,9 @@ package struct WorkingSet {
     }
   }
 
-  /// Ends the appointments, which give their allowances back, or has them go over to another installation.
+  /// Ends the appointments and gives their allowances back, or moves them to another installation.
   ///
-  /// - Returns: Those that ended.
+  /// - Returns: The appointments that ended.
   package mutating func succeed(
     _ succession: Succession, at now: Instant, turn: TurnTime
   ) -> [EndedAppointment] {
@@ -211,8 +213,8 @@ package struct WorkingSet {
 
   /// Runs the jobs in their order. Each sees the changes of those before it.
   ///
-  /// - Parameter turn: The moment of the transaction, by which allowances are judged. Records have the times of their requests: by these
-  ///   a request whose outcome was in doubt is recognized.
+  /// - Parameter turn: The moment of the transaction, at which allowances are evaluated. Records get the
+  ///   times of their requests instead, because these identify a request whose outcome was in doubt.
   package mutating func run(instance: Int64, at turn: TurnTime) {
     for job in jobs {
       switch job {
@@ -261,7 +263,7 @@ package struct WorkingSet {
   }
 }
 
-/// Expiries are rounded up to ten minutes: an index over them then changes seldom.
+/// An expiry rounded up to ten minutes, so that an index of expiries seldom changes.
 package func coarseExpiry(_ seconds: Int64) -> Int64 {
   seconds.addingClamped(599) / 600 * 600
 }

@@ -1,16 +1,18 @@
-// The name by which a provider knows a device.
+// The token by which a push provider identifies a device.
 
-/// The name by which a provider knows a device. Who has it can push to the device, so it prints as `<redacted>`.
+/// The token by which a push provider identifies a device. Anyone who has the token can push to the device,
+/// so it prints as `<redacted>`.
 package struct DeviceAddress: Hashable, Sendable {
   /// The most characters of a token.
   package static let longest = 4096
 
-  /// Whose it is.
+  /// The provider that the token is for.
   package let platform: PushPlatform
   /// The token, for the provider and for the store. APNs tokens are in lower case, so that one device has one token.
   package let exposed: String
 
-  /// Nil for a text that is no token of the platform: APNs' are 64–200 hexadecimal digits, others 1–4096 visible ASCII characters.
+  /// Nil for a text that is not a token of the platform: APNs' are 64–200 hexadecimal digits, others 1–4096
+  /// visible ASCII characters.
   package init?(_ text: String, platform: PushPlatform) {
     switch platform {
     case .apns:

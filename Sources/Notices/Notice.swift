@@ -1,12 +1,12 @@
-// A notice: a push that carries a pointer, never a token, a number or a name.
+// A notice: a push notification that carries a pointer, never a token, a phone number or a name.
 
 import JOSE
 import JSON
 package import Platform
 
-/// What a phone is told.
+/// A push notification to one phone.
 package struct Notice: Sendable {
-  /// What the app does with a notice: the words of the protocol that it shares with GMS, where that has them.
+  /// What the app does with a notice. If the GMS protocol has a word for an action, it is used here.
   package enum Action: String, CaseIterable, Sendable {
     /// Claim the token that waits.
     case access
@@ -14,21 +14,21 @@ package struct Notice: Sendable {
     case confirmWithCode = "get-dialog-user-confirmation-provide_code-true"
     /// Ask the user whether to be called.
     case confirm = "get-dialog-user-confirmation-provide_code-false"
-    /// Look at the callback again: it has ended.
+    /// Read the callback's record again: the callback has ended.
     case changed
-    /// The same: it was too late for the call.
+    /// Read the callback's record again: it was too late for the call.
     case expired
-    /// The phone rings soon.
+    /// Expect the call: the phone rings soon.
     case calling
   }
 
-  /// The pointer.
+  /// The pointer to a token or a callback.
   package let id: NoticeID
-  /// What the app does with it.
+  /// What the app does with the notice.
   package let action: Action
-  /// What the phone shows.
+  /// The text that the phone shows.
   package let text: String
-  /// When that which it points to is over, by the wall clock.
+  /// When the thing that the notice points to expires, by the wall clock.
   package let ends: UnixTime
 
   /// Makes a notice.
@@ -39,25 +39,25 @@ package struct Notice: Sendable {
     self.ends = ends
   }
 
-  /// What every provider carries under the name `message`: a JSON text within JSON.
+  /// The value that every provider carries under the name `message`: JSON in a string of JSON.
   var message: String {
     let object: JSONObject = ["_id": .string(id.exposed), "_action": .string(action.rawValue)]
     return String(decoding: object.serialized(), as: UTF8.self)
   }
 
-  /// Whole seconds until it ends; 0 once it has.
+  /// The whole seconds until the notice expires; 0 after that.
   func secondsLeft(_ now: UnixTime) -> Int64 { max(0, (ends - now).components.seconds) }
 }
 
 /// The pointer in a notice: 32 characters A–Z and 0–9. It is a credential, so it prints as `<redacted>`.
 package struct NoticeID: Hashable, Sendable {
-  /// How many characters it has.
+  /// The length of an id, in characters.
   package static let length = 32
 
-  /// The text, for the notice's content and for the place where it is looked up.
+  /// The text, for the notice's content and for lookups.
   package let exposed: String
 
-  /// Nil for a text that is no such id.
+  /// Nil for a text that is not an id.
   package init?(_ text: String) {
     guard text.utf8.count == Self.length,
       text.utf8.allSatisfy({ (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) })
@@ -65,7 +65,8 @@ package struct NoticeID: Hashable, Sendable {
     exposed = text
   }
 
-  /// What providers and receivers may log: a UUID (RFC 9562 §5.8) from a digest of the id, the same in every try.
+  /// The id that providers and receivers may log: a UUID (RFC 9562 §5.8) from a digest of the notice's id,
+  /// the same in every attempt.
   var publicID: String {
     var bytes = Array(SHA256.digest(Array("callgate notice \(exposed)".utf8)).prefix(16))
     bytes[6] = bytes[6] & 0x0F | 0x80

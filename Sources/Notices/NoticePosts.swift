@@ -1,20 +1,20 @@
-// Counts the POSTs of one notice, over all its tries.
+// Counts the POSTs of one notice over all attempts to send it.
 
-/// The POSTs of one notice: at most three, over all tries and devices, and those that a sender repeats at once.
+/// The number of POSTs for one notice: at most three over all attempts and devices, with immediate retries.
 package struct NoticePosts: Sendable {
   /// The most POSTs of a notice.
   package static let most = 3
 
-  /// How many were begun.
+  /// How many POSTs were started.
   package private(set) var count: Int
 
-  /// - Parameter count: How many were begun by earlier tries; less than none counts as none.
+  /// - Parameter count: How many POSTs earlier attempts started. A negative number counts as 0.
   package init(count: Int = 0) { self.count = max(0, count) }
 
-  /// Whether another POST may be begun.
+  /// Whether another POST may start.
   package var hasMore: Bool { count < Self.most }
 
-  /// Counts a POST that is begun now.
+  /// Counts a POST that starts now.
   package mutating func begin() {
     precondition(hasMore, "a fourth POST of a notice")
     count += 1

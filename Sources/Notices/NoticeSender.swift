@@ -1,14 +1,16 @@
-// The protocol of the three senders of notices.
+// The protocol of the three senders of notices: APNs, FCM and webhooks.
 
 package import Platform
 
-/// Sends notices through one provider. It repeats a POST at once only with another credential or over another connection.
+/// A sender of notices through one provider. It retries a POST at once only with another credential or over
+/// another connection.
 package protocol NoticeSender: Sendable {
   /// Tries to send a notice.
   /// - Parameters:
   ///   - device: A device of this provider.
   ///   - deadline: The time by which the sender returns a verdict.
-  ///   - posts: The POSTs of this notice so far. At least one more is allowed; the sender counts each that it begins.
+  ///   - posts: The POSTs of this notice so far. At least one more is allowed; the sender counts each that it
+  ///     starts.
   func send(
     _ notice: Notice, to device: DeviceAddress, deadline: MonotonicTime, posts: inout NoticePosts
   ) async -> NoticeVerdict

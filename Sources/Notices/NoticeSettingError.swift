@@ -1,6 +1,6 @@
-// Why a setting of a sender cannot be used.
+// The error for a setting of a push provider that cannot be used.
 
-/// What is wrong with a setting, and what to do, for the person who configures it. Holds nothing of a key.
+/// A mistake in a setting and its fix, for the person who configures it. It contains nothing of a key.
 package struct NoticeSettingError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The setting by its name in its section, such as `key_id`.
   package let setting: String
@@ -15,7 +15,7 @@ package struct NoticeSettingError: Error, Hashable, Sendable, CustomStringConver
     self.remedy = remedy
   }
 
-  /// Both.
+  /// The problem and the remedy.
   var words: String { "\(problem) — \(remedy)" }
 
   package var description: String { "\(setting): \(words)" }

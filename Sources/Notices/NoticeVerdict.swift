@@ -1,45 +1,51 @@
-// What became of one attempt to send a notice, and what its caller does next.
+// The result of one attempt to send a notice, and whether to retry.
 
 import HTTP
 package import Platform
 
-/// What became of an attempt to send a notice.
+/// The result of an attempt to send a notice.
 ///
-/// Each reason names the provider's status and code for operators' logs. It is printable, and holds no token and no id of a notice.
+/// Each reason names the provider's status and code for operators' logs. It is printable, and contains no
+/// token and no id of a notice.
 package enum NoticeVerdict: Hashable, Sendable {
-  /// The provider took the notice.
+  /// The provider accepted the notice.
   case taken
-  /// The provider does not know the device any more. Drop it, unless it was registered again after the given time.
+  /// The provider no longer knows the device. Drop the device, unless it was registered again after the given
+  /// time.
   case deviceGone(since: UnixTime?, reason: String)
-  /// The provider did not take the notice, or may have. Send it again after the given time, or after a back-off of your own.
+  /// The provider did not accept the notice, or may have accepted it. Send it again after the given time, or
+  /// after a back-off of your own.
   case retry(after: Duration?, reason: String)
-  /// The provider did not take the notice, and named a time in which it wants none.
+  /// The provider did not accept the notice, and named a time for which it wants no notices.
   case restProvider(for: Duration, reason: String)
-  /// The provider did not take the notice, and named a time in which it wants none for this device.
+  /// The provider did not accept the notice, and named a time for which it wants no notices for this device.
   case restDevice(for: Duration, reason: String)
   /// No notice can be sent before an operator changes something. Stop this sender.
   case stopSender(reason: String)
-  /// This notice can never be sent, which is a mistake of this program. Give it up and keep the device.
+  /// This notice can never be sent, because of a mistake of this program. Give it up and keep the device.
   case giveUp(reason: String)
 }
 
-/// What a provider's answer asks of its sender, before the caller hears of it.
+/// What a sender does after a provider's answer, before it returns a verdict.
 enum Reaction: Hashable {
-  /// That is all.
+  /// Nothing more: the verdict is final.
   case settled(NoticeVerdict)
-  /// Send it once more with a new credential; if that was done already or is impossible, it comes to this.
+  /// Send the notice once more with a new credential. If that was done already or is impossible, return this
+  /// verdict.
   ///
-  /// - Parameter atAnyAge: Whether a credential is renewed that has only just come.
+  /// - Parameter atAnyAge: Whether even a credential that was just made is renewed.
   case renewCredential(atAnyAge: Bool, otherwise: NoticeVerdict)
-  /// Send it once more with the credential before this one; if that was done already or is impossible, it comes to this.
+  /// Send the notice once more with the previous credential. If that was done already or is impossible,
+  /// return this verdict.
   case useOlderCredential(otherwise: NoticeVerdict)
-  /// Send it once more over a new connection; if that was done already or is impossible, it comes to this.
+  /// Send the notice once more over a new connection. If that was done already or is impossible, return this
+  /// verdict.
   case reconnect(otherwise: NoticeVerdict)
-  /// The connection ended without an answer, as pooled ones do. Send it once more over the next; if that was done already, it comes to
-  /// this.
+  /// The connection ended without an answer, as pooled ones do. Send the notice once more over another. If
+  /// that was done already, return this verdict.
   case sendAgain(otherwise: NoticeVerdict)
 
-  /// What it comes to without another attempt.
+  /// The verdict without another attempt.
   var verdict: NoticeVerdict {
     switch self {
     case .settled(let verdict), .renewCredential(_, let verdict), .useOlderCredential(let verdict),
@@ -48,7 +54,8 @@ enum Reaction: Hashable {
     }
   }
 
-  /// What it comes to where no POST is left for another attempt. That alone does not prove the settings wrong.
+  /// The verdict if no POST is left for another attempt. Without that attempt it is not certain that the
+  /// settings are wrong, so the sender is not stopped.
   var verdictWithoutPosts: NoticeVerdict {
     guard case .stopSender(let reason) = verdict else { return verdict }
     return .retry(after: nil, reason: reason)
@@ -56,7 +63,8 @@ enum Reaction: Hashable {
 }
 
 extension Reaction {
-  /// The reaction to no response. libcurl repeats no POST on a connection of a pool that died, so that all POSTs are counted.
+  /// The reaction to a missing response. libcurl does not repeat a POST when a pooled connection has died, so
+  /// every POST is counted.
   static func withoutAnswer(_ error: TransportError, from provider: String) -> Self {
     let verdict = NoticeVerdict(error, from: provider)
     return error.reason == .connectionLost ? .sendAgain(otherwise: verdict) : .settled(verdict)
@@ -67,7 +75,8 @@ extension NoticeVerdict {
   /// The longest wait to accept from a provider: longer ones would outlive what most notices point to.
   static let longestWait = Duration.seconds(3600)
 
-  /// No response came. Whether the notice arrived does not matter: the app knows a notice that it has seen by its id.
+  /// The verdict without a response. Whether the notice arrived does not matter: the app recognizes a notice
+  /// that it has seen by its id.
   init(_ error: TransportError, from provider: String) {
     let reason = "\(provider): \(error)"
     self =
@@ -75,8 +84,8 @@ extension NoticeVerdict {
       ? .stopSender(reason: reason) : .retry(after: error.retryAfter, reason: reason)
   }
 
-  /// The verdict on a status after which a notice may be sent again. A 429 or 503 with a time in `Retry-After` is the provider's word
-  /// about every notice.
+  /// The verdict on a status after which a notice may be sent again. A 429 or 503 with a time in
+  /// `Retry-After` applies to every notice of the provider.
   static func retry(_ reply: InboundResponse, now: UnixTime, reason: String) -> Self {
     let wait = RetryAfter.read(reply.fields, now: now.seconds, cap: longestWait)
     guard [429, 503].contains(reply.status), let wait, wait > .zero else {
@@ -85,7 +94,7 @@ extension NoticeVerdict {
     return .restProvider(for: wait, reason: reason)
   }
 
-  /// Why it was not taken; nil where it was.
+  /// Why the notice was not accepted; nil if it was.
   package var reason: String? {
     switch self {
     case .taken: nil
@@ -95,7 +104,7 @@ extension NoticeVerdict {
     }
   }
 
-  /// Whether the provider named a time in which it wants no notice.
+  /// Whether the provider named a time for which it wants no notices.
   var isRest: Bool {
     switch self {
     case .restProvider, .restDevice: true
@@ -103,13 +112,13 @@ extension NoticeVerdict {
     }
   }
 
-  /// The caller's deadline came before the attempt.
+  /// The verdict if the deadline passed before the attempt.
   static func outOfTime(_ provider: String) -> Self {
     .retry(after: nil, reason: "\(provider): no time left before the deadline")
   }
 }
 
-/// A provider's own word for an error.
+/// A provider's own error code.
 enum ProviderCode {
   /// At most 64 letters, digits and `_ - .`; nil for anything else, which is then not shown.
   static func read(_ text: String?) -> String? {

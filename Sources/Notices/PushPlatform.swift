@@ -1,4 +1,4 @@
-// The providers of notices by their names: the one list of them.
+// The push providers, by the names that configuration and API use.
 
 /// The service that carries a notice to a device.
 package enum PushPlatform: String, CaseIterable, Sendable {
@@ -9,7 +9,7 @@ package enum PushPlatform: String, CaseIterable, Sendable {
   /// The operator's own receiver.
   case http
 
-  /// The names of all, for a sentence: `fcm, apns or http`.
+  /// All names, for a sentence: `fcm, apns or http`.
   package static let names: String = {
     let all = allCases.map(\.rawValue)
     return all.dropLast().joined(separator: ", ") + " or " + (all.last ?? "")

@@ -1,4 +1,4 @@
-// Sends notices to Apple's devices over one kept HTTP/2 connection.
+// Sends notices (push notifications) to Apple devices over one persistent HTTP/2 connection.
 
 package import HTTP
 import JOSE
@@ -6,16 +6,17 @@ import JSON
 package import Platform
 import Synchronization
 
-/// Sends notices by APNs.
+/// A sender of notices through APNs.
 ///
-/// All requests share one connection: APNs takes quick opening and closing for an attack. The connection is replaced where APNs asks
-/// for that, and where a request was sent and not answered in time, but no sooner than ten seconds after it was made.
+/// All requests share one connection, because APNs treats rapid connecting and disconnecting as an attack.
+/// The connection is replaced if APNs requests that, or if a request was sent and not answered in time, but
+/// not within ten seconds after the connection was made.
 package final class APNsSender: NoticeSender {
-  /// The most octets of a payload that is no VoIP push.
+  /// The most octets of a payload, except for VoIP pushes.
   static let longestPayload = 4096
-  /// How much of a reply is read. An error takes less than 100 octets.
+  /// The most bytes of a reply that are read. An error has less than 100.
   private static let longestReply = 4096
-  /// A connection is kept so long at least.
+  /// The least time before a connection is replaced.
   static let shortestConnection = Duration.seconds(10)
 
   private struct Connection {
@@ -45,7 +46,7 @@ package final class APNsSender: NoticeSender {
     connection = Mutex(Connection(transport: transport, madeAt: time.now))
   }
 
-  /// Forgets the provider tokens.
+  /// Drops the provider tokens.
   package func forgetTokens() { tokens.forget() }
 
   package func send(
@@ -114,7 +115,7 @@ package final class APNsSender: NoticeSender {
       if error.reason == .malformedResponse {
         return .reconnect(otherwise: NoticeVerdict(error, from: "APNs"))
       }
-      // The connection may have died in silence. No other request should wait for it.
+      // The connection may have died silently. No other request should wait for it.
       if error.reason == .timedOut, error.sent, !error.isCurtailed { _ = replace(used) }
       return .withoutAnswer(error, from: "APNs")
     }
@@ -122,7 +123,7 @@ package final class APNsSender: NoticeSender {
 
   private func fields(_ notice: Notice, _ token: ProviderToken) -> Fields {
     let now = time.unixTime
-    // 0 is "now or never". A time that has passed is refused.
+    // With 0, APNs tries to deliver only once. APNs refuses a time in the past.
     let expiration = notice.secondsLeft(now) > 0 ? notice.ends.seconds : 0
     return [
       "Authorization": token.bearer.exposedString(), "Content-Type": "application/json",
@@ -137,11 +138,12 @@ package final class APNsSender: NoticeSender {
     return payload.serialized()
   }
 
-  /// Puts another connection in the place of one, which ends with its last request.
-  /// - Returns: whether the next request has another connection than this one.
+  /// Replaces a connection, which ends with its last request.
+  /// - Returns: whether the next request gets another connection.
   private func replace(_ used: Connection) -> Bool {
     let now = time.now
-    // Of many requests that ask at the same time only the first makes one; the others wait for it, which takes no I/O.
+    // Of concurrent requests, only the first makes a connection, and the others wait for the lock. Making one
+    // takes no I/O.
     return connection.withLock { connection in
       guard connection.madeAt == used.madeAt else { return true }
       guard now - used.madeAt >= Self.shortestConnection, let transport = connect() else { return false }

@@ -1,15 +1,15 @@
-// The settings of notices by APNs: the team's signing key and the app they are for.
+// The settings for APNs: the team's signing key, and the app that gets notices.
 
 import JOSE
 
-/// How this server signs for APNs, and for which app.
+/// The signing key for APNs, and the app that gets notices.
 package struct APNsSettings: Sendable {
-  /// Apple's two worlds: a device's token belongs to one of them.
+  /// Apple's environment of a device. A device's token is valid in only one of them.
   package enum Environment: String, CaseIterable, Sendable {
     case production
     case sandbox
 
-    /// The base of its API.
+    /// The environment's base URL.
     var base: String {
       switch self {
       case .production: "https://api.push.apple.com"
@@ -23,7 +23,7 @@ package struct APNsSettings: Sendable {
   let teamID: String
   /// The app's bundle id.
   package let topic: String
-  /// The base of the API, without a slash at the end.
+  /// The base URL of the API, without a slash at the end.
   let base: String
 
   /// Checks the settings.
@@ -33,7 +33,7 @@ package struct APNsSettings: Sendable {
   ///   - keyID: the ten characters that Apple gave the key.
   ///   - teamID: the ten characters of the team.
   ///   - topic: the app's bundle id.
-  ///   - environment: where its devices are registered.
+  ///   - environment: the environment in which the app's devices are registered.
   ///   - url: another base of the API, checked by the caller, for tests.
   package init(
     key: [UInt8], keyID: String, teamID: String, topic: String, environment: Environment = .production,

@@ -1,11 +1,11 @@
-// Decides which provider token APNs gets, and when a new one is signed.
+// Decides which provider token is sent to APNs, and when a new one is signed.
 
 package import JOSE
 import JSON
 package import Platform
 import Synchronization
 
-/// A provider token: a JWT that this server signs for itself.
+/// A provider token: a JWT with which this server authenticates to APNs.
 final class ProviderToken: Sendable {
   /// The value of `authorization`.
   let bearer: Secret
@@ -18,7 +18,7 @@ final class ProviderToken: Sendable {
 }
 
 extension APNsSettings {
-  /// Signs a provider token, and throws it away.
+  /// Signs a provider token and discards it, to check the key.
   package func checkSigning(_ time: any TimeSource) throws(OpenSSLError) {
     _ = try ProviderTokens(self, time: time).token()
   }
@@ -26,20 +26,21 @@ extension APNsSettings {
 
 /// The provider tokens of one key.
 ///
-/// APNs refuses tokens older than an hour by their `iat`, which is `JWS.issuedAtMargin` before the signing, and one that comes less than
-/// 20 minutes after the one before. So a token serves 50 minutes. The one before it stays at hand for as long as APNs may still want it.
+/// APNs refuses a token whose `iat` is more than an hour old, and a token that comes less than 20 minutes
+/// after the previous one. `iat` is `JWS.issuedAtMargin` before the signing. So each token is used for 50
+/// minutes. The previous token is kept for as long as APNs may still want it.
 final class ProviderTokens: Sendable {
-  /// How long a token serves.
+  /// How long a token is used.
   static let lifetime = Duration.seconds(50 * 60)
-  /// Nothing is signed sooner than this after the signing before it.
+  /// The least time between two signings, except for a `replacement` at any age.
   static let shortestInterval = Duration.seconds(20 * 60)
-  /// A token signed so long ago may be refused by the time it arrives.
+  /// The greatest age of a token in use. APNs may refuse an older one by the time it arrives.
   static let oldest = Duration.seconds(58 * 60)
 
   private struct State {
     var current: ProviderToken?
     var older: ProviderToken?
-    /// Until then APNs wants the older one.
+    /// Until when APNs wants the older token.
     var prefersOlderUntil: Expiry?
   }
 
@@ -66,12 +67,12 @@ final class ProviderTokens: Sendable {
     }
   }
 
-  /// Forgets all tokens.
+  /// Drops all tokens.
   func forget() { state.withLock { $0 = State() } }
 
-  /// APNs says that a token has expired, or refuses it.
-  /// - Parameter atAnyAge: Whether to sign another one less than 20 minutes after the one before.
-  /// - Returns: another one, or nil if a new one was signed less than 20 minutes ago and has been refused too.
+  /// The token to use after APNs refused one, or said that it has expired.
+  /// - Parameter atAnyAge: Whether to sign another token even within 20 minutes of the previous one.
+  /// - Returns: another token; nil if the refused one is the newest and was signed less than 20 minutes ago.
   func replacement(of expired: ProviderToken, atAnyAge: Bool) throws(OpenSSLError) -> ProviderToken? {
     let now = time.now
     return try state.withLock { state throws(OpenSSLError) in
@@ -83,8 +84,8 @@ final class ProviderTokens: Sendable {
     }
   }
 
-  /// APNs says that a token came too soon after the one before.
-  /// - Returns: the one before, which serves for the next 20 minutes, or nil if there is none that is young enough.
+  /// The token to use after APNs said that one came too soon after the previous one.
+  /// - Returns: the previous token, which is used for the next 20 minutes; nil if none is young enough.
   func fallback(from early: ProviderToken) -> ProviderToken? {
     let now = time.now
     return state.withLock { state in

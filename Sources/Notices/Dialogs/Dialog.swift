@@ -1,12 +1,14 @@
-// The documents of the dialogs before a call, in the wire format that GMS gave its callback apps.
+// The documents of the dialogs before a call, in the wire format of Genesys Mobile Services (GMS) for
+// callback apps.
 
 package import JSON
 
-/// What an app shows or does next.
+/// A document that tells an app what to show or do next.
 ///
-/// The members and their order are those of the reference "Callback Push Notifications for iOS", as strict JSON. Values are texts,
-/// except for the one number that the reference shows. Two slips of the reference are corrected: its item "Cancel" leads to `snooze`,
-/// and `_resource_url` leads to a name that is no action.
+/// The members and their order are those of the reference "Callback Push Notifications for iOS", as strict
+/// JSON. Values are texts, except for the one number that the reference shows. Two mistakes of the reference
+/// are corrected: its item "Cancel" points to `snooze`, and its `_resource_url` has a name that is not an
+/// action.
 package struct Dialog: Sendable {
   /// The links of one notice.
   package struct Links: Sendable {
@@ -27,16 +29,16 @@ package struct Dialog: Sendable {
 
   // MARK: The menu
 
-  /// The heading where an agent is known to be available.
+  /// The heading if an agent is known to be available.
   package static let agentAvailable = "Agent is available right now"
 
   /// Asks whether the customer is ready: connect, snooze, cancel.
   ///
   /// - Parameters:
-  ///   - heading: Its heading.
+  ///   - heading: The menu's heading.
   ///   - providesCode: Whether the app announces the tones that a code makes.
-  ///   - expires: When the menu is over, as text.
-  ///   - snooze: For how many minutes the customer may put the call off; nil if not.
+  ///   - expires: When the menu expires, as text.
+  ///   - snooze: For how many minutes the customer may postpone the call; nil if the customer may not.
   package static func menu(
     _ links: Links, heading: String, providesCode: Bool, expires: String, snooze minutes: Int64?
   ) -> Dialog {
@@ -81,17 +83,17 @@ package struct Dialog: Sendable {
 
   // MARK: After a choice
 
-  /// The phone rings soon.
+  /// The confirmation that the phone rings soon.
   package static func calling(_ id: NoticeID) -> Dialog {
     confirmation("You will receive the call shortly", id)
   }
 
-  /// The customer waits for another notice.
+  /// The confirmation that the customer gets another notice.
   package static func waiting(_ id: NoticeID) -> Dialog {
     confirmation("We will notify you when agent is available", id)
   }
 
-  /// The choice is done.
+  /// The confirmation of a choice.
   package static func done(_ text: String, _ id: NoticeID) -> Dialog { confirmation(text, id) }
 
   private static func confirmation(_ text: String, _ id: NoticeID) -> Dialog {
@@ -104,11 +106,11 @@ package struct Dialog: Sendable {
     ])
   }
 
-  /// The customer calls instead.
+  /// The request to dial a number: the customer calls instead.
   ///
   /// - Parameters:
   ///   - number: The number to dial, in E.164 form.
-  ///   - accessCode: What the agent asks for; nil for nothing.
+  ///   - accessCode: The code that the agent asks for; nil if there is none.
   package static func dial(_ number: String, accessCode: String?, _ id: NoticeID) -> Dialog {
     Dialog(document: [
       "_dialog_id": "0",
@@ -121,13 +123,14 @@ package struct Dialog: Sendable {
   }
 }
 
-/// An action that an app asks for with the `_id` of a notice. `get-dialog-start-chat` is none: this server has no chat of that kind.
+/// An action that an app requests with the `_id` of a notice. `get-dialog-start-chat` is not supported,
+/// because this server has no chat of that kind.
 package enum DialogAction: String, CaseIterable, Sendable {
   case menuWithCode = "get-dialog-user-confirmation-provide_code-true"
   case menu = "get-dialog-user-confirmation-provide_code-false"
   /// The customer wants the call now. The menu's items use this name.
   case connect
-  /// The same, by the name that pushes of GMS use.
+  /// The customer wants the call now. Pushes of GMS use this name.
   case connectOutbound = "connect-outbound"
   case waitForAgent = "wait-for-agent"
   case snooze

@@ -1,13 +1,13 @@
-// Sends notices by Firebase Cloud Messaging.
+// Sends notices (push notifications) through Firebase Cloud Messaging.
 
 package import HTTP
 import JOSE
 import JSON
 package import Platform
 
-/// Sends notices by FCM's HTTP v1 API.
+/// A sender of notices through FCM's HTTP v1 API.
 package final class FCMSender: NoticeSender {
-  /// How much of a reply is read.
+  /// The most bytes of a reply that are read.
   private static let longestReply = 64 * 1024
 
   private let settings: FCMSettings
@@ -15,7 +15,7 @@ package final class FCMSender: NoticeSender {
   private let time: any TimeSource
   private let tokens: GoogleTokens
 
-  /// Makes a sender; Google is asked for nothing before a notice is sent.
+  /// Makes a sender. It sends nothing to Google before the first notice.
   /// - Parameter jitter: Random numbers in 0..<1.
   package init(
     _ settings: FCMSettings, transport: any HTTPTransport, time: any TimeSource,
@@ -27,13 +27,14 @@ package final class FCMSender: NoticeSender {
     tokens = GoogleTokens(settings.access, transport: transport, time: time, jitter: jitter)
   }
 
-  /// Asks once for an access token, and says why there is none; nil where there is one.
+  /// Requests an access token once. Returns the reason if there is none, and nil on success.
   package func check() async -> GoogleTokens.Failure? { await tokens.check() }
 
-  /// Forgets what failed: the next notice that needs an access token asks Google for it. A token that serves stays.
+  /// Drops earlier failures, so that the next notice without a valid access token requests one. A valid token
+  /// stays.
   package func startAnew() { tokens.startAnew(keepingToken: true) }
 
-  /// Forgets the access token, too.
+  /// Drops earlier failures and the access token.
   package func forgetTokens() { tokens.startAnew(keepingToken: false) }
 
   package func send(
@@ -51,7 +52,7 @@ package final class FCMSender: NoticeSender {
       let reaction = await attempt(notice, to: device, token, deadline, &posts)
       switch reaction {
       case .renewCredential:
-        // Also the second one, so that the next try of a stopped sender asks Google.
+        // The second token is invalidated too, so that the next attempt of a stopped sender requests another.
         tokens.invalidate(token)
         guard !hasChangedToken else { return reaction.verdict }
         hasChangedToken = true
@@ -85,7 +86,7 @@ package final class FCMSender: NoticeSender {
     }
   }
 
-  /// The body. FCM slows down urgent messages that show the user nothing, so it has a text to show.
+  /// The body. FCM slows down urgent messages that show the user nothing, so the body has a text to show.
   static func content(_ notice: Notice, to device: DeviceAddress, now: UnixTime) -> [UInt8] {
     let body: JSONObject = [
       "message": [

@@ -1,4 +1,5 @@
-// Keeps the access token of a Google service account: one exchange at a time, and a new token before the old one ends.
+// Caches the access token of a Google service account. It runs one exchange at a time, and renews the token
+// before it expires.
 
 package import HTTP
 package import JOSE
@@ -6,13 +7,13 @@ import JSON
 package import Platform
 import Synchronization
 
-/// An access token of Google's.
+/// An access token from Google.
 package final class GoogleToken: Sendable {
   /// The value of `Authorization`.
   package let bearer: Secret
-  /// It is not used any more after this.
+  /// The token must not be used after this time.
   let usableUntil: Expiry
-  /// It is renewed after this.
+  /// The token is renewed after this time.
   let renewAt: Expiry
 
   init(_ text: String, lifetime: Duration, obtainedAt: MonotonicTime, unit: Double) {
@@ -23,13 +24,13 @@ package final class GoogleToken: Sendable {
   }
 }
 
-/// Who this server is for Google, and what for.
+/// The service account and the scope that this server uses with Google's APIs.
 package struct GoogleAccess: Sendable {
   let account: ServiceAccount
-  /// Where access tokens are had, which is the audience of the assertions too.
+  /// The token endpoint's URL, which is also the audience of the assertions.
   package let tokenURL: String
   let scope: String
-  /// Where an operator configures it, for logs.
+  /// The setting in which an operator configures the access, for logs.
   let setting: String
 
   /// - Parameter tokenURL: Another token endpoint than the account's, checked by the caller.
@@ -42,7 +43,7 @@ package struct GoogleAccess: Sendable {
 }
 
 extension GoogleAccess: Equatable {
-  /// Whether both are the same account with the same key, at the same place.
+  /// Whether both have the same account, key, token endpoint and scope.
   package static func == (a: GoogleAccess, b: GoogleAccess) -> Bool {
     // Our text: ids of the configuration.
     a.account.signer == b.account.signer && a.account.keyID == b.account.keyID
@@ -50,17 +51,18 @@ extension GoogleAccess: Equatable {
   }
 }
 
-/// The access token of a service account (RFC 7523 §2.1).
+/// A cache for the access token of a service account (RFC 7523 §2.1).
 ///
-/// It is no token of the token source: that one gives tokens for grants only, and Google's never leave this server.
+/// `TokenSource` is separate: it is for Talkdesk's tokens, which clients get for a grant. Google's tokens
+/// never leave this server.
 package final class GoogleTokens: Sendable {
-  /// Why there is no token.
+  /// The reason why there is no token.
   package struct Failure: Error {
     package let verdict: NoticeVerdict
     /// Whether Google may have refused the assertion because of this machine's clock.
     package var mayBeOfClock = false
 
-    /// The same with the time after which Google is asked again.
+    /// The same failure, with the time until the next exchange.
     func waiting(_ rest: Duration) -> Self {
       switch verdict {
       case .retry(_, let reason): Self(verdict: .retry(after: rest, reason: reason))
@@ -70,23 +72,23 @@ package final class GoogleTokens: Sendable {
     }
   }
 
-  /// What an exchange may take.
+  /// The time limit of an exchange.
   static let exchangeTimeout = Duration.seconds(5)
   private static let longestReply = 64 * 1024
 
   private struct State {
     var token: GoogleToken?
-    /// Whether a notice went out with it.
+    /// Whether the token was used since it was obtained.
     var isUsed = false
     var isExchanging = false
-    /// How many exchanges have ended, or were forgotten.
+    /// How many exchanges have ended or were discarded.
     var ended = 0
-    /// How often everything was begun anew. The result of an exchange of an earlier epoch is ignored.
+    /// How often `startAnew` was called. The result of an exchange of an earlier epoch is ignored.
     var epoch = 0
     var failure: Failure?
     /// How many exchanges failed in a row.
     var failures = 0
-    /// Google is not asked again before this.
+    /// No exchange starts before this time.
     var restsUntil: Expiry?
   }
 
@@ -112,7 +114,7 @@ package final class GoogleTokens: Sendable {
     self.jitter = jitter
   }
 
-  /// A token to use now, before the deadline.
+  /// A valid token, or the reason why there is none at the deadline or before.
   package func token(by deadline: MonotonicTime) async -> Result<GoogleToken, Failure> {
     while true {
       let step = next(deadline)
@@ -125,15 +127,16 @@ package final class GoogleTokens: Sendable {
     }
   }
 
-  /// Google refused a token: the next request gets another one.
+  /// Drops a token that Google refused, so that the next request gets another.
   package func invalidate(_ token: GoogleToken) {
     state.withLock { state in
       if state.token === token { state.token = nil }
     }
   }
 
-  /// Forgets what failed, and an exchange that runs, so that the next notice asks Google.
-  /// - Parameter keepingToken: Whether a token that serves stays.
+  /// Drops earlier failures and a running exchange, so that the next request without a valid token starts an
+  /// exchange.
+  /// - Parameter keepingToken: Whether the current token stays.
   package func startAnew(keepingToken: Bool) {
     state.withLock { state in
       state = State(
@@ -179,7 +182,7 @@ package final class GoogleTokens: Sendable {
 
   // MARK: Exchanging
 
-  /// Asks once, and keeps nothing: why there is no token, or nil.
+  /// Runs one exchange and stores nothing. Returns the reason if there is no token, and nil on success.
   package func check() async -> Failure? {
     switch await exchange(time.now) {
     case .success: nil
@@ -187,25 +190,25 @@ package final class GoogleTokens: Sendable {
     }
   }
 
-  /// Not a child of the task that asks: others wait for it too.
+  /// Runs an exchange in a task of its own, because other requests wait for it too.
   private func exchangeInBackground() {
     let epoch = state.withLock { $0.epoch }
     Task.detached { [self] in
       let start = time.now
       let result = await exchange(start)
       finish(result, of: epoch)
-      // Weakly, since it waits for most of an hour.
+      // The renewal refers to `self` weakly, because it waits for most of an hour.
       if case .success(let token) = result { renewLater(token) }
     }
   }
 
   private func renewLater(_ token: GoogleToken) {
     Task.detached { [weak self, time] in
-      // Cancelled never; the sender may be gone.
+      // This task is never canceled. `self` may be gone by the end of the wait.
       let now = time.now
       guard await time.hasSlept(until: now + (token.renewAt - now)), let self else { return }
       let begins = state.withLock { state in
-        // One that no notice used since may end.
+        // A token that was not used since may expire.
         guard state.token === token, state.isUsed, !state.isExchanging else { return false }
         state.isExchanging = true
         return true
@@ -234,7 +237,8 @@ package final class GoogleTokens: Sendable {
     waiters.wakeAll()
   }
 
-  /// How long Google is left alone: as it says, else half a second, doubling to 30 s, up to half as much again at random.
+  /// The pause before the next exchange: the time that Google states, at least a second; else 0.5 s, doubling
+  /// to 30 s, plus up to half at random.
   static func rest(after verdict: NoticeVerdict, failures: Int, unit: Double) -> Duration {
     switch verdict {
     case .retry(let wait?, _), .restProvider(let wait, _): return max(.seconds(1), wait)
@@ -260,7 +264,7 @@ package final class GoogleTokens: Sendable {
     let request = OutboundRequest(
       method: .post, url: settings.tokenURL,
       fields: ["Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"],
-      // Of all its characters only the colons of the grant's name need an escape.
+      // Only the colons in the grant's name need escapes.
       content: Array(
         "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)".utf8),
       timeout: Self.exchangeTimeout, maximumContentLength: Self.longestReply, reuse: .allowedAndRepeatable)

@@ -6,7 +6,7 @@ import JOSE
 package struct HookSecrets: Sendable {
   /// The most secrets: the new one, the old one, and room for a mistake.
   static let most = 4
-  /// The octets of a secret.
+  /// The allowed lengths of a secret, in octets.
   static let lengths = 24...64
 
   private let secrets: [Secret]

@@ -1,12 +1,12 @@
-// Sends notices to the operator's own receiver as signed webhooks.
+// Sends notices (push notifications) to the operator's own receiver as signed webhooks.
 
 package import HTTP
 import JSON
 package import Platform
 
-/// Sends notices as webhooks (Standard Webhooks): `{"deviceId", "message"}`, signed.
+/// A sender of notices as webhooks (Standard Webhooks): `{"deviceId", "message"}`, signed.
 package final class HookSender: NoticeSender {
-  /// Of the receiver's content nothing is needed.
+  /// The most bytes of a reply that are read. Its content is not used.
   private static let longestReply = 64 * 1024
 
   private let url: String
@@ -15,7 +15,7 @@ package final class HookSender: NoticeSender {
   private let time: any TimeSource
 
   /// Makes a sender.
-  /// - Parameter url: The receiver, checked by the caller.
+  /// - Parameter url: The receiver's URL, checked by the caller.
   package init(url: String, secrets: HookSecrets, transport: any HTTPTransport, time: any TimeSource) {
     self.url = url
     self.secrets = secrets

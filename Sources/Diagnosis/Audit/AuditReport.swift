@@ -1,4 +1,4 @@
-// Checks audit files with the store keys, and says in words what was found.
+// Checks audit files with the store keys, and reports the findings in words.
 
 public import Configuration
 import Gate
@@ -9,12 +9,12 @@ public import Sealing
 import Store
 public import Stores
 
-/// What `callgate audit verify` found.
+/// The findings of `callgate audit verify`.
 public struct AuditReport: Sendable {
-  /// The result.
+  /// Whether the lines form intact chains.
   public enum Verdict: Sendable {
     case sound, tampered
-    /// No line was made with one of the keys, or there is no chained line.
+    /// No line was made with any of the keys, or there is no chained line.
     case unknownKey
   }
 
@@ -29,11 +29,12 @@ public struct AuditReport: Sendable {
   /// The report, line by line.
   public let lines: [String]
 
-  /// How far the chains of a store's servers were written, by its last anchors.
+  /// How far the chain of each server start was written, by the store's last anchors.
   public struct Anchors: Sendable {
     package let known: [String: AuditVerifier.Known]
 
-    /// Reads them from the configured store; none from a store in memory, which no other process can read.
+    /// Reads the anchors from the configured store. A store in memory counts as empty: no other process can
+    /// read it.
     public init(in store: Configuration.Store) async throws(StoreFailure) {
       if case .memory = store {
         known = [:]
@@ -57,7 +58,7 @@ public struct AuditReport: Sendable {
   }
 
   /// Checks files in the order of their lines.
-  /// - Parameter anchors: Those of the store, read before; nil to compare none.
+  /// - Parameter anchors: The store's anchors, read before the files; nil to compare none.
   public init(of paths: [String], keys: [StoreKey], anchors: Anchors? = nil) throws(Unreadable) {
     let verifier = AuditVerifier(keys: keys, known: anchors?.known ?? [:])
     for path in paths {

@@ -10,7 +10,7 @@ import Talkdesk
 import Tokens
 
 extension Doctor {
-  /// The difference of clocks up to which doctor gives no number.
+  /// The clock difference, in seconds, up to which doctor reports no exact number.
   private static let closeEnough: Int64 = 5
   static let clockFix =
     "synchronize the clock: timedatectl set-ntp true, or chrony; in a container, on its host"
@@ -70,8 +70,8 @@ extension Doctor {
     return "this machine is \(behind.magnitude) s \(behind > 0 ? "behind" : "ahead of") Talkdesk: \(effect)"
   }
 
-  /// Says of each credential whether it works, and tells a refused scope from a refused credential by asking for
-  /// whatever the client has.
+  /// Reports whether each credential works. To tell a refused scope from a refused credential, requests a
+  /// token for whatever scopes the client has.
   mutating func reportCredentials(_ trials: [Trial]) async {
     let isServed = trials.contains { $0.token != nil }
     var granted: String?
@@ -87,7 +87,7 @@ extension Doctor {
         reportMissingScope("the token lacks \(missing)", has: nil)
         isScopeReported = true
       case .failure(.refused(let status, let code)):
-        // Only one response differs from a refused credential, and only after a different request.
+        // Only a token for a request without a scope proves that Talkdesk accepts the credential.
         let open = isServed ? nil : await attempt(trial.credential, trial.role, scope: "").token
         if let open {
           report.ok("credential", "\(name) is accepted")
@@ -98,7 +98,7 @@ extension Doctor {
           reportRefusal(trial, status, code, isServed: isServed)
         }
       case .failure(let error):
-        // The checks before have reported the first one.
+        // The earlier checks have already reported the first credential's error.
         if place > 0 { reportUnjudged(trial, error, isServed: isServed) }
       }
     }
@@ -115,7 +115,8 @@ extension Doctor {
         + "what the client has", .refused)
   }
 
-  /// Where no token is for Talkdesk's Mobile SDK: nothing else would show it before an app's first interaction.
+  /// A hint if no token is for Talkdesk's Mobile SDK: nothing else would show it before an app's first
+  /// interaction.
   private var needOfSDK: String {
     let asked = [configuration.talkdesk.scope] + configuration.apps.compactMap(\.scope)
     let isAsked = asked.contains { $0.split(separator: " ").contains { $0 == TokenScopes.mobileSDK } }
@@ -123,7 +124,7 @@ extension Doctor {
       ? "" : "; an app with Talkdesk's Mobile SDK needs \(TokenScopes.mobileSDK) (apps.*.scope, or TD_SCOPE)"
   }
 
-  /// What the scopes of a token serve, as far as it is known.
+  /// The known uses of a token's scopes.
   private static func uses(of scopes: String, _ link: String) -> String {
     let uses = scopes.split(separator: " ").compactMap { scope in
       switch scope {
@@ -135,7 +136,7 @@ extension Doctor {
     return uses.isEmpty ? "" : link + uses.joined(separator: " and ")
   }
 
-  /// Asks for the scopes of this server's own callbacks and of apps, too, with a credential that works.
+  /// Requests tokens with the scopes for callbacks and for apps, using a credential that works.
   mutating func reportFurtherScopes(with trial: Trial) async {
     reportNumbers()
     var asked: Set<String> = [trial.scope]
@@ -162,7 +163,7 @@ extension Doctor {
     }
   }
 
-  /// Without a number of the account every request for a callback must name one.
+  /// Warns if no Talkdesk number is configured: then each callback request must name one.
   private mutating func reportNumbers() {
     guard TokenScopes.allowsCallbacks(configuration.talkdesk.scope), !hasNumbers else { return }
     report.warn(
@@ -176,8 +177,8 @@ extension Doctor {
       || configuration.apps.contains { !$0.talkdeskPhoneNumbers.isEmpty }
   }
 
-  /// Asks for what callbacks are made with where `TD_SCOPE` does not hold it. It is missed only where callbacks are meant
-  /// to be made, or an app asks for it.
+  /// Requests a token with the scope for callbacks, which `TD_SCOPE` lacks. If Talkdesk issues none, this is
+  /// a failure only if numbers are configured or an app has this scope; otherwise it is a warning.
   private mutating func reportCallbackScope(with trial: Trial) async {
     let scope = TokenScopes.callbackWrite
     let isMeant = hasNumbers || configuration.apps.contains { $0.scope == scope }

@@ -6,7 +6,7 @@ import Platform
 import Tokens
 
 extension Doctor {
-  /// Asks Sendbird with the credential of each desk, in a way that changes nothing there.
+  /// Checks each desk's credential with a request to Sendbird that changes nothing there.
   mutating func reportDesks() async {
     for desk in configuration.desks {
       let api = SendbirdAPI(
@@ -33,7 +33,7 @@ extension Doctor {
     }
   }
 
-  /// Asks the desk's own host with the desk's own token.
+  /// Checks the desk API token at the desk's own host.
   private mutating func reportTickets(_ desk: Configuration.Desk, _ api: SendbirdAPI) async {
     let name = "\(desk.id): tickets"
     guard let failure = await api.checkDesk() else {

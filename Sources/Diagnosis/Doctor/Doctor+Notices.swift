@@ -1,4 +1,4 @@
-// How `callgate doctor` checks the providers of notices.
+// How `callgate doctor` checks the push providers.
 
 import Callers
 import Configuration
@@ -7,7 +7,8 @@ import Notices
 import Platform
 
 extension Doctor {
-  /// Says of each provider whether this server can prove itself to it. It sends no notice, since each would be for a real device.
+  /// Reports whether this server can authenticate to each push provider. Sends no notification, since each
+  /// would reach a real device.
   mutating func reportNotices() async {
     guard let notices = configuration.notices else { return }
     if let fcm = notices.fcm { await reportFCM(fcm) }
@@ -38,7 +39,7 @@ extension Doctor {
     }
   }
 
-  /// The beginning of a fix where Google may have refused an assertion because of its times.
+  /// The first part of a fix if Google may have refused an assertion because of its times; otherwise empty.
   static func clockFirst(_ failure: GoogleTokens.Failure?) -> String {
     failure?.mayBeOfClock == true ? "\(clockFix); if the refusal persists: " : ""
   }

@@ -5,8 +5,8 @@ import Outcomes
 import Store
 
 extension Doctor {
-  /// Says of the configured triggers whether they are registered as the configuration has them. It does not ask Talkdesk, which has no
-  /// list of them.
+  /// Reports whether the configured triggers are registered with the current URL, secret and message.
+  /// Compares them with the store, because Talkdesk has no list of triggers.
   mutating func report(registered: [StoredTrigger]) {
     guard let settings = configuration.outcomes, let hook = settings.hooks.first else { return }
     guard let url = settings.externalURL else {

@@ -1,4 +1,4 @@
-// How `callgate doctor` checks the lookups of numbers.
+// How `callgate doctor` checks phone validation and do-not-call lists.
 
 import Configuration
 import Gate

@@ -1,11 +1,11 @@
-// How `callgate doctor` checks the signer: its connection, login and key, apart from Talkdesk ID's.
+// How `callgate doctor` checks the external signer (Vault or OpenBao): its connection, login and key.
 
 import JOSE
 import Talkdesk
 import Tokens
 
 extension Doctor {
-  /// The most other versions of a key that are tried at Talkdesk.
+  /// The maximum number of other versions of a key to try at Talkdesk.
   private static let mostVersions = 5
 
   /// Reports the version of the key that would sign.
@@ -24,8 +24,9 @@ extension Doctor {
     return pinned
   }
 
-  /// Reports which version of a signer's key to configure. Vault does not know which one Talkdesk accepts, so Talkdesk is asked.
-  /// - Parameter isServed: Whether Talkdesk ID gave any key a token.
+  /// Reports which version of a signer's key to configure. Vault does not know which version Talkdesk
+  /// accepts, so doctor tries them at Talkdesk.
+  /// - Parameter isServed: Whether Talkdesk ID issued a token for any key.
   mutating func reportVersion(
     of signer: TransitSigner, _ pinned: TransitSigner.Pinned, _ trial: Trial, isServed: Bool
   ) async {
@@ -56,7 +57,7 @@ extension Doctor {
     }
   }
 
-  /// The newest other version of a key for which Talkdesk ID gives a token, whatever its scope.
+  /// The newest other version of a key for which Talkdesk ID issues a token, with any scope.
   private func acceptedVersion(
     of signer: TransitSigner, _ pinned: TransitSigner.Pinned, _ trial: Trial
   ) async -> Int64? {

@@ -17,7 +17,8 @@ import Stores
 import Upstream
 
 extension Doctor {
-  /// Asks everything beside Talkdesk that requests depend on.
+  /// Checks everything that requests depend on besides tokens: the store, providers, issuers' keys and
+  /// policies.
   mutating func lookAround() async {
     await reportAdmin()
     await reportStore()
@@ -46,8 +47,8 @@ extension Doctor {
     }
   }
 
-  /// Repeats what a running server says of its configuration: some mistakes show only in requests. Silence says nothing: the server
-  /// may not run yet, or elsewhere.
+  /// Repeats a running server's warnings about its configuration: some mistakes show only in requests. No
+  /// response proves nothing: the server may not run yet, or may run elsewhere.
   private mutating func reportAttention(_ listener: Configuration.Admin.Listener) async {
     guard listener.port != 0, let address = IPAddress(listener.host) else { return }
     let wildcards = [IPAddress(v4: 0): "127.0.0.1", IPAddress(v6High: 0, low: 0): "[::1]"]
@@ -70,7 +71,7 @@ extension Doctor {
     switch configuration.store {
     case .memory: return report.ok("store", "memory: a restart loses all state")
     case .sqlite(let path):
-      // Looking must not make a file.
+      // The check must not create the file.
       guard exists(path) else {
         guard DiskLife.ofFile(path) != .missing else {
           return report.fail(
@@ -272,7 +273,7 @@ extension Doctor {
 }
 
 extension RemoteRule.Dialect {
-  /// The answers that decide.
+  /// The responses that count as a decision.
   fileprivate var answers: String {
     switch self {
     case .opa: "true, false or {\"allow\": …}"

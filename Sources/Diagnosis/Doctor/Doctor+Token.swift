@@ -28,7 +28,7 @@ extension Doctor {
     report.ok("lifetime", "\(life) s")
   }
 
-  /// Reads the claims of a token that is a JWT: its account and its API.
+  /// Reports the claims of a token that is a JWT, and checks its client and its API.
   mutating func reportClaims(_ token: AccessToken) {
     guard let claims = Self.claims(of: token) else {
       return report.ok("token", "opaque; doctor cannot read its claims")
@@ -61,12 +61,13 @@ extension Doctor {
     report.ok("token", shown.isEmpty ? "a JWT without iss and aud" : "a JWT, \(shown)")
   }
 
-  /// Nothing is verified: it came from Talkdesk ID over TLS a moment ago, and nothing is decided by it.
+  /// The claims of a JWT, unverified: the token just came from Talkdesk ID over TLS, and no decision depends
+  /// on them.
   private static func claims(of token: AccessToken) -> JSONObject? {
     do {
       return try JSONValue(parsing: JWS.Compact(parsing: token.secret.exposedBytes()).payload).object
     } catch {
-      return nil  // Not a JWT, which is nothing wrong.
+      return nil  // Not a JWT. Opaque tokens are fine.
     }
   }
 

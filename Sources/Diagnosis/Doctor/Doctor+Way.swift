@@ -11,8 +11,8 @@ extension Doctor {
   private var tokenURL: String { client.endpoints.tokenURL }
   private var host: String { TalkdeskHost.host(of: tokenURL) }
 
-  /// Reports how far a request came.
-  /// - Parameter isServed: Whether another key was given a token at the same endpoint.
+  /// Reports how far a request got.
+  /// - Parameter isServed: Whether the same endpoint issued a token for another key.
   mutating func reportWay(_ trial: Trial, isServed: Bool) async {
     switch trial.error {
     case .transport(let error):
@@ -31,7 +31,7 @@ extension Doctor {
       return report.fail(
         "token endpoint", "the response of \(host) is not HTTP",
         fix: "check TD_TOKEN_URL and its port", .unreachable)
-    // Said by the signer's own finding.
+    // A signer's failure is reported once, by the check of the signer.
     case .signer(let cause):
       if case .unusableReply(.wrongSignature) = cause {
         report.fail(
@@ -66,7 +66,7 @@ extension Doctor {
           ?? "check TD_TOKEN_URL, or unset it and set TD_ACCOUNT_NAME and TD_REGION", .configuration,
         isServed: isServed)
       if !isServed { await reportOtherRegions() }
-    case .unusableReply(.scope): break  // The scope's finding says it.
+    case .unusableReply(.scope): break  // The scope check reports this.
     case .unusableReply(let reason):
       reportEndpoint(
         "the response is unusable: \(reason)",
@@ -78,7 +78,8 @@ extension Doctor {
     }
   }
 
-  /// Reports that the endpoint did not judge a credential: a warning where it gave another key a token.
+  /// Reports that the endpoint neither accepted nor refused a credential. Only a warning if it issued a token
+  /// for another key.
   private mutating func reportEndpoint(
     _ found: String, fix: String, _ cause: DoctorReport.Verdict, isServed: Bool
   ) {
@@ -104,7 +105,7 @@ extension Doctor {
 
   private var isAddress: Bool { IPAddress(host.trimmingBrackets) != nil }
 
-  /// The account of the token endpoint's host; nil for a host of no account.
+  /// The account of the token endpoint's host; nil if the host belongs to no account.
   private var accountName: String? {
     if case .account(_, let name) = TalkdeskHost(url: tokenURL), !name.isEmpty { name } else { nil }
   }
@@ -139,7 +140,7 @@ extension Doctor {
           do throws(TransportError) {
             return try await transport.send(request).status == 200 ? region : nil
           } catch {
-            return nil  // What is not there is no hint, whatever the reason.
+            return nil  // A failed request is no hint, whatever the reason.
           }
         }
       }

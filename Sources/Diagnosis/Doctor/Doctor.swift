@@ -9,8 +9,8 @@ import Talkdesk
 import Tokens
 import Upstream
 
-/// Looks at everything on the way to a token: the configuration, then one real exchange with each key. Then it asks the store,
-/// the issuers of keys and the remote policies.
+/// Checks everything on the way to a token: the configuration, then one real exchange with each key. Then
+/// checks the store, the issuers' keys, the remote policies and the other providers.
 ///
 /// Each exchange is a single request. The doctor never retries, so it reports temporary failures that the server would hide.
 public struct Doctor {
@@ -30,17 +30,19 @@ public struct Doctor {
     return report
   }
 
-  /// Examines a configuration that was loaded for `check`. Asks Talkdesk ID over the network.
+  /// Examines a configuration that was loaded for `check`. Sends requests to Talkdesk ID and the other
+  /// services.
   public static func examine(_ loaded: LoadedConfiguration) async -> DoctorReport {
     await withTransport(loaded.configuration) { transport, proxies in
       await examine(loaded, transport: transport, proxies: proxies, clock: SystemClock())
     }
   }
 
-  /// Says what a server of this configuration answers to a user's token. Fetches key sets and asks nothing else.
+  /// Explains how a server with this configuration responds to a user's token. Fetches key sets and sends no
+  /// other request.
   ///
   /// - Parameters:
-  ///   - token: The token, and the blanks around it.
+  ///   - token: The token. Blanks around it are ignored.
   ///   - app: The app that the request names; nil for none.
   public static func examine(_ loaded: LoadedConfiguration, token: [UInt8], app: String?) async
     -> DoctorReport
@@ -72,7 +74,7 @@ public struct Doctor {
     return report
   }
 
-  /// The same over any transport.
+  /// Examines a configuration over any transport.
   static func examine(
     _ loaded: LoadedConfiguration, transport: any HTTPTransport, proxies: ProxySettings, clock: any TimeSource
   ) async -> DoctorReport {
@@ -106,7 +108,7 @@ public struct Doctor {
     let role: CredentialRole
     let scope: String
     let result: Result<AccessToken, TokenExchangeError>
-    /// Nil where nothing was sent.
+    /// Details of the request; nil if nothing was sent.
     let report: TokenRequestReport?
 
     var token: AccessToken? { if case .success(let token) = result { token } else { nil } }
@@ -133,7 +135,7 @@ public struct Doctor {
         trials.append(await attempt(credential, role, scope: configuration.talkdesk.scope))
       }
       let trial = trials[place]
-      // Another key would only meet the same, unless it has another signer.
+      // Another key would fail in the same way, unless the error is the signer's.
       if !trial.isAnswered, trial.error?.isOfSigner != true { break }
     }
     if trials.contains(where: { $0.isAnswered }) { trials.removeAll { $0.error?.isOfSigner == true } }
@@ -153,7 +155,7 @@ public struct Doctor {
   }
 
   /// Makes one exchange of a single request.
-  /// - Parameter scope: Empty for whatever the client has.
+  /// - Parameter scope: The scopes to request; empty for whatever the client has.
   func attempt(_ credential: ClientCredential, _ role: CredentialRole, scope: String) async -> Trial {
     let single = TalkdeskID(
       endpoints: client.endpoints, credentials: [credential], transport: transport, time: clock, retry: .never

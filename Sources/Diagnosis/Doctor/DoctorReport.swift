@@ -6,21 +6,20 @@ import JSON
 public struct DoctorReport: Sendable {
   /// The finding of one check.
   public struct Finding: Sendable {
-    /// How a check came out.
+    /// The result of a check.
     public enum Status: String, Sendable {
       /// As it should be.
       case ok
-      /// It works, but an operator should look at it.
+      /// Works, but an operator should look at it.
       case warn
-      /// It does not work.
+      /// Does not work.
       case fail
-      /// It could not be looked at.
+      /// Could not be checked.
       case skip
     }
 
-    /// The check: a word that stays the same.
+    /// The check's fixed name.
     public let check: String
-    /// How it came out.
     public let status: Status
     /// The finding, on one line.
     public let found: String
@@ -30,13 +29,13 @@ public struct DoctorReport: Sendable {
     let cause: Verdict?
   }
 
-  /// The verdict, by the failure to fix first.
+  /// The overall result: the failure to fix first.
   public enum Verdict: Sendable, CaseIterable {
     /// The configuration, or this machine's set-up, is wrong.
     case configuration
-    /// Talkdesk ID answers and says no.
+    /// Talkdesk ID or another service refuses.
     case refused
-    /// Talkdesk ID was not reached, or does not serve.
+    /// Talkdesk ID or another service was not reached, or cannot respond.
     case unreachable
     /// A fault of this program.
     case `internal`
@@ -47,13 +46,12 @@ public struct DoctorReport: Sendable {
   /// The findings, in the order of the checks.
   public private(set) var findings: [Finding] = []
 
-  /// The verdict.
   public var verdict: Verdict {
     let causes = Set(findings.compactMap(\.cause))
     return Verdict.allCases.first { causes.contains($0) } ?? .well
   }
 
-  /// How many findings came out one way.
+  /// The number of findings with a status.
   public func count(_ status: Finding.Status) -> Int { findings.count { $0.status == status } }
 
   mutating func ok(_ check: String, _ found: String) { add(check, .ok, found, nil, nil) }

@@ -1,17 +1,17 @@
-// Recognises Talkdesk's hosts and their regions in a URL.
+// Recognizes Talkdesk's hosts and their regions in a URL.
 
 import Talkdesk
 
-/// The host of a URL, as Talkdesk's or another.
+/// The kind of a URL's host: Talkdesk's or any other.
 enum TalkdeskHost: Equatable {
   /// An account's host in a region: `acme.talkdeskid.com`, or the domain itself without a name before it.
   case account(Region, name: String)
   /// A region's API.
   case api(Region)
-  /// None of Talkdesk's.
+  /// A host that is not Talkdesk's.
   case elsewhere
 
-  /// Looks at the host of an absolute URL.
+  /// Classifies the host of an absolute URL.
   init(url: String) {
     let host = Self.host(of: url)
     for region in Region.allCases {
@@ -27,7 +27,7 @@ enum TalkdeskHost: Equatable {
     self = .elsewhere
   }
 
-  /// The region, where it is one of Talkdesk's.
+  /// The region of a Talkdesk host; nil for any other host.
   var region: Region? {
     switch self {
     case .account(let region, _), .api(let region): region

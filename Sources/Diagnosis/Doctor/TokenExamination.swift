@@ -1,4 +1,4 @@
-// Says what a server answers to a user's token, check by check, for `callgate doctor --token`.
+// Explains how a server responds to a user's token, check by check, for `callgate doctor --token`.
 
 import Callers
 import Configuration
@@ -10,8 +10,9 @@ import Platform
 import Texts
 import Upstream
 
-/// The checks of a user's token: those of a server with this configuration. The report never holds the token or a claim's value,
-/// except for issuer, audience, `kid` and `alg`, which the configuration and the key set have to match.
+/// The checks of a user's token, as a server with this configuration makes them. The report never contains
+/// the token or a claim's value, except for issuer, audience, `kid` and `alg`, which must match the
+/// configuration and the key set.
 struct TokenExamination {
   private let configuration: Configuration
   private let app: String?
@@ -22,7 +23,7 @@ struct TokenExamination {
   /// The report on a token.
   ///
   /// - Parameters:
-  ///   - token: The token, and the blanks around it.
+  ///   - token: The token. Blanks around it are ignored.
   ///   - app: The app that the request names; nil for none.
   static func report(
     on token: [UInt8], app: String?, _ configuration: Configuration, transport: any HTTPTransport,
@@ -103,7 +104,8 @@ struct TokenExamination {
     fail("answer", "401 invalid_token: \(fault.sentence)", fix: "see the failed check")
   }
 
-  /// The caller's entry that accepts the token, or the one that is meant: that of the audience.
+  /// The issuer entry of the caller that accepts the token. If none does: the entry for the token's audience,
+  /// or the first.
   private static func issuer(
     of outcome: JWTAuthenticator.Outcome, _ claims: JWTClaims, among candidates: [JWTAuthenticator.Issuer]
   ) -> JWTAuthenticator.Issuer {
@@ -165,7 +167,7 @@ struct TokenExamination {
     }
   }
 
-  /// What people give in place of a token alone; nil for anything else. No part of it is repeated.
+  /// Explains a common input that is not just a token; nil for any other input. Repeats no part of the input.
   private static func form(of text: [UInt8]) -> (found: String, fix: String)? {
     guard let first = text.first, let last = text.last else {
       return ("there is no token: the input is empty", "write the token into the file, or pipe it in with -")
@@ -327,9 +329,9 @@ struct TokenExamination {
     }
   }
 
-  /// The app, and the rules about claims that apply to the caller and the app.
+  /// Checks the app, and the rules about claims that apply to the caller and the app.
   ///
-  /// - Returns: The answer of the server if one of them refuses the caller.
+  /// - Returns: The server's response if the app or a rule refuses the caller.
   private mutating func examineRules(_ caller: Caller) -> String? {
     let claim = AppRegistry(configuration.servedApps).claim(
       named: app.map { .value($0) } ?? .absent, by: caller.id)
@@ -359,7 +361,7 @@ struct TokenExamination {
 }
 
 extension JWTAuthenticator.Issuer {
-  /// Where its keys are fetched; nil where they are configured.
+  /// The source of fetched keys; nil if the keys are configured.
   fileprivate var source: KeySource? { if case .source(let source) = keys { source } else { nil } }
 }
 
@@ -379,8 +381,8 @@ extension DoctorReport {
   /// Fetches a key set, and names each key of it that is left out.
   ///
   /// - Parameters:
-  ///   - url: The URL of the set. Its query may hold a secret.
-  ///   - whose: Whose keys they are; up to the colon in each finding.
+  ///   - url: The URL of the set. Its query may contain a secret.
+  ///   - whose: The owner of the keys. Failures name only the part before the colon.
   mutating func examine(_ source: KeySource, at url: String, of whose: String, fix: String) async {
     let name = KeySource.name(of: url)
     let subject = whose.prefix { $0 != ":" }

@@ -4,7 +4,7 @@ import HTTP
 
 /// Challenges of HTTP authentication (RFC 9110 §11.6.1).
 enum Challenges {
-  /// The parameters that are kept beside the scheme (RFC 6750 §3): they say why a token was refused.
+  /// The parameters to keep with the scheme (RFC 6750 §3): they say why a token was refused.
   private static let parameters = ["error", "error_description", "scope"]
   private static let longestScheme = 20
 

@@ -12,17 +12,18 @@ import Talkdesk
 import Tokens
 import Upstream
 
-/// Requests one callback from Talkdesk with the configured credential, and keeps the response.
+/// Requests one callback from Talkdesk with the configured credential, and records the response.
 ///
-/// The token is had as the server has it. The callback is sent at most once, whatever comes back: there is no renewal of the token
-/// and no second request. Its content is made by the server's own code. The number ranges that are refused by default hold; rules,
-/// brakes and the kill switch are not asked.
+/// The test call gets its token as the server does. It sends the callback at most once, whatever the
+/// response: it neither renews the token nor retries. The server's own code makes the content. The number
+/// ranges that the server refuses by default are refused here too. Rules, safety limits (`brakes`) and stops
+/// do not apply.
 public struct Drill: Sendable {
   /// Why there is nothing to send.
   public enum Obstacle: Error, Hashable, Sendable, CustomStringConvertible {
     /// The configuration names no number of the account.
     case noTalkdeskNumber
-    /// The number to call is in a range that is refused, and why.
+    /// The number to call is in a refused range, for this reason.
     case refusedNumber(reason: String)
 
     public var description: String {
@@ -39,7 +40,7 @@ public struct Drill: Sendable {
   let upstream: Configuration.Upstream
   let request: CallbackRequest
 
-  /// The reason not to call a number, as a sentence; nil without one.
+  /// The mistake in a phone number, as a sentence; nil if the number is valid.
   public static func fault(inPhone text: String) -> String? {
     do throws(E164Error) {
       _ = try E164(text)
@@ -58,7 +59,7 @@ public struct Drill: Sendable {
     guard let upstream = configuration.talkdesk.upstream else {
       preconditionFailure("a configuration for fetching a token without an upstream")
     }
-    // Requests without an app use the server's own numbers; an account may have given its numbers to apps alone.
+    // Requests without an app use the server's own numbers. A configuration may give numbers to apps only.
     let terms = ([nil] + configuration.apps.map(Optional.some)).lazy.map {
       CallbackTerms(app: $0, configuration)
     }
@@ -79,7 +80,7 @@ public struct Drill: Sendable {
 
   /// The announcement before the call, one sentence a line.
   ///
-  /// - Parameter showingNumber: Whether to show the whole number to call, for the person who typed it. Other
+  /// - Parameter showingNumber: Whether to show the full number to call, for the person who typed it. Other
   ///   numbers are masked.
   public func announcement(showingNumber: Bool = false) -> [String] {
     let number = showingNumber ? request.contactNumber.text : request.contactNumber.masked
@@ -110,7 +111,7 @@ public struct Drill: Sendable {
     return report
   }
 
-  /// The same over any transport.
+  /// Gets a token and sends the callback over any transport.
   func run(
     transport: any HTTPTransport, clock: any TimeSource, onSending: @Sendable () -> Void = {}
   ) async -> DrillReport {

@@ -1,13 +1,14 @@
-// The facts that a drill records about a response, in a form that the sandbox can replay.
+// The facts that a test call records about a response, in a form that the sandbox can replay.
 
 import HTTP
 import JSON
 import Tokens
 
-/// An account's response. Numbers are masked, and only the header fields of a list are kept.
+/// An account's response. Numbers are masked, and only some header fields are kept.
 struct DrillFacts {
-  /// The header fields that are kept: what tells of limits, retries, caching and the servers in between. None of them carries a
-  /// credential or a cookie. Beside these, a part of WWW-Authenticate is kept, and short fields that are named as trace ids are.
+  /// The header fields to keep: those about limits, retries, caching and the servers in between. None of them
+  /// contains a credential or a cookie. A part of WWW-Authenticate, and short fields that are named like
+  /// trace ids, are kept too.
   static let keptFields = [
     "Allow", "Cache-Control", "Content-Language", "Date", "Location", "RateLimit", "RateLimit-Limit",
     "RateLimit-Policy",
@@ -17,18 +18,19 @@ struct DrillFacts {
   ]
   /// How much of a field's value is kept, in bytes.
   static let longestField = 256
-  /// The parts of names of fields with a trace id, in lower case.
+  /// Words in the names of header fields with a trace id, in lower case.
   static let tracingWords = ["trace", "request-id", "correlation", "tid", "ray", "amz", "b3"]
-  /// The parts of names of fields with a credential, in lower case. Such a field is never kept for its name.
+  /// Words in the names of header fields with a credential, in lower case. Such a field never counts as a
+  /// trace id.
   static let credentialWords = ["cookie", "token", "secret", "auth", "key", "session", "credential"]
   /// How many fields with trace ids are kept.
   static let mostTraces = 32
-  /// How long their values may be, in bytes.
+  /// The longest name and the longest value of a field with a trace id, in bytes.
   static let longestTrace = 128
 
   let status: Int
   let contentType: String?
-  /// Nil where it was not read whole.
+  /// The content with masked numbers; nil if it was not received completely.
   let content: String?
   let fields: [(name: String, value: String)]
   /// The names of the other fields.
@@ -39,7 +41,7 @@ struct DrillFacts {
   private let expiresIn: Int64?
   private let scope: String
 
-  /// Takes the permitted parts of a response.
+  /// Copies the permitted parts of a response.
   init(_ response: ResponseRecorder.Response, traceID: String?, token: AccessToken, _ mask: DrillMask) {
     let message = response.message
     status = message.status
@@ -107,7 +109,7 @@ struct DrillFacts {
   }
 
   /// A field's value: printable, bounded and masked; nil where nothing is left.
-  /// - Parameter onlyOwn: Whether the drill's own numbers alone are masked.
+  /// - Parameter onlyOwn: Whether to mask only the token and the test call's own numbers.
   private static func kept(_ value: String, _ mask: DrillMask, onlyOwn: Bool = false) -> String? {
     var octets = (onlyOwn ? mask.own(value) : mask.text(value)).utf8.prefix(longestField).map {
       (0x20...0x7E).contains($0) ? $0 : 0x3F
@@ -138,7 +140,7 @@ struct DrillFacts {
     return facts.serialized() + [0x0A]
   }
 
-  /// Whether a file's content looks like facts, so that another drill may replace it.
+  /// Whether a file's content looks like facts, so that another test call may replace it.
   static func areIn(_ bytes: [UInt8]) -> Bool {
     do throws(JSONError) {
       guard let object = try JSONValue(parsing: bytes).object else { return false }

@@ -1,4 +1,4 @@
-// Masks phone numbers and the token in everything that a drill prints.
+// Masks phone numbers and the token in everything that a test call prints.
 
 import Callbacks
 import Gate
@@ -6,8 +6,8 @@ import JOSE
 import JSON
 import Tokens
 
-/// Hides telephone numbers and the token. It hides the drill's numbers wherever their digits occur, and other
-/// numbers as logs do.
+/// Hides phone numbers and the token. The test call's own numbers are hidden wherever their digits occur,
+/// other numbers as in logs.
 struct DrillMask {
   private let token: [UInt8]
   private let numbers: [(digits: [UInt8], masked: [UInt8])]
@@ -19,10 +19,11 @@ struct DrillMask {
     }
   }
 
-  /// A text without any of them.
+  /// A text without the token and any phone number.
   func text(_ text: String) -> String { own(text).hidingPhoneNumbers }
 
-  /// A text without the token and the drill's own numbers, for texts with many other digits: trace ids, times, limits.
+  /// A text without the token and the test call's own numbers, for texts with many other digits: trace ids,
+  /// times, limits.
   func own(_ text: String) -> String {
     var octets = Array(text.utf8)
     octets.replace(token, with: Array("<token>".utf8))
@@ -35,7 +36,7 @@ struct DrillMask {
     do throws(JSONError) {
       let value = try JSONValue(parsing: content)
       let masked = self.value(value)
-      // As it came, where there is nothing to hide.
+      // Without anything to hide, the content stays as it was received.
       return String(decoding: masked == value ? content : masked.serialized(), as: UTF8.self)
     } catch {
       return text(String(decoding: content, as: UTF8.self))

@@ -1,4 +1,4 @@
-// The report of a drill: its lines for people, its exit status and its facts.
+// The report of a test call: its lines for people, its exit status and its facts.
 
 import Callbacks
 import Gate
@@ -9,11 +9,11 @@ import Texts
 import Tokens
 import Upstream
 
-/// The result of a drill. Holds no token and no whole telephone number.
+/// The result of a test call. Contains no token and no full phone number.
 public struct DrillReport: Sendable {
-  /// The verdict.
+  /// The outcome, for the exit status.
   public enum Verdict: Sendable {
-    /// Talkdesk took the callback.
+    /// Talkdesk accepted the callback.
     case accepted
     /// Talkdesk refused the credential or the callback.
     case refused
@@ -23,9 +23,8 @@ public struct DrillReport: Sendable {
     case `internal`
   }
 
-  /// The verdict.
   public let verdict: Verdict
-  /// The account's response: a word and its value each, in the order of printing.
+  /// The account's response: names with their texts, in the order of printing.
   public let lines: [(name: String, text: String)]
   /// The conclusion and the remedy, a sentence each.
   public let closing: [String]
@@ -42,7 +41,7 @@ public struct DrillReport: Sendable {
     }
   }
 
-  /// No client could be made; nothing was sent.
+  /// The report if the HTTP client could not be created: nothing was sent.
   init(noClient words: String) {
     verdict = .internal
     lines = []
@@ -50,7 +49,7 @@ public struct DrillReport: Sendable {
     facts = nil
   }
 
-  /// Talkdesk ID gave no token, so nothing was sent to the Callback API.
+  /// The report if Talkdesk ID issued no token: nothing was sent to the Callback API.
   init(noToken error: TokenExchangeError) {
     verdict =
       switch error {
@@ -68,7 +67,7 @@ public struct DrillReport: Sendable {
     facts = nil
   }
 
-  /// The callback was sent, or could not be.
+  /// The report on a callback that was sent, or that could not be sent.
   init(
     _ report: CallbackReport, _ response: ResponseRecorder.Response?, token: AccessToken,
     request: CallbackRequest, api host: String
@@ -168,7 +167,8 @@ public struct DrillReport: Sendable {
     wait.map { "\($0.components.seconds) s" } ?? "some minutes"
   }
 
-  /// A text on one line, for a terminal: what would steer it is written as its code point, and a long text is cut.
+  /// A text on one line, for a terminal: characters that would control it are written as code points, and a
+  /// long text is cut.
   private static func shown(_ text: String) -> String {
     let start = String(text.unicodeScalars.prefix(2000)).replacing("\n", with: " ")
     return start.withSteeringEscaped + (text.unicodeScalars.count > 2000 ? "…" : "")

@@ -1,4 +1,5 @@
-// Listens for the events of a drill's own call, to learn which triggers an account fires: `callgate test-call --watch`.
+// Listens for the events of a test call, to learn which triggers an account fires:
+// `callgate test-call --watch`.
 
 public import Configuration
 import Gate
@@ -15,11 +16,13 @@ import Talkdesk
 import Tokens
 import Upstream
 
-/// Registers the triggers of a configuration with a hook of its own, listens where the server would, and removes them at the end.
+/// Registers a configuration's triggers with a webhook of its own, listens on the server's address, and
+/// removes the triggers at the end.
 public final class DrillWatch: Sendable {
-  /// Why it cannot begin. Nothing is registered then, and no call was made.
+  /// Why the watch cannot start. Then no call was made, and triggers that were already registered are
+  /// removed.
   public enum Obstacle: Error, Sendable {
-    /// The configuration has no URL for the hook.
+    /// The configuration has no URL for the webhook.
     case notConfigured(String)
     /// The port is taken, or Talkdesk or the network does not respond.
     case unavailable(String)
@@ -27,7 +30,7 @@ public final class DrillWatch: Sendable {
     case refused(String)
   }
 
-  /// The longest body that is shown.
+  /// The longest accepted body, in bytes.
   private static let mostBytes = 16 * 1024
 
   private let settings: OutcomeSettings
@@ -98,7 +101,7 @@ public final class DrillWatch: Sendable {
     self.listener = listener
   }
 
-  /// Where the server would listen, so that its proxy and its firewall are tried, too.
+  /// Listens on the server's address, so that its proxy and its firewall are tested too.
   private static func listen(
     _ configuration: Configuration, _ handler: Listening
   ) throws(Obstacle) -> (Server, EventLoopGroup) {
@@ -153,7 +156,7 @@ public final class DrillWatch: Sendable {
   /// The events so far, with masked numbers, for the file of facts.
   public var events: [UInt8] { JSONValue.array(listener.bodies.map(Self.shown)).serialized() }
 
-  /// Removes the triggers and stops listening. What cannot be removed is reported.
+  /// Removes the triggers and stops listening. Reports each trigger that cannot be removed.
   public func end(_ report: @Sendable (String) -> Void) async {
     for (name, id) in registered.withLock({ $0 }) {
       do throws(TriggerAPI.Failure) {
@@ -171,7 +174,7 @@ public final class DrillWatch: Sendable {
 
   // MARK: What is shown
 
-  /// An event, and what the server would make of it.
+  /// The lines for an event: its content, and the outcome that the server would record.
   private static func lines(_ content: [UInt8], _ settings: OutcomeSettings, _ hook: HookSecret) -> [String] {
     let event = CallEvent(parsing: content).flatMap { $0.hasToken(of: hook) ? $0 : nil }
     let call = event?.ended(by: settings, at: Instant(SystemClock().unixTime))
@@ -184,7 +187,8 @@ public final class DrillWatch: Sendable {
     ]
   }
 
-  /// A body without its token and with masked numbers. Of what is no JSON object only the length: the token may be in it.
+  /// A body without its token and with masked numbers. If it is not a JSON object, only its length: it may
+  /// contain the token.
   private static func shown(_ content: [UInt8]) -> JSONValue {
     let object: JSONObject?
     do { object = try JSONValue(parsing: content).object } catch { object = nil }
@@ -199,7 +203,7 @@ public final class DrillWatch: Sendable {
   }
 
   private static func masked(_ name: String, _ value: JSONValue) -> JSONValue {
-    // Times and ids have many digits, too, and are what the drill is about.
+    // Times and ids have many digits too, and the test call is meant to show them.
     let isPlain = ["time", "stamp", "duration", "_id", "event", "trigger", "type"].contains {
       name.hasSuffix($0)
     }
@@ -223,12 +227,12 @@ extension DrillWatch.Obstacle {
   }
 }
 
-/// Answers the hook as the server does, and keeps what came.
+/// Responds to the webhook as the server does, and saves the bodies.
 private final class Listening: RequestHandler {
   private let path: [UInt8]
   private let onEvent: @Sendable ([UInt8]) -> Void
   private let kept = Mutex<[[UInt8]]>([])
-  /// How many events are kept.
+  /// The maximum number of saved bodies.
   private static let most = 100
 
   init(path: String, onEvent: @escaping @Sendable ([UInt8]) -> Void) {

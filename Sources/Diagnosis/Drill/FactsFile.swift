@@ -1,12 +1,13 @@
-// Writes the file in which a drill keeps its facts.
+// Writes the file with the facts of a test call.
 
 import Configuration
 import Documents
 import Glibc
 
-/// A file for the facts: looked at before anything is sent, and written whole or not at all. Only its owner can read it.
+/// A file for the facts. It is checked before anything is sent, and written completely or not at all. Only
+/// its owner can read it.
 public struct FactsFile: Sendable {
-  /// Why there is no such file.
+  /// Why the file cannot be written.
   public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
     let path: String
     let reason: String
@@ -16,7 +17,7 @@ public struct FactsFile: Sendable {
 
   private let path: String
 
-  /// Checks that the file can be written. An existing file must hold the facts of an earlier drill.
+  /// Checks that the file can be written. An existing file must contain the facts of an earlier test call.
   public init(_ path: String) throws(Failure) {
     self.path = path
     guard !path.isEmpty else { throw failure(ENOENT) }
@@ -26,7 +27,7 @@ public struct FactsFile: Sendable {
         throw ConfigurationFiles.Failure.system("it is not a facts file")
       }
     } catch .missing {
-      // As it should be.
+      // There is no such file yet, as expected.
     } catch {
       throw Failure(path: path, reason: "\(error)")
     }
@@ -35,7 +36,7 @@ public struct FactsFile: Sendable {
     unsafe unlink(trial.path)
   }
 
-  /// Puts the facts there, in place of earlier ones.
+  /// Writes the facts, in place of earlier ones.
   public func write(_ facts: [UInt8]) throws(Failure) {
     let new = try create()
     var code: Int32 = 0
@@ -53,7 +54,7 @@ public struct FactsFile: Sendable {
     }
   }
 
-  /// Makes an empty file beside the place, which takes the place when it is whole.
+  /// Creates an empty file in the same folder, which replaces the facts file once it is complete.
   private func create() throws(Failure) -> (descriptor: Int32, path: String) {
     let beside = "\(path).\(UInt32.random(in: .min ... .max)).new"
     let descriptor = unsafe open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)

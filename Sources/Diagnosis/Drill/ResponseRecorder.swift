@@ -5,7 +5,7 @@ import Synchronization
 
 /// A transport that passes requests on and keeps the last response.
 final class ResponseRecorder: HTTPTransport {
-  /// A response, and whether its content came whole.
+  /// A response, and whether its content was received completely.
   struct Response: Sendable {
     var message: InboundResponse
     var isWhole: Bool
@@ -16,7 +16,7 @@ final class ResponseRecorder: HTTPTransport {
 
   init(_ transport: any HTTPTransport) { self.transport = transport }
 
-  /// The last one; nil where no status came.
+  /// The last response; nil if no status was received.
   var response: Response? { last.withLock { $0 } }
 
   func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse {

@@ -3,10 +3,10 @@
 public import Configuration
 import JOSE
 
-/// What a key is, for people: its form, its type, what it can sign, and its public half's fingerprint. Never a byte
-/// of the private half.
+/// A description of a key for people: its form, its type, the algorithms that fit it, and the fingerprint of
+/// its public half. Contains no byte of the private half.
 public struct KeyReport: Sendable, CustomStringConvertible {
-  /// Where the text came from.
+  /// The source of the key's text.
   public enum Source: Sendable, Hashable {
     /// A file.
     case file(String)
@@ -16,7 +16,7 @@ public struct KeyReport: Sendable, CustomStringConvertible {
     case environment
   }
 
-  /// Why there is no report: a place and the remedy.
+  /// Why there is no report: where the mistake is, and its remedy.
   public struct Failure: Error, Sendable, CustomStringConvertible {
     /// One line.
     public let description: String
@@ -25,7 +25,7 @@ public struct KeyReport: Sendable, CustomStringConvertible {
   /// The lines, in order.
   public let lines: [String]
 
-  /// Looks at a key.
+  /// Reads a key and describes it.
   public init(
     _ source: Source, environment: [String: String], files: ConfigurationFiles
   ) throws(Failure) {

@@ -10,15 +10,15 @@ public struct NewKey: Sendable {
   /// The algorithms of new keys: those of `TD_KEY_ALGORITHM`.
   public static let algorithms = Settings.talkdeskAlgorithms.map(\.rawValue)
 
-  /// Why no key was made or kept.
+  /// Why no key was generated or saved.
   public enum Failure: Error, Sendable, CustomStringConvertible {
-    /// The algorithm is none of ``NewKey/algorithms``.
+    /// The algorithm is not one of ``NewKey/algorithms``.
     case unknownAlgorithm(String)
-    /// OpenSSL made no key; its own words.
+    /// OpenSSL could not generate a key; its own words.
     case generation(String)
-    /// Something of that name is there already; it is never overwritten.
+    /// A file or folder with that name exists already; it is never overwritten.
     case exists(path: String)
-    /// The directory is not there, or the path names one.
+    /// The directory does not exist, or the path names a directory.
     case unusablePath(String, reason: String)
     /// The system does not let us write there.
     case refused(path: String, reason: String)
@@ -62,7 +62,7 @@ public struct NewKey: Sendable {
   /// The line that names the algorithm.
   public var algorithmLine: String { "TD_KEY_ALGORITHM=\(algorithm.rawValue)" }
 
-  /// The line that holds the key itself: PKCS#8 in Base64.
+  /// The line with the key itself: PKCS#8 in Base64.
   public func variableLine() throws(Failure) -> String {
     do {
       return "TD_PRIVATE_KEY=\(Base64.encode(try key.pkcs8DER().exposedBytes()))"

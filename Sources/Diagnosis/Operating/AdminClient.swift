@@ -10,15 +10,15 @@ import Upstream
 
 /// Sends operators' requests to a running server.
 public struct AdminClient: Sendable {
-  /// Why there is no result. The texts are for a terminal and hold no token.
+  /// Why there is no result. The texts are for a terminal and contain no token.
   public enum Failure: Error, Sendable, Hashable {
-    /// The URL cannot be asked.
+    /// The URL is invalid.
     case invalidURL(String)
-    /// No response came, or the server cannot do it now.
+    /// The server did not respond, or cannot do this now.
     case unreachable(String)
-    /// The server refuses: the token, or something in the request. One line for each reason.
+    /// The server refuses the token, or something in the request. One line for each reason.
     case refused([String])
-    /// The response is not one that this server gives.
+    /// The response does not come from an admin interface of Callgate.
     case foreign(String)
   }
 
@@ -31,7 +31,7 @@ public struct AdminClient: Sendable {
     self.transport = transport
   }
 
-  /// An operator's order to a server.
+  /// An operator's command to a server.
   public enum Command: Sendable {
     /// `GET /admin/status`.
     case status
@@ -59,7 +59,7 @@ public struct AdminClient: Sendable {
     case unblockNumber(String)
   }
 
-  /// Which installations `revoke` means.
+  /// The installations to revoke.
   public enum InstallationTarget: Sendable {
     case client(String)
     case subject(String)
@@ -70,11 +70,11 @@ public struct AdminClient: Sendable {
 
   /// The result of a request.
   public struct Reply: Hashable, Sendable {
-    /// For a person at a terminal of 80 columns.
+    /// The text for a terminal of 80 columns.
     public let lines: [String]
-    /// The server's document as it came; of a page, each entry on a line of its own.
+    /// The server's document as received. For a page of a list, each entry is on a line of its own.
     public let json: String
-    /// Where the next page begins; nil for the last.
+    /// The position of the next page; nil for the last page.
     public var next: String?
   }
 
@@ -133,7 +133,7 @@ public struct AdminClient: Sendable {
     return Reply(lines: lines, json: Self.text(.object(document)))
   }
 
-  /// What the server lists as needing attention under a code: the cause and the action, as plain text.
+  /// The server's attention entries with a code: the cause and the action, as plain text.
   func attention(_ code: String, within timeout: Duration) async throws(Failure) -> [(
     text: String, action: String
   )] {
@@ -151,7 +151,7 @@ public struct AdminClient: Sendable {
   ///
   /// - Parameters:
   ///   - member: The member of the response with the entries.
-  ///   - query: Is appended to the path's.
+  ///   - query: Appended to the path's query.
   private func page(
     _ path: String, _ member: String, after: String?, _ query: String = "", head: String,
     _ lines: (JSONValue) -> [String]
@@ -176,7 +176,8 @@ public struct AdminClient: Sendable {
   private static let statusPath = "/admin/status"
   private static let numbersPath = "/admin/numbers"
 
-  /// - Parameter timeout: A reload opens files and may fetch the keys of issuers.
+  /// - Parameter timeout: The default allows for a reload, which opens files and may fetch the keys of
+  ///   issuers.
   private func ask(
     _ method: Method, _ path: String, _ content: JSONObject? = nil, within timeout: Duration = .seconds(30)
   ) async throws(Failure) -> JSONObject {
@@ -197,7 +198,7 @@ public struct AdminClient: Sendable {
           + (destination.doubt.map { "; \($0)" } ?? ""))
     }
     let hasInterface = response.status == 404 && path != Self.statusPath
-    // The server may have no such installation, or no admin interface. Its status tells which.
+    // The server may have no such installation, or no admin interface. The status endpoint shows which.
     if hasInterface { _ = try await ask(.get, Self.statusPath) }
     return try read(response, hasInterface: hasInterface)
   }
@@ -207,7 +208,7 @@ public struct AdminClient: Sendable {
     if response.status == 204 { return [:] }
     let document: JSONObject?
     do { document = try JSONValue(parsing: response.content).object } catch {
-      document = nil  // Another server's page: the status says what to tell.
+      document = nil  // Another server's page. The status decides what to report.
     }
     let isProblem =
       response.fields["Content-Type"]?.lowercased().hasPrefix("application/problem+json") == true
@@ -248,7 +249,7 @@ public struct AdminClient: Sendable {
         "there is no admin interface at \(destination.url), because the server's configuration has no admin: for it. Give the "
           + "address of the admin listener with --url, or set admin.port or admin.token_file on the server")
     case 500...: return .unreachable("\(destination.url) cannot do this now (\(code)): \(detail)")
-    // The fields say it all where the detail repeats the first.
+    // If the detail repeats the first field, the fields are enough.
     default:
       return .refused(
         fields.first.map(detail.hasPrefix) == true ? fields : [first] + fields.map { "  \($0)" })
@@ -256,22 +257,21 @@ public struct AdminClient: Sendable {
   }
 }
 
-/// The order of `pause` and `resume`.
+/// The request of `callgate pause` and `callgate resume`.
 public struct StopOrder: Sendable {
   /// `all`, `app` or `caller`.
   public var scope: String
-  /// The app or caller.
+  /// The id of the app or caller.
   public var id: String?
   /// One of `actions`.
   public var action: String
-  /// Why, for operators.
+  /// The reason, for operators.
   public var reason: String?
-  /// After how long the stop ends by itself, as in the configuration: `30m`.
+  /// The time after which the stop ends automatically, as in the configuration: `30m`.
   public var duration: String?
   /// The options that named the server, for the command that resumes there.
   public var server: [String] = []
 
-  /// An order.
   public init(scope: String, id: String?, action: String, reason: String? = nil, duration: String? = nil) {
     self.scope = scope
     self.id = id
@@ -294,17 +294,17 @@ public struct StopOrder: Sendable {
     }
   }
 
-  /// The scopes and actions there are, for help and completions.
+  /// The scopes, for help and completions.
   public static let scopes = ["all", "app", "caller"]
-  /// The actions there are.
+  /// The actions, for help and completions.
   public static let actions = Stop.Action.names
 
-  /// The words of pages and texts for people, and the actions of the API.
+  /// The words for actions in pages and texts, each with the action's name in the API.
   public static let words: [(word: String, action: String)] = [
     ("tokens", "access"), ("callbacks", "callback"), ("tickets", "ticket"), ("enrollments", "enrol"),
   ]
 
-  /// The name of an action as the API has it.
+  /// The API's name for an action.
   public static func action(named name: String) -> String {
     words.first { $0.word.hasSameBytes(as: name) }?.action ?? name
   }

@@ -17,11 +17,10 @@ public struct AdminDestination: Sendable {
   /// The key of the certificate that the configuration names, as `TransportSettings.pinnedKey`; nil where an operator gave the
   /// address, and for plain http.
   public let pinnedKey: String?
-  /// Why nothing may be there: the configuration has neither an admin listener nor a token. Nil where it has, or where an operator
-  /// gave the address.
+  /// Why there may be no admin interface: the configuration has neither an admin listener nor a token. Nil if
+  /// it has either, or if an operator gave the address.
   public let doubt: String?
 
-  /// An address and a token.
   init(
     url: String, token: Secret?, authorities: Authorities? = nil, pinnedKey: String? = nil,
     doubt: String? = nil
@@ -123,8 +122,8 @@ extension ConfigurationBuilder {
       authorities: authorities, doubt: doubt)
   }
 
-  /// The key of the certificate that the public listener shows. That names the public host, and not the address by which this
-  /// machine reaches it.
+  /// The key of the public listener's certificate. The certificate names the public host, not the address by
+  /// which this machine reaches the listener.
   mutating func listenerKey() -> String? {
     guard let (source, place) = source(Settings.certificateFile) else { return nil }
     let name = Settings.certificateFile.setting.name

@@ -2,7 +2,7 @@
 
 import JSON
 
-/// The entries of `/admin/numbers` in lines.
+/// The lines for the entries of `/admin/numbers`.
 enum BlockedNumberText {
   private static let columns = [18, 18, 18]
 

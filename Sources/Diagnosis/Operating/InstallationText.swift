@@ -3,8 +3,8 @@
 import Documents
 import JSON
 
-/// The entries of `/admin/installations` in lines. Strangers wrote names, details and subjects, so these are quoted, with each
-/// character escaped that would steer a terminal.
+/// The lines for the entries of `/admin/installations`. Strangers wrote names, details and subjects, so these
+/// are quoted, and characters that would control a terminal are escaped.
 enum InstallationText {
   private static let columns = [38, 9, 18]
 
@@ -29,7 +29,7 @@ enum InstallationText {
     return [first] + TerminalText.packed(facts, indent: 2)
   }
 
-  /// A request that waits, one fact a line: for the operator who is about to decide.
+  /// A waiting request, one fact per line, for the operator who is about to decide.
   static func found(_ entry: JSONValue) -> [String] {
     var rows = [("App", word(entry, "app")), ("Client app", shown(entry["client_app"]?.string ?? "-"))]
     if let detail = entry["client_detail"]?.string { rows.append(("Client detail", shown(detail))) }

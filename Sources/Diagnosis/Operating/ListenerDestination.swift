@@ -3,9 +3,10 @@
 public import Configuration
 import Documents
 
-/// Where a server on this machine listens.
+/// The address on which a server on this machine listens.
 public struct ListenerDestination: Sendable {
-  /// The address that `HOST` (`listen.host`) names, as it stands in a URL; nil for every address of the machine.
+  /// The address that `HOST` (`listen.host`) names, as written in a URL; nil if the server listens on every
+  /// address.
   public let host: String?
   /// Whether that address is on this machine alone.
   public let isLoopback: Bool
@@ -16,7 +17,8 @@ public struct ListenerDestination: Sendable {
 
   /// Reads the address from the configuration.
   ///
-  /// A running server ignores mistakes in a file that is being edited. So does this: variables and defaults apply then.
+  /// Ignores mistakes in a file that is being edited, as a running server does. Then variables and defaults
+  /// apply.
   ///
   /// - Throws: The mistakes in variables and flags.
   public static func find(_ sources: ConfigurationSources) throws(ConfigurationErrors) -> ListenerDestination

@@ -3,7 +3,7 @@
 import Documents
 import JSON
 
-/// The document of `/admin/status` in lines.
+/// The lines for the document of `/admin/status`.
 struct StatusText {
   private let document: JSONObject
 
@@ -15,7 +15,7 @@ struct StatusText {
     return text.attention(url) + [""] + text.rows(url).flatMap { TerminalText.row($0.name, $0.value) }
   }
 
-  /// What needs attention, the most urgent first; one calm line without a problem.
+  /// The problems that need attention, most urgent first. Without a problem, one line says so.
   private func attention(_ url: String) -> [String] {
     let entries = document["attention"]?.array ?? []
     guard !entries.isEmpty else {
@@ -116,9 +116,9 @@ struct StatusText {
   private func word(_ value: JSONValue?) -> String { TerminalText.word(value) }
 }
 
-/// Stops in words.
+/// Texts about stops.
 enum StopText {
-  /// A sentence for each stop of a document, or that there is none.
+  /// A sentence for each stop in a document, or one that says that nothing is paused.
   static func lines(_ document: JSONObject) -> [String] {
     let stops = document["stops"]?.array ?? []
     guard !stops.isEmpty else { return ["Nothing is paused now."] }
@@ -152,7 +152,7 @@ enum TerminalText {
   static let columns = 80
   private static let nameColumns = 15
 
-  /// A text from elsewhere on one line, without characters that steer a terminal.
+  /// A text from elsewhere on one line, without characters that control a terminal.
   static func plain(_ text: String) -> String {
     String(quoted(text, limit: 1024).dropFirst().dropLast()).replacing("\\\"", with: "\"")
   }
@@ -172,7 +172,7 @@ enum TerminalText {
     }.joined() + last
   }
 
-  /// A name, and a value beside it that goes on below itself.
+  /// A name with a value beside it. Further lines of the value are aligned below the first.
   static func row(_ name: String, _ value: String) -> [String] {
     let lines = wrap(value, width: columns - nameColumns)
     return lines.enumerated().map { index, line in

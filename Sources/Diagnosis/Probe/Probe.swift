@@ -19,8 +19,8 @@ public struct Probe: Sendable {
 
   /// Makes a probe.
   /// - Parameters:
-  ///   - url: Where the server is, without a path of its own endpoints: `https://calls.example.com`.
-  ///   - credential: A caller's; nil for a server that takes anonymous callers.
+  ///   - url: The server's base URL, without the path of an endpoint: `https://calls.example.com`.
+  ///   - credential: A caller's credential; nil for a server that allows anonymous callers.
   ///   - timeout: For each request.
   public init(
     url: String, credential: ProbeCredential?, transport: any HTTPTransport, clock: any TimeSource,
@@ -47,12 +47,12 @@ public struct Probe: Sendable {
 
   private enum Expectation {
     case allowed
-    /// One of these codes, each of which brings its status.
+    /// A refusal with one of these codes and the code's status.
     case refusal([Problem.Code])
   }
 
   /// Makes the requests one after the other.
-  /// - Throws: Where the URL cannot be asked at all.
+  /// - Throws: `InvalidURL` if the URL is invalid.
   public func run() async throws(InvalidURL) -> ProbeReport {
     var report = ProbeReport()
     for step in steps {
@@ -64,9 +64,8 @@ public struct Probe: Sendable {
     return report
   }
 
-  /// Why a URL cannot be asked.
+  /// The mistake in an invalid URL.
   public struct InvalidURL: Error, Sendable, CustomStringConvertible {
-    /// The mistake.
     public let description: String
   }
 
@@ -105,7 +104,7 @@ public struct Probe: Sendable {
     ]
   }
 
-  /// - Parameter isKnown: Whether the server takes the credential, as far as the first request showed.
+  /// - Parameter isKnown: False if the server refused the first request, perhaps because of the credential.
   private func perform(_ step: Step, isKnown: Bool) async throws(InvalidURL) -> ProbeReport.Line {
     var fields: Fields = ["Accept": "application/json", "User-Agent": "callgate-probe"]
     if let authorization = step.authorization { fields["Authorization"] = authorization.exposedString() }

@@ -4,9 +4,8 @@ import JOSE
 
 /// A caller's credential, for a probe. Prints nothing of itself.
 public struct ProbeCredential: Sendable, CustomStringConvertible {
-  /// Why a text is no credential; never holds it.
+  /// Why a text is not a credential. Never contains the text.
   public struct Malformed: Error, Sendable, CustomStringConvertible {
-    /// The mistake.
     public let description: String
   }
 

@@ -2,15 +2,15 @@
 
 import JSON
 
-/// The outcome of a probe. Holds no credential and no token.
+/// The outcome of a probe. Contains no credential and no token.
 public struct ProbeReport: Sendable {
-  /// The verdict. Of several the first in this order counts.
+  /// The verdict on a request. The probe's verdict is the first in this order that any request has.
   public enum Verdict: String, Sendable, CaseIterable {
     /// The response is not this server's: another program responds, or a request that must fail succeeds.
     case surprise
-    /// The request that was to be allowed is refused: by the credential, by a rule, or by an operator.
+    /// The request that should be allowed is refused, because of the credential, a rule or an operator.
     case refused
-    /// No answer, or the server cannot serve.
+    /// No response, or the server cannot serve requests.
     case unreachable
     /// Everything is as it should be.
     case ok
@@ -20,22 +20,20 @@ public struct ProbeReport: Sendable {
   public struct Line: Sendable {
     /// Method and path.
     public let request: String
-    /// Why it is made.
     public let purpose: String
-    /// The verdict.
     public let verdict: Verdict
-    /// The status; nil without an answer.
+    /// The response's status; nil without a response.
     public let status: Int?
     /// The finding, in words.
     public let found: String
-    /// How long it took.
+    /// The duration of the request.
     public let milliseconds: Int64
   }
 
   /// The requests, in their order.
   public internal(set) var lines: [Line] = []
 
-  /// The verdict.
+  /// The verdict on the whole probe.
   public var verdict: Verdict {
     Verdict.allCases.first { verdict in lines.contains { $0.verdict == verdict } } ?? .unreachable
   }

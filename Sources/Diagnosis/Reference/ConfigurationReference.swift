@@ -4,7 +4,7 @@ import Configuration
 import Documents
 import Gate
 
-/// The documents that follow from the declarations.
+/// The documents that are generated from the declarations of settings.
 public enum ConfigurationReference {
   /// The table of environment variables, as Markdown; ends with a newline.
   public static var variables: String {

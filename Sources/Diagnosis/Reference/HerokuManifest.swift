@@ -3,7 +3,8 @@
 import Configuration
 import JSON
 
-/// Heroku's manifest. It is read only when an app is created, so its values are first values, not defaults.
+/// Heroku's manifest. Heroku reads it only when it creates an app, so its values are initial values, not
+/// defaults.
 public enum HerokuManifest {
   /// One variable the button asks for.
   package struct Question: Sendable {
@@ -12,9 +13,9 @@ public enum HerokuManifest {
     var value: String?
     /// Whether Heroku makes a secret of 64 hexadecimal digits.
     var isGenerated = false
-    /// Whether no app is created without it.
+    /// Whether Heroku creates no app without a value.
     var isRequired = false
-    /// Where the operator finds it, or a note about Heroku, after its meaning.
+    /// Where the operator finds the value, or a note about Heroku. It follows the setting's meaning.
     var hint: String?
   }
 
@@ -48,7 +49,8 @@ public enum HerokuManifest {
       hint: "Write your apps, callers and rules here. To change them you need no deploy."),
     Question(setting: Settings.adminToken.setting, isGenerated: true),
     Question(setting: Settings.storeKey.setting, isGenerated: true),
-    // Heroku's router comes from a private address, and no client can: its X-Forwarded-For ends with the client.
+    // Heroku's router connects from a private address, and no client can. Its X-Forwarded-For ends with the
+    // client.
     Question(
       setting: Settings.trustedProxies.setting, value: "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7",
       hint: "These are the private addresses of Heroku's router."),

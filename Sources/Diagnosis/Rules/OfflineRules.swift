@@ -17,8 +17,9 @@ public struct OfflineRules: Sendable {
   private let decider: Decider
   private let clock: any TimeSource
 
-  /// Makes the rules ready.
-  /// - Parameter transport: The way to remote policies; nil where they shall not be asked, which is their failure.
+  /// Prepares the rules.
+  /// - Parameter transport: The transport to remote policies; nil to query none, which counts as their
+  ///   failure.
   public init(_ configuration: Configuration, transport: (any HTTPTransport)?) {
     self.configuration = configuration
     let clock = SystemClock()

@@ -19,13 +19,13 @@ public struct Setup: Sendable {
 
   /// Why nothing was written.
   public enum Failure: Error, Sendable, Hashable, CustomStringConvertible {
-    /// These are there already.
+    /// These files exist already.
     case exists([String])
     /// The system does not let us write there.
     case refused(path: String, reason: String)
-    /// The folder cannot be one.
+    /// The path cannot be used as a folder.
     case unusable(path: String, reason: String)
-    /// Secrets would not be safe there, or git would not see it.
+    /// Secrets would not be safe there, or git would not read `.gitignore`.
     case unfit(path: String, reason: String)
     /// The disk failed.
     case incomplete(path: String, reason: String)
@@ -51,7 +51,7 @@ public struct Setup: Sendable {
   /// - Parameters:
   ///   - folder: Its path.
   ///   - workingDirectory: The base of a relative path.
-  ///   - replacing: Whether files that are there may be overwritten.
+  ///   - replacing: Whether existing files may be overwritten.
   ///   - hasAdmin: Whether there is an admin token.
   ///   - files: How files are read.
   ///   - clock: The clock for the example times of tests.
@@ -69,9 +69,10 @@ public struct Setup: Sendable {
     self.clock = clock
   }
 
-  /// Refuses a folder that cannot take the files, or has such files already, before the first question.
+  /// Refuses a folder that cannot accept the files, or has such files already. Call this before the first
+  /// question.
   ///
-  /// - Parameter sources: The files that flags name, which may be in their place already.
+  /// - Parameter sources: The files that flags name. They may already be where they belong.
   public func checkFolder(_ sources: [String]) throws(Failure) {
     if !replaces {
       let schemas = ConfigurationReference.Schema.allCases.map(\.fileName)
@@ -91,10 +92,10 @@ public struct Setup: Sendable {
     _ = try ignored()
   }
 
-  /// The file with the password that the app has already, where files are overwritten; nil where there is none.
+  /// The existing file with the app's password, if files are overwritten; nil if there is none.
   public var presentPassword: String? { present(SetupDocuments.passwordName) }
 
-  /// The file with the key of the store that is there already, where files are overwritten; nil where there is none.
+  /// The existing file with the store key, if files are overwritten; nil if there is none.
   public var presentStoreKey: String? { present(SetupDocuments.storeKeyName) }
 
   private func present(_ name: String) -> String? {
@@ -102,7 +103,7 @@ public struct Setup: Sendable {
   }
 
   /// Writes the files, all or none.
-  /// - Parameter sources: The files that answers were read from, which may lie where they belong already.
+  /// - Parameter sources: The files that answers were read from. They may already be where they belong.
   /// - Returns: Lines about the written files and the next steps.
   public func write(_ answers: SetupAnswers, readFrom sources: [String]) throws(Failure) -> [String] {
     let documents = SetupDocuments(answers: answers, folder: folder)
@@ -140,7 +141,7 @@ public struct Setup: Sendable {
     return report(answers)
   }
 
-  /// `.gitignore` as it has to be; nil where it is so already.
+  /// The new `.gitignore`; nil if it needs no change.
   private func ignored() throws(Failure) -> SetupFiles.File? {
     let name = ".gitignore"
     guard !SetupFiles.isLink("\(folder)/\(name)") else {

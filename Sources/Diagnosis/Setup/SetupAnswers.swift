@@ -24,7 +24,7 @@ public struct SetupAnswers: Sendable {
   let storeKey: Secret
 }
 
-/// What the app does with its tokens, which decides their scope.
+/// The app's use of its tokens, which decides their scope.
 enum SetupTokens: String, CaseIterable, Sendable {
   case callback, sdk, both
 
@@ -52,7 +52,7 @@ public struct SetupFlags: Sendable {
   public var tokens: String?
   public var listen: String?
   public var passwordFile: String?
-  /// The file of the store key that stays; nil for a new key.
+  /// The file with the existing store key; nil for a new key.
   public var storeKeyFile: String?
   /// Whether there is an operator's page.
   public var hasAdmin = true
@@ -77,6 +77,6 @@ public enum SetupFailure: Error, Sendable, Hashable {
   case mistakes([String])
   /// The input ended before the last question.
   case ended
-  /// OpenSSL made no password or key; its own words.
+  /// OpenSSL could not generate a password or key; its own words.
   case generation(String)
 }

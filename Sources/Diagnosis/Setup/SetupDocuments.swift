@@ -10,7 +10,7 @@ import Talkdesk
 /// The texts of the files that `callgate init` writes.
 struct SetupDocuments {
   let answers: SetupAnswers
-  /// The folder the files lie in, as an absolute path.
+  /// The folder for the files, as an absolute path.
   let folder: String
 
   static let configurationName = "callgate.yaml"
@@ -152,8 +152,8 @@ struct SetupDocuments {
       """
   }
 
-  /// `tests.yaml`, which passes.
-  /// - Parameter now: When to look for an opening.
+  /// The content of `tests.yaml`. All its tests pass.
+  /// - Parameter now: The time from which to look for an opening.
   func tests(now: Instant) -> String {
     var tests =
       answers.tokens == .both
@@ -186,7 +186,7 @@ struct SetupDocuments {
 
   private static let callback = "action: callback, caller: app, phone: \"+14155550100\""
 
-  /// A time as a test has it, and as people say it.
+  /// A time in the form of a test, and in the words of people.
   private struct Time {
     var text: String
     var name: String
@@ -204,7 +204,7 @@ struct SetupDocuments {
     private static let days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
   }
 
-  /// The next opening and its end; nil where it is always open.
+  /// The next opening and its end; nil if the schedule never opens or never closes.
   private static func times(of schedule: Schedule, after now: Instant) -> (open: Time, closed: Time)? {
     let start =
       schedule.isOpen(at: now.seconds) == true ? schedule.nextChange(after: now.seconds) : now.seconds
@@ -244,7 +244,7 @@ struct SetupDocuments {
 
   private func path(_ name: String) -> String { Self.scalar("\(folder)/\(name)") }
 
-  /// A text as YAML: plain where every reader takes it for a text, otherwise in quotation marks.
+  /// A text as YAML: plain if every parser reads it as text, otherwise in quotation marks.
   static func scalar(_ text: String) -> String {
     let isSafe = text.utf8.allSatisfy { byte in
       switch byte {

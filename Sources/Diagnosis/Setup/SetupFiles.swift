@@ -3,16 +3,17 @@
 import Glibc
 import JOSE
 
-/// Writes files into a folder, all of them or none: first under other names, then each to its place. What fails is undone.
+/// Writes files into a folder, all of them or none: first under other names, then renamed. If a step fails,
+/// all are undone.
 struct SetupFiles {
   /// A file to write.
   struct File {
-    /// Its path below the folder.
+    /// The file's path below the folder.
     var name: String
     var bytes: [UInt8]
-    /// Its permissions; nil for those of new files.
+    /// The file's permissions; nil for those of new files.
     var mode: mode_t?
-    /// Whether one that is there already gives way.
+    /// Whether the file may replace an existing one.
     var replaces: Bool
   }
 
@@ -42,12 +43,12 @@ struct SetupFiles {
     suffix = String(UInt64.random(in: .min ... .max), radix: 36)
   }
 
-  /// Those of the names at which something is already, even a link that leads nowhere.
+  /// The names that are already taken in a folder, even by a symbolic link that leads nowhere.
   static func occupied(_ names: [String], in folder: String) -> [String] {
     names.filter { exists("\(folder)/\($0)") }
   }
 
-  /// Looks whether a folder takes new files, or the nearest above it where it is still to be made.
+  /// Checks that a folder accepts new files. If it does not exist yet, checks the nearest folder above it.
   static func check(_ folder: String, closed name: String) throws(Failure) {
     var place = folder
     var status = stat()
@@ -59,7 +60,7 @@ struct SetupFiles {
     }
     guard status.st_mode & S_IFMT == S_IFDIR else { throw .system(path: place, code: ENOTDIR) }
     if place == folder { try checkClosed("\(folder)/\(name)") }
-    // Permissions alone do not tell: a file system may be full, read-only or no place for files.
+    // Permissions are not enough: a file system may be full, read-only or unable to store files.
     let trial = "\(place)/.callgate-init.\(UInt64.random(in: .min ... .max))"
     let descriptor = unsafe open(trial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw .system(path: place, code: errno) }
@@ -67,7 +68,8 @@ struct SetupFiles {
     unsafe unlink(trial)
   }
 
-  /// Refuses an entry in place of a folder for secrets, unless it is this user's own folder.
+  /// Checks the path of a folder for secrets: it is free, or a folder of this user that others cannot write
+  /// to.
   private static func checkClosed(_ path: String) throws(Failure) {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else {
@@ -177,8 +179,8 @@ struct SetupFiles {
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw .system(path: path, code: errno) }
   }
 
-  /// Reserves a name by an empty file. A file created since the check of the names stays, on every file
-  /// system.
+  /// Reserves a name with an empty file. So a file that was created since the check of the names is not
+  /// overwritten, on any file system.
   private mutating func reserve(_ path: String, _ name: String) throws(Failure) {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
@@ -188,7 +190,7 @@ struct SetupFiles {
     steps.append(.wrote(path))
   }
 
-  /// Has a folder's names on the disk.
+  /// Flushes a folder's entries to the disk.
   private func flush(_ folder: String) throws(Failure) {
     let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .system(path: folder, code: errno) }

@@ -13,7 +13,7 @@ struct SetupHours: Sendable {
 
   let weekly: [Entry]
   let timezone: String
-  /// When it is open.
+  /// The opening times.
   let schedule: Schedule
 
   /// Hours in a zone, both as typed.
@@ -23,7 +23,8 @@ struct SetupHours: Sendable {
     schedule = try Self.schedule(weekly, timezone: timezone)
   }
 
-  /// The days and windows of an answer, in any zone; none where it is always open.
+  /// Reads the days and windows of an answer, in any zone. Empty if the answer is empty or `none`, which
+  /// means always open.
   static let read: @Sendable (String) throws(Refusal) -> [Entry] = { text throws(Refusal) in
     guard !text.isEmpty, text.lowercased() != "none" else { return [] }
     var entries: [Entry] = []
@@ -38,7 +39,7 @@ struct SetupHours: Sendable {
       }
     }
     guard let last = entries.indices.last, !entries[last].windows.isEmpty else {
-      // First whether these are days at all.
+      // First check whether these are days at all.
       if let last = entries.indices.last { entries[last].windows = ["00:00-24:00"] }
       _ = try schedule(entries, timezone: "UTC")
       throw Refusal("\(quoted(text)) does not end with a window of time", example)
@@ -47,7 +48,7 @@ struct SetupHours: Sendable {
     return entries
   }
 
-  /// A time zone by itself.
+  /// Reads a time zone.
   static let readZone: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     _ = try schedule([Entry(days: "mon-sun", windows: ["00:00-24:00"])], timezone: text)
     return text

@@ -25,7 +25,7 @@ public struct SetupInterview {
     partial.entries.values.compactMap { if case .content(.file(let path)) = $0.content { path } else { nil } }
   }
 
-  /// Begins with flags.
+  /// Starts with the flags.
   ///
   /// - Parameters:
   ///   - files: Reads the files that flags and answers name.
@@ -36,7 +36,7 @@ public struct SetupInterview {
     self.home = home
   }
 
-  /// All answers.
+  /// Collects all answers.
   /// - Parameter dialog: The dialog for questions; nil without a terminal. Then a missing answer is a mistake.
   public mutating func answers(asking dialog: (any SetupDialog)?) throws(SetupFailure) -> SetupAnswers {
     var mistakes = takeFlags()
@@ -48,7 +48,7 @@ public struct SetupInterview {
 
   // MARK: Flags
 
-  /// Takes the flags over and returns everything that is wrong with them.
+  /// Copies the flags into the configuration and returns everything that is wrong with them.
   private mutating func takeFlags() -> [DocumentProblem] {
     let texts = [
       (Settings.account.setting, "--account", flags.account?.lowercased()),
@@ -67,7 +67,7 @@ public struct SetupInterview {
       (Settings.clientSecret.setting, "--client-secret-file", flags.clientSecretFile),
       (Settings.privateKey.setting, "--private-key-file", flags.privateKeyFile),
       (Settings.password.setting, "--password-file", flags.passwordFile),
-      // A file that is wrong is named by its path: no flag named it.
+      // A problem with this file is reported under its path, because no flag named it.
       (Settings.storeKey.setting, flags.storeKeyFile ?? "", flags.storeKeyFile),
     ]
     for (setting, flag, path) in paths {
@@ -145,7 +145,7 @@ public struct SetupInterview {
     }
   }
 
-  /// Asks for a setting no flag has answered. An empty answer leaves it unstated where that is one.
+  /// Asks for a setting that no flag has set. If `empty` is not nil, an empty answer leaves the setting out.
   private mutating func ask<Value: Sendable>(
     _ dialog: any SetupDialog, _ setting: TypedSetting<Value>, _ flag: String, _ prompt: String,
     empty: String? = nil, lowered: Bool = false
@@ -189,7 +189,7 @@ public struct SetupInterview {
     return String(start.reversed().drop(while: \.isWhitespace).reversed())
   }
 
-  /// Asks for the secret or the key, and says which one it was taken for: nothing of it is shown.
+  /// Asks for the secret or the key, and says which one it was read as. Shows no part of it.
   private mutating func askForCredential(_ dialog: any SetupDialog) throws(SetupFailure) {
     let settings = [Settings.clientSecret.setting, Settings.privateKey.setting]
     guard settings.allSatisfy({ partial.entries[$0] == nil }) else { return }
@@ -212,7 +212,7 @@ public struct SetupInterview {
     }
   }
 
-  /// The line that was typed, or the block: pasted PEM comes line by line.
+  /// The line that was typed or, for pasted PEM, all its lines.
   private func typedCredential(_ dialog: any SetupDialog) throws(SetupFailure) -> String {
     var text = try answer(
       dialog, "Client secret, or the path of a file with the secret or private key (hidden): ")
@@ -221,7 +221,8 @@ public struct SetupInterview {
     return text
   }
 
-  /// A mistake that another answer cannot fix needs the flag.
+  /// The refusal for a problem. Another answer cannot fix a wrong `--key-algorithm`, so the remedy names the
+  /// flag.
   private static func refusal(_ problem: DocumentProblem) -> Refusal {
     guard problem.place == .flag("--key-algorithm") else { return Refusal(problem.message, problem.remedy) }
     return Refusal(problem.message, "\(problem.remedy), or start again without --key-algorithm")
@@ -276,7 +277,7 @@ public struct SetupInterview {
     return text.hasPrefix("-----BEGIN") || isBase64
   }
 
-  /// Whether a file holds a secret: one printable line that is no form of a key.
+  /// Whether a file holds a secret: one printable line that is not a key in any form.
   private static func isSecret(_ content: [UInt8]) -> Bool {
     var line = content[...]
     if line.last == 0x0A { line.removeLast() }
@@ -318,7 +319,7 @@ public struct SetupInterview {
   /// The key that was given, if it can be used.
   private func key() -> PrivateKey? {
     var builder = self.builder()
-    // The builder reports its mistake.
+    // The builder reports an invalid key.
     return builder.secret(Settings.privateKey, isDocument: true).flatMap { try? PrivateKey($0.bytes) }
   }
 

@@ -9,15 +9,15 @@ import Upstream
 
 /// Fetches one token and ends.
 public enum TokenFetch {
-  /// Why there is none.
+  /// Why no token was fetched.
   public struct Failure: Error, Sendable, CustomStringConvertible {
     /// Whether Talkdesk ID refused the credential.
     public let isRefusal: Bool
-    /// For the operator.
+    /// The reason, for the operator.
     public let description: String
   }
 
-  /// Asks Talkdesk ID for a token of the configured scope.
+  /// Requests a token with the configured scope from Talkdesk ID.
   public static func token(_ configuration: Configuration) async -> Result<String, Failure> {
     guard let upstream = configuration.talkdesk.upstream else {
       preconditionFailure("a configuration for fetching a token without an upstream")

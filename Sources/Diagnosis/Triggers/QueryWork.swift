@@ -10,7 +10,7 @@ import Upstream
 
 /// The queries that an operator may choose from.
 public enum QueryWork {
-  /// How long a result is waited for. Talkdesk sends one at least every 60 seconds.
+  /// The time to wait for a result. Talkdesk sends one at least every 60 seconds.
   private static let patience = Duration.seconds(90)
 
   /// Lists the queries, or shows the paths of one query's numbers.

@@ -10,28 +10,28 @@ import Talkdesk
 import Tokens
 import Upstream
 
-/// The triggers of a configuration, by the ids that the store has.
+/// Lists, registers and removes the triggers of a configuration. The store has their ids.
 public enum TriggerWork {
-  /// What to do.
+  /// The action to run.
   public enum Step: Sendable { case list, add, remove }
 
-  /// Why it was not done.
+  /// Why the action was not completed.
   public enum Failure: Error, Sendable {
-    /// The configuration has no hook, or no URL for it.
+    /// The configuration has no secret for the webhook, or no URL for it.
     case notConfigured(String)
-    /// Talkdesk refuses.
+    /// Talkdesk refuses the credential or the request.
     case refused(String)
     /// Talkdesk or the store does not respond.
     case unavailable(String)
-    /// The operator ended it between two triggers.
+    /// The operator ended the command between two triggers.
     case interrupted
   }
 
-  /// Does a step.
+  /// Runs an action.
   ///
   /// - Parameters:
-  ///   - isEnding: Whether to end. It is asked between triggers: one that Talkdesk has registered must get into the store, or its id is
-  ///     in no list.
+  ///   - isEnding: Whether to end. Called only between triggers: a trigger that Talkdesk has registered must
+  ///     be saved, or its id is lost.
   ///   - report: Gets a line for each trigger.
   public static func run(
     _ step: Step, _ configuration: Configuration, isEnding: @Sendable () -> Bool,
@@ -57,7 +57,7 @@ public enum TriggerWork {
     try result.get()
   }
 
-  /// The triggers as they should be.
+  /// The triggers that the configuration asks for.
   private struct Registrations: Sendable {
     let settings: OutcomeSettings
     let hook: HookSecret

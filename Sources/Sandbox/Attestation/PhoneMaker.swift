@@ -65,7 +65,7 @@ final class PhoneMaker: Sendable {
   /// The root certificate that vouches for the phones.
   var root: X509Certificate { authority.root }
 
-  /// The key of a phone. A named phone keeps its key, a phone without a name gets a new one.
+  /// The key of a phone. A named phone keeps its key; a phone without a name gets a new one.
   private func key(of phone: String?) throws(KeyError) -> PublicKey {
     guard let phone else { return try PrivateKey.generate(for: .ES256).publicKey }
     return try keys.withLock { (keys) throws(KeyError) in

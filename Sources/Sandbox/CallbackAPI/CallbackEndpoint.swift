@@ -20,7 +20,7 @@ struct CallbackEndpoint: Sendable {
   let issuer: EmulatedTokenIssuer
   let phoneNumbers: [String]?
 
-  /// Judges a POST. `audience` is this API's own base URL.
+  /// Checks a POST. `audience` is this API's own base URL.
   func judge(_ call: Call, audience: String, now: UnixTime) -> Judgement {
     do throws(TalkdeskError) {
       let scopes = try issuer.scopes(of: call, audience: audience, now: now)

@@ -2,7 +2,7 @@
 
 import HTTP
 
-/// What a path of Sendbird asks for.
+/// The resource that a path of Sendbird names.
 enum SendbirdTarget: Hashable, Sendable {
   case users
   case user(userID: String)

@@ -4,11 +4,11 @@ import Documents
 import Gate
 import Platform
 
-/// Blocks of addresses.
+/// IP networks in CIDR notation, as text.
 package enum NetworkText {
-  /// Reads `ADDRESS/LENGTH`, or an address alone for a block of one. The host's bits must be zero: an address
-  /// that looks like one machine and matches millions is usually a slip. A large part of the Internet cannot
-  /// be your proxies: every client in such a block could claim any address.
+  /// Parses `ADDRESS/LENGTH`, or a single address as a block of one. The host bits must be zero: an address
+  /// that looks like one machine and matches millions is usually a mistake. A block that covers a large part
+  /// of the Internet is refused, because every client in it could claim any address.
   static let read: @Sendable (String) throws(Refusal) -> CIDR = { text throws(Refusal) in
     let network: CIDR
     do throws(Refusal) {
@@ -29,7 +29,7 @@ package enum NetworkText {
 package struct ListenAddress: Sendable, Hashable {
   /// The address as text, without brackets.
   package let host: String
-  /// Whether it is reachable from this machine only.
+  /// Whether the address is reachable from this machine only.
   package let isLoopback: Bool
 
   /// Reads an IP address, with or without brackets, or `localhost`.

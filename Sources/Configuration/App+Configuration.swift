@@ -1,14 +1,14 @@
-// Makes the apps that callers may use from the configuration.
+// Converts the configured apps into the form that request handlers use.
 
 package import Callers
 
 extension Configuration {
-  /// The apps as requests meet them.
+  /// The configured apps in the form that request handlers use.
   package var servedApps: [Callers.App] { apps.map { $0.served(by: desks) } }
 }
 
 extension Configuration.App {
-  /// The app as requests meet it.
+  /// This app in the form that request handlers use.
   func served(by desks: [Configuration.Desk]) -> Callers.App {
     Callers.App(
       id: id, callers: callers.map(Set.init), scope: scope, isPushed: delivery == .push, desk: desk,

@@ -5,11 +5,11 @@ import JOSE
 package import Trust
 
 extension Configuration {
-  /// How attestations of App Attest are verified.
+  /// How App Attest attestations are verified.
   package struct AppAttest: Sendable {
-    /// Environments, categories and root.
+    /// The accepted environments and categories, and the root certificate.
     package var policy: AppAttestPolicy
-    /// Whether the root is another one than Apple's.
+    /// Whether the configuration names a root certificate of its own instead of Apple's.
     package let hasOwnRoot: Bool
 
     package init(policy: AppAttestPolicy, hasOwnRoot: Bool) {
@@ -17,7 +17,7 @@ extension Configuration {
       self.hasOwnRoot = hasOwnRoot
     }
 
-    /// Apps of the App Store and of TestFlight.
+    /// The default settings: apps from the App Store and TestFlight.
     static let usual = AppAttest(
       policy: AppAttestPolicy(
         environments: [.production], categories: numbers([.appStore, .testflight]),
@@ -32,7 +32,7 @@ extension Configuration {
 extension ConfigurationBuilder {
   private static let appAttestSection = "attestation.app_attest"
 
-  /// `attestation.app_attest`; nil where it has a mistake.
+  /// Reads `attestation.app_attest`. Nil if the section has a mistake.
   mutating func appAttest(_ node: DocumentNode) -> Configuration.AppAttest? {
     guard var members = open(node, path: Self.appAttestSection) else { return nil }
     let environments = members.values(Settings.appAttestEnvironments.key()) ?? [.production]
@@ -76,7 +76,7 @@ extension ConfigurationBuilder {
     return certificate
   }
 
-  /// `attested.app_attest` of an app.
+  /// Reads `attested.app_attest` of an app.
   mutating func appAttestTerms(_ node: DocumentNode, path: String) -> AppAttestTerms? {
     guard var members = open(node, path: path) else { return nil }
     let id = members.value(Settings.attestedAppID.key())

@@ -1,50 +1,50 @@
-// Reads `appointments`, callbacks for a later time, from the configuration.
+// Reads the section `appointments`: settings for callbacks booked for a later time.
 
 import Documents
 import Notices
 
 extension Configuration {
-  /// Which times may be booked, and how many callbacks at one time.
+  /// Settings for booked callbacks: which times are bookable, and how many callbacks fit in a slot.
   public struct Appointments: Hashable, Sendable {
     /// The length of a slot, in whole seconds: at most a day.
     public package(set) var slot: Duration = .seconds(900)
-    /// How many callbacks may be booked for the times of one slot.
+    /// How many callbacks may be booked in one slot.
     public package(set) var perSlot = 20
-    /// From now to the last time that may be booked: more than `earliest`.
+    /// How far ahead the last bookable time is: more than `earliest`.
     public package(set) var horizon: Duration = .seconds(30 * 86_400)
-    /// From now to the first time that may be booked.
+    /// How far ahead the first bookable time is.
     public package(set) var earliest: Duration = .seconds(300)
     /// How long after its time an appointment may still be called.
     public package(set) var late: Duration = .seconds(180)
     /// How many scheduled appointments an owner may have for one number.
     public package(set) var perNumber = 1
-    /// How installations are asked before the call; nil if they are not.
+    /// How installations are asked to confirm the call; nil if they are not asked.
     public package(set) var confirm: Confirmation?
-    /// Whether installations get a notice when their call is handed over.
+    /// Whether installations get a push notification when their call is handed to Talkdesk.
     public package(set) var calling = false
 
-    /// What happens to an appointment whose owner was asked and does not answer.
+    /// What happens to an appointment whose owner does not answer the confirmation question.
     public enum Silence: String, CaseIterable, Hashable, Sendable { case call, cancel }
 
-    /// The question before a call.
+    /// The confirmation question before a call.
     public struct Confirmation: Hashable, Sendable {
-      /// From the notice to the time of the call.
+      /// How long before the call's time the question is sent.
       public package(set) var before: Duration = .seconds(120)
       /// What happens without an answer.
       public package(set) var silence = Silence.call
-      /// By how much the customer may put the call off, in whole minutes.
+      /// How long one snooze postpones the call, in whole minutes.
       public package(set) var snooze: Duration = .seconds(300)
-      /// How often.
+      /// How often the customer may snooze.
       public package(set) var snoozes = 3
     }
   }
 }
 
 extension ConfigurationBuilder {
-  /// The section's path.
   static let appointmentsSection = "appointments"
 
-  /// `appointments`; nil without the section. The sandbox has appointments always, so that they can be tried.
+  /// Reads `appointments`. Nil without the section, except in the sandbox, which always has appointments to
+  /// try.
   mutating func appointments(
     keptIn store: Configuration.Store, _ notices: Configuration.Notices?
   ) -> Configuration.Appointments? {
@@ -82,7 +82,8 @@ extension ConfigurationBuilder {
     return appointments
   }
 
-  /// `appointments.confirm`. The notices lead to dialogs, which need the server's own URL. The sandbox has providers and a URL.
+  /// Reads `appointments.confirm`. The notifications link to dialogs, so the server's own URL is required.
+  /// The sandbox has push providers and a URL of its own.
   private mutating func confirmation(
     _ node: DocumentNode, path: String, _ notices: Configuration.Notices?
   ) -> Configuration.Appointments.Confirmation? {
@@ -106,7 +107,7 @@ extension ConfigurationBuilder {
     return confirmation
   }
 
-  /// Settings that send notices need a provider. The sandbox has its own.
+  /// Requires a push provider for a setting that sends notifications. The sandbox has its own.
   private mutating func judgeProvider(
     _ place: DocumentPlace, _ path: String, _ notices: Configuration.Notices?
   ) {
@@ -117,7 +118,8 @@ extension ConfigurationBuilder {
       Refusal("needs a push provider", "add \(PushPlatform.names) to notices, or remove \(name)"))
   }
 
-  /// Appointments need a store key and a store that outlives the process. The sandbox makes a key, and may forget.
+  /// Requires a store key, and a store that outlives the process. The sandbox makes a key, and may lose its
+  /// appointments.
   private mutating func judgeAppointments(_ section: DocumentNode, _ store: Configuration.Store) {
     guard purpose.opensStoreKey, purpose != .sandbox else { return }
     if place(of: Settings.storeKey) == nil {
@@ -135,7 +137,7 @@ extension ConfigurationBuilder {
 }
 
 extension Refusal {
-  /// A section whose values in the store are sealed.
+  /// The problem of a section that needs a store key to seal its values in the store.
   static let needsStoreKey = Refusal(
     "needs a store key",
     "set CALLGATE_STORE_KEY (store.key_file); `callgate key generate --store` prints one")

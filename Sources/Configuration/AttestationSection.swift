@@ -1,4 +1,4 @@
-// Reads how apps prove that they are genuine: the section `attestation`, and what each app says of it.
+// Reads how apps prove that they are genuine: `attestation`, and each app's `app_check` and `attested`.
 
 package import AskingGoogle
 import Callers
@@ -7,29 +7,29 @@ import Installations
 public import Trust
 
 extension Configuration {
-  /// The Firebase project whose tokens of App Check are accepted.
+  /// The Firebase project whose App Check tokens are accepted.
   public struct AppCheck: Sendable {
-    /// The project.
     public let project: AppCheckProject
-    /// Where the keys of the tokens are published.
+    /// The URL of the keys that verify the tokens.
     public package(set) var keysURL: String
-    /// How tokens that enrol are consumed; nil where they are not.
+    /// How tokens that enroll an installation are consumed. Nil if they are not, if no secret is opened, and
+    /// in the sandbox until it adds its own account.
     package var consumption: AppCheckConsumption?
-    /// Whether tokens that enrol are to be consumed.
+    /// Whether tokens that enroll an installation are to be consumed (`consume`).
     package let consumes: Bool
-    /// Where the section is written.
+    /// The position of `attestation.app_check`.
     package let place: DocumentPlace
   }
 }
 
 extension ConfigurationBuilder {
-  /// The section's path.
   static let attestationSection = "attestation"
   private static let appCheckSection = "attestation.app_check"
 
-  /// `attestation`: each part nil where it is missing and needed by no app, or wrong.
+  /// Reads `attestation`. A part is nil if it is missing or invalid. If an app accepts App Attest and that
+  /// part is missing, its defaults apply.
   ///
-  /// - Parameter apps: Those whose terms need the section.
+  /// - Parameter apps: All apps. Their terms decide which parts are required.
   mutating func attestation(_ apps: [Configuration.App]) -> (
     appCheck: Configuration.AppCheck?, appAttest: Configuration.AppAttest?, play: Configuration.PlayIntegrity?
   ) {
@@ -86,7 +86,7 @@ extension ConfigurationBuilder {
       consumes: consumes, place: node.place)
   }
 
-  /// Notes Firebase app ids that Google gives no app of this project: `1:PROJECT:PLATFORM:HEX` is their form.
+  /// Notes Firebase app ids that no app of this project can have. Their form is `1:PROJECT:PLATFORM:HEX`.
   private mutating func noteForeignIDs(_ apps: [Configuration.App], project: String) {
     for app in apps {
       guard let place = partial.sections["apps"]?[app.id]?["attested"]?["app_check"]?.place else { continue }
@@ -121,8 +121,8 @@ extension ConfigurationBuilder {
         "write attestation: { app_check: { project_number: …, project_id: … } }"))
   }
 
-  /// `app_check` and `attested` of an app: the terms of its requests, and of its first requests for installations; nil where none are
-  /// judged.
+  /// Reads `app_check` and `attested` of an app: the terms for its requests, and for the first request of
+  /// each enrollment. Terms are nil if their mode is `off`, or if they are invalid.
   mutating func trust(
     _ members: inout MappingReader, _ installations: InstallationTerms?
   ) -> (appCheck: AppCheckTerms?, attested: AttestedTerms?) {
@@ -191,14 +191,14 @@ extension ConfigurationBuilder {
 }
 
 extension Configuration.App {
-  /// Whether tokens of App Check are judged.
+  /// Whether the app's App Check tokens are verified, in requests or in enrollments.
   package var takesAppCheck: Bool { appCheck != nil || attested?.appCheck != nil }
-  /// The Firebase app ids that are the app, if tokens are judged.
+  /// The app's Firebase app ids; empty if its App Check tokens are not verified.
   package var firebaseAppIDs: [String] { appCheck?.appIDs ?? attested?.appCheck?.appIDs ?? [] }
 }
 
 extension Settings {
-  /// Where Google publishes the keys of App Check.
+  /// The URL of Google's keys for App Check tokens.
   static let appCheckKeysURL = "https://firebaseappcheck.googleapis.com/v1/jwks"
 
   static let appCheckNumber = TypedSetting(

@@ -3,15 +3,13 @@
 import Documents
 import Gate
 
-/// Reads `callbacks.brakes`: figures of their own, or `off`.
 extension ConfigurationBuilder {
-  /// The section's path.
   static let brakesSection = "callbacks.brakes"
 
   /// The word that switches all brakes off.
   static let brakesOff = "off"
 
-  /// `callbacks.brakes`. A missing figure keeps its default.
+  /// Reads `callbacks.brakes`: a mapping of limits, or `off`. A missing limit keeps its default.
   mutating func brakes() -> Brakes {
     guard let section = partial.sections[Self.brakesSection] else { return Brakes() }
     if case .text(let text, _) = section.content, !section.isNothing {

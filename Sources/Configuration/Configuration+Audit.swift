@@ -1,13 +1,13 @@
-// What a configuration says about audit lines.
+// The settings for audit lines.
 
 extension Configuration {
-  /// Where audit lines go, and how changes of them show.
+  /// Where audit lines go, and whether tampering with them is detectable.
   public struct Audit: Sendable, Hashable {
-    /// Whether each line is tied to the one before by a code.
+    /// Whether each line has a code that ties it to the line before.
     public let chain: Bool
     /// The file; nil for stdout.
     public let file: String?
-    /// Whether what needs an audit line waits until the line is on the disk.
+    /// Whether an action that needs an audit line waits until the line is on disk.
     public let isRequired: Bool
   }
 }

@@ -6,36 +6,36 @@ package import Installations
 import JOSE
 
 extension Configuration {
-  /// An app that asks through callers.
+  /// An app that callers send requests for.
   public struct App: Sendable {
-    /// Its name, as in `POST /token/{app}`.
+    /// The app's name, as in `POST /token/{app}`.
     public let id: String
-    /// The callers it takes; nil takes every one.
+    /// The callers that may use the app; nil for every caller.
     public package(set) var callers: [String]?
-    /// What its tokens are for; nil takes the account's.
+    /// The scope of its tokens; nil for the account's scope.
     public let scope: String?
-    /// How its tokens reach it.
+    /// How the app gets its tokens.
     public let delivery: Delivery
-    /// The chat desk whose session tokens it gets in place of Talkdesk's tokens.
+    /// The chat desk whose session tokens the app gets instead of Talkdesk's tokens.
     public let desk: String?
-    /// Its numbers at Talkdesk, the default first; empty takes those of `callbacks`.
+    /// The app's Talkdesk numbers, the default first; empty for those of `callbacks`.
     public let talkdeskPhoneNumbers: [String]
-    /// What its callbacks may carry; nil takes anything well-formed.
+    /// The context that its callbacks may have; nil if any well-formed context is accepted.
     public let contextSchema: ContextSchema?
-    /// On which terms phones may be enrolled; nil: none may.
+    /// The terms for enrolling phones. Nil if no phone may be enrolled.
     package let installations: InstallationTerms?
-    /// By which terms its requests need a token of App Check; nil: they need none.
+    /// The terms on which its requests need an App Check token. Nil if they need none.
     package let appCheck: AppCheckTerms?
-    /// By which terms its first requests for an installation need an attestation; nil: they need none.
+    /// The terms on which enrolling a phone needs an attestation. Nil if it needs none.
     package let attested: AttestedTerms?
     /// Whether callbacks of its installations carry a verification code.
     public let verificationCode: Bool
 
-    /// A way of tokens to an app.
+    /// A way to deliver tokens to an app.
     public enum Delivery: String, Sendable, CaseIterable {
       /// In the response to the request.
       case response
-      /// A notice goes to the installation's device, and the app claims the token with it.
+      /// By push: the installation's device gets a notification, with which the app claims the token.
       case push
     }
 
@@ -46,7 +46,7 @@ extension Configuration {
       package let tooltip: String
     }
 
-    /// Those fields: the code, and the installation's `client_id`.
+    /// The added fields: the code, and the installation's `client_id`.
     package static let verificationFields = [
       VerificationField(
         name: "verification_code", displayName: "Verification code",
@@ -58,34 +58,31 @@ extension Configuration {
 
   /// The fields that the context of an app's callbacks may have.
   public struct ContextSchema: Sendable, Hashable {
-    /// The fields it knows, in the order written.
+    /// The listed fields, in the order written.
     public let fields: [Field]
     /// Fields added to every callback: name and value, in the order written.
     public let additions: [Addition]
-    /// Whether fields it does not know pass.
+    /// Whether other fields are accepted too.
     public let allowsOthers: Bool
 
     /// A field of the context.
     public struct Field: Sendable, Hashable {
-      /// The field's name.
       public let name: String
       /// The label that the agent sees; nil leaves it to the client.
       public let displayName: String?
       /// The tooltip that the agent sees; nil leaves it to the client.
       public let tooltip: String?
-      /// What its value must be.
+      /// The type that the value must have.
       public let dataType: DataType
       /// The longest value, in characters; nil leaves that to the general limit.
       public let maximumLength: Int?
-      /// Whether it must be there.
+      /// Whether a context must have the field.
       public let isRequired: Bool
     }
 
-    /// A field the server adds.
+    /// A field that the server adds to each callback.
     public struct Addition: Sendable, Hashable {
-      /// The field's name.
       public let name: String
-      /// Its value.
       public let value: String
     }
 

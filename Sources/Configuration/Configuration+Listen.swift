@@ -14,28 +14,28 @@ extension Configuration {
     public package(set) var port: UInt16
     /// Certificate and key, if the server speaks TLS itself.
     public package(set) var tls: TLS?
-    /// Peers whose `X-Forwarded-For` is believed.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     public package(set) var trustedProxies: [CIDR]
     /// How many entries of `X-Forwarded-For`, from the right, trusted proxies wrote; 0 ignores the field.
     public package(set) var forwardedHops: Int
-    /// Whether another process may hold the same port.
+    /// Whether another process may listen on the same port.
     public package(set) var sharePort: Bool
   }
 
-  /// The listener's identity.
+  /// The TLS settings of the public listener.
   public struct TLS: Sendable {
     /// The chain, the server's own certificate first, and the key that belongs to it.
     public let identity: TLSIdentity
-    /// Whether browsers use `https` for subdomains, too.
+    /// Whether browsers must use `https` for subdomains too (HSTS with `includeSubDomains`).
     public let hstsSubdomains: Bool
   }
 
-  /// What operators use.
+  /// The admin interface, for operators.
   public struct Admin: Sendable {
     /// The operators' own listener, if there is one.
     public package(set) var listener: Listener?
-    /// The Bearer token: demanded on the public port (without one nothing is served there), and on the operators'
-    /// own listener unless that is on loopback.
+    /// The admin token. Without a token or named operators, the public port does not serve the admin
+    /// interface. The operators' own listener requires a token too, unless it is on loopback.
     public package(set) var token: Secret?
     /// The operators with tokens of their own.
     public package(set) var operators: [ConfiguredOperator]
@@ -44,7 +44,7 @@ extension Configuration {
     /// The runbook's address, to which links add `#section`: a URL, or a path on this server.
     public package(set) var runbooks: String
 
-    /// Whether operators have names. Then a listener on loopback asks for a token, too.
+    /// Whether operators have names. If so, a listener on loopback requires a token too.
     public var namesOperators: Bool { !operators.isEmpty || jwt != nil }
 
     /// An address to listen on.
@@ -58,31 +58,31 @@ extension Configuration {
     }
   }
 
-  /// The limits of one client, and of all together.
+  /// The limits for each client, and for all clients together.
   public struct Limits: Sendable, Hashable {
-    /// Connections at once.
+    /// The maximum number of open connections.
     public package(set) var connections: Int
-    /// Bytes of a request's line and fields.
+    /// The maximum size of a request's line and fields, in bytes.
     public package(set) var headerBytes: Int
-    /// Bytes of a request's content.
+    /// The maximum size of a request's content, in bytes.
     public package(set) var contentBytes: Int
-    /// From a request's first byte to the end of its fields.
+    /// The maximum time from a request's first byte to the end of its fields.
     public package(set) var headerTimeout: Duration
-    /// From a request's first byte to its last.
+    /// The maximum time from a request's first byte to its last.
     public package(set) var requestTimeout: Duration
-    /// Between two requests on one connection.
+    /// The maximum time between two requests on one connection.
     public package(set) var idleTimeout: Duration
-    /// From SIGTERM to the end of accepting connections.
+    /// The time from SIGTERM until the server stops accepting connections.
     public package(set) var drainDelay: Duration
-    /// From the end of accepting to the end of the process.
+    /// The maximum time from then until the process ends.
     public package(set) var drainTimeout: Duration
   }
 
-  /// Where state is kept.
+  /// Where the server stores its state.
   public enum Store: Sendable {
-    /// In this process; gone with it.
+    /// In memory: lost when the process ends.
     case memory
-    /// In a file.
+    /// In an SQLite file.
     case sqlite(path: String)
     /// In a database that several instances share; the URL may hold a password.
     case postgres(url: Secret)

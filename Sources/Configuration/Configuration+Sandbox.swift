@@ -1,4 +1,4 @@
-// Gives a configuration for the sandbox what the sandbox has of its own: users, providers of notices, and an admin token.
+// Adds the sandbox's own parts to its configuration: users, push providers, keys and an admin token.
 
 import Callers
 package import JOSE
@@ -9,35 +9,35 @@ import Texts
 import Trust
 
 extension Configuration {
-  /// Whether the sandbox makes an admin token: only this machine reaches the server, and operators have neither tokens nor a
-  /// listener.
+  /// Whether the sandbox makes an admin token: if only this machine can reach the server, and the
+  /// configuration has neither an admin token, nor named operators, nor an admin listener.
   package var takesAdminToken: Bool {
     admin.token == nil && !admin.namesOperators && admin.listener == nil
       && IPAddress(listen.host)?.isLoopback == true
   }
 
-  /// Opens the operator's page on the public port, where the configuration leaves that to the sandbox.
+  /// Sets the admin token that opens the operators' page on the public port, if `takesAdminToken` is true.
   package mutating func addAdminToken(_ token: Secret) {
     if takesAdminToken { admin.token = token }
   }
 
-  /// Has the sandbox sign tokens of App Check, unless the configuration names the keys of another.
+  /// Lets the sandbox sign App Check tokens, unless the configuration names other keys.
   package mutating func useKeysOfAppCheck(at url: String) {
     if appCheck?.keysURL == Settings.appCheckKeysURL { appCheck?.keysURL = url }
   }
 
-  /// Has the sandbox's root vouch for phones, unless the configuration names another root than Apple's.
+  /// Lets the sandbox's root certificate vouch for phones, unless the configuration names a root of its own.
   package mutating func useRootOfAppAttest(_ root: X509Certificate) {
     guard appAttest?.hasOwnRoot == false else { return }
     appAttest?.policy.root = root
   }
 
-  /// Whether no caller is configured. The sandbox's own users are none.
+  /// Whether no caller is configured. The sandbox's own users do not count.
   package var hasNoOwnCaller: Bool {
     callers.allSatisfy { $0.id.hasSameBytes(as: Caller.sandboxUsersID) }
   }
 
-  /// Adds the caller of the sandbox's own users, which every app takes.
+  /// Adds the caller of the sandbox's own users, which may use every app.
   ///
   /// - Parameters:
   ///   - key: The secret that signs the users' JWTs.
@@ -51,18 +51,18 @@ extension Configuration {
     for index in apps.indices { apps[index].callers?.append(id) }
   }
 
-  /// Takes events of the emulated Talkdesk, where the configuration has no hook of its own.
+  /// Accepts events of the emulated Talkdesk, in addition to those of configured hooks.
   package mutating func addHook(_ secret: HookSecret) {
     var settings = outcomes ?? OutcomeSettings(hooks: [])
     settings.hooks.append(secret)
     outcomes = settings
   }
 
-  /// Adds the sandbox's providers of notices and its URL, where the configuration has none.
+  /// Adds the sandbox's push providers and URL where the configuration has none.
   ///
   /// - Parameters:
   ///   - externalURL: The URL of this server.
-  ///   - serviceAccount: Who the server is for FCM.
+  ///   - serviceAccount: The server's service account at FCM.
   ///   - fcmURL: The base URL of FCM's API.
   ///   - hookURL: The receiver of webhooks.
   ///   - hookSecret: The file of secrets that sign webhooks.

@@ -6,14 +6,14 @@ import Texts
 public import Upstream
 
 extension Configuration {
-  /// The account at Talkdesk.
+  /// The Talkdesk account.
   public struct TalkdeskAccount: Sendable {
     /// The region the account lives in.
     public package(set) var region: Region
     /// The scope of tokens, unless an app has its own; scope tokens separated by one space.
     public package(set) var scope: String
-    /// Talkdesk's endpoints and the credential. Nil if the purpose needs no credential, and if all apps have chat desks and none is
-    /// configured. The sandbox sets its emulator here.
+    /// Talkdesk's endpoints and the credential. Nil if the purpose needs no credential, or if all apps have
+    /// chat desks and no credential is configured. The sandbox sets its emulator here.
     public var upstream: Upstream?
   }
 
@@ -27,10 +27,10 @@ extension Configuration {
     public let audience: String
     /// The OAuth client.
     public let clientID: String
-    /// How the client proves itself.
+    /// How the client authenticates.
     public let authentication: ClientAuthentication
 
-    /// Makes one; the caller answers for its validity.
+    /// Makes the endpoints and credential without checking them.
     public init(
       tokenURL: String, apiURL: String, audience: String? = nil, clientID: String,
       authentication: ClientAuthentication
@@ -43,7 +43,7 @@ extension Configuration {
     }
   }
 
-  /// The two ways an OAuth client proves itself to Talkdesk ID.
+  /// The two ways an OAuth client authenticates to Talkdesk ID.
   public enum ClientAuthentication: Sendable {
     /// A signed JWT (RFC 7523). `next` is tried first while a rotation is under way.
     case key(SigningKey, next: SigningKey?)
@@ -51,7 +51,7 @@ extension Configuration {
     case secret(Secret)
   }
 
-  /// A key with the name Talkdesk knows it by.
+  /// A signing key, with the id by which Talkdesk knows it.
   public struct SigningKey: Sendable {
     /// The `kid`.
     public let id: String
@@ -59,10 +59,10 @@ extension Configuration {
     public let algorithm: SignatureAlgorithm
     /// Where the key is.
     public let source: Source
-    /// The OAuth client it belongs to, where that is another than the upstream's.
+    /// The OAuth client that the key belongs to; nil for the upstream's client.
     public let clientID: String?
 
-    /// Makes one; the caller answers for the fit.
+    /// Makes a signing key without checking that the algorithm fits it.
     public init(id: String, algorithm: SignatureAlgorithm, source: Source, clientID: String? = nil) {
       self.id = id
       self.clientID = clientID
@@ -72,40 +72,42 @@ extension Configuration {
 
     /// Where a key is.
     public enum Source: Sendable {
-      /// Here.
+      /// In this process.
       case key(PrivateKey)
-      /// With a signer, which these authorities vouch for; nil for those of everything else.
+      /// In Vault or OpenBao, which signs. These authorities vouch for its certificate; nil for those of all
+      /// other outbound requests.
       case signer(TransitSettings, Authorities?)
     }
   }
 
-  /// Where Talkdesk keeps an account.
+  /// The region where Talkdesk hosts an account.
   public typealias Region = Talkdesk.Region
 
-  /// How tokens are kept and vended.
+  /// How tokens are cached and vended.
   public struct Tokens: Sendable, Hashable {
-    /// One token for all (true), or a fresh one for each request.
+    /// Whether all requests share one token (true), or each gets a fresh one.
     public package(set) var share: Bool
-    /// A shared token with less life left is not vended.
+    /// The shortest remaining lifetime with which a shared token is vended.
     public package(set) var minimumRemaining: Duration
-    /// The whole of an exchange, retries included.
+    /// The time limit of a token exchange, retries included.
     public package(set) var deadline: Duration
   }
 
-  /// How callbacks are made.
+  /// How callbacks are requested from Talkdesk.
   public struct Callbacks: Sendable, Hashable {
-    /// The account's numbers for requests without an app that has its own: the first is the default, all are
-    /// allowed. E.164.
+    /// The account's numbers (E.164), for requests without an app that has its own. All are allowed, and the
+    /// first is the default.
     public package(set) var talkdeskPhoneNumbers: [String]
-    /// The span in which the same caller and number is a duplicate; zero turns that off.
+    /// How long a second callback for the same owner and number counts as a duplicate; zero turns the check
+    /// off.
     public package(set) var dedupeWindow: Duration
     /// How long an `Idempotency-Key` is remembered.
     public package(set) var keyRetention: Duration
     /// How long a callback's record is kept.
     public package(set) var retention: Duration
-    /// The whole request from its last byte: queue, token, both POSTs.
+    /// The time limit of a callback request after its last byte: queue, token, both POSTs.
     public package(set) var timeout: Duration
-    /// Callbacks under way at once.
+    /// How many callbacks may run at once.
     public package(set) var concurrency: Int
   }
 }
@@ -114,11 +116,11 @@ extension Configuration.TalkdeskAccount {
   /// The region's name, as in `talkdesk.region`.
   package var regionName: String { region.rawValue }
 
-  /// How another configuration asks Talkdesk, compared with this one.
+  /// How two configurations differ in their use of Talkdesk.
   package enum Change {
-    /// Alike, whatever files its values were read from.
+    /// No difference, even if the values were read from other files.
     case none
-    /// The same account with another credential. Tokens of both are good for the same API.
+    /// The same account with another credential. Tokens of either credential work with the same API.
     case credential
     /// Another account, or another scope.
     case account

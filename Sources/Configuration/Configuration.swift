@@ -9,7 +9,7 @@ public import Sealing
 package import Talkdesk
 public import Upstream
 
-/// Everything an operator decides, read and proved valid: no field of a `Configuration` needs checking again.
+/// Everything an operator decides, read and validated: no field of a `Configuration` needs checking again.
 ///
 /// Only ``ConfigurationLoader`` makes one, from defaults, the YAML file, the environment and flags, in that order.
 public struct Configuration: Sendable {
@@ -17,68 +17,69 @@ public struct Configuration: Sendable {
   public let purpose: ConfigurationPurpose
   /// The public listener and its trusted proxies.
   public package(set) var listen: Listen
-  /// How clients reach this server, without a slash at the end; empty where the configuration does not say.
+  /// The URLs at which clients reach this server, without a slash at the end; empty if none is configured.
   public package(set) var externalURLs: [String]
   /// The listener of operators, and the token that opens `/metrics` and `/admin` on the public port.
   public package(set) var admin: Admin
   /// The level and format of the log.
   public package(set) var log: LogSettings
-  /// Where audit lines go, and how changes of them show.
+  /// Where audit lines go, and whether tampering with them is detectable.
   public package(set) var audit: Audit
   /// The Talkdesk account.
   public var talkdesk: TalkdeskAccount
-  /// The authorities to trust when asking others; nil for the system's. They were readable and are certificates.
+  /// The certificate authorities to trust for outbound requests; nil for the system's. Loading has read them
+  /// and found certificates.
   public package(set) var authorities: Authorities?
-  /// How Talkdesk's tokens are kept and vended.
+  /// How Talkdesk's tokens are cached and vended.
   public package(set) var tokens: Tokens
-  /// Who may ask, in the order written; ids are unique.
+  /// The callers, in the order written; their ids are unique.
   public package(set) var callers: [ConfiguredCaller]
   /// Whether a request without credentials is served, as the caller `anonymous`.
   public package(set) var allowAnonymous: Bool
-  /// The apps, in the order written. Without an `apps` section: the one app of Talkdesk's own samples, and in the sandbox another
-  /// whose tokens come by push.
+  /// The apps, in the order written. Without an `apps` section: the app of Talkdesk's own samples, and in the
+  /// sandbox more apps to try.
   public package(set) var apps: [App]
-  /// The app of requests for installations that name none, where several apps have installations.
+  /// The app of enrollment requests that name no app, if several apps have installations.
   public package(set) var enrolmentApp: String?
   /// The business rules.
   public package(set) var policy: Policy
-  /// How callbacks are made.
+  /// How callbacks are requested from Talkdesk.
   public package(set) var callbacks: Callbacks
-  /// Which times may be booked for callbacks; nil: none.
+  /// Which times may be booked for callbacks; nil if none can be booked.
   public package(set) var appointments: Appointments?
-  /// The Firebase project whose tokens of App Check are accepted; nil: none.
+  /// The Firebase project whose App Check tokens are accepted; nil for none.
   public package(set) var appCheck: AppCheck?
-  /// How attestations of App Attest are verified; nil where no app takes any.
+  /// How App Attest attestations are verified. Nil if it is not configured and no app accepts them.
   package var appAttest: AppAttest?
-  /// How tokens of Play Integrity are decoded; nil where no app takes any.
+  /// How Play Integrity tokens are decoded. Nil if it is not configured.
   package var play: PlayIntegrity?
   /// The section `numbers`. Nil if it is not configured.
   package var numbers: Numbers?
-  /// What GMS clients may ask for; nil: nothing.
+  /// The services that GMS clients may request; nil for none.
   public package(set) var gms: GMS?
-  /// Who may use the door for AI agents; nil: nobody.
+  /// Who may use `/mcp`, the interface for AI agents. Nil if nobody may.
   package var mcp: MCP?
-  /// How devices get notices; nil: they get none.
+  /// How devices get push notifications. Nil if they get none.
   public package(set) var notices: Notices?
-  /// How outcomes of calls are learnt; nil: they are not.
+  /// How the server learns call outcomes. Nil if it does not.
   package var outcomes: OutcomeSettings?
-  /// How the number of available agents is learnt; nil: it is not.
+  /// How the server learns the number of available agents. Nil if it does not.
   package var live: LiveSettings?
   /// The chat desks, in the order written.
   public var desks: [Desk]
-  /// The origins whose pages may call from a browser, in the very form of the `Origin` field.
+  /// The origins whose pages may send requests from a browser, exactly as in the `Origin` field.
   public package(set) var allowedOrigins: [String]
-  /// Where state is kept.
+  /// Where the server stores its state.
   public package(set) var store: Store
-  /// What the store's sealed values depend on; nil without a store key, and where the purpose needs none.
+  /// The keys of the store's sealed values. Nil without a store key, or if the purpose needs none.
   public package(set) var storeKeys: StoreKeys?
-  /// The limits of one client, and of all together.
+  /// The limits for each client, and for all clients together.
   public package(set) var limits: Limits
-  /// Every setting that holds something, with its value as it may be shown and where it came from.
+  /// Every setting that has a value, with that value as it may be shown and where it came from.
   public package(set) var origins: [SettingOrigin]
-  /// The YAML file, if one is named and it is empty.
+  /// The position of the YAML file, if it is named but empty.
   package var emptyFile: DocumentPlace?
-  /// The files read while loading, as they were: what to watch for a reload.
+  /// The stamps of the files read while loading, by path. A file that changes causes a reload.
   public package(set) var files: [String: FileStamp]
 }
 
@@ -102,7 +103,7 @@ public enum ConfigurationPurpose: String, Sendable, CaseIterable {
   /// Bringing the store up to date.
   case migrate
 
-  /// Whether Talkdesk's credential must be there. Where not, its files are not opened either.
+  /// Whether Talkdesk's credential is required. If not, its files are not opened either.
   public var needsCredential: Bool {
     switch self {
     case .serve, .check, .token: true
@@ -126,7 +127,7 @@ public enum ConfigurationPurpose: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether the files by which callers and listeners prove themselves are opened.
+  /// Whether the files with secrets and keys of callers and listeners are opened.
   var opensListenerSecrets: Bool {
     switch self {
     case .serve, .sandbox, .check: true
@@ -135,7 +136,7 @@ public enum ConfigurationPurpose: String, Sendable, CaseIterable {
   }
 }
 
-/// One setting that holds something.
+/// A setting that has a value.
 public struct SettingOrigin: Sendable, Hashable {
   /// The setting's name: its YAML path, or its variable if the file has no such key.
   public let name: String
@@ -143,6 +144,6 @@ public struct SettingOrigin: Sendable, Hashable {
   public let value: String
   /// The position of the value.
   public let place: DocumentPlace
-  /// Where the file says something else, which is not used.
+  /// The position of the file's value, if another source overrides it.
   public var overridden: DocumentPlace?
 }

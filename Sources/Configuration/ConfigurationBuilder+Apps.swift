@@ -7,12 +7,14 @@ import Installations
 import Texts
 
 extension ConfigurationBuilder {
-  /// The app of Talkdesk's own samples.
+  /// The id of the app in Talkdesk's own samples.
   static let sampleID = "example-app-ios"
 
-  /// The apps that are known where no `apps` section says otherwise: that of Talkdesk's own samples. In the sandbox it has
-  /// installations, whose codes every caller may verify, and the scope of Talkdesk's Mobile SDK, like its twin for Android. Another
-  /// app has its tokens by push, one has a chat desk, and the phones of one have to attest.
+  /// The apps without an `apps` section: the app of Talkdesk's own samples.
+  ///
+  /// In the sandbox every sample app but the attested one has installations whose codes every caller may
+  /// verify. The first app and its twin for Android have the scope of Talkdesk's Mobile SDK. The others show
+  /// tokens by push, a chat desk and attestation.
   private func sampleApps(callers: [String]) -> [Configuration.App] {
     let terms = purpose == .sandbox ? InstallationTerms(verifiers: Set(callers), key: .optional) : nil
     func app(
@@ -33,7 +35,7 @@ extension ConfigurationBuilder {
     return apps
   }
 
-  /// `apps`.
+  /// Reads `apps`.
   mutating func apps(callers: [ConfiguredCaller], allowAnonymous: Bool) -> [Configuration.App] {
     var known = callerIDs(callers)
     if allowAnonymous { known.append(Caller.anonymousID) }
@@ -51,7 +53,7 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// The ids of callers, those with problems of their own included: one slip is one problem.
+  /// The ids of all callers, invalid ones included, so that one mistake causes only one problem.
   func callerIDs(_ callers: [ConfiguredCaller]) -> [String] {
     var ids = callers.map(\.id)
     if case .list(let items)? = partial.sections["callers"]?.content {
@@ -128,7 +130,7 @@ extension ConfigurationBuilder {
       verificationCode: verificationCode ?? false)
   }
 
-  /// The name of a desk, one with problems of its own included.
+  /// The form of a desk's name. Invalid desks count as known, so that one mistake causes only one problem.
   private var deskName: TextForm<String> {
     var known: [String] = []
     if case .mapping(let members)? = partial.sections[Self.desksSection]?.content {
@@ -145,7 +147,7 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// `apps.*.callbacks`: whether callbacks of installations carry a code.
+  /// Reads `apps.*.callbacks`: whether callbacks of installations have a verification code.
   private mutating func verificationCode(
     _ node: DocumentNode, path: String, hasInstallations: Bool, _ schema: Configuration.ContextSchema?
   ) -> Bool {
@@ -162,7 +164,8 @@ extension ConfigurationBuilder {
     return isOn
   }
 
-  /// Refuses fields and labels that an agent could take for those that the server adds to a callback with a code.
+  /// Refuses fields and labels that an agent could mistake for those that the server adds to a callback with
+  /// a verification code.
   private func refuseLookAlikes(in schema: Configuration.ContextSchema, _ members: inout MappingReader) {
     let names = schema.fields.map(\.name) + schema.additions.map(\.name)
     let own = Configuration.App.verificationFields.map(\.name)

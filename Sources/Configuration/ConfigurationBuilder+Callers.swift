@@ -6,7 +6,7 @@ import JOSE
 import Texts
 
 extension ConfigurationBuilder {
-  /// `callers`, with the caller of `DEFAULT_USERNAME` first.
+  /// Reads `callers`, with the caller of `DEFAULT_USERNAME` first.
   mutating func callers() -> [ConfiguredCaller] {
     var callers: [ConfiguredCaller] = []
     if let caller = defaultCaller() { callers.append(caller) }
@@ -32,7 +32,7 @@ extension ConfigurationBuilder {
     return callers
   }
 
-  /// Refuses an id that an earlier caller has, whatever else is wrong with either.
+  /// Refuses an id that an earlier caller has, even if one of the two has other problems.
   private mutating func refuseTwin(_ item: DocumentNode, among ids: inout Set<ExactText>) {
     guard let id = item["id"], let text = id.text, !ids.insert(ExactText(text)).inserted else { return }
     problems.add(
@@ -81,23 +81,23 @@ extension ConfigurationBuilder {
       proof: .basic(username: username, password: password.digest, isStrong: password.isStrong))
   }
 
-  /// A password, by its digest.
+  /// A password, stored as its digest.
   package struct Password {
     let digest: SecretDigest
     let isStrong: Bool
 
-    /// For a purpose without authentication.
+    /// The value for purposes that authenticate nobody.
     static let unopened = Password(digest: .unmatchable, isStrong: false)
   }
 
-  /// Reads a password, whose length says whether it is strong. A short password gets a notice.
+  /// Reads a password. Its length decides whether it is strong. A short password causes a notice.
   ///
-  /// - Parameter name: The setting's, for problems.
+  /// - Parameter name: The setting's name, for problems.
   package mutating func password(
     _ secret: (bytes: [UInt8], place: DocumentPlace)?, name: String = Settings.password.setting.name
   ) -> Password? {
     guard let (bytes, place) = secret else { return nil }
-    // RFC 7617 §2 allows no client to send one.
+    // RFC 7617 §2 forbids control characters in a password.
     if let control = bytes.first(where: { $0 < 0x20 || $0 == 0x7F }) {
       problems.add(
         place, name,
@@ -114,7 +114,7 @@ extension ConfigurationBuilder {
       isStrong: String(decoding: bytes, as: UTF8.self).count >= Self.strongLength)
   }
 
-  /// How many characters a strong password has at least.
+  /// The minimum length of a strong password, in characters.
   private static let strongLength = 20
 
   private mutating func caller(_ node: DocumentNode) -> ConfiguredCaller? {
@@ -175,7 +175,7 @@ extension ConfigurationBuilder {
     return issuer(&members, "callers[].jwt.", subject: subject ?? "sub")
   }
 
-  /// Reads issuer, audience and keys, and ends reading.
+  /// Reads issuer, audience and keys, then closes the mapping.
   mutating func issuer(
     _ members: inout MappingReader, _ section: String, subject: String, fallback: String? = nil
   ) -> JWTIssuer? {
@@ -239,7 +239,7 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// `allow_anonymous`. Without it at least one caller must be configured.
+  /// Reads `allow_anonymous`. If it is off, at least one caller must be configured.
   mutating func allowAnonymous(beside callers: [ConfiguredCaller]) -> Bool {
     let allowed = stated(Settings.allowAnonymous) ?? (purpose == .sandbox)
     if purpose.needsCaller, callers.isEmpty, !allowed, !mentionsCaller, isReadable(Settings.allowAnonymous) {
@@ -259,7 +259,7 @@ extension ConfigurationBuilder {
     return allowed
   }
 
-  /// Whether the configuration mentions a caller. If it is wrong, there is a problem about it already.
+  /// Whether the configuration mentions a caller, valid or not. An invalid caller is already a problem.
   private var mentionsCaller: Bool {
     if mentionsDefaultCaller { return true }
     guard let section = partial.sections["callers"] else { return false }
@@ -267,7 +267,7 @@ extension ConfigurationBuilder {
     return true
   }
 
-  /// Whether a setting is absent or can be read: a misspelt one has its own problem already.
+  /// Whether a setting is absent or valid. An invalid value is already a problem.
   private func isReadable<Value>(_ typed: TypedSetting<Value>) -> Bool {
     guard case .text(let text) = partial.entries[typed.setting]?.content else { return true }
     do {

@@ -5,7 +5,7 @@ package import JOSE
 import Records
 
 extension ConfigurationBuilder {
-  /// `listen`, with `HOST`, `PORT` and the sandbox's own rules.
+  /// Reads `listen`, with `HOST`, `PORT` and the sandbox's own rules.
   mutating func listen() -> Configuration.Listen {
     let proxies = list(Settings.trustedProxies)
     let hops = stated(Settings.forwardedHops)
@@ -23,7 +23,7 @@ extension ConfigurationBuilder {
       forwardedHops: hops ?? (proxies.isEmpty ? 0 : 1), sharePort: value(Settings.sharePort))
   }
 
-  /// `cors.origins`.
+  /// Reads `cors.origins`.
   mutating func allowedOrigins() -> [String] { list(Settings.origins) }
 
   private mutating func host() -> String {
@@ -40,7 +40,7 @@ extension ConfigurationBuilder {
     return address.host
   }
 
-  /// `admin`: the operators, their listener and token.
+  /// Reads `admin`: the operators, their listener and token.
   /// - Parameter externalURL: The first URL under which clients reach this server.
   mutating func admin(beside listen: Configuration.Listen, at externalURL: String?) -> Configuration.Admin {
     let token = adminToken()
@@ -73,7 +73,7 @@ extension ConfigurationBuilder {
     a == b || ["0.0.0.0", "::"].contains(a) || ["0.0.0.0", "::"].contains(b)
   }
 
-  /// The admin token.
+  /// Reads the admin token. Nil if there is none, if it is invalid, or if the purpose opens no secrets.
   package mutating func adminToken() -> Secret? {
     guard purpose.opensListenerSecrets, let (bytes, place) = secret(Settings.adminToken) else { return nil }
     let name = Settings.adminToken.setting.name
@@ -91,14 +91,14 @@ extension ConfigurationBuilder {
     return Secret(bytes)
   }
 
-  /// `log`.
+  /// Reads `log`.
   mutating func log() -> LogSettings {
     LogSettings(
       level: value(Settings.logLevel),
       format: stated(Settings.logFormat) ?? (sources.writesToTerminal ? .text : .json))
   }
 
-  /// `log.audit`.
+  /// Reads `log.audit`.
   mutating func audit(_ log: LogSettings) -> Configuration.Audit {
     let audit = Configuration.Audit(
       chain: value(Settings.auditChain), file: stated(Settings.auditFile),
@@ -123,8 +123,8 @@ extension ConfigurationBuilder {
     return audit
   }
 
-  /// The audit file is appended to, so it must be no file that something else writes or reads: the store's, with those that
-  /// SQLite keeps beside it, or one of the configuration.
+  /// Refuses an audit file that belongs to the store or the configuration, because appended lines would
+  /// damage it. SQLite's files `-wal`, `-shm` and `-journal` belong to the store too.
   mutating func judgeAuditFile(_ audit: Configuration.Audit, _ store: Configuration.Store) {
     guard let path = audit.file, let place = place(of: Settings.auditFile) else { return }
     let own = sources.identify(path)
@@ -142,7 +142,7 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// `limits`.
+  /// Reads `limits`.
   mutating func limits() -> Configuration.Limits {
     let limits = Configuration.Limits(
       connections: value(Settings.connections), headerBytes: value(Settings.headerBytes),
@@ -162,13 +162,13 @@ extension ConfigurationBuilder {
     return limits
   }
 
-  /// `store`, with `DATABASE_URL` and `CALLGATE_STATE`.
+  /// Reads `store`, with `DATABASE_URL` and `CALLGATE_STATE`.
   mutating func store() -> Configuration.Store {
     let database = stated(Settings.databaseURL)
     let state = stated(Settings.state)
     let url = stated(Settings.storeURL)
     if purpose == .sandbox {
-      // A drill must never touch what production counts and stops.
+      // The sandbox must never touch the quotas and stops of production.
       let unused = [
         (database, place(of: Settings.databaseURL)), (state, place(of: Settings.state)),
         (url, place(of: Settings.storeURL)),

@@ -1,23 +1,23 @@
-// Reads and checks `notices`: the providers that carry notices, and what phones show.
+// Reads and checks the section `notices`: push providers, and the texts that phones show.
 
 import Documents
 package import Notices
 
 extension Configuration {
-  /// How devices get notices. At least one provider is there, except for an `external_url` alone.
+  /// How devices get push notifications. Has no provider if the configuration sets only `external_url` or
+  /// texts.
   public struct Notices: Sendable {
     /// Firebase Cloud Messaging.
     package var fcm: FCMSettings?
     /// Apple Push Notification service.
     package var apns: APNsSettings?
-    /// The operator's own receiver.
+    /// The operator's own webhook receiver.
     package var http: Hook?
-    /// What links in dialogs begin with.
+    /// The base URL of links in dialogs.
     public package(set) var externalURL: String?
-    /// What phones show.
+    /// The texts that phones show.
     public package(set) var texts = Texts()
 
-    /// No provider.
     package init() {}
 
     /// The receiver of webhooks.
@@ -32,9 +32,9 @@ extension Configuration {
       }
     }
 
-    /// What phones show, by the kind of notice.
+    /// The texts that phones show, by kind of notification.
     public struct Texts: Hashable, Sendable {
-      /// A token waits.
+      /// A token is ready to be claimed.
       public package(set) var access = "Your secure connection is ready."
       /// The question before a call.
       public package(set) var confirm = "We are about to call you. Are you ready?"
@@ -42,18 +42,18 @@ extension Configuration {
       public package(set) var changed = "Your callback has changed."
       /// An appointment's time has passed.
       public package(set) var expired = "We could not call you in time."
-      /// A call is handed over. `{number}` stands for the number that it comes from.
+      /// A call is handed to Talkdesk. `{number}` stands for the number that calls.
       public package(set) var calling = "We're calling you now from {number}."
       /// The heading of the dialog before a call.
       public package(set) var ready = "We are ready to call you"
 
-      /// `calling` with a number: with "us" where it is not known.
+      /// The text `calling` with the number that calls, or with "our number" if that is unknown.
       package func calling(from number: String?) -> String {
         calling.replacing("{number}", with: number ?? "our number")
       }
     }
 
-    /// The providers that are configured.
+    /// The configured push providers.
     package var platforms: [PushPlatform] {
       PushPlatform.allCases.filter { platform in
         switch platform {
@@ -67,7 +67,7 @@ extension Configuration {
 }
 
 extension ConfigurationBuilder {
-  /// `notices`; nil where nothing of it is set, and where the purpose opens no secrets.
+  /// Reads `notices`. Nil if nothing in it is set, or if the purpose opens no secrets.
   ///
   /// - Parameter url: The first of `external_urls`.
   mutating func notices(_ url: String?) -> Configuration.Notices? {
@@ -96,7 +96,7 @@ extension ConfigurationBuilder {
     return notices
   }
 
-  /// A provider beyond this machine gets no notice of the sandbox.
+  /// Leaves out a provider in the sandbox, whose notifications must not leave this machine.
   private mutating func unused<Provider>(_ provider: Provider?, _ setting: Setting) -> Provider? {
     if provider != nil, let place = partial.entries[setting]?.place {
       problems.note(
@@ -162,7 +162,8 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// Whether a provider has all that it needs. If something of it is set, each setting that is missing is a problem.
+  /// Whether a provider has all the settings it needs. If it has only some of them, each missing one is a
+  /// problem.
   private mutating func needs(
     _ settings: [TypedSetting<String>], because others: [Setting], _ remedy: String
   ) -> Bool {
@@ -171,14 +172,14 @@ extension ConfigurationBuilder {
     var isWhole = true
     for setting in settings.map(\.setting) where partial.entries[setting] == nil {
       isWhole = false
-      // A setting that is missing beside a misspelt key is the same mistake.
+      // A missing setting beside a misspelled key is the same mistake.
       if setting.path.map(partial.meant.contains) ?? false { continue }
       problems.add(place, setting.name, Refusal("is missing", remedy))
     }
     return isWhole
   }
 
-  /// A sender's own words about a setting. They name the remedy.
+  /// Adds a provider's own error about a setting, with its remedy.
   private mutating func add(_ error: NoticeSettingError, _ provider: String, _ place: DocumentPlace) {
     let name = "notices.\(provider).\(error.setting)"
     let setting = Settings.notices.first { $0.path == name }
@@ -186,8 +187,8 @@ extension ConfigurationBuilder {
       setting.flatMap { partial.entries[$0]?.place } ?? place, name, Refusal(error.problem, error.remedy))
   }
 
-  /// `apps.*.delivery: push` needs a provider and installations. Those need a store key, which is judged with them. The sandbox
-  /// has providers of its own.
+  /// Requires a push provider and installations for `apps.*.delivery: push`. `judgeInstallations` requires
+  /// the store key that installations need. The sandbox has push providers of its own.
   mutating func judgeDelivery(_ apps: [Configuration.App], _ notices: Configuration.Notices?) {
     for app in apps where app.delivery == .push {
       guard let place = partial.sections["apps"]?[app.id]?["delivery"]?.place else { continue }
@@ -205,7 +206,7 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// Whether a provider of notices is there. One with a mistake of its own is.
+  /// Whether a push provider is configured, valid or not.
   func hasProvider(_ notices: Configuration.Notices?) -> Bool {
     let settings = [
       Settings.fcmAccount.setting, Settings.apnsKey.setting, Settings.hookURL.setting,

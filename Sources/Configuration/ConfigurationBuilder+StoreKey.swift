@@ -8,7 +8,7 @@ package import Sealing
 import Texts
 
 extension ConfigurationBuilder {
-  /// `store.key_file` and `store.previous_key_file`, with their variables.
+  /// Reads `store.key_file` and `store.previous_key_file`, with their variables.
   package mutating func storeKeys() -> StoreKeys? {
     guard purpose.opensStoreKey else { return nil }
     let current = storeKey(Settings.storeKey)
@@ -35,7 +35,7 @@ extension ConfigurationBuilder {
     return StoreKeys(current: current, previous: previous)
   }
 
-  /// Installations need a store key, except in the sandbox, which makes one.
+  /// Requires a store key for installations, except in the sandbox, which makes one.
   mutating func judgeInstallations(_ apps: [Configuration.App]) {
     guard purpose.opensStoreKey, purpose != .sandbox, place(of: Settings.storeKey) == nil,
       let app = apps.first(where: { $0.installations != nil }),
@@ -44,9 +44,9 @@ extension ConfigurationBuilder {
     problems.add(node.place, "apps.\(app.id).installations", .needsStoreKey)
   }
 
-  /// Notes apps whose installations users shall authorize, where no caller has users.
+  /// Notes apps whose installations are authorized by users although no caller of the app has users.
   mutating func noteAuthorizers(_ apps: [Configuration.App], _ callers: [ConfiguredCaller]) {
-    // A caller with a problem of its own may be one with users.
+    // An invalid caller may be one with users.
     guard callerIDs(callers).count == callers.count else { return }
     for app in apps where app.installations?.authorize.contains(.user) ?? false {
       let hasUsers = callers.contains { caller in

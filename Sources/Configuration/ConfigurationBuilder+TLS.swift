@@ -6,7 +6,7 @@ import Platform
 import TLS
 
 extension ConfigurationBuilder {
-  /// `listen.tls`: both files, and whether they belong together.
+  /// Reads `listen.tls`: certificate and key, and whether they belong together.
   mutating func tls() -> Configuration.TLS? {
     let certificate = source(Settings.certificateFile)
     let key = source(Settings.tlsKeyFile)
@@ -44,10 +44,10 @@ extension ConfigurationBuilder {
     return Configuration.TLS(identity: identity, hstsSubdomains: value(Settings.hstsSubdomains))
   }
 
-  /// A point in time as operators read it, to the second.
+  /// A point in time for operators, as RFC 3339 to the second.
   package static func date(_ seconds: Int64) -> String { UnixTime(seconds: seconds).rfc3339.prefix(19) + "Z" }
 
-  /// Certificate and key, or the problems of each and of the pair.
+  /// The identity made of certificate and key. Nil after adding the problems of each and of the pair.
   private mutating func identity(
     _ chain: [UInt8], at place: DocumentPlace, _ key: [UInt8], at keyPlace: DocumentPlace,
     _ nouns: (certificate: String, key: String)
@@ -63,8 +63,8 @@ extension ConfigurationBuilder {
         return nil
       }
     }
-    // Neither PEM nor DER as OpenSSL reads them: one of the other forms that keys are taken in, or something else, which
-    // can be named.
+    // OpenSSL cannot read the key as PEM or DER. It may have another form that `PrivateKey` accepts. If not,
+    // the error says what it is.
     do throws(KeyError) {
       let plain = try PrivateKey(key).pkcs8DER()
       do throws(TLSIdentity.Failure) {
@@ -78,13 +78,13 @@ extension ConfigurationBuilder {
     return nil
   }
 
-  /// The problem of a key whose certificate has a problem already.
+  /// The problem of the key itself, if its certificate already has a problem. Nil for a usable key.
   private func refusal(ofListenerKey key: [UInt8]) -> Refusal? {
     do throws(KeyError) {
       _ = try PrivateKey(key)
       return nil
     } catch {
-      // TLS knows kinds of keys that nothing else here does.
+      // TLS supports kinds of keys that `PrivateKey` does not.
       if case .unsupported = error { return nil }
       return Refusal("\(error)", "")
     }
@@ -135,7 +135,7 @@ extension ConfigurationBuilder {
 }
 
 extension TLSIdentity.Failure {
-  /// Whether the key was not looked at.
+  /// Whether the failure came before the key was read.
   fileprivate var isOfCertificateAlone: Bool {
     switch self {
     case .noCertificate, .certificate: true

@@ -6,7 +6,7 @@ import Talkdesk
 import Tokens
 
 extension ConfigurationBuilder {
-  /// `talkdesk`, which a server for `apps` that all have chat desks does not need.
+  /// Reads `talkdesk`. A server does not need it if all its `apps` have chat desks.
   package mutating func talkdesk(for apps: [Configuration.App] = []) -> Configuration.TalkdeskAccount {
     let region = value(Settings.region)
     let scope = value(Settings.scope)
@@ -57,7 +57,7 @@ extension ConfigurationBuilder {
     return Configuration.TalkdeskAccount(region: region, scope: scope, upstream: upstream)
   }
 
-  /// Sources disagree about one region's API host, so accounts of that region get a notice.
+  /// Notes that Talkdesk does not document the API host of the account's region.
   private mutating func noteUnconfirmedHost(_ region: Region) {
     guard !region.apiHostIsConfirmed, !isStated(Settings.apiURL), let place = place(of: Settings.region)
     else { return }
@@ -69,7 +69,7 @@ extension ConfigurationBuilder {
 
   private func isStated<Value>(_ typed: TypedSetting<Value>) -> Bool { partial.entries[typed.setting] != nil }
 
-  /// The sandbox talks to its own emulator: a credential beside it is not what its owner may think.
+  /// Notes that the sandbox does not use Talkdesk's credential, because it talks to its own emulator.
   private mutating func noteUnusedCredential() {
     guard purpose == .sandbox else { return }
     let unused = [
@@ -84,13 +84,13 @@ extension ConfigurationBuilder {
     missing([typed], remedy)
   }
 
-  /// Records that none of these settings is stated.
+  /// Adds the problem that none of these settings is set.
   private mutating func missing<Value>(_ typed: [TypedSetting<Value>], _ remedy: String) {
     let settings = typed.map(\.setting)
     let isEmpty = settings.contains { $0.variable.map(partial.emptyVariables.contains) ?? false }
-    // A setting that is missing beside a misspelt key is the same mistake.
+    // A missing setting beside a misspelled key is the same mistake.
     if !isEmpty, settings.contains(where: { $0.path.map(partial.meant.contains) ?? false }) { return }
-    // Who writes a file looks for its key.
+    // An operator who writes a file looks for the YAML key.
     let usesFile =
       partial.entries[Settings.config.setting] != nil || partial.entries[Settings.configText.setting] != nil
     let names = settings.map { setting in
@@ -152,7 +152,7 @@ extension ConfigurationBuilder {
 
   private mutating func clientSecret() -> Secret? {
     guard let (bytes, place) = secret(Settings.clientSecret) else { return nil }
-    // Whatever is wrong with it as a key is of no matter here.
+    // Only a readable private key matters here, so the error of any other text is ignored.
     guard (try? PrivateKey(bytes)) == nil else {
       problems.add(
         place, Settings.clientSecret.setting.name,
@@ -237,31 +237,31 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// A key's own error, with the remedy for a path written where the key belongs.
+  /// The problem of an unreadable key. A path in place of the key gets its own remedy.
   private func refusal(of error: KeyError, for bytes: [UInt8]) -> Refusal {
     Self.looksLikePath(bytes)
       ? Refusal("contains a path, not a key", "set TD_PRIVATE_KEY_FILE to the path instead")
       : Refusal("\(error)", "")
   }
 
-  /// Whether a text that should be a key or a secret is rather the path of a file with one.
+  /// Whether a text that should be a key or a secret looks like the path of a file instead.
   package static func looksLikePath(_ bytes: [UInt8]) -> Bool {
     let starts = ["/", "./", "../", "~/"].contains { bytes.starts(with: $0.utf8) }
     let ends = [".pem", ".key"].contains { bytes.suffix(4).elementsEqual($0.utf8) }
     return bytes.count < 256 && (starts || ends)
   }
 
-  /// `tokens`.
+  /// Reads `tokens`.
   mutating func tokens() -> Configuration.Tokens {
     Configuration.Tokens(
       share: value(Settings.share), minimumRemaining: value(Settings.minimumRemaining),
       deadline: value(Settings.tokenDeadline))
   }
 
-  /// The number of the sandbox's account: one of those kept for fiction.
+  /// The number of the sandbox's account, from the range reserved for fiction.
   static let sandboxNumber = "+18005550199"
 
-  /// `callbacks`, with `TD_PHONE_NUMBER` as the first number.
+  /// Reads `callbacks`, with `TD_PHONE_NUMBER` as the first number.
   mutating func callbacks() -> Configuration.Callbacks {
     let listed = list(Settings.phoneNumbers)
     let first = stated(Settings.phoneNumber)

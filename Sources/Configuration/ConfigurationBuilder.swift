@@ -6,15 +6,15 @@ import Texts
 
 /// Turns the merge of all sources into a ``Configuration``, and collects every problem.
 ///
-/// Each reader returns a usable value even after a problem, so that the others are checked too. With any
-/// problem the result is thrown away.
+/// Each reader returns a usable value even after a problem, so that the others are checked too. If there is
+/// any problem, the result is discarded.
 package struct ConfigurationBuilder {
   package let partial: PartialConfiguration
   let purpose: ConfigurationPurpose
   let sources: ConfigurationSources
   package var problems: ProblemList
   var files: [String: FileStamp] = [:]
-  /// The YAML file, if it is empty.
+  /// The position of the YAML file, if it is empty.
   var emptyFile: DocumentPlace?
 
   package init(
@@ -33,14 +33,14 @@ package struct ConfigurationBuilder {
   /// The largest certificate chain or JWK set, in bytes (`JWKSet.maximumBytes`).
   package static let maximumDocumentBytes = 256 * 1024
 
-  /// Begins to read a mapping; anything else is a problem.
+  /// Opens a mapping for reading. Any other node is a problem.
   mutating func open(_ node: DocumentNode, path: String) -> MappingReader? {
     let members = MappingReader(node, path: path)
     problems.add(contentsOf: members.problems)
     return members.isMapping ? members : nil
   }
 
-  /// Ends reading a mapping of the settings that begin with a path, and says whether every key is known.
+  /// Closes a mapping and adds its problems. Returns whether every key is the key of a setting below `path`.
   @discardableResult
   mutating func close(_ members: inout MappingReader, _ path: String) -> Bool {
     let isKnown = members.finish(Settings.keys(below: path))
@@ -48,14 +48,14 @@ package struct ConfigurationBuilder {
     return isKnown
   }
 
-  /// Ends reading a mapping that needs exactly one of some keys, and says which one it has. `several` names them for a
-  /// mapping with more than one.
+  /// Closes a mapping that needs exactly one of some keys, and returns the one it has. Problems call the keys
+  /// `none` if all are missing, and `several` if there is more than one.
   mutating func closeWithOne(
     _ members: inout MappingReader, _ path: String, none: String, several: String
   ) -> String? {
     let isKnown = close(&members, path)
     let keys = Settings.exactlyOne[path] ?? []
-    // A file and a variable for one content are reported where they are read.
+    // `source` reports a file and a variable for the same content.
     let given = keys.filter { key in
       members.has(key) && !(Setting.fileKey(besideVariable: key).map(members.has) ?? false)
     }
@@ -69,7 +69,8 @@ package struct ConfigurationBuilder {
     return given.count == 1 ? given[0] : nil
   }
 
-  /// Notes a name that looks like another one. Some scripts need such characters, so it is no problem.
+  /// Notes a name with an invisible character, which makes it look like another name. Some scripts need such
+  /// characters, so the name is not a problem.
   mutating func note(unseenIn name: String, at place: DocumentPlace) {
     guard let unseen = name.firstUnseen else { return }
     problems.note(place, "\(quoted(name)) contains \(unseen.unseenName): a name without it is another name")
@@ -137,7 +138,7 @@ package struct ConfigurationBuilder {
     return values
   }
 
-  /// Whether a list was given at least one item, right or wrong.
+  /// Whether a list has at least one item, valid or not.
   func hasItems<Value>(_ typed: TypedSetting<Value>) -> Bool {
     guard case .list(let items) = partial.entries[typed.setting]?.content else { return false }
     return !items.isEmpty
@@ -145,7 +146,7 @@ package struct ConfigurationBuilder {
 
   /// A secret's bytes and their position; nil without a secret, or if its file cannot be read.
   ///
-  /// - Parameter isDocument: Whether blanks at its end mean nothing, as in PEM and JSON.
+  /// - Parameter isDocument: Whether blanks at the end do not count, as in PEM and JSON.
   package mutating func secret(
     _ typed: TypedSetting<String>, isDocument: Bool = false
   ) -> (bytes: [UInt8], place: DocumentPlace)? {
@@ -165,7 +166,8 @@ package struct ConfigurationBuilder {
     }
   }
 
-  /// Where the content of a setting of the form `file` is, and where that was said; nil where nothing is said or no path.
+  /// The source of a `file` setting's content, and the setting's position. Nil if it is not set, or is not a
+  /// valid path.
   package mutating func source(
     _ typed: TypedSetting<String>
   ) -> (source: ContentSource, place: DocumentPlace)? {
@@ -181,8 +183,9 @@ package struct ConfigurationBuilder {
     }
   }
 
-  /// Where the content of a setting within a list or beside names of the operator's own is: under the key that ends in
-  /// `_file`, or under the one that ends in `_variable`. Both together are a problem.
+  /// The source of a content inside a list item or a section that the operator names: the file under the key
+  /// that ends in `_file`, or the variable under the key that ends in `_variable`. Both together are a
+  /// problem.
   mutating func source(
     _ typed: TypedSetting<String>, in members: inout MappingReader
   ) -> PlacedSource? {
@@ -202,7 +205,7 @@ package struct ConfigurationBuilder {
     return nil
   }
 
-  /// What a file or a variable holds.
+  /// The content of a file or a variable.
   package mutating func content(
     of source: ContentSource, at place: DocumentPlace, name: String, limit: Int
   ) -> [UInt8]? {
@@ -212,8 +215,8 @@ package struct ConfigurationBuilder {
     }
   }
 
-  /// The PEM of certificates. In a variable its line breaks may be escaped, as those of keys. A binary file of certificates is a
-  /// problem with the command that converts it.
+  /// The PEM text of certificates. In a variable, its line breaks may be escaped, as in a key. A binary file
+  /// of certificates is a problem, whose remedy is the command that converts it.
   package mutating func certificates(
     in source: ContentSource, at place: DocumentPlace, name: String, limit: Int = maximumDocumentBytes
   ) -> [UInt8]? {
@@ -245,10 +248,11 @@ package struct ConfigurationBuilder {
     return bytes
   }
 
-  /// What a secret's file or variable holds. Another blank at its end is a problem of a variable, and a notice about a file: it
-  /// counts, and hardly anybody means it.
+  /// The content of a secret's file or variable, without one final line feed. A further blank at the end
+  /// counts as part of the secret, which is rarely intended. It is a problem in a variable, and causes a
+  /// notice for a file.
   ///
-  /// - Parameter isDocument: Whether blanks at its end mean nothing, as in PEM and JSON.
+  /// - Parameter isDocument: Whether blanks at the end do not count, as in PEM and JSON.
   mutating func secretBytes(
     _ source: ContentSource, at place: DocumentPlace, name: String, isDocument: Bool = false
   ) -> [UInt8]? {
@@ -270,7 +274,8 @@ package struct ConfigurationBuilder {
     }
   }
 
-  /// The content of a secret's file, without a final newline. A file that other users can read gets a notice.
+  /// The content of a secret's file, without a final newline. A file that other users can read causes a
+  /// notice.
   private mutating func secretBytes(_ path: String, at place: DocumentPlace, name: String) -> [UInt8]? {
     guard !path.utf8.contains(0x0A), !path.contains("-----BEGIN") else {
       problems.add(
@@ -293,7 +298,7 @@ package struct ConfigurationBuilder {
     return content.bytes
   }
 
-  /// A file's content, remembered among those to watch.
+  /// The content of a file. Records its stamp in `files`, so that the server can watch it for changes.
   package mutating func file(
     _ path: String, at place: DocumentPlace, name: String, limit: Int
   ) -> ConfigurationFiles.Content? {
@@ -328,7 +333,7 @@ package struct ConfigurationBuilder {
     }
   }
 
-  /// A path as shown: not where it is long enough to be a key pasted into the wrong variable.
+  /// A path for messages. A long path is not shown, because it may be a key pasted into the wrong variable.
   private static func shown(_ path: String) -> String {
     path.utf8.count <= 128 ? quoted(path: path) : "the file it names"
   }
@@ -339,7 +344,7 @@ package struct ConfigurationBuilder {
   }
 }
 
-/// Where a content is, where the configuration says so, and under what name.
+/// The source of a content, with the position and name of the setting that names it.
 struct PlacedSource {
   let source: ContentSource
   let place: DocumentPlace

@@ -4,7 +4,7 @@ import Glibc
 import Texts
 public import Upstream
 
-/// How files are read while configuring.
+/// Reads files while the configuration loads.
 public struct ConfigurationFiles: Sendable {
   /// The content of a file.
   public struct Content: Sendable {
@@ -19,7 +19,6 @@ public struct ConfigurationFiles: Sendable {
     /// The stamp that shows a change of the file.
     public var stamp: FileStamp
 
-    /// Gathers a file's content.
     public init(
       bytes: [UInt8], mode: UInt32 = 0o600, isRootOwned: Bool = false, stamp: FileStamp = .missing
     ) {
@@ -29,20 +28,20 @@ public struct ConfigurationFiles: Sendable {
       self.stamp = stamp
     }
 
-    /// Whether more may read it than its purpose needs. Root's file may be readable for the group: so PostgreSQL takes it,
-    /// and so Kubernetes hands a Secret to a pod.
+    /// Whether more users have access to the file than its purpose needs. The group may read a file that root
+    /// owns: PostgreSQL accepts such keys, and Kubernetes mounts a Secret into a pod that way.
     public var isOpen: Bool { mode & (isRootOwned ? 0o037 : 0o077) != 0 }
   }
 
   /// Why a file was not read.
   public enum Failure: Error, Sendable, Hashable, CustomStringConvertible {
-    /// There is none.
+    /// The file does not exist.
     case missing
     /// It is a directory.
     case directory
     /// It is a pipe, a device or a socket.
     case irregular
-    /// It holds more bytes than its purpose allows.
+    /// It has more bytes than its purpose allows.
     case tooLarge(limit: Int)
     /// It begins with the byte order mark of UTF-16.
     case utf16
@@ -63,13 +62,13 @@ public struct ConfigurationFiles: Sendable {
 
   private let content: @Sendable (_ path: String, _ limit: Int) throws(Failure) -> Content
 
-  /// Reads by any function: tests pass a dictionary.
+  /// Reads files with any function. Tests pass one that reads a dictionary.
   public init(read: @escaping @Sendable (_ path: String, _ limit: Int) throws(Failure) -> Content) {
     content = read
   }
 
-  /// Reads a whole file of at most so many bytes, as a person saved it: a byte order mark at the start is dropped, and
-  /// UTF-16 is refused.
+  /// Reads a whole file of at most `limit` bytes, as an editor may have saved it: drops a byte order mark at
+  /// the start, and refuses UTF-16.
   public func read(_ path: String, _ limit: Int) throws(Failure) -> Content {
     var content = try content(path, limit)
     guard !content.bytes.isUTF16 else { throw .utf16 }

@@ -25,7 +25,8 @@ public enum ConfigurationLoader {
     }
   }
 
-  /// Reads the store's setting alone, whatever is wrong with the others; nil if it has a problem itself.
+  /// Reads the store's setting alone, even if other settings have problems. Nil if the setting itself has a
+  /// problem, or if the YAML file cannot be read.
   public static func store(
     _ sources: ConfigurationSources, for purpose: ConfigurationPurpose
   ) -> Configuration.Store? {
@@ -153,7 +154,8 @@ extension ConfigurationBuilder {
     return LoadedConfiguration(configuration: configuration, notices: problems.notices)
   }
 
-  /// Heroku sets `DYNO`: an open sandbox has no business there.
+  /// Refuses the sandbox on Heroku, which sets `DYNO`: the Internet could send it requests without
+  /// credentials.
   private mutating func judgePlatform() {
     if purpose == .sandbox, sources.environment["DYNO"] != nil {
       problems.add(
@@ -164,8 +166,8 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// Upstream goes through the proxy the environment names, as with curl; a malformed one would only show at the first
-  /// token.
+  /// Checks the proxy for upstream requests, which the environment names, as for curl. A malformed one would
+  /// otherwise only fail at the first token.
   private mutating func judgeProxy() {
     guard purpose.needsCredential else { return }
     do throws(ProxySettings.Malformed) {
@@ -177,7 +179,8 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// `outbound.ca_file` or a like setting: read now, because without it every request to others would fail.
+  /// Reads `outbound.ca_file` or a similar setting. Reads the file now, because every outbound request would
+  /// fail without it.
   package mutating func authorities(_ setting: TypedSetting<String> = Settings.caFile) -> Authorities? {
     guard let (source, place) = source(setting) else { return nil }
     guard
@@ -198,8 +201,8 @@ extension ConfigurationBuilder {
   }
 
   /// Reports state on a disk that will be wiped: a dyno's, or a container's own layer. Only `serve` looks at
-  /// the disk, because `check` often runs on another machine. There a missing folder is not a mistake, so it
-  /// gets a notice.
+  /// the disk, because `check` often runs on another machine. A folder that is missing there is not a
+  /// mistake, so it only causes a notice.
   private mutating func noteLostState(_ store: Configuration.Store) {
     if sources.environment["DYNO"] != nil {
       guard purpose == .serve || purpose == .check else { return }
@@ -221,7 +224,7 @@ extension ConfigurationBuilder {
       }
       let (place, remedy): (String?, String) =
         switch life {
-        // The store itself says that it cannot be opened.
+        // The store itself reports that it cannot be opened.
         case .lasting, .missing: (nil, "")
         case .containerLayer: ("in this container's own layer", "mount a volume there")
         case .unnamedVolume: ("in a volume without a name, which the next container does not get", "name it")
@@ -258,7 +261,7 @@ extension ConfigurationBuilder {
 
   private static func shown(_ entry: PartialConfiguration.Entry, of setting: Setting) -> String {
     func one(_ text: String) -> String {
-      // The store's URL may hold a password; where it is none, there is nothing to hide.
+      // The store's URL may contain a password. `memory` and the path of an SQLite file have none to hide.
       let isOpen = setting == Settings.storeURL.setting && (text == "memory" || text.hasPrefix("sqlite:"))
       if setting.isRedacted, !isOpen { return "<redacted>" }
       guard setting.holdsPhoneNumber else { return quoted(text) }

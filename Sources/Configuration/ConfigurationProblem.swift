@@ -2,11 +2,9 @@
 
 public import Documents
 
-/// Something an operator should know that stops nothing. Its text never holds a secret.
+/// A fact that an operator should know, which does not prevent loading. Its text never contains a secret.
 public struct ConfigurationNotice: Sendable, Hashable, CustomStringConvertible {
-  /// The position.
   public let place: DocumentPlace
-  /// What to know.
   public let message: String
 
   package init(place: DocumentPlace, message: String) {
@@ -18,16 +16,16 @@ public struct ConfigurationNotice: Sendable, Hashable, CustomStringConvertible {
   public var description: String { "\(place): \(message)" }
 }
 
-/// All that is wrong with a configuration, at once.
+/// All problems of a configuration together.
 public struct ConfigurationErrors: Error, Sendable, CustomStringConvertible {
   /// The problems, never empty: flags first, then variables by name, then the file from top to bottom.
   public let problems: [DocumentProblem]
   /// The notices beside the problems.
   public let notices: [ConfigurationNotice]
-  /// The files that were read, or should have been, as they were: a change of one of them may mend it.
+  /// The stamps, by path, of the files that were read or could not be read. A change to one of them may fix
+  /// the configuration.
   public let files: [String: FileStamp]
 
-  /// Collects the problems.
   package init(problems: [DocumentProblem], notices: [ConfigurationNotice], files: [String: FileStamp] = [:])
   {
     self.problems = problems

@@ -6,20 +6,19 @@ public import Platform
 public struct ConfigurationSources: Sendable {
   /// The command line.
   public var flags: ConfigurationFlags
-  /// The environment.
   public var environment: [String: String]
   /// How files are read.
   public var files: ConfigurationFiles
   /// Whether standard output is a terminal: logs are then `text` unless something says otherwise.
   public var writesToTerminal: Bool
-  /// How long the disk of a file lasts. By default every disk lasts.
+  /// Whether the disk under a path outlives the process, the container or the machine. By default every disk
+  /// does.
   public var diskLife: @Sendable (_ path: String) -> DiskLife
   /// Which file a path leads to. By default each path leads to a file of its own.
   public var identify: @Sendable (_ path: String) -> FileIdentity
-  /// By what certificates are old or not yet valid.
+  /// The clock that decides whether certificates have expired or are not valid yet.
   public var clock: any TimeSource
 
-  /// Gathers the sources.
   public init(
     flags: ConfigurationFlags = ConfigurationFlags(), environment: [String: String] = [:],
     files: ConfigurationFiles, writesToTerminal: Bool = false,
@@ -50,7 +49,7 @@ public struct ConfigurationFlags: Sendable {
   /// `--log-format F`
   public var logFormat: String?
 
-  /// Gathers the flags; the presence of `--sandbox` is the purpose.
+  /// Gathers the flags. `--sandbox` is not among them, because it sets the purpose.
   public init(
     config: String? = nil, host: String? = nil, port: String? = nil, logLevel: String? = nil,
     logFormat: String? = nil
@@ -63,9 +62,8 @@ public struct ConfigurationFlags: Sendable {
   }
 }
 
-/// What loading a valid configuration gives.
+/// The result of loading a valid configuration.
 public struct LoadedConfiguration: Sendable {
-  /// The configuration.
   public var configuration: Configuration
   /// Notices for operators; write each to the log once.
   public let notices: [ConfigurationNotice]

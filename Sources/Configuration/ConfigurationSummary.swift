@@ -182,7 +182,7 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
 }
 
 extension Brake {
-  /// What its figure counts.
+  /// What the limit counts.
   fileprivate var measure: String {
     switch self {
     case .number: "per number and day (UTC)"
@@ -194,7 +194,7 @@ extension Brake {
 }
 
 extension String {
-  /// The text with blanks after it, so many columns wide.
+  /// The text padded with spaces to a width in columns.
   fileprivate func padding(to width: Int) -> String {
     self + String(repeating: " ", count: max(0, width - count))
   }

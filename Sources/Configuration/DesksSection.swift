@@ -10,12 +10,12 @@ import Texts
 extension Configuration {
   /// A chat desk: a Sendbird application.
   public struct Desk: Sendable {
-    /// What chat desks can be.
+    /// The kinds of chat desks.
     package enum Kind: String, CaseIterable, Sendable { case sendbird }
 
-    /// Its name, as in `apps.*.desk`.
+    /// The desk's name, as in `apps.*.desk`.
     public let id: String
-    /// The id of the application.
+    /// The id of the Sendbird application.
     public let applicationID: String
     /// The base of the platform API. The sandbox sets its emulator here.
     public var url: String
@@ -35,21 +35,20 @@ extension Configuration {
 }
 
 extension ConfigurationBuilder {
-  /// The section's path.
   static let desksSection = "desks"
 
-  /// The desk and the app of the sandbox, which are there so that they can be tried.
+  /// The sandbox's chat desk, so that chat can be tried. `sampleChatApp` uses it.
   static let sampleDesk = Configuration.Desk(
     id: "chat", applicationID: "SANDBOX", url: "", apiToken: nil, deskURL: "", deskToken: nil,
     takesTickets: true, tokenLife: .seconds(3600), userIDs: .callerAndSubject)
   static let sampleChatApp = "example-chat"
 
-  /// Whether the sandbox shows its own chat desk: where the file has neither apps nor desks.
+  /// Whether the sandbox adds its own chat desk: if the file has neither apps nor desks.
   var showsSampleDesk: Bool {
     purpose == .sandbox && partial.sections["apps"] == nil && partial.sections[Self.desksSection] == nil
   }
 
-  /// `desks`.
+  /// Reads `desks`.
   mutating func desks() -> [Configuration.Desk] {
     guard let section = partial.sections[Self.desksSection] else {
       return showsSampleDesk ? [Self.sampleDesk] : []
@@ -95,7 +94,7 @@ extension ConfigurationBuilder {
       userIDs: form ?? .subjectAlone)
   }
 
-  /// The master token, where the purpose asks Sendbird.
+  /// Reads an API token of Sendbird. Nil if it is invalid, or if the purpose needs no credential.
   private mutating func apiToken(_ placed: PlacedSource) -> Secret? {
     guard purpose.needsCredential else { return nil }
     guard let bytes = secretBytes(placed.source, at: placed.place, name: placed.name) else { return nil }
@@ -108,7 +107,8 @@ extension ConfigurationBuilder {
     return Secret(bytes)
   }
 
-  /// `apps.*.desk`: a desk that there is, for an app with users whose ids stay apart.
+  /// Checks `apps.*.desk`: an app with a desk needs users, and two users must never get the same user id.
+  /// Notes desks that no app uses.
   mutating func judgeDesks(
     _ apps: [Configuration.App], callers: [ConfiguredCaller], desks: [Configuration.Desk]
   ) {
@@ -119,7 +119,7 @@ extension ConfigurationBuilder {
     for member in members where !apps.contains(where: { $0.desk == member.name }) {
       problems.note(member.place, "no app uses the desk \(member.name) — give an app desk: \(member.name)")
     }
-    // A caller with a problem of its own may be one with users.
+    // An invalid caller may be one with users.
     let isWhole = callerIDs(callers).count == callers.count
     var known: [(desk: Configuration.Desk, caller: String)] = []
     for desk in desks {
@@ -160,8 +160,8 @@ extension ConfigurationBuilder {
 }
 
 extension Configuration.App {
-  /// The callers of the app that speak for users of their own. A user's installations are the user's; those that operators
-  /// authorize are users themselves.
+  /// The callers of the app that have users. An installation that a user authorizes belongs to that user. One
+  /// that an operator or an attestation authorizes is a user itself.
   fileprivate func callersWithSubjects(_ known: [ConfiguredCaller]) -> [String] {
     var ids = known.filter { caller in
       if case .jwt = caller.proof { callers?.contains(exactly: caller.id) ?? true } else { false }
@@ -172,7 +172,7 @@ extension Configuration.App {
 }
 
 extension SendbirdSettings {
-  /// The settings of a desk of a configuration for serving or diagnosing.
+  /// The settings of a configured desk, which must have its token.
   package init(_ desk: Configuration.Desk, _ tokens: Configuration.Tokens) {
     guard let apiToken = desk.apiToken else {
       preconditionFailure("a configuration that asks Sendbird has its token")

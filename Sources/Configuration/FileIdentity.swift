@@ -8,12 +8,12 @@ public struct FileIdentity: Sendable {
     let device, inode: UInt64
   }
 
-  /// The path without links and dots, as far as it exists.
+  /// The path without symbolic links and dots, as far as it exists.
   let path: String
-  /// Of a file that exists: hard links share it.
+  /// The device and inode of a file that exists. Hard links share them.
   private let node: Node?
 
-  /// Asks the file system, symbolic links followed (realpath(3), stat(2)).
+  /// Resolves a path in the file system. Follows symbolic links (realpath(3), stat(2)).
   public init(path: String) {
     self.path = Self.resolved(path)
     var status = stat()
@@ -22,7 +22,7 @@ public struct FileIdentity: Sendable {
       ? Node(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)) : nil
   }
 
-  /// A path as it is written.
+  /// Identifies a file by its path as written, without the file system.
   public init(unresolved path: String) {
     self.path = path
     node = nil
@@ -32,7 +32,7 @@ public struct FileIdentity: Sendable {
     path == other.path || node.map { $0 == other.node } ?? false
   }
 
-  /// The real path; of a file that does not exist, its name in the real path of its folder.
+  /// The real path. For a file that does not exist: its name in the real path of its folder.
   private static func resolved(_ path: String) -> String {
     if let whole = real(path) { return whole }
     let slash = path.lastIndex(of: "/")

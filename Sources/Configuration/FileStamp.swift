@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// A file's identity, length and time, which show a change without reading the file.
+/// A file's identity, size and modification time. They show a change without reading the file.
 public struct FileStamp: Sendable, Hashable {
   private let device: UInt64
   private let inode: UInt64
@@ -10,7 +10,7 @@ public struct FileStamp: Sendable, Hashable {
   private let seconds: Int64
   private let nanoseconds: Int64
 
-  /// The stamp of a file that is not there, or cannot be looked at.
+  /// The stamp of a file that does not exist, or whose metadata cannot be read.
   public static let missing = FileStamp(device: 0, inode: 0, size: -1, seconds: 0, nanoseconds: 0)
 
   private init(device: UInt64, inode: UInt64, size: Int64, seconds: Int64, nanoseconds: Int64) {
@@ -27,7 +27,7 @@ public struct FileStamp: Sendable, Hashable {
       seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))
   }
 
-  /// The stamp of a path's file, symbolic links followed (stat(2)).
+  /// The stamp of the file at a path. Follows symbolic links (stat(2)).
   public init(path: String) {
     var status = stat()
     self = unsafe stat(path, &status) == 0 ? FileStamp(status) : .missing

@@ -1,11 +1,10 @@
 // Folds names and labels of a callback's context, to tell which of them look alike to an agent.
 
-/// A name or label without what an agent hardly sees: case, blanks, `_`, `-`, combining marks and invisible characters. Fullwidth
-/// characters count as ASCII. Look-alikes in other scripts differ.
+/// A name or label without what an agent can hardly see: case, blanks, `_`, `-`, combining marks and
+/// invisible characters. Fullwidth characters count as ASCII. Look-alikes in other scripts differ.
 package struct FoldedLabel: Hashable, Sendable {
   private let octets: [UInt8]
 
-  /// Folds a text.
   package init(_ text: String) {
     var folded = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {

@@ -1,16 +1,16 @@
-// Reads `gms`, the services of Genesys Mobile Services that apps in the stores ask for, from the configuration.
+// Reads the section `gms`: services of Genesys Mobile Services (GMS) that published apps still request.
 
 import Documents
 public import Texts
 
 extension Configuration {
-  /// What GMS clients may ask for.
+  /// The services that GMS clients may request.
   public struct GMS: Sendable {
     /// A service, under the name that the clients use.
     public struct Service: Hashable, Sendable {
-      /// The app that it stands for.
+      /// The app behind the service.
       @Exact public package(set) var app: String
-      /// Whether callers without a subject of their own find callbacks by the number.
+      /// Whether callers without a subject of their own may query callbacks by phone number.
       public package(set) var queriesByNumber: Bool
     }
 
@@ -20,12 +20,12 @@ extension Configuration {
 }
 
 extension ConfigurationBuilder {
-  /// The section's path.
   static let gmsSection = "gms"
-  /// The service of the sandbox.
+  /// The name of the sandbox's service.
   static let sampleService = "support"
 
-  /// `gms`; nil without the section. The sandbox has a service for its first app with Talkdesk tokens, so that it can be tried.
+  /// Reads `gms`. Nil without the section, except in the sandbox: there the first app that gets Talkdesk
+  /// tokens in the response has a service, so that GMS can be tried.
   mutating func gms(_ apps: [Configuration.App]) -> Configuration.GMS? {
     guard let section = partial.sections[Self.gmsSection] else {
       guard purpose == .sandbox, let app = apps.first(where: { $0.desk == nil && $0.delivery == .response })
@@ -64,7 +64,7 @@ extension ConfigurationBuilder {
   ) -> Configuration.GMS.Service? {
     guard var members = open(node, path: path) else { return nil }
     var known = apps.map(\.id)
-    // One with problems of its own is one problem.
+    // Invalid apps count as known, so that one mistake causes only one problem.
     if case .mapping(let members)? = partial.sections["apps"]?.content { known += members.map(\.name) }
     let form = TextForm { [known] text throws(Refusal) in
       guard known.contains(exactly: text) else {

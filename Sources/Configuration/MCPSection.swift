@@ -1,4 +1,4 @@
-// Declares and reads `mcp`, the door for AI agents.
+// Declares and reads the section `mcp`: the interface for AI agents (Model Context Protocol).
 
 package import Callers
 import Documents
@@ -20,15 +20,15 @@ extension Configuration {
     /// Whether an agent has to send the customer's consent.
     package enum ConsentTerms: String, CaseIterable, Sendable { case required, optional }
 
-    /// The callers that may use it; nil for all.
+    /// The callers that may use `/mcp`; nil for all.
     package var callers: [String]?
-    /// The app of its requests; nil for the one that an HTTP request of the caller would be for.
+    /// The app of the agents' requests. Nil for the app that an HTTP request of the same caller would have.
     package var app: String?
     package var tools = Set(Tool.allCases)
     package var consent = ConsentTerms.optional
-    /// For how long after its creation a callback is answered for the same request.
+    /// How long after a callback's creation a repeated request returns that callback.
     package var repeats = Duration.seconds(900)
-    /// The origins whose pages may use it, beside the server's own.
+    /// The origins whose pages may use `/mcp`, in addition to the server's own.
     package var origins: [String] = []
 
     package init() {}
@@ -37,12 +37,12 @@ extension Configuration {
   /// The server's own origins, as browsers send them.
   package var ownOrigins: [String] {
     externalURLs.compactMap { url in
-      // Loading the configuration refused everything that is no URL.
+      // Loading the configuration has refused invalid URLs.
       do throws(Refusal) { return URLText.origin(of: try URLText.read(url)) } catch { return nil }
     }
   }
 
-  /// The jwt callers that may use `/mcp`, by whose issuers agents get tokens.
+  /// The issuers that agents get tokens from: those of the JWT callers that may use `/mcp`.
   package var agentIssuers: [JWTIssuer] {
     guard let allowed = mcp?.callers else { return [] }
     return callers.compactMap { caller in
@@ -91,10 +91,10 @@ extension Settings {
 }
 
 extension ConfigurationBuilder {
-  /// `mcp`; nil where nothing of it is set. The sandbox always has it, for every caller.
+  /// Reads `mcp`. Nil if nothing in it is set, except in the sandbox, where every caller may then use it.
   ///
   /// - Parameters:
-  ///   - texts: The names of the consents that are configured.
+  ///   - texts: The names of the configured consent texts.
   ///   - url: The first of `external_urls`.
   mutating func mcp(
     _ callers: [ConfiguredCaller], allowAnonymous: Bool, _ apps: [Configuration.App], _ policy: Policy,
@@ -152,12 +152,12 @@ extension ConfigurationBuilder {
     problems.add(place, setting.setting.name, Refusal(message, meant.map { "did you mean \($0)?" } ?? remedy))
   }
 
-  /// An app that would refuse every request of an agent is a problem.
+  /// Reports an app that would refuse every request of an agent.
   private mutating func judgeApp(
     of mcp: Configuration.MCP, _ apps: [Configuration.App], _ place: DocumentPlace
   ) {
     var known = apps.map(\.id)
-    // One with problems of its own is one problem.
+    // Invalid apps count as known, so that one mistake causes only one problem.
     if case .mapping(let members)? = partial.sections["apps"]?.content { known += members.map(\.name) }
     if let name = mcp.app, !known.contains(exactly: name) {
       judge(Settings.mcpApp, "there is no app \(quoted(name))", near: name, known, "list it under apps")
@@ -181,7 +181,8 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// What an operator should know about the rules beside the door.
+  /// Notes a rule that refuses every callback of some agents, and a lack of rules about which numbers agents
+  /// can have called.
   private mutating func noteRules(
     of mcp: Configuration.MCP, _ callers: [ConfiguredCaller], _ policy: Policy, _ place: DocumentPlace
   ) {
@@ -214,7 +215,8 @@ extension ConfigurationBuilder {
 }
 
 extension Configuration.ContextSchema {
-  /// A schema, or none, with the optional field `reason`.
+  /// Adds the optional field `reason` to a schema, unless the schema refuses other fields. Nil counts as a
+  /// schema that allows all fields.
   package init(_ schema: Configuration.ContextSchema?, reasonsOf longest: Int) {
     let reason = Field(
       name: "reason", displayName: nil, tooltip: nil, dataType: .text, maximumLength: longest,

@@ -45,7 +45,6 @@ extension Configuration {
 }
 
 extension ConfigurationBuilder {
-  /// The section's path.
   static let numbersSection = "numbers"
 
   /// `numbers`. Nil without the section, except in the sandbox, which accepts its own proofs.
@@ -123,7 +122,7 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// Refuses a rule about numbers without its settings.
+  /// Refuses rules about numbers whose settings are missing.
   mutating func judgeNumbers(_ policy: Policy, _ section: DocumentNode, _ numbers: Configuration.Numbers?) {
     guard case .list(let items) = section.content else { return }
     for (rule, item) in zip(policy.rules, items) {
@@ -189,7 +188,7 @@ extension Settings {
       "numbers.proofs.remember", default: "30d", example: "30d",
       "How long a number stays proven for its user or installation: at most 400 days. `0`: prove it each "
         + "time."), numberMemory)
-  /// A duration. A bare `0` is one, too.
+  /// A duration. A bare `0` is accepted too.
   static let numberMemory = TextForm<Duration> { text throws(Refusal) in
     try TextForm.duration(.zero ... .seconds(400 * 86_400)).read(text == "0" ? "0s" : text)
   }

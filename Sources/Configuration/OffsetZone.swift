@@ -1,8 +1,9 @@
-// Explains time zones that are an offset, whose names have the reverse sign.
+// Explains time zones such as `Etc/GMT+5`, whose names have the opposite sign of their offset.
 
 import Documents
 
-/// A zone of the form `Etc/GMT+5`. POSIX counts hours west of Greenwich as positive, so this one is five hours behind UTC.
+/// A zone of the form `Etc/GMT+5`. POSIX counts hours west of Greenwich as positive, so this zone is five
+/// hours behind UTC.
 struct OffsetZone {
   private let hours: Int
   private let isBehind: Bool
@@ -29,7 +30,7 @@ struct OffsetZone {
 }
 
 extension ConfigurationBuilder {
-  /// Notes the offset of each `timezone` in a document whose name most people read the other way round.
+  /// Notes the offset of each `timezone` in a document whose name most people read with the opposite sign.
   mutating func noteOffsets(in node: DocumentNode) {
     switch node.content {
     case .text: break

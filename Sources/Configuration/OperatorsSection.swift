@@ -108,7 +108,7 @@ extension ConfigurationBuilder {
     return !items.isEmpty
   }
 
-  /// `admin.operators`.
+  /// Reads `admin.operators`.
   /// - Parameter token: The admin token. Its operator is `admin`.
   mutating func operators(beside token: Secret?) -> [ConfiguredOperator] {
     guard let section = partial.sections[Self.operatorsSection] else { return [] }
@@ -150,7 +150,7 @@ extension ConfigurationBuilder {
     return operators
   }
 
-  /// `admin.jwt`; nil without the section.
+  /// Reads `admin.jwt`. Nil without the section.
   mutating func operatorIssuer() -> OperatorIssuer? {
     guard let section = partial.sections[Self.operatorIssuerSection],
       var members = open(section, path: Self.operatorIssuerSection)

@@ -1,4 +1,4 @@
-// Reads `outcomes`, how the server learns what became of calls, from the configuration.
+// Reads the section `outcomes`: how the server learns the outcomes of calls.
 
 import Documents
 import JOSE
@@ -6,7 +6,7 @@ import Outcomes
 import Store
 
 extension ConfigurationBuilder {
-  /// `outcomes`; nil where nothing of it is set, and where the purpose opens no secrets.
+  /// Reads `outcomes`. Nil if nothing in it is set, or if the purpose opens no secrets.
   ///
   /// - Parameter url: The first of `external_urls`.
   mutating func outcomes(_ url: String?) -> OutcomeSettings? {

@@ -8,8 +8,8 @@ extension PartialConfiguration {
   /// The older name of `DEFAULT_USERNAME`, from Talkdesk's own deploy button.
   static let usernameAlias = "DEFAULT_USER"
 
-  /// The settings in the environment. Empty variables count as unset. Unknown variables of ours get a notice. Tools that fill in
-  /// secrets often leave a line feed at the end, which is dropped.
+  /// Reads the settings in the environment. Empty variables count as unset. Tools that fill in secrets often
+  /// leave a line feed at the end, which is dropped.
   package init(environment: [String: String], into problems: inout ProblemList) {
     for setting in Settings.scalars {
       guard let variable = setting.variable else { continue }
@@ -46,7 +46,7 @@ extension PartialConfiguration {
     return Entry(content: .list(items), place: .variable(variable))
   }
 
-  /// Spaces after a comma are a habit, not a part of the item.
+  /// An item without the spaces around it: people often type a space after a comma.
   private static func trimmed(_ item: Substring) -> String {
     let start = item.drop { $0 == " " }
     return String(start.reversed().drop { $0 == " " }.reversed())
@@ -78,7 +78,7 @@ extension PartialConfiguration {
     }
   }
 
-  /// Notes variables that look like ours and are not, but for those that a file names.
+  /// Notes variables that look like Callgate's but are unknown, except those that the YAML file names.
   static func noteUnknown(
     _ environment: [String: String], but named: Set<String>, into problems: inout ProblemList
   ) {
@@ -86,7 +86,7 @@ extension PartialConfiguration {
     let settings = Settings.scalars
     let known = Set(
       settings.compactMap(\.variable) + settings.compactMap(\.fileVariable) + Settings.operatorTokenVariables)
-    // Other programs have variables with this prefix, so only near misses of our own count.
+    // Other programs have variables with the prefix `DEFAULT_`, so only near misses of our own count.
     let logins = known.filter { $0.hasPrefix("DEFAULT_") }.sorted() + [usernameAlias]
     for name in environment.keys.sorted() where name.hasPrefix("DEFAULT_") && !logins.contains(name) {
       guard let meant = Spelling.nearest(to: name, among: logins),
@@ -109,7 +109,8 @@ extension PartialConfiguration {
     }
   }
 
-  /// Notes values in quotation marks: those of ours, and those of variables that a file names. The values are not shown.
+  /// Notes values in quotation marks, of Callgate's variables and of those that the YAML file names. The
+  /// values are not shown.
   static func noteQuotationMarks(
     _ environment: [String: String], and named: Set<String>, into problems: inout ProblemList
   ) {
@@ -132,7 +133,8 @@ extension PartialConfiguration {
     }
   }
 
-  /// Kubernetes puts these into every container beside a Service named `callgate`.
+  /// Whether Kubernetes sets a variable: it adds such variables to the containers of a namespace that has a
+  /// Service named `callgate`.
   private static func isServiceLink(_ name: String) -> Bool {
     name == "CALLGATE_PORT" || name.hasPrefix("CALLGATE_PORT_") || name.hasPrefix("CALLGATE_SERVICE_")
   }

@@ -4,7 +4,7 @@ import Documents
 import Texts
 
 extension PartialConfiguration {
-  /// The sections that are not a tree of settings.
+  /// The sections with a shape of their own. All other sections are trees of settings.
   static let ownSections = [
     "callers", "apps", "rules", ConfigurationBuilder.brakesSection, ConfigurationBuilder.appointmentsSection,
     ConfigurationBuilder.desksSection, ConfigurationBuilder.gmsSection,
@@ -29,7 +29,7 @@ extension PartialConfiguration {
     },
     uniquingKeysWith: { first, _ in first })
 
-  /// The variables that keys ending in `_variable` name, wherever they stand.
+  /// The variables that keys ending in `_variable` name, at any depth.
   static func variables(namedIn node: DocumentNode) -> Set<String> {
     switch node.content {
     case .text: []
@@ -46,7 +46,8 @@ extension PartialConfiguration {
     _ members: [DocumentNode.Member], below prefix: String, into problems: inout ProblemList
   ) {
     let known = Settings.keys(below: prefix).map(\.name)
-    // After an unquoted comma in a URL, YAML takes the rest of the password for keys. The last of them has the host's @.
+    // After an unquoted comma in a URL, YAML reads the rest of the password as keys. The last of these keys
+    // contains the @ before the host.
     let hidesNames =
       known.contains { Self.byPath[prefix + $0]?.holdsSecret == true }
       && members.contains { $0.name.utf8.contains(UInt8(ascii: "@")) }
@@ -70,7 +71,7 @@ extension PartialConfiguration {
       } else if Self.ownSections.contains(path) {
         sections[path] = node
       } else if case .mapping(let inner) = node.content {
-        // One without keys still asks for its feature.
+        // A section without keys still requests its feature.
         if inner.isEmpty { sections[path] = node }
         read(inner, below: path + ".", into: &problems)
       } else {

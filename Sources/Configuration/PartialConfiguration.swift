@@ -16,13 +16,13 @@ package struct PartialConfiguration: Sendable {
     package enum Content: Sendable {
       case text(String)
       case list([PlacedText])
-      /// The value is what a file or a variable holds.
+      /// The value is the content of a file or a variable.
       case content(ContentSource)
     }
 
     package let content: Content
     package let place: DocumentPlace
-    /// Where the file says something else, which is not used.
+    /// The position of the file's value, if this value overrides it.
     var overridden: DocumentPlace?
 
     package init(content: Content, place: DocumentPlace, overridden: DocumentPlace? = nil) {
@@ -34,19 +34,17 @@ package struct PartialConfiguration: Sendable {
 
   /// The values of single settings.
   package var entries: [Setting: Entry] = [:]
-  /// The sections with a shape of their own: `callers`, `apps`, `rules`, `callbacks.brakes`, `appointments`,
-  /// `desks`.
+  /// The sections with a shape of their own (`ownSections`), and sections without keys, by path.
   var sections: [String: DocumentNode] = [:]
   /// Variables that are set but empty, which count as unset.
   var emptyVariables: Set<String> = []
 
-  /// The settings that misspelt keys of the file mean: they are not missing as well.
+  /// The settings that misspelled keys of the file probably mean. They are not reported as missing as well.
   var meant: Set<String> = []
 
-  /// The variables that keys of the file name.
+  /// The environment variables that keys of the YAML file name.
   var namedVariables: Set<String> = []
 
-  /// No settings.
   package init() {}
 
   private init(
@@ -59,7 +57,7 @@ package struct PartialConfiguration: Sendable {
     self.meant = meant
   }
 
-  /// Takes over everything a later source says.
+  /// The settings of both sources. Those of the later source override these.
   package func overridden(by later: PartialConfiguration) -> PartialConfiguration {
     let entries = entries.merging(later.entries) { earlier, later in
       guard earlier.place.isFile else { return later }

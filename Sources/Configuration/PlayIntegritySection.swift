@@ -8,18 +8,19 @@ package import Notices
 import Trust
 
 extension Configuration {
-  /// How tokens of Play Integrity are decoded.
+  /// How Play Integrity tokens are decoded.
   package struct PlayIntegrity: Sendable {
-    /// Where Google is, and who this server is there; nil where no secret is opened, and in a sandbox that has not given it yet.
+    /// The URLs of Google's API and this server's account there. Nil if no secret is opened, and in the
+    /// sandbox until it adds its own.
     package var settings: PlayIntegritySettings?
-    /// The seconds that a verdict may be old.
+    /// The maximum age of a verdict, in seconds.
     package let maximumAge: Int64
   }
 
-  /// Whether an app takes tokens of Play Integrity.
+  /// Whether any app accepts Play Integrity tokens.
   package var takesPlayIntegrity: Bool { apps.contains { $0.attested?.play != nil } }
 
-  /// Has the sandbox decode and consume tokens, unless the configuration names another server.
+  /// Lets the sandbox decode and consume tokens, unless the configuration names another server.
   package mutating func useGoogle(of account: ServiceAccount, at url: String) {
     if play?.settings == nil { play?.settings = PlayIntegritySettings(account, url: url) }
     if let setting = appCheck, setting.consumes, setting.consumption == nil {
@@ -31,7 +32,7 @@ extension Configuration {
 extension ConfigurationBuilder {
   private static let playSection = "attestation.play_integrity"
 
-  /// `attestation.play_integrity`; nil where it has a mistake.
+  /// Reads `attestation.play_integrity`. Nil if the section has a mistake.
   mutating func playIntegrity(_ node: DocumentNode) -> Configuration.PlayIntegrity? {
     guard var members = open(node, path: Self.playSection) else { return nil }
     let placed = source(Settings.playAccount, in: &members)
@@ -47,12 +48,13 @@ extension ConfigurationBuilder {
       settings: account.map { PlayIntegritySettings($0, url: url, tokenURL: tokenURL) }, maximumAge: age)
   }
 
-  /// The service account of a section.
+  /// Reads the service account that a section names.
   ///
   /// - Parameters:
   ///   - url: Another base URL of Google's API.
   ///   - tokenURL: Another token endpoint.
-  /// - Returns: Nil for a mistake; within, nil where no secret is opened, and where the sandbox has one of its own.
+  /// - Returns: The outer optional is nil after a mistake. The inner one is nil if no secret is opened, or if
+  ///   the sandbox uses its own account.
   mutating func googleAccount(
     _ placed: PlacedSource?, of section: DocumentNode, _ name: String, url: String?, tokenURL: String? = nil
   ) -> ServiceAccount?? {
@@ -89,7 +91,7 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// Says that an app takes tokens of Play Integrity that nothing decodes.
+  /// Adds the problem that an app accepts Play Integrity tokens without a section for decoding them.
   mutating func needsPlayIntegrity(_ app: Configuration.App) {
     guard let place = partial.sections["apps"]?[app.id]?["attested"]?["play"]?.place else { return }
     problems.add(
@@ -99,7 +101,7 @@ extension ConfigurationBuilder {
         "write attestation: { play_integrity: { service_account_file: … } }"))
   }
 
-  /// `attested.play` of an app.
+  /// Reads `attested.play` of an app.
   mutating func playTerms(_ node: DocumentNode, path: String) -> PlayIntegrityTerms? {
     guard var members = open(node, path: path) else { return nil }
     let package = members.value(Settings.attestedPackage.key())
@@ -161,7 +163,7 @@ extension Settings {
       "Whether the user must have the app from Google Play: `any` or `licensed`."),
     TextForm<PlayIntegrityTerms.Licence>.choice)
 
-  /// Letters, digits and underscores between full stops: fit for a path.
+  /// A package's name: letters, digits and underscores between full stops, safe in the path of a URL.
   private static let packageName: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count > 1, text.utf8.count <= 255,

@@ -7,7 +7,6 @@ package struct ProblemList: Sendable {
   private(set) var problems: [DocumentProblem] = []
   package private(set) var notices: [ConfigurationNotice] = []
 
-  /// Nothing wrong yet.
   package init() {}
 
   package var isEmpty: Bool { problems.isEmpty }

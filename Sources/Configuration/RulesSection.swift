@@ -6,13 +6,12 @@ import Gate
 import Platform
 import Texts
 
-/// Reads the `rules` section: Gate reads the rules, and its mistakes become problems at their positions in
-/// the file.
 extension ConfigurationBuilder {
-  /// `rules` and `callbacks.brakes`. Without rules, the policy allows everything except what the built-in
-  /// rules refuse.
+  /// Reads `rules` and `callbacks.brakes`. Gate reads each rule, and a mistake in it becomes a problem at its
+  /// position in the file. Without rules, the policy allows everything except what the built-in rules refuse.
   ///
-  /// - Parameter desks: Nil where callers, apps or desks have problems: one slip is one problem, and not another one of each rule.
+  /// - Parameter desks: Nil if callers, apps or desks have problems. Rules are then not checked against
+  ///   possible requests, so that one mistake does not cause a problem in every rule.
   mutating func policy(
     callers: [ConfiguredCaller], apps: [Configuration.App], desks: [Configuration.Desk]?,
     _ numbers: Configuration.Numbers? = nil
@@ -53,7 +52,7 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// A rule about agents needs their number.
+  /// Refuses rules about available agents if `availability.live` is missing.
   private mutating func judgeAgents(_ policy: Policy, _ section: DocumentNode) {
     guard !hasLive, case .list(let items) = section.content else { return }
     for (rule, item) in zip(policy.rules, items) {
@@ -65,18 +64,18 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// The ids of apps, those with problems of their own included: one slip is one problem.
+  /// The ids of all apps, invalid ones included, so that one mistake causes only one problem.
   private func appIDs(_ apps: [Configuration.App]) -> [String] {
     guard case .mapping(let members)? = partial.sections["apps"]?.content else { return apps.map(\.id) }
     return apps.map(\.id) + members.map(\.name)
   }
 }
 
-/// The requests that callers can make at apps, for the check that each rule is asked about some.
+/// The requests that callers can make for apps, to check that each rule applies to some of them.
 private struct PossibleRequests: Sendable {
   private let all: Set<AppRegistry.PossibleRequest>
   private let hasInstallations: Bool
-  /// For each caller with users, the apps where these authorize installations.
+  /// For each caller with users, the apps whose installations those users may authorize.
   private let authorizedApps: [ExactText: [String]]
 
   init(_ callers: [ConfiguredCaller], _ apps: [Configuration.App], _ desks: [Configuration.Desk]) {
@@ -99,7 +98,8 @@ private struct PossibleRequests: Sendable {
     }
   }
 
-  /// Why no request has one of these actions, apps and callers together.
+  /// The problem of a rule for these actions, apps and callers (nil for all) that applies to no request. Nil
+  /// if it applies to some request.
   func objection(to actions: Set<Action>, _ apps: [String]?, _ callers: [String]?) -> Refusal? {
     guard those(actions, apps, callers).isEmpty else { return nil }
     let end = "so the rule would never be asked"
@@ -131,7 +131,8 @@ private struct PossibleRequests: Sendable {
     _ numbers: Configuration.Numbers,
     takesAnonymous: Bool
   ) -> String? {
-    // Any caller can send a proof. A claim is a user's, or was the user's who authorized an installation.
+    // Any caller can send a proof. A number in a claim comes from the JWT of a user, or of the user who
+    // authorized the installation.
     guard case .ownNumber = rule.kind, rule.mode != .off, numbers.firebase == nil else { return nil }
     func isUser(_ id: String) -> Bool {
       callers.contains { caller in
@@ -140,7 +141,7 @@ private struct PossibleRequests: Sendable {
     }
     let stuck = Set(
       those(rule.actions.intersection([.callback]), rule.apps, rule.callers).filter { request in
-        // Whether any are served, `allow_anonymous` says.
+        // Anonymous requests count only if the server accepts them.
         guard !request.callerID.hasSameBytes(as: Caller.anonymousID) || takesAnonymous else { return false }
         guard request.callerID.hasSameBytes(as: Caller.installationID) else {
           return !isUser(request.callerID)
@@ -155,12 +156,12 @@ private struct PossibleRequests: Sendable {
       + "number — add numbers.proofs.firebase, or name callers with jwt"
   }
 
-  /// What an operator may have overlooked about a rule on claims.
+  /// Notices about a rule on claims whose effect an operator may have overlooked.
   func notices(of rule: Rule) -> [String] {
     guard case .claims = rule.kind, rule.mode != .off else { return [] }
     var notices: [String] = []
     let asked = those(rule.actions, rule.apps, rule.callers)
-    // A rule for anonymous requests alone means to refuse them.
+    // A rule only for anonymous requests is meant to refuse them.
     let callers = Set(asked.map(\.callerID)).subtracting([Caller.anonymousID])
     if !asked.contains(where: \.hasClaims), !callers.isEmpty {
       notices.append(

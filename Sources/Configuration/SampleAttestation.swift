@@ -1,4 +1,4 @@
-// The app of the sandbox whose phones have to attest that they are genuine, and the settings that it needs.
+// The sandbox's sample app whose phones must attest that they are genuine, and the settings for it.
 
 import Callers
 import Documents
@@ -6,12 +6,12 @@ import Installations
 import Trust
 
 extension ConfigurationBuilder {
-  /// Whether the sandbox shows its own attested app: where the file has neither apps nor attestations.
+  /// Whether the sandbox adds its own attested app: if the file has neither `apps` nor `attestation`.
   var showsSampleAttestation: Bool {
     purpose == .sandbox && partial.sections["apps"] == nil && partial.sections[Self.attestationSection] == nil
   }
 
-  /// The app. It takes every type, and its phones may have a key.
+  /// The sample app. It accepts every type of attestation, and its phones may have a key.
   static let sampleAttestedApp = Configuration.App(
     id: "example-attested", callers: nil, scope: nil, delivery: .response, desk: nil,
     talkdeskPhoneNumbers: [], contextSchema: nil,
@@ -24,7 +24,7 @@ extension ConfigurationBuilder {
         device: .device, licence: .any)),
     verificationCode: false)
 
-  /// What the section says for it. The sandbox adds its own keys, root and account.
+  /// The settings of `attestation` for the sample app. The sandbox adds its own keys, root and account.
   static let sampleAttestation = (
     appCheck: Configuration.AppCheck(
       project: AppCheckProject(number: "123456789012", id: "callgate-sandbox"),

@@ -121,16 +121,16 @@ package enum NameText {
     return text
   }
 
-  /// A blank of a path, by its code point.
+  /// The name of a blank or invisible character in a path.
   static func blank(_ scalar: Unicode.Scalar) -> String { scalar == " " ? "a space" : scalar.unseenName }
 
-  /// What a path that begins with `~` needs: nothing but a shell expands that.
+  /// The problem of a path that begins with `~`, which only a shell expands.
   static let tilde = Refusal("begins with ~, which is not expanded here", "write the whole path")
 
   /// A path of a file. Opening it shows whether the file exists.
   static let path: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     guard !text.isEmpty, !text.utf8.contains(0) else { throw Refusal("is not a path", "name a file") }
-    // The server would make a file of that name.
+    // Otherwise the server would create a file of that name.
     if let last = text.finalBlank { throw Refusal("ends with \(blank(last))", "remove it") }
     guard !text.hasPrefix("~") else { throw tilde }
     if let first = text.unicodeScalars.first, first == " " || first.isUnseen || first.isCurlyQuotationMark {

@@ -6,7 +6,7 @@ import Talkdesk
 import Tokens
 
 extension ConfigurationBuilder {
-  /// `numbers.screening`. Nil if the section is invalid.
+  /// Reads `numbers.screening`. Nil if the section is invalid.
   mutating func screening(_ node: DocumentNode) -> ScreeningSettings? {
     let path = Self.numbersSection + ".screening"
     guard var members = open(node, path: path) else { return nil }

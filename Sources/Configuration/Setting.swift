@@ -11,17 +11,18 @@ public struct Setting: Sendable, Hashable {
   public enum Form: String, Sendable, Hashable {
     /// A single text.
     case text
-    /// A YAML list; a variable separates by commas.
+    /// A YAML list. In a variable, commas separate its items.
     case list
-    /// A secret: the variable holds it, the variable with `_FILE` and the YAML key name a file that holds it. The YAML key
-    /// with `_variable` in place of `_file` names a variable.
+    /// A secret. The variable contains it. The variable with `_FILE` and the YAML key name a file that
+    /// contains it. The YAML key with `_variable` instead of `_file` names a variable that contains it.
     case secret
-    /// A file whose content is read: variable and YAML key name it. So does the YAML key with `_variable`, as for a secret.
+    /// A file whose content is read. The variable and the YAML key name the file. The YAML key with
+    /// `_variable` instead of `_file` names a variable with the content.
     case file
   }
 
-  /// The key path in the YAML file, with `[]` for list items and `*` for names of the operator's own; nil where the
-  /// file cannot say it.
+  /// The key path in the YAML file, with `[]` for list items and `*` for names of the operator's own; nil if
+  /// the file has no key for it.
   public let path: String?
   /// The environment variable, if there is one.
   public let variable: String?
@@ -33,11 +34,11 @@ public struct Setting: Sendable, Hashable {
   public let holdsSecret: Bool
   /// Whether its value is a telephone number, which is shown masked.
   public let holdsPhoneNumber: Bool
-  /// The value without it, as one would write it; nil where there is none.
+  /// The default value, as an operator would write it; nil if there is none.
   public let standard: String?
-  /// The default as a sentence, where it depends on something.
+  /// The default in words, if it depends on something.
   public let standardNote: String?
-  /// What to write if it is missing; nil for a key that may be left out.
+  /// The remedy if the key is missing; nil for an optional key.
   public let remedy: String?
   /// Whether only tests need it, so that the reference leaves it out.
   public let isForTests: Bool
@@ -48,7 +49,6 @@ public struct Setting: Sendable, Hashable {
   /// Its meaning, in one sentence or two.
   public let meaning: String
 
-  /// Declares a setting.
   init(
     _ path: String?, variable: String? = nil, flag: String? = nil, _ form: Form = .text,
     holdsSecret: Bool = false,
@@ -70,12 +70,12 @@ public struct Setting: Sendable, Hashable {
     self.meaning = meaning
   }
 
-  /// The name by which problems and summaries call it: the YAML path, or else the variable.
+  /// The name in problems and summaries: the YAML path, or else the variable or the flag.
   public var name: String { path ?? variable ?? flag ?? "" }
   /// Whether its value is never shown.
   public var isRedacted: Bool { form == .secret || holdsSecret }
-  /// The YAML key that names an environment variable with the content, in place of `path`, which names a file with it; nil
-  /// where the value is no content.
+  /// The YAML path for naming an environment variable with the content, instead of a file with it at `path`.
+  /// Nil if the setting does not name a file.
   public var variablePath: String? {
     guard let path, path.hasSuffix(Self.fileEnding) else { return nil }
     return path.dropLast(Self.fileEnding.count) + Self.variableEnding
@@ -88,7 +88,7 @@ public struct Setting: Sendable, Hashable {
       key(variablePath), VariableName.form,
       "The environment variable with the content, instead of `\(key(path))`.")
   }
-  /// The key that names a file, for a key that names a variable with the same content; nil for another key.
+  /// The key that names a file, for a key that names a variable with the same content; nil for any other key.
   static func fileKey(besideVariable key: String) -> String? {
     key.hasSuffix(variableEnding) ? key.dropLast(variableEnding.count) + fileEnding : nil
   }
@@ -96,7 +96,7 @@ public struct Setting: Sendable, Hashable {
   static let variableEnding = "_variable"
   /// The variable that names a file holding the value, for secrets.
   public var fileVariable: String? {
-    // The YAML itself has a path variable already.
+    // For YAML text, `CALLGATE_CONFIG` already names a file.
     guard let variable, isRedacted, variable != "CALLGATE_CONFIG_TEXT" else { return nil }
     return variable + "_FILE"
   }
@@ -120,7 +120,8 @@ package struct TypedSetting<Value: Sendable>: Sendable {
 
   package func read(_ text: String) throws(Refusal) -> Value { try form.read(text) }
 
-  /// The last key of its path; `form` where its values depend on others.
+  /// The last key of the setting's path. `form` replaces its form if the allowed values depend on other
+  /// settings.
   func key(_ form: TextForm<Value>? = nil) -> Key<Value> {
     let name = String((setting.path ?? "").split(separator: ".").last ?? "")
     let form = form ?? self.form
@@ -145,7 +146,7 @@ package enum ContentSource: Sendable, Hashable {
     }
   }
 
-  /// The word for it, behind `names a`.
+  /// The noun for the source in problems, as in `names a file`.
   package var noun: String {
     switch self {
     case .file: "file"
@@ -156,7 +157,8 @@ package enum ContentSource: Sendable, Hashable {
 
 /// The names of environment variables that hold a content.
 enum VariableName {
-  /// What POSIX.1-2017 §8.1 lets shells set. A refused text is not shown: it may be the secret itself.
+  /// A name that shells can set (POSIX.1-2017 §8.1). A refused text is not shown, because it may be the
+  /// secret itself.
   static let form = TextForm<String>(.pattern("^[A-Za-z_][A-Za-z0-9_]*$")) { text throws(Refusal) in
     let isName =
       text.utf8.count <= 128 && text.utf8.first.map { !(0x30...0x39).contains($0) } ?? false

@@ -1,4 +1,4 @@
-// Declares the settings of the number of available agents, and reads them.
+// Declares and reads the settings for the number of available agents.
 
 import Documents
 import Talkdesk
@@ -50,7 +50,7 @@ extension Settings {
 }
 
 extension ConfigurationBuilder {
-  /// `availability.live`; nil where nothing of it is set.
+  /// Reads `availability.live`. Nil if nothing in it is set.
   mutating func live() -> LiveSettings? {
     let places = Settings.live.compactMap { partial.entries[$0]?.place }
     var settings = LiveSettings(query: "")
@@ -71,6 +71,6 @@ extension ConfigurationBuilder {
     return settings
   }
 
-  /// Whether `availability.live` is there, with its mistakes.
+  /// Whether `availability.live` is configured, valid or not.
   var hasLive: Bool { Settings.live.contains { partial.entries[$0] != nil } }
 }

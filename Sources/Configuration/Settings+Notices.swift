@@ -1,4 +1,4 @@
-// Declares the settings of notices: the providers that carry them, and what phones show.
+// Declares the settings of push notifications: providers, and the texts that phones show.
 
 import Documents
 import Notices
@@ -97,12 +97,13 @@ extension Settings {
     confirmText.setting, changedText.setting, expiredText.setting, callingText.setting, readyText.setting,
   ]
 
-  /// A text that the sender judges.
+  /// Accepts any text, because the code that uses the value checks it.
   static let secretText: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     text
   }
 
-  /// Four octets a character leave room for the rest of a payload of 4096 octets.
+  /// A text that a phone shows. 200 characters of at most 4 bytes leave room for the rest of a payload of
+  /// 4,096 bytes.
   private static let shownText: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     guard (1...200).contains(text.unicodeScalars.count),
       !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })

@@ -1,4 +1,4 @@
-// Declares the settings of outcomes: the hook for Talkdesk's events, and how calls are matched.
+// Declares the settings of call outcomes: Talkdesk's webhook, and how calls are matched to callbacks.
 
 import Documents
 import Gate

@@ -1,4 +1,4 @@
-// Declares the keys of sections that hold lists or names of the operator's own, and the shape of the whole file.
+// Declares the keys of lists and of sections that the operator names, and the shape of the whole file.
 
 import API
 import Callers
@@ -277,7 +277,7 @@ extension Settings {
       "Whether to `refuse` or `allow` fields outside the schema."),
     TextForm<ConfigurationBuilder.OtherFields>.choice)
 
-  /// The keys of the sections that are lists or name things of the operator's own.
+  /// The keys of sections that are lists or have names that the operator chooses.
   static let structured: [Setting] =
     operators + [
       brakePerDay.setting,
@@ -371,7 +371,7 @@ extension Settings {
   /// Every setting there is.
   package static let all: [Setting] = scalars + structured
 
-  /// The keys of which one must be there, by the beginning of their paths.
+  /// Sets of keys of which exactly one is required, by the prefix of their paths.
   static let exactlyOne = [
     "desks.*.": ["api_token_file", "api_token_variable"],
     "callers[].": ["basic", "api_key", "jwt"],
@@ -407,7 +407,7 @@ extension Settings {
     }
   }
 
-  /// It becomes a label of a host name, behind `api-`.
+  /// The id of a Sendbird application. It becomes part of a host name's label, after `api-`.
   private static let applicationID: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     let isLabel = text.utf8.allSatisfy { octet in
       switch octet {
@@ -445,7 +445,7 @@ extension Settings {
   /// The value of a field that the server adds. It follows the rules for a client's values.
   private static let addedValue = contextText(longest: CallbackLimits.valueLength)
 
-  /// What the agent sees of a field. It follows the rules for a client's labels.
+  /// A label or tooltip of a field, which the agent sees. It follows the rules for a client's labels.
   private static let label = contextText(longest: CallbackLimits.labelLength)
 
   private static func contextText(
@@ -466,13 +466,14 @@ extension Settings {
 // MARK: The shape of the file
 
 extension Settings {
-  /// What `callgate.yaml` holds.
+  /// The shape of `callgate.yaml`.
   package static let shape = tree.shape
 
-  /// The keys below the beginning of a path, such as `listen.tls.`, in the order of their declaration.
+  /// The keys below the prefix of a path, such as `listen.tls.`, in the order of their declaration.
   static func keys(below prefix: String) -> [any DeclaredKey] { tree.keys[prefix] ?? [] }
 
-  /// All keys by the beginning of their paths. Collected once, because each section of the file needs its own at the start.
+  /// All keys, by the prefix of their paths. Collected once, because reading a file needs the keys of each
+  /// section.
   private static let tree: (shape: Shape, keys: [String: [any DeclaredKey]]) = {
     var keys: [String: [any DeclaredKey]] = [:]
     let shape = collect(&keys, below: "")

@@ -6,7 +6,7 @@ import Records
 
 /// Every setting there is. The order is that of the documents.
 package enum Settings {
-  // Where the configuration itself is.
+  // The configuration itself.
 
   static let config = TypedSetting(
     Setting(
@@ -433,9 +433,9 @@ package enum Settings {
       drainTimeout.setting,
     ]
 
-  // What variables have in common.
+  // Forms that several settings share.
 
-  /// A text judged elsewhere.
+  /// Accepts any text, which other code checks.
   private static let any: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in text }
 
   private static func port(from lowest: Int) -> TextForm<UInt16> {
@@ -445,7 +445,7 @@ package enum Settings {
 
   private static let algorithm = TextForm.choice(of: talkdeskAlgorithms)
 
-  /// The algorithms Talkdesk takes, and RS256.
+  /// The algorithms that Talkdesk accepts, and RS256.
   package static let talkdeskAlgorithms: [SignatureAlgorithm] = [
     .ES256, .ES384, .ES512, .PS256, .PS384, .PS512, .RS256,
   ]

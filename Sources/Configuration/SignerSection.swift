@@ -1,4 +1,4 @@
-// Declares and reads `talkdesk.signer`: a key of Vault or OpenBao that signs in place of a private key here.
+// Declares and reads `talkdesk.signer`: a key in Vault or OpenBao that signs instead of a private key here.
 
 import Documents
 import Talkdesk
@@ -74,7 +74,7 @@ struct SignerSettings: Sendable {
       .duration(.milliseconds(100) ... .seconds(30)))
   }
 
-  /// All of them, in the order of the documents.
+  /// All settings of the signer, in the order of the documents.
   var all: [Setting] {
     [
       vault.setting, mount.setting, key.setting, namespace.setting, version.setting, tokenFile.setting,
@@ -83,7 +83,7 @@ struct SignerSettings: Sendable {
     ]
   }
 
-  /// Segments of a path, as they go into a URL without escapes.
+  /// A path in Vault. Its segments need no escapes in a URL.
   private static let path: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     let segments = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     let isSafe = segments.allSatisfy { segment in
@@ -112,12 +112,12 @@ extension Settings {
 }
 
 extension ConfigurationBuilder {
-  /// The first place where something of a signer is set; nil for none.
+  /// The position of the first setting of a signer that is set; nil if none is.
   func place(of signer: SignerSettings) -> DocumentPlace? {
     signer.all.lazy.compactMap { partial.entries[$0]?.place }.first
   }
 
-  /// A signer, and whom to trust there; nil with a problem.
+  /// Reads a signer, and the certificate authorities to trust there. Nil after a problem.
   mutating func signer(_ settings: SignerSettings) -> (TransitSettings, Authorities?)? {
     guard let place = place(of: settings) else { return nil }
     let login = login(settings, place)
@@ -133,7 +133,7 @@ extension ConfigurationBuilder {
     return (made, authorities)
   }
 
-  /// Exactly one way to log in.
+  /// Reads the login. There must be exactly one.
   private mutating func login(_ settings: SignerSettings, _ place: DocumentPlace) -> VaultLogin? {
     let appRole = [settings.roleID, settings.secretIDFile, settings.appRolePath]
     let kubernetes = [settings.role, settings.jwtFile, settings.kubernetesPath]
@@ -173,7 +173,8 @@ extension ConfigurationBuilder {
     return .kubernetes(role: role, jwt: jwt, path: mount)
   }
 
-  /// Where a secret is. A variable must be there now; a file may come later, as Vault Agent's does.
+  /// The source of a login's secret. A variable must be set now. A file may be written later, as Vault Agent
+  /// does.
   private mutating func vaultSecret(_ setting: TypedSetting<String>) -> VaultSecret? {
     guard let (source, place) = source(setting) else { return nil }
     switch source {

@@ -5,11 +5,12 @@ import Documents
 import JOSE
 import Texts
 
-/// Where state is kept, as text. A refused text is not shown: it may hold a password.
+/// The location of the store, as text. A refused text is not shown, because it may contain a password.
 enum StoreText {
   /// `CALLGATE_STATE`: a path, or `memory`.
   static let state: @Sendable (String) throws(Refusal) -> Configuration.Store = { text throws(Refusal) in
-    // Docker's env files keep a comment behind a value. A file of that name would hold the state, and nobody would notice.
+    // Docker's env files keep a comment after a value. Without this check, the state would silently go into a
+    // file of that name.
     guard text.firstRange(of: " #") == nil else {
       throw Refusal(
         "has \" #\" in it, which begins no comment here",
@@ -62,7 +63,7 @@ enum StoreText {
     guard !text.isEmpty, !text.hasSuffix("/") else {
       throw Refusal("names no file", "write the path of a file, such as callgate.sqlite3")
     }
-    // SQLite's own names. They would be files of that name here.
+    // These are special names of SQLite. Here they would become files of that name.
     guard !text.hasPrefix(":"), !text.hasPrefix("file:") else {
       throw Refusal(
         "is a special name of SQLite, not the path of a file",
@@ -71,7 +72,8 @@ enum StoreText {
     return try NameText.path(text)
   }
 
-  /// Whether a text is the word `memory`. With a blank behind the word it is refused: it is no path that anybody means.
+  /// Whether a text is the word `memory`. Refuses the word with a blank after it, because nobody means such a
+  /// path.
   private static func isMemory(_ text: String) throws(Refusal) -> Bool {
     let scalars = text.unicodeScalars
     guard scalars.starts(with: "memory".unicodeScalars) else { return false }
@@ -86,7 +88,8 @@ enum StoreText {
 }
 
 extension Configuration.Store {
-  /// What makes it another store: everything but the login and the parameters of the connection. It holds no password.
+  /// The values that tell stores apart: everything but the login and the parameters of the connection. They
+  /// contain no password.
   package var identity: [String] {
     switch self {
     case .memory: ["memory"]

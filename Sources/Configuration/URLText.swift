@@ -42,8 +42,8 @@ package enum URLText {
     return result
   }
 
-  /// An origin in the very form browsers send (RFC 6454 §6.1). Its scheme may be any: web views inside apps have schemes of their
-  /// own, such as `capacitor://localhost`.
+  /// An origin exactly as browsers send it (RFC 6454 §6.1). Schemes besides `https` and `http` are allowed,
+  /// because web views inside apps have their own, such as `capacitor://localhost`.
   static let origin: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     guard text != "*" else {
       throw Refusal("\"*\" would allow the pages of every site", "list each origin: https://shop.example")
@@ -72,7 +72,7 @@ package enum URLText {
     case origin
   }
 
-  /// Takes a URL apart, or says what is wrong with it.
+  /// Parses a URL, or throws what is wrong with it.
   static func read(_ text: String, as use: Use = .address) throws(Refusal) -> Parts {
     let remedy =
       switch use {

@@ -25,7 +25,7 @@ final class PhoneMaker: Sendable {
   /// A root certificate and the intermediate one that it signed.
   private struct Authority {
     static let name = "Callgate Sandbox App Attestation CA 1"
-    /// The validity of Apple's certificates, in seconds since the epoch.
+    /// The validity of Apple's root certificate, in seconds since the epoch. Both certificates have it.
     static let validity: ClosedRange<Int64> = 1_584_556_373...2_373_148_800
     /// The key usage of Apple's certificate authorities.
     static let usage = "keyCertSign,cRLSign"

@@ -6,18 +6,18 @@ package import JOSE
 import JSON
 package import Tokens
 
-/// How a vended token is answered.
+/// The format of a response with a vended token.
 package enum AccessForm: Sendable {
   /// `GET /access`: the content is exactly the token.
   case text
-  /// `GET /access` as RFC 6749 §5.1 writes it.
+  /// `GET /access` as JSON in the form of RFC 6749 §5.1.
   case json
-  /// `GET /access?probe`: nothing but the status.
+  /// `GET /access?probe`: only the status.
   case probe
   /// `POST /token/{app}`: the form for Talkdesk's stock clients.
   case stock
 
-  /// The form a `GET /access` asks for.
+  /// The form that a `GET /access` requests.
   package init(_ request: borrowing Request) {
     if request.query != nil, request.hasQueryItem("probe") {
       self = .probe
@@ -83,13 +83,13 @@ package enum AccessForm: Sendable {
       content: token.exposedBytes())
   }
 
-  /// The response to a probe that would have got a token.
+  /// The response to a probe if a token is available.
   package static let probed = Response(status: .noContent, fields: ["Cache-Control": "no-store"])
 
   private static func document(_ document: JSONObject, status: Status) -> Response {
     Response(
       status: status,
-      // RFC 6749 §5.1 asks for both of the last two.
+      // RFC 6749 §5.1 requires the last two.
       fields: ["Content-Type": "application/json", "Cache-Control": "no-store", "Pragma": "no-cache"],
       content: document.serialized())
   }

@@ -5,13 +5,12 @@ package import Gate
 package import HTTP
 import JSON
 
-/// A slot of appointments, and how many places it has.
+/// An appointment slot, with its free places and the total.
 package struct OfferedSlot {
   package let slot: Slot
   package let free: Int
   package let total: Int
 
-  /// A slot with its free places and all of them.
   package init(slot: Slot, free: Int, total: Int) {
     self.slot = slot
     self.free = free
@@ -21,16 +20,17 @@ package struct OfferedSlot {
 
 /// The response to `GET /availability`.
 package enum AvailabilityDocument {
-  /// How long it holds where nothing is known to change.
+  /// How long a client may cache the response if no change is known, in seconds.
   private static let usualAge: Int64 = 300
-  /// How long it holds with a number of agents, which Talkdesk tells every few seconds.
+  /// How long a client may cache a response with a number of agents, in seconds. Talkdesk reports that number
+  /// every few seconds.
   private static let agentsAge: Int64 = 5
 
   /// - Parameters:
   ///   - isStopped: Whether the operator has stopped callbacks, for an unknown time.
-  ///   - statuses: The rest of the caller's allowances, in the rules' order.
+  ///   - statuses: The caller's remaining allowances, in the rules' order.
   ///   - slots: The slots of the span that the request names; nil without one.
-  ///   - agents: How many agents are available, and since when that is known; nil where it is not.
+  ///   - agents: How many agents are available, and when that was reported; nil if unknown.
   package static func response(
     _ availability: Availability, isStopped: Bool, _ statuses: [AllowanceStatus],
     slots: [OfferedSlot]? = nil, agents: (available: Int64, asOf: Instant)? = nil, at now: Instant
@@ -67,7 +67,7 @@ package enum AvailabilityDocument {
     let age = agents == nil ? change : min(change, agentsAge)
     var fields: Fields = [
       "Content-Type": "application/json",
-      // The rest may be the caller's own.
+      // What remains may differ by caller, so shared caches must not store it.
       "Cache-Control": isStopped || slots != nil ? "no-store" : "private, max-age=\(age)",
       "Vary": "Authorization, X-API-Key, Origin",
     ]

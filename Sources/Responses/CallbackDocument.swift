@@ -1,11 +1,11 @@
-// Shows callbacks as JSON in responses.
+// Writes callbacks as JSON for responses.
 
 package import Gate
 package import HTTP
 package import JSON
 package import Store
 
-/// The JSON of callbacks: never a whole number.
+/// The JSON of callbacks. It never contains a full phone number.
 package enum CallbackDocument {
   /// The body of `GET /callbacks/{id}`.
   package static func record(_ record: StoredCallback, verificationCode: String?) -> JSONObject {
@@ -14,14 +14,14 @@ package enum CallbackDocument {
     return document
   }
 
-  /// A document that is its caller's own.
+  /// The response with a document that only its caller may see.
   package static func response(_ document: JSONObject) -> Response {
     Response(
       status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
       content: document.serialized())
   }
 
-  /// The members for callers and operators alike.
+  /// The members that both callers and operators see.
   package static func members(of record: StoredCallback) -> JSONObject {
     var document: JSONObject = [
       "id": .string(record.id.description), "status": .string(record.status.rawValue),
@@ -50,7 +50,7 @@ package enum CallbackDocument {
     return document
   }
 
-  /// Everything is in order, and nothing was done.
+  /// The response to a request that was only validated: it is valid, and no call was requested.
   package static let valid = Response(
     status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
     content: Array(#"{"valid":true}"#.utf8))
@@ -73,7 +73,7 @@ package enum CallbackDocument {
       ], content: document.serialized())
   }
 
-  /// The same for a retry of the request.
+  /// The 201 for a retry of the request.
   /// - Parameter at: The time that the request names. The appointment may have been moved since.
   package static func created(_ record: StoredCallback, at: Instant?, verificationCode: String?) -> Response {
     created(

@@ -16,7 +16,7 @@ import Texts
 package enum InstallationDocument {
   private static let fields: Fields = ["Content-Type": "application/json", "Cache-Control": "no-store"]
 
-  /// The code of an installation, with its secret if that is new.
+  /// The response with an installation's code, and with its secret if that is new.
   package static func code(_ code: (code: String, expiresIn: Int64), secret: String?) -> Response {
     var document: JSONObject = [
       "code": .string(code.code), "expires_in": .number(JSONNumber(code.expiresIn)),
@@ -25,7 +25,7 @@ package enum InstallationDocument {
     return Response(status: .ok, fields: fields, content: document.serialized())
   }
 
-  /// A challenge, with the seconds that it is good for.
+  /// The response with a challenge and its lifetime in seconds.
   package static func challenge(_ challenge: String, expiresIn seconds: Int64) -> Response {
     let document: JSONObject = [
       "challenge": .string(challenge), "expires_in": .number(JSONNumber(seconds)),
@@ -33,7 +33,7 @@ package enum InstallationDocument {
     return Response(status: .created, fields: fields, content: document.serialized())
   }
 
-  /// A request that waits for an operator.
+  /// The response to a request that waits for an operator.
   package static func pending(requestID: String, userCode: String, until end: Instant, at now: Instant)
     -> Response
   {
@@ -47,20 +47,21 @@ package enum InstallationDocument {
     return Response(status: .accepted, fields: fields, content: document.serialized())
   }
 
-  /// Whether a code is right.
+  /// The response that says whether a code is right.
   package static func verified(_ isValid: Bool) -> Response {
     let document: JSONObject = ["valid": .bool(isValid)]
     return Response(status: .ok, fields: fields, content: document.serialized())
   }
 
-  /// A page of the operators' list.
+  /// The response with a page of the operators' list.
   package static func list(_ entries: [JSONValue], next: String?) -> Response {
     var document: JSONObject = ["installations": .array(entries)]
     if let next { document["next"] = .string(next) }
     return Response(status: .ok, fields: fields, content: document.serialized())
   }
 
-  /// A request that an operator looks at, with the installation that its approval would replace.
+  /// The response with a request for an operator to review, and with the installation that its approval would
+  /// replace.
   ///
   /// - Parameter scheduled: How many appointments of that installation would end.
   package static func found(
@@ -80,9 +81,10 @@ package enum InstallationDocument {
     return Response(status: .ok, fields: fields, content: document.serialized())
   }
 
-  /// One entry of the operators' list. It holds no user code: the operator types the code that the customer reads out.
+  /// One entry of the operators' list. It contains no user code: the operator types the code that the
+  /// customer reads out.
   ///
-  /// - Parameter terms: The terms of its app, if that still has installations.
+  /// - Parameter terms: The terms of an app, if it still has installations.
   package static func entry(_ entry: InstallationEntry, _ terms: (String) -> InstallationTerms?) -> JSONValue
   {
     .object(members(of: entry, terms))
@@ -126,7 +128,7 @@ package enum InstallationDocument {
 }
 
 extension Problem {
-  /// The response to a step of an installation that did not happen.
+  /// The problem for a step of an installation that failed.
   package init(_ failure: InstallationService.Failure) {
     switch failure {
     case .store(let error): self.init(error)
@@ -136,7 +138,7 @@ extension Problem {
     }
   }
 
-  /// The response to a refusal.
+  /// The problem for a refusal.
   package init(_ refusal: InstallationRefusal) {
     switch refusal {
     case .invalidClient:
@@ -169,7 +171,7 @@ extension Problem {
     }
   }
 
-  /// Only the user may authorize, and no user is signed in.
+  /// The problem if only the user may authorize, and no user is signed in.
   package static var signInFirst: Problem {
     var problem = Problem(
       .unauthenticated, "Sign the user in, and send the user's token as a Bearer credential.")
@@ -177,7 +179,7 @@ extension Problem {
     return problem
   }
 
-  /// No app is named, and not exactly one app has installations.
+  /// The problem if the request names no app, and not exactly one app has installations.
   package static var appNeeded: Problem {
     var problem = Problem(.invalidRequest, "Name the app with the query parameter app.")
     problem.fields = [FieldProblem(name: "app", description: "Name one of the server's apps.")]
@@ -186,7 +188,8 @@ extension Problem {
 }
 
 extension Caller {
-  /// Refuses a user's token that is too old to enrol an installation: a leaked one would make a lasting credential.
+  /// Refuses a user's token that is more than 5 minutes old. Otherwise an attacker could use a leaked token
+  /// to enroll an installation and get a lasting credential.
   package func requireFreshToken(at now: UnixTime) throws(Problem) {
     guard let issued = claims.first(where: { $0.name.hasSameBytes(as: "iat") })?.value,
       case .number(let text) = issued,

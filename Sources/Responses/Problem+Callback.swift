@@ -8,7 +8,7 @@ import Platform
 package import Store
 
 extension Problem {
-  /// The problem that an undelivered callback is to its caller.
+  /// The problem returned when a callback was not delivered.
   package init(_ reason: Undelivered) {
     switch reason {
     case .noTurn(.paused(let rest)): self = .paused(rest)
@@ -86,7 +86,7 @@ extension Problem {
     id = record.id.description
   }
 
-  /// After how long it is worth trying again where Talkdesk does not say.
+  /// The wait before a retry if Talkdesk states none.
   private static let usualWait = Duration.seconds(2)
 
   /// Talkdesk has asked for a pause.

@@ -17,7 +17,7 @@ extension Problem {
     }
   }
 
-  /// The problem of a desk that could not be asked for a ticket.
+  /// The problem of a ticket that was not opened because a request to Sendbird failed.
   package init(ofTicket error: TokenError) {
     switch error {
     case .exchangeFailed(.refused, _):
@@ -48,19 +48,19 @@ extension Problem {
       )
   }
 
-  /// The problem of a ticket for which no time was left.
+  /// The problem of a ticket for which there was no time left.
   package static var ticketTooLate: Problem {
     Problem(.upstreamTimeout, "The server could not reach Sendbird in time, so no ticket was opened.")
   }
 
-  /// The problem of a ticket that the store did not keep.
+  /// The problem of a ticket that the database did not save.
   package static var ticketNotSaved: Problem {
     Problem(
       .storeUnavailable, "The server could not save this request, so no ticket was opened.",
       tryAgainAfter: 1)
   }
 
-  /// The problem of a ticket like one before it.
+  /// The problem of a ticket that repeats an earlier one.
   package static func duplicateTicket(of first: CallbackID) -> Problem {
     var problem = Problem(
       .duplicate,

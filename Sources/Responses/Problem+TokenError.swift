@@ -1,18 +1,19 @@
-// The problems that callers get when Talkdesk ID or Sendbird issues no token; their own words stay in the log.
+// The problems that callers get when Talkdesk ID or Sendbird issues no token; the providers' own words stay
+// in the log.
 
 package import API
 import Platform
 package import Tokens
 
 extension Problem {
-  /// Who issues tokens.
+  /// The service that issues tokens, or that signs the requests for them.
   package enum TokenProvider: String {
     case talkdeskID = "Talkdesk ID"
     case sendbird = "Sendbird"
     case signer = "The signer of this server"
   }
 
-  /// The problem a failed exchange is to a caller.
+  /// The problem returned when no token was issued.
   package init(_ error: TokenError, from provider: TokenProvider = .talkdeskID) {
     let name = provider.rawValue
     switch error {
@@ -24,7 +25,7 @@ extension Problem {
         "Too many requests are waiting for a token from \(name).",
         tryAgainAfter: wait.wholeSecondsRoundedUp)
     case .deadlineExceeded: self = .late(name)
-    // What ends a request's task is that its client left.
+    // A request's task is canceled only when its client has disconnected.
     case .cancelled: self = .clientLeft
     case .upstreamChanged:
       self.init(

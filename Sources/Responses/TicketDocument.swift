@@ -1,11 +1,11 @@
-// Shows tickets as JSON in responses.
+// Writes tickets as JSON for responses.
 
 import Gate
 package import HTTP
 package import JSON
 package import Store
 
-/// The JSON of tickets. It never has the text of one.
+/// The JSON of tickets. It never contains a ticket's text.
 package enum TicketDocument {
   /// The 201 for an opened ticket.
   package static func created(_ id: CallbackID, _ opened: StoredTicket.Opened) -> Response {
@@ -27,7 +27,7 @@ package enum TicketDocument {
     return document + (record.ticket?.opened.map(members) ?? [:])
   }
 
-  /// What the desk made of a ticket.
+  /// The members of an opened ticket: its id and channel at the chat desk, and whether the message was sent.
   package static func members(of opened: StoredTicket.Opened) -> JSONObject {
     [
       "ticket_id": .string(opened.id), "channel_url": .string(opened.channelURL),

@@ -2,14 +2,14 @@
 
 import HTTP
 
-/// The answer forms of `GET /access`.
+/// The forms of the response to `GET /access`.
 package enum TokenForm: Equatable {
   case text
   case json
 
   /// JSON if the client names `application/json` and prefers it to plain text, or equally; otherwise text, as Talkdesk's SDK pages
   /// describe it.
-  /// - Parameter accept: The octets of each line's value.
+  /// - Parameter accept: The octets of the value of each `Accept` line.
   package init(accept: [ArraySlice<UInt8>]) {
     var json: Double?
     var text: [(specificity: Int, quality: Double)] = []

@@ -1,5 +1,5 @@
-/// Which version this is: the one place that says so.
+/// The version of Callgate, which is defined only here.
 public enum Version {
-  /// As `callgate --version` prints it, before the commit.
+  /// The version as `callgate --version` prints it, before the commit.
   public static let current = "0.2.0"
 }

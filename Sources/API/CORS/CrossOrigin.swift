@@ -2,16 +2,16 @@
 
 package import HTTP
 
-/// The configured origins, each with its fields ready.
+/// The configured origins, each with its prepared response fields.
 ///
-/// A response names the one origin that asks, never all origins, and never allows cookies: callers send their credential in a
-/// header, which a foreign page does not know.
+/// A response names only the requesting origin, never all origins, and never allows cookies. Callers send
+/// their credential in a header, which a page of another site does not know.
 package struct CrossOrigin: Sendable {
   private struct Entry {
     let origin: String
-    /// On every answer to its pages.
+    /// The fields of every response to the origin's pages.
     let answer: PreparedFields
-    /// On the answer to a preflight, but for the methods.
+    /// The fields of the response to a preflight, without the methods.
     let preflight: Fields
   }
 
@@ -31,15 +31,16 @@ package struct CrossOrigin: Sendable {
     "DPoP-Nonce", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate",
     "X-Request-Id",
   ]
-  /// For how many seconds a browser may remember a preflight's answer. Short, so that a reload is soon felt.
+  /// How long a browser may cache the response to a preflight, in seconds. It is short, so that a reload
+  /// takes effect soon.
   static let maxAge = 600
 
   private let entries: [Entry]
-  /// Responses differ by origin, and this tells caches so (RFC 9110 §12.5.5).
+  /// Tells caches that responses differ by origin (RFC 9110 §12.5.5).
   private let vary = PreparedFields(["Vary": "Origin"])
 
   /// Makes the fields of each origin.
-  /// - Parameter ruleFields: The names of the fields rules look at, which pages have to be able to send.
+  /// - Parameter ruleFields: The names of the fields that rules read, which pages must be able to send.
   package init(origins: [String], ruleFields: [String]) {
     var allowed = Self.requestFields
     // Our text: the names of fields in rules.
@@ -53,13 +54,14 @@ package struct CrossOrigin: Sendable {
       var preflight = common
       preflight.append("Access-Control-Allow-Headers", allowed.joined(separator: ", "))
       preflight.append("Access-Control-Max-Age", String(Self.maxAge))
-      // An origin that cannot be written cannot be sent either; configurations have none.
+      // A browser cannot send an origin that a field cannot contain, and the configuration has none.
       guard let ready = PreparedFields(answer) else { return nil }
       return Entry(origin: origin, answer: ready, preflight: preflight)
     }
   }
 
-  /// The fields of every response to a request; nil without an allowed origin.
+  /// The fields of every response to a request: only `Vary` if its origin is not allowed; nil if no origins
+  /// are configured.
   package func fields(for request: borrowing Request) -> PreparedFields? {
     guard !entries.isEmpty else { return nil }
     return entry(of: request)?.answer ?? vary

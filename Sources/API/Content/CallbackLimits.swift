@@ -1,25 +1,25 @@
 // The limits on one callback request; Talkdesk documents none, so these are the server's own.
 
-/// How much one callback may carry. Talkdesk documents no limits; these are this server's own, and lengths count
+/// The limits on one callback request. Talkdesk documents none, so these are this server's own. Lengths count
 /// Unicode scalar values, because what people see as one character can be any number of bytes.
 package enum CallbackLimits {
   /// The most bytes of a request's body.
   package static let contentBytes = 16 * 1024
-  /// Fields of the context, those the server adds not counted.
+  /// The most fields of the context, without those that the server adds.
   package static let fields = 20
-  /// Characters of a field's name, unless the app's schema has a longer one.
+  /// The most characters of a field's name, unless the app's schema has a longer one.
   package static let nameLength = 64
-  /// Characters of `display_name` and of `tooltip_text`.
+  /// The most characters of `display_name` and of `tooltip_text`.
   package static let labelLength = 255
-  /// Characters of a value that is no URL, unless the app's schema says otherwise.
+  /// The most characters of a value that is not a URL, unless the app's schema says otherwise.
   package static let valueLength = 255
-  /// Arrays and objects within each other.
+  /// The greatest depth of arrays and objects within each other.
   package static let depth = 32
-  /// Problems named in one answer; a last one says that there are more.
+  /// The most problems in one response. One more says that there are others.
   package static let problems = 100
 
-  /// Control characters, C1 and the line and paragraph separators included: in a label or value they would break lines of
-  /// screens, logs and whatever the text is passed to.
+  /// Whether a character is a control, C1 included, or a line or paragraph separator. In a label or value it
+  /// would break lines on screens, in logs and wherever the text is passed on.
   package static func isControl(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: true

@@ -4,18 +4,19 @@ import Documents
 package import JSON
 import Texts
 
-/// The mistakes in a request's body, collected so that one response names them all. It never holds a value of the body.
+/// The mistakes in a request's body, collected so that one response names them all. It never contains a value
+/// of the body.
 package struct FieldProblems {
   package private(set) var fields: [Problem.FieldProblem] = []
 
   package init() {}
 
-  /// Adds one.
+  /// Adds a mistake.
   package mutating func add(_ path: String, _ description: String) {
     add(.init(name: path, description: description))
   }
 
-  /// Adds one.
+  /// Adds a mistake.
   package mutating func add(_ mistake: Problem.FieldProblem) {
     guard fields.count <= CallbackLimits.problems else { return }
     if fields.count == CallbackLimits.problems {
@@ -24,13 +25,13 @@ package struct FieldProblems {
     fields.append(mistake)
   }
 
-  /// Ends the validation where anything was found.
+  /// Throws a problem if there is any mistake.
   package func throwIfAny() throws(Problem) {
     if !fields.isEmpty { throw .invalid(fields) }
   }
 
-  /// A member's name from outside as a path may show it: at most 64 characters, controls as `?`, and from a run of seven
-  /// or more digits only the last two, as it may be a telephone number.
+  /// A member's name from outside, as a path may show it: at most 64 characters, with `?` for controls. Of a
+  /// run of seven or more digits only the last two are shown, because it may be a phone number.
   package static func shown(_ name: String) -> String {
     var scalars = name.unicodeScalars.prefix(64).map { CallbackLimits.isControl($0) ? "?" : $0 }
     var start: Int?
@@ -49,7 +50,7 @@ package struct FieldProblems {
 }
 
 extension FieldProblems {
-  /// Names every member that is not known, with the one that was probably meant.
+  /// Adds a mistake for every unknown member, with the name that was probably meant.
   package mutating func refuseUnknown(in object: JSONObject, known: [String], prefix: String) {
     var absent = known.filter { object[$0] == nil }
     for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.name) }) {
@@ -64,7 +65,8 @@ extension FieldProblems {
     }
   }
 
-  /// The known name that another one is a slip of, or one or several words of: `phone` for `contact_phone_number`.
+  /// The known name of which a name is a misspelling, or consists of one or several words: `phone` for
+  /// `contact_phone_number`.
   private static func meant(by name: String, among known: [String]) -> String? {
     guard name.utf8.count <= 64 else { return nil }
     func words(_ name: String) -> [ArraySlice<UInt8>] {
@@ -75,7 +77,8 @@ extension FieldProblems {
       ?? known.first { !written.isEmpty && written.allSatisfy(words($0).contains) }
   }
 
-  /// A member's string; nil if it is missing, which is no problem, or if it is something else.
+  /// A member's string; nil if the member is missing, which is not a mistake, or if it is something else,
+  /// which is.
   package mutating func string(_ name: String, in object: JSONObject, prefix: String = "") -> String? {
     guard let value = object[name] else { return nil }
     guard let text = value.string else {

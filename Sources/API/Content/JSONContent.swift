@@ -4,8 +4,9 @@ package import HTTP
 
 /// Whether a request declares its content as JSON in UTF-8, without a coding.
 package enum JSONContent {
-  /// Checks the value of `Content-Type`, at most one in a well-formed message, and those of all `Content-Encoding` lines. It refuses
-  /// a missing type as well, because a foreign page can post a form without one (CORS).
+  /// Checks the value of `Content-Type`, at most one in a well-formed message, and those of all
+  /// `Content-Encoding` lines. A missing type is refused as well, because a page of another site can post a
+  /// form without one (CORS).
   ///
   /// - Throws: `unsupported_media_type`.
   package static func check(type: ArraySlice<UInt8>?, encodings: [ArraySlice<UInt8>] = []) throws(Problem) {
@@ -15,7 +16,7 @@ package enum JSONContent {
     guard let type else {
       throw Problem(.unsupportedMediaType, "Send Content-Type: application/json.")
     }
-    // Nearly every client sends the first.
+    // Nearly every client sends exactly this type.
     guard
       type.equals(lowercase: "application/json")
         || (type.count <= 256 && isText(type, of: "application/json"))
@@ -32,7 +33,7 @@ package enum JSONContent {
       encodings: request.values(of: .contentEncoding).map { [head = request.head] in head[$0] })
   }
 
-  /// The same for a merge patch (RFC 7396), which may call itself JSON as well.
+  /// Checks that content is declared as a merge patch (RFC 7396), or as JSON.
   ///
   /// - Throws: `unsupported_media_type`.
   package static func checkPatch(type: ArraySlice<UInt8>?, encodings: [ArraySlice<UInt8>] = [])
@@ -75,8 +76,8 @@ package enum JSONContent {
     }
   }
 
-  /// Checks content that is declared as a form. Clients that write JSON often keep their library's default type, and a form of one
-  /// parameter with such a name would be the result.
+  /// Refuses JSON that is declared as a form. Clients that write JSON often keep their library's default
+  /// type. The server would then read a form with one long parameter name.
   ///
   /// - Throws: `invalid_request` for a JSON object or array.
   package static func refuseJSON(inForm content: [UInt8]) throws(Problem) {
@@ -103,7 +104,7 @@ package enum JSONContent {
       encodings: request.values(of: .contentEncoding).map { [head = request.head] in head[$0] })
   }
 
-  /// Refuses a request whose head announces more content.
+  /// Refuses a request whose head announces more content than a limit.
   ///
   /// - Parameter limit: The most bytes.
   /// - Throws: `content_too_large`.
@@ -128,7 +129,7 @@ package enum JSONContent {
     return true
   }
 
-  /// A parameter's value, quotation marks and escapes taken off.
+  /// A parameter's value without quotation marks and escapes; nil if it is malformed.
   private static func value(_ octets: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     if isToken(octets) { return octets }
     let quote = UInt8(ascii: "\"")

@@ -29,7 +29,7 @@ extension Problem {
   }
 
   /// Talkdesk has asked for a pause.
-  /// - Parameter seconds: Its length.
+  /// - Parameter seconds: The length of the pause.
   package static func upstreamRateLimited(_ seconds: Int) -> Problem {
     Problem(.upstreamRateLimited, "Talkdesk is limiting callbacks.", tryAgainAfter: seconds)
   }

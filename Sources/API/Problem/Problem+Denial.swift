@@ -4,7 +4,7 @@ package import Gate
 import Platform
 
 extension Problem {
-  /// A remote policy was not asked, since more requests wait for it than it can answer.
+  /// The server did not query a remote policy, because more requests wait for it than it can answer.
   package static func policyOverloaded(retryAfter wait: Duration) -> Problem {
     Problem(
       .overloaded,
@@ -12,7 +12,7 @@ extension Problem {
       tryAgainAfter: wait.wholeSecondsRoundedUp)
   }
 
-  /// Remote policies took all the time that the request has.
+  /// Remote policies used up all the time that the request has.
   package static var policiesTooLate: Problem {
     Problem(
       .upstreamTimeout, "A policy service did not respond in time, so the server did nothing. Try again.")
@@ -23,10 +23,10 @@ extension Problem {
     Problem(.stopped, "The operator has paused these requests.")
   }
 
-  /// A name that no app has.
+  /// No app has the name in the request.
   package static var noApp: Problem { Problem(.unknownApp, "This server has no app with this name.") }
 
-  /// The problem a denial is to a caller.
+  /// The problem returned for a denial.
   package init(_ denial: Denial) {
     self.init(denial.code, nextOpen: denial.nextOpen?.rfc3339, after: denial.retryAfter)
     switch denial.code {
@@ -53,8 +53,8 @@ extension Problem {
   /// The problem of a denial, without its rule.
   ///
   /// - Parameters:
-  ///   - opening: When the gate opens next, RFC 3339.
-  ///   - seconds: Until a repetition can succeed.
+  ///   - opening: When the server next accepts requests, RFC 3339.
+  ///   - seconds: The seconds until a retry can succeed.
   package init(_ denied: DenialCode, nextOpen opening: String? = nil, after seconds: Int64? = nil) {
     let (code, seconds) = (Code(denied), seconds.map { Int(clamping: $0) })
     switch denied {
@@ -81,7 +81,7 @@ extension Problem {
     }
   }
 
-  /// When the gate opens next.
+  /// The text that says when the server opens next.
   package static func closing(nextOpen opening: String?) -> String {
     opening.map { "Closed now. Opens at \($0)." } ?? "Closed, and no later opening hours are configured."
   }

@@ -4,18 +4,18 @@ import HTTP
 package import HTTPServer
 
 extension Problem {
-  /// A body of more bytes than an endpoint takes.
+  /// A body of more bytes than an endpoint accepts.
   package static func contentTooLarge(_ limit: Int) -> Problem {
     Problem(.contentTooLarge, "Send a body of at most \(limit) bytes.")
   }
 
-  /// A request by a page of a site that is not listed.
+  /// A request from a page of a site that is not listed in `cors.origins`.
   package static let foreignPage = Problem(
     .denied,
     "Web pages on other sites may not send this request. The operator of this server can add this site to cors.origins."
   )
 
-  /// The problem of bytes that never became a request, or of a request that was not answered.
+  /// The problem of bytes that are not a request, or of a request that was not answered.
   package init(_ failure: RequestFailure) {
     switch failure {
     case .malformed:
@@ -45,10 +45,10 @@ extension Problem {
     return problem
   }
 
-  /// A path that leads nowhere.
+  /// No endpoint has the path.
   package static var noEndpoint: Problem { noEndpoint(meaning: nil) }
 
-  /// The path is no endpoint's.
+  /// No endpoint has the path.
   /// - Parameter path: A path that the client probably meant.
   package static func noEndpoint(meaning path: String?) -> Problem {
     let suggestion = path.map { "Did you mean \($0)? " } ?? ""
@@ -56,7 +56,7 @@ extension Problem {
       .notFound, "There is no endpoint at this path. \(suggestion)GET /docs lists all endpoints.")
   }
 
-  /// A method the endpoint does not know.
+  /// The endpoint does not support the method.
   /// - Parameter allowed: The supported methods, for `Allow`.
   package static func methodNotAllowed(_ allowed: String) -> Problem {
     var problem = Problem(.methodNotAllowed, "Use one of: \(allowed).")
@@ -75,7 +75,7 @@ extension Problem {
     return problem
   }
 
-  /// Adds mistakes to those that it has, at their beginning or end. A problem without any keeps its detail.
+  /// Adds mistakes before or after the problem's own. A problem without mistakes keeps its detail.
   package mutating func add(_ mistakes: [FieldProblem], first: Bool = false) {
     if fields.isEmpty {
       fields = mistakes

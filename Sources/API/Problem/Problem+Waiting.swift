@@ -1,4 +1,4 @@
-// Says in the detail of a problem how long to wait: people read the detail, and no headers.
+// Adds the wait to the detail of a problem, because people read the detail and not the headers.
 
 extension Problem {
   /// A problem whose detail ends with the wait.
@@ -15,7 +15,7 @@ extension Problem {
     self.init(code, "\(happened) Try again \(wait)\(ending).", retryAfter: seconds)
   }
 
-  /// A wait in words, never shorter than it is: seconds up to two minutes, then minutes up to two hours, then hours.
+  /// A wait in words, rounded up: seconds up to two minutes, then minutes up to two hours, then hours.
   package static func words(_ seconds: Int) -> String {
     switch seconds {
     case 1: "1 second"

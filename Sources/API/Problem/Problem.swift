@@ -1,4 +1,4 @@
-// Every refusal and failure that a client can see, as problem documents (RFC 9457) with one code each.
+// The refusals and failures that clients can see, as problem documents (RFC 9457), each with its own code.
 
 package import Gate
 public import HTTP
@@ -67,7 +67,7 @@ public struct Problem: Error, Sendable {
     public var name: String
     /// The mistake and the fix.
     public var description: String
-    /// The time that the description ends with; nil where it names none.
+    /// The time at the end of the description; nil if it has none.
     package private(set) var limit: TimeLimit?
 
     package init(name: String, description: String) {
@@ -75,7 +75,7 @@ public struct Problem: Error, Sendable {
       self.description = description
     }
 
-    /// A description of some words and the time after them.
+    /// Makes a description from some words and a time after them.
     package init(name: String, limit words: String, _ time: Instant) {
       self.init(name: name, description: "\(words) \(time.rfc3339).")
       limit = TimeLimit(words: words, time: time)
@@ -90,21 +90,22 @@ public struct Problem: Error, Sendable {
 
   /// The code that clients decide on.
   public var code: Code
-  /// The event and the remedy for the caller, in a sentence. It never holds a secret, a token or upstream's words.
+  /// What happened and what the caller can do, in sentences. The detail never contains a secret, a token or
+  /// words of another service.
   public var detail: String
   /// The mistakes by member.
   public var fields: [FieldProblem] = []
   /// The rule that refused.
   public var rule: String?
-  /// After how many seconds a repetition makes sense.
+  /// The seconds until a retry makes sense.
   public var retryAfter: Int?
-  /// When the gate opens next, RFC 3339.
+  /// When the server next accepts requests, RFC 3339.
   public var nextOpen: String?
-  /// The id of the callback this is about.
+  /// The id of the callback that the problem is about.
   public var id: String?
   /// A time that can be booked instead.
   package struct Offer: Hashable, Sendable {
-    /// RFC 3339.
+    /// The time, RFC 3339.
     package let time: String
     /// How many places are left.
     package let free: Int
@@ -115,24 +116,25 @@ public struct Problem: Error, Sendable {
     }
   }
 
-  /// Times that can be booked instead. The document names them for a full time alone.
+  /// Times that can be booked instead. The document names them only for a full time.
   package var alternatives: [Offer]?
   /// Whether a duplicate is a second appointment for one number.
   package var isOfAppointment = false
   /// Whether the first callback of a duplicate was requested in the same conversation of an AI agent.
   package var isOfConversation = false
-  /// The time of the first appointment. Only other interfaces tell it: this server's own names the record by its id.
+  /// The time of the first appointment, for other interfaces. This server's own API names the record by its
+  /// id.
   package var appointmentTime: Instant?
-  /// The name of the rule for operators, where callers get another one.
+  /// The rule's name for operators, if callers get another one.
   package var ownRule: String?
   /// The accepted types of attestation, or ways to prove a number.
   public var accepts: [String] = []
-  /// The texts to agree to that would do.
+  /// The consent texts that the server accepts.
   public var texts: [String] = []
-  /// The verification code of that callback, which may ring.
+  /// The verification code of that callback, because the phone may still ring.
   package var verificationCode: String?
-  /// Whether the client has gone, so that no one reads the response. Its status is then 499, as in nginx: not
-  /// a failure of this server.
+  /// Whether the client has disconnected, so that no one reads the response. The status is then 499, as in
+  /// nginx: not a failure of this server.
   package var isUnread = false
   /// Further fields of the response: `WWW-Authenticate`, `Allow`.
   public var responseFields: Fields = [:]
@@ -174,7 +176,7 @@ public struct Problem: Error, Sendable {
     return document.serialized()
   }
 
-  /// The fields of every problem's answer.
+  /// The header fields of every response with a problem.
   package static let headFields: Fields = [
     "Content-Type": "application/problem+json", "Cache-Control": "no-store",
   ]
@@ -198,7 +200,7 @@ extension Problem {
 }
 
 extension Problem.Code {
-  /// The status each code answers with.
+  /// The HTTP status of each code.
   package var status: Status {
     switch self {
     case .malformedRequest, .invalidJSON: .badRequest

@@ -5,7 +5,7 @@ import HTTP
 import JSON
 package import Pages
 
-/// Writes the pages. They are readable without scripts, and load nothing from other hosts.
+/// The pages of the API documentation. They are readable without scripts, and load nothing from other hosts.
 package struct DocsPages {
   private let document: APIDocument
 
@@ -38,7 +38,7 @@ package struct DocsPages {
     }.joined()
   }
 
-  /// What is below `/docs/`, by its name there.
+  /// The documents below `/docs/`, by name.
   package var parts: [String: FixedDocument] {
     var parts = [
       "docs.css": .file("text/css", PageFile.design.octets + PageFile.docsStyle.octets),
@@ -80,7 +80,7 @@ package struct DocsPages {
       }
       return group(tag.rawValue, tag.path, links.joined())
     }
-    // Only a search shows them: without one they would hide the operations.
+    // Only a search shows the codes and schemas. Otherwise they would hide the operations.
     let codes = Problem.Code.allCases.map { code in
       #"<li hidden><a href="/docs/errors#code-\#(code.rawValue)"><b>\#(code.status.code)</b> \#(code.rawValue)</a></li>"#
         + "\n"
@@ -103,7 +103,8 @@ package struct DocsPages {
     """
   }
 
-  /// The operations of a tag on the overview. Each has its id here too, for links from before it had a page of its own.
+  /// The operations of a tag on the overview. Each operation has its id here too, so that old links still
+  /// work.
   private func summary(_ tag: APIOperation.Tag) -> String {
     let lines = operations(tag).map { endpoint, operation in
       let page = "/docs/\(tag.path)#\(operation.id)"
@@ -172,7 +173,8 @@ package struct DocsPages {
 
   private func command(_ endpoint: Endpoint, _ operation: APIOperation) -> String {
     let text = CurlCommand.text(endpoint.paths[0], operation, allowsAnonymous: document.allowsAnonymous)
-    // The address ends where the path begins; the names of other variables go on.
+    // Only `$CALLGATE` before a path is the address. The names of other variables, such as
+    // `$CALLGATE_USERNAME`, are longer.
     let markup = HTMLText.escaped(text).replacing(
       "$CALLGATE/", with: #"<span class="address">$CALLGATE</span>/"#)
     return
@@ -267,7 +269,7 @@ package struct DocsPages {
     }.joined()
   }
 
-  /// The name of the schema a reference leads to.
+  /// The name of the schema that a reference points to.
   static func referred(_ schema: JSONValue) -> String? {
     schema["$ref"]?.string.flatMap { $0.split(separator: "/").last }.map(String.init)
   }
@@ -278,6 +280,6 @@ package struct DocsPages {
 }
 
 extension APIOperation.Tag {
-  /// Its page below `/docs/`.
+  /// The name of the tag's page below `/docs/`.
   package var path: String { rawValue.lowercased() }
 }

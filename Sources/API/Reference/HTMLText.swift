@@ -7,13 +7,14 @@ import Pages
 
 /// Writes HTML. It escapes all text.
 package enum HTMLText {
-  /// The fields of a page without scripts. Its policy allows only the style inside the page, by its digest: no frame around it, nothing
-  /// from other hosts.
+  /// The header fields of a page without scripts. The policy allows only the style inside the page, by its
+  /// digest: no frame around the page, and nothing from other hosts.
   package static func pageFields(style: String) -> Fields {
     pageFields(policy: "style-src \(source(style)); ")
   }
 
-  /// The fields of a page whose style and script are files of its own origin. The script writes text, but no markup.
+  /// The header fields of a page whose style and script are files of its own origin. The script writes text,
+  /// but no markup.
   /// - Parameter asksServer: Whether the script sends requests, to its own origin.
   package static func pageFields(asksServer: Bool) -> Fields {
     pageFields(
@@ -35,7 +36,7 @@ package enum HTMLText {
     "'sha256-\(Base64.encode(SHA256.digest(Array(text.utf8))))'"
   }
 
-  /// A text between tags or in an attribute's quotes.
+  /// A text, escaped for use between tags or in a quoted attribute.
   static func escaped(_ text: some StringProtocol) -> String { HTMLEscaping.escaped(text) }
 
   /// A text in which text between backticks becomes code.
@@ -46,12 +47,12 @@ package enum HTMLText {
 
   static func code(_ text: some StringProtocol) -> String { "<code>\(escaped(text))</code>" }
 
-  /// Paragraphs, which empty lines separate.
+  /// The paragraphs of a text, which empty lines separate.
   static func paragraphs(_ text: String) -> String {
     text.split(separator: "\n\n").map { "<p>\(inline($0))</p>\n" }.joined()
   }
 
-  /// JSON on lines of its own, two spaces deeper for each level.
+  /// JSON with each member and element on a line, indented by two spaces for each level.
   static func pretty(_ value: JSONValue, _ depth: Int = 0) -> String {
     let inner = String(repeating: "  ", count: depth + 1)
     let outer = String(repeating: "  ", count: depth)

@@ -3,7 +3,7 @@
 import HTTP
 package import Pages
 
-/// One paragraph on what this server does.
+/// The landing page: one paragraph on what this server does.
 package enum LandingPage {
   package static let document = FixedDocument(
     fields: HTMLText.pageFields(style: style),

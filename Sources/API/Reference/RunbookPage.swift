@@ -5,7 +5,7 @@ package import Pages
 
 /// The page at `/docs/runbook`, which is docs/operate/runbook.md. It needs no script and no other file, so both listeners serve it.
 package enum RunbookPage {
-  /// Its path on this server.
+  /// The page's path on this server.
   package static let path = "/docs/runbook"
 
   package static let document = FixedDocument(

@@ -63,7 +63,7 @@ enum SchemaText {
     return words
   }
 
-  /// Names and what is said of each, as markup. Unlike a table, it fits a narrow screen.
+  /// A list of names and descriptions, as markup. Unlike a table, the list fits a narrow screen.
   static func list(_ rows: [(String, String)]) -> String {
     "<dl>\n\(rows.map { "<dt>\($0)</dt>\n<dd>\($1)</dd>\n" }.joined())</dl>\n"
   }

@@ -52,7 +52,7 @@ struct StopTarget: ParsableArguments {
     completion: .list(StopOrder.actions))
   var action: String?
 
-  /// The other words for actions, for help.
+  /// The alternative words for actions, for the help.
   private static let words = StopOrder.words.map { "\($0.word) (\($0.action))" }.joined(separator: ", ")
 
   /// The order without reason and duration.
@@ -75,7 +75,7 @@ struct StopTarget: ParsableArguments {
   }
 }
 
-/// `callgate pause`: the kill switch.
+/// `callgate pause`: pauses tokens, callbacks or other actions of a running server.
 struct PauseCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pause",
@@ -133,7 +133,7 @@ struct PauseCommand: ParsableCommand {
   }
 }
 
-/// `callgate resume`: the way back.
+/// `callgate resume`: ends a pause.
 struct ResumeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "resume",
@@ -158,7 +158,7 @@ struct ResumeCommand: ParsableCommand {
   }
 }
 
-/// `callgate reload`: the configuration again.
+/// `callgate reload`: makes the server load its configuration again.
 struct ReloadCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reload",

@@ -8,7 +8,7 @@ import Gateway
 import Platform
 import Upstream
 
-/// Which running server an operators' command asks.
+/// The options that select the running server for an operator's command.
 struct AdminOptions: ParsableArguments {
   /// Where the command finds the server, for the help of `callgate status`.
   static let search = """
@@ -52,7 +52,7 @@ struct AdminOptions: ParsableArguments {
     .flatMap { name, value in value.map { [name, $0] } ?? [] }
   }
 
-  /// Asks the server; prints why there is no result, and ends the command.
+  /// Sends a command to the server. If there is no result, prints the reason and ends the command.
   func ask(for command: AdminClient.Command) throws -> AdminClient.Reply {
     ProcessSetup.ignoreBrokenPipes()
     let destination: AdminDestination
@@ -87,7 +87,7 @@ struct AdminOptions: ParsableArguments {
     }
   }
 
-  /// Asks for the pages of a list one after the other, and prints each.
+  /// Requests the pages of a list one after the other, and prints each.
   func printPages(asJSON: Bool, _ command: (_ after: String?) -> AdminClient.Command) throws {
     var after: String?
     repeat {
@@ -106,7 +106,7 @@ struct AdminOptions: ParsableArguments {
     case setup(TransportSetupError)
   }
 
-  /// Prints a failure.
+  /// Prints a failure. Returns the status to exit with.
   private func status(_ failure: Failure) -> ExitStatus {
     switch failure {
     case .client(.invalidURL(let detail)):

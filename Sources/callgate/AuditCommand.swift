@@ -66,7 +66,8 @@ struct AuditVerifyCommand: ParsableCommand {
     }
   }
 
-  /// Whether something says which store has the anchors. The variable with the store key alone does not.
+  /// Whether a file or variable names the store that has the anchors. The variable with the store key alone
+  /// does not.
   private var namesStore: Bool {
     let names = [
       "CALLGATE_CONFIG", "CALLGATE_CONFIG_TEXT", "CALLGATE_STATE", "DATABASE_URL", "DATABASE_URL_FILE",

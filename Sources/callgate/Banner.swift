@@ -1,14 +1,14 @@
-// Says on a terminal what to try first on a server that has just started.
+// Prints on a terminal what to try first on a server that has just started.
 
 import API
 import Glibc
 import JOSE
 
-/// What `serve` prints on a terminal below its listening line.
+/// The text that `serve` prints on a terminal below its listening line.
 enum Banner {
   /// Where the operator's page is.
   enum Operators {
-    /// At the public address, with their token: this one, if the sandbox made it.
+    /// At the public address, with an operator's token: `madeToken`, if the sandbox made it.
     case here(madeToken: Secret?)
     /// At the admin listener, which is `HOST:PORT`.
     case listener(String)

@@ -3,7 +3,7 @@
 import Dispatch
 import Synchronization
 
-/// Holds the main thread, which has nothing else to do, until something asynchronous is over.
+/// Blocks the main thread, which has nothing else to do, until asynchronous work has finished.
 final class Blocker: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
 
@@ -17,7 +17,7 @@ final class Blocker: Sendable {
   static func run<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) -> Result {
     let blocker = Blocker()
     let box = Box<Result>()
-    // Detached: it must not wait for the thread that waits for it.
+    // Detached, so that the task does not wait for the thread that waits for it.
     Task.detached {
       let result = await body()
       box.value.withLock { $0 = result }

@@ -1,4 +1,4 @@
-// What this program was built from, and the libraries that it runs with.
+// The commit and compiler of this build, and the versions of the libraries that it runs with.
 
 import API
 import CBuild
@@ -11,7 +11,7 @@ import Upstream
 
 /// The build's stamp and the versions of its libraries.
 enum BuildInformation {
-  /// The commit, with `-dirty` behind it if the tree had changes; `unknown` in a build without a stamp.
+  /// The commit, followed by `-dirty` if the tree had changes; `unknown` in a build without a stamp.
   static var revision: String { unsafe String(cString: callgate_revision()) }
 
   /// The commit's time in RFC 3339; `unknown` in a build without a stamp.
@@ -20,7 +20,7 @@ enum BuildInformation {
     return Int64(stamp).map { Instant(seconds: $0).rfc3339 } ?? stamp
   }
 
-  /// The compiler's version. Without a stamp it is the standard library's, which does not count patches.
+  /// The compiler's version. Without a stamp, the version of the standard library, which has no patch number.
   static var swift: String {
     let stamp = unsafe String(cString: callgate_swift())
     return stamp.isEmpty ? "\(_SwiftStdlibVersion.current)" : stamp

@@ -49,7 +49,7 @@ struct Callgate: ParsableCommand {
     }
     do {
       var command = try parseAsRoot(arguments)
-      // A server may run without an output. Of a command the output is all there is.
+      // A server may run without standard output. The other commands exist only for their output.
       if !(command is ServeCommand) { ProcessSetup.occupyStandardDescriptors() }
       try command.run()
     } catch {
@@ -57,7 +57,8 @@ struct Callgate: ParsableCommand {
     }
   }
 
-  /// Why the first word is no command, with the one that was meant; nil where it is one, or a flag.
+  /// The message about an unknown first word, with the command that was probably meant. Nil if the word is a
+  /// command or a flag.
   private static func unknownCommand(
     _ arguments: [String], of command: any ParsableCommand.Type, named name: String
   ) -> String? {

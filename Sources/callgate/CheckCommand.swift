@@ -4,7 +4,7 @@ import ArgumentParser
 import Configuration
 import Gateway
 
-/// `callgate check`: everything `serve` would refuse to start with, without starting anything.
+/// `callgate check`: reports everything that would keep `serve` from starting, without starting anything.
 struct CheckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",

@@ -4,7 +4,7 @@ import ArgumentParser
 import Configuration
 import Gateway
 
-/// The configuration of a command that takes its file as an argument, too: `callgate check callgate.yaml`.
+/// The configuration of a command that also accepts its file as an argument: `callgate check callgate.yaml`.
 struct ConfigurationArgument: ParsableArguments {
   @Argument(
     help: ArgumentHelp("The YAML file; the same as --config.", valueName: "file"), completion: .file())
@@ -17,14 +17,14 @@ struct ConfigurationArgument: ParsableArguments {
     throw ValidationError("Two files are given, \(file) and --config \(config). Give one.")
   }
 
-  /// Everything the configuration comes from.
+  /// All sources of the configuration.
   func sources(_ flags: ConfigurationFlags = ConfigurationFlags()) -> ConfigurationSources {
     var options = options
     options.config = file ?? options.config
     return options.sources(flags)
   }
 
-  /// Loads the configuration, or says everything that is wrong with it and ends the command.
+  /// Loads the configuration, or prints every problem and ends the command.
   func load(
     for purpose: ConfigurationPurpose, _ flags: ConfigurationFlags = ConfigurationFlags()
   ) throws -> Configuration {

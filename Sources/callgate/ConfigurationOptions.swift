@@ -7,7 +7,7 @@ import Gateway
 import Glibc
 import Platform
 
-/// Where commands take their configuration from.
+/// The options for the source of a command's configuration.
 struct ConfigurationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -15,8 +15,8 @@ struct ConfigurationOptions: ParsableArguments {
     completion: .file())
   var config: String?
 
-  /// Everything the configuration comes from.
-  /// - Parameter flags: The further settings of the command line.
+  /// All sources of the configuration.
+  /// - Parameter flags: Further settings from the command line.
   func sources(_ flags: ConfigurationFlags = ConfigurationFlags()) -> ConfigurationSources {
     var flags = flags
     flags.config = config
@@ -26,7 +26,7 @@ struct ConfigurationOptions: ParsableArguments {
       diskLife: DiskLife.ofFile, identify: FileIdentity.init(path:))
   }
 
-  /// Loads the configuration, or says everything that is wrong with it and ends the command.
+  /// Loads the configuration, or prints every problem and ends the command.
   ///
   /// Notices go to stderr, one line each.
   func load(
@@ -48,7 +48,7 @@ struct ConfigurationOptions: ParsableArguments {
     }
   }
 
-  /// Says how to begin, where no source of a configuration is given.
+  /// Prints the first steps if no source of a configuration is given.
   private static func showFirstSteps(_ sources: ConfigurationSources) {
     let names = ["CALLGATE_CONFIG", "CALLGATE_CONFIG_TEXT", "TD_ACCOUNT_NAME"]
     guard sources.flags.config == nil, names.allSatisfy({ sources.environment[$0] == nil }) else { return }
@@ -61,7 +61,7 @@ struct ConfigurationOptions: ParsableArguments {
     Output.message("To try the server without one: callgate serve --sandbox")
   }
 
-  /// Writes a message that may be long, broken between words on a terminal.
+  /// Writes a message, wrapped between words on a terminal.
   private static func show(_ text: String) {
     Output.message(Style.wrapped(text, indent: 4, descriptor: STDERR_FILENO))
   }

@@ -79,7 +79,7 @@ struct DoctorCommand: ParsableCommand {
     return Blocker.run { [app] in await Doctor.examine(loaded, token: octets, app: app) }
   }
 
-  /// More octets than any header may have.
+  /// Limit in bytes of a token: more than any header may have.
   private static let longestToken = 1 << 21
 
   private func octets(of path: String) throws -> [UInt8] {
@@ -101,7 +101,7 @@ struct DoctorCommand: ParsableCommand {
     let width = (report.findings.map(\.check.count).max() ?? 0) + 2
     for finding in report.findings {
       let check = finding.check + String(repeating: " ", count: width - finding.check.count)
-      // Wrapped before it is coloured: escapes have no width.
+      // Wrapped before it is colored, because escapes have no width.
       let found = Style.wrapped(String(repeating: " ", count: 6) + check + finding.found, indent: 6 + width)
       Output.line(
         style.column(Self.word(finding.status), width: 6, Self.tone(finding.status)) + found.dropFirst(6))

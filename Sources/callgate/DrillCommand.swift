@@ -9,7 +9,7 @@ import Glibc
 import Platform
 import Records
 
-/// `callgate test-call`: one real callback.
+/// `callgate test-call`: makes one real callback.
 struct TestCallCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "test-call",
@@ -89,7 +89,7 @@ struct TestCallCommand: ParsableCommand {
     if let span { return try run(drill, configuration, watchingFor: span, signals, file) }
     let report = Blocker.run {
       await drill.run {
-        // Keep Talkdesk's response also if the terminal closes meanwhile.
+        // Save Talkdesk's response even if the terminal closes meanwhile.
         signals.ignoreHangUp()
         guard signals.finishesWork() else { Self.stopUnsent() }
         signals.onEnd {
@@ -107,8 +107,8 @@ struct TestCallCommand: ParsableCommand {
     try end(report)
   }
 
-  /// Makes the callback, and shows the events of its call until the time is over or a signal ends it. The triggers are removed whatever
-  /// happens.
+  /// Makes the callback, and shows the events of its call until the time has passed or a signal ends the
+  /// watch. Removes the triggers in every case.
   private func run(
     _ drill: Drill, _ configuration: Configuration, watchingFor span: Duration, _ signals: SignalWatch,
     _ file: FactsFile?
@@ -191,7 +191,7 @@ struct TestCallCommand: ParsableCommand {
   /// The result of saving the facts.
   private enum Keeping {
     case unasked
-    /// There was no answer to keep.
+    /// There was no response to save.
     case nothing
     case kept
     case lost([UInt8], FactsFile.Failure)

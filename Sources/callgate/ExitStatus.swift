@@ -2,11 +2,11 @@
 
 import ArgumentParser
 
-/// How a command ends: the names of sysexits.h.
+/// The exit status of a command, with the names of sysexits.h.
 enum ExitStatus: Int32 {
-  /// The command was used wrongly (`EX_USAGE`).
+  /// The arguments are wrong (`EX_USAGE`).
   case usage = 64
-  /// Talkdesk or the network did not answer (`EX_UNAVAILABLE`).
+  /// Talkdesk or the network did not respond (`EX_UNAVAILABLE`).
   case unavailable = 69
   /// A fault of this program (`EX_SOFTWARE`).
   case `internal` = 70

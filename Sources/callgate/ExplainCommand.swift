@@ -132,7 +132,7 @@ struct ExplainCommand: ParsableCommand {
       Output.line(explanation.json)
     } else {
       for line in explanation.verdictLines {
-        // The reason stands in the last column.
+        // The reason is in the last column.
         let reason = line.split(separator: "  ").last?.drop { $0 == " " }
         Output.line(Style.wrapped(line, indent: line.count - (reason?.count ?? 0)))
       }
@@ -152,7 +152,7 @@ struct ExplainCommand: ParsableCommand {
     }
     question.counts = try counts.map { text in
       let (rule, number) = try Self.split(text, option: "count", form: "RULE=N")
-      // `Int64` alone would take a sign.
+      // `Int64` alone would accept a sign.
       guard number.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int64(number) else {
         throw ValidationError("--count \(text): write it as RULE=N, N in digits")
       }
@@ -190,7 +190,7 @@ struct ExplainCommand: ParsableCommand {
     return (String(text[..<sign]), String(text[text.index(after: sign)...]))
   }
 
-  /// The option a member of the question was given by.
+  /// The option that sets a member of the question.
   private static func option(_ member: String) -> String {
     member.hasPrefix("counts.") ? "count \(member.dropFirst("counts.".count))" : member
   }

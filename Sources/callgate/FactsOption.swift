@@ -14,7 +14,7 @@ struct FactsOption: ParsableArguments {
     completion: .file())
   var file: String?
 
-  /// Reads the file, or prints its mistake and ends the command; nil without a file.
+  /// Reads the file, or prints what is wrong with it and ends the command; nil without a file.
   func load() throws -> AccountFacts? {
     guard let file else { return nil }
     let bytes: [UInt8]

@@ -7,8 +7,8 @@ import Gateway
 import HTTP
 import Upstream
 
-/// `callgate healthcheck`: whether the server on this machine answers. For a container's HEALTHCHECK, whose image has
-/// no curl.
+/// `callgate healthcheck`: tests whether the server on this machine responds. For the HEALTHCHECK of a
+/// container, whose image has no curl.
 struct HealthcheckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "healthcheck",
@@ -36,13 +36,14 @@ struct HealthcheckCommand: ParsableCommand {
       throw ExitStatus.configuration.exit
     }
     let port = port ?? listener.port
-    // A server may listen on one of them only; one that is there and does not answer is not looked for elsewhere.
+    // A server may listen on only one of these addresses. If a server accepts the connection but does not
+    // respond, the command tries no further address.
     let loopback = ["127.0.0.1", "[::1]"]
     let addresses = listener.host.map { host in [host] + loopback.filter { $0 != host } } ?? loopback
     let ownKey = listener.isLoopback ? nil : listener.pinnedKey
     let failure: String? = Blocker.run {
       do {
-        // A proxy has no part in this, so a malformed proxy variable does not matter here.
+        // The command uses no proxy, so a malformed proxy variable does not matter here.
         var failure: String?
         for host in addresses {
           let transport = try CurlTransport(
@@ -64,13 +65,13 @@ struct HealthcheckCommand: ParsableCommand {
     }
   }
 
-  /// Asks one address. Returns the fault of the server there, and whether there is one.
+  /// Asks one address. Returns the failure, if any, and whether there is a server at that address.
   private static func ask(
     _ transport: CurlTransport, _ address: String
   ) async -> (failure: String?, isFinal: Bool) {
     var failure: String?
     do throws(TransportError) {
-      // A server that speaks TLS answers 400 to a sound request in the clear.
+      // A server with TLS responds with 400 to a valid request without TLS.
       for scheme in ["http", "https"] {
         let url = "\(scheme)://\(address)/livez"
         let status = try await transport.send(

@@ -3,15 +3,15 @@
 import Glibc
 import Platform
 
-/// Listening sockets that systemd opened for this process (sd_listen_fds(3)): they outlive a restart, so that no
-/// connection is refused meanwhile.
+/// Listening sockets that systemd opened for this process (sd_listen_fds(3)). The sockets outlive a restart,
+/// so that no connection is refused meanwhile.
 enum InheritedSocket {
   /// The first descriptor systemd passes.
   private static let first: Int32 = 3
 
   /// The descriptors, if the variables are for this process; empty otherwise.
   ///
-  /// Call it before anything is opened: another file would soon get the number of a descriptor that was
+  /// Call this before anything is opened: another file would soon get the number of a descriptor that was
   /// announced but not passed.
   static func descriptors(_ environment: [String: String]) throws -> [Int32] {
     guard environment["LISTEN_PID"].flatMap(Int32.init) == getpid(),
@@ -27,7 +27,8 @@ enum InheritedSocket {
         )
         throw ExitStatus.configuration.exit
       }
-      // systemd passes it without: a program that this one may start has no business with it.
+      // systemd passes the descriptor without close-on-exec. Programs that this process starts must not
+      // inherit it.
       guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
         Output.message("callgate: LISTEN_FDS: \(SystemError(operation: "fcntl", code: errno))")
         throw ExitStatus.internal.exit

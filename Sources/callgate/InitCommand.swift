@@ -8,7 +8,7 @@ import Glibc
 import Platform
 import Records
 
-/// `callgate init`: a first configuration, by a few questions.
+/// `callgate init`: asks a few questions and writes a first configuration.
 struct InitCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "init",
@@ -153,7 +153,7 @@ struct InitCommand: ParsableCommand {
       let answers = try interview.answers(asking: dialog)
       dialog?.say("")
       for notice in interview.notices { Output.message("notice: \(notice)") }
-      // From here on it is a matter of milliseconds, and all or none.
+      // The rest takes milliseconds and writes all files or none, so a signal no longer interrupts it.
       guard signals.finishesWork() else { _exit(130) }
       for line in try setup.write(answers, readFrom: interview.sources) { Output.line(line) }
     } catch let failure as SetupFailure {
@@ -165,7 +165,8 @@ struct InitCommand: ParsableCommand {
     }
   }
 
-  /// Without a terminal nothing is asked, so wrong and missing flags can be named together with the folder's problem.
+  /// Prints wrong and missing flags, so that they appear together with the folder's problem. Works without a
+  /// terminal only, because nothing is asked there.
   private func nameMissingAnswers() {
     var interview = SetupInterview(flags, files: .system, home: ProcessEnvironment.variables()["HOME"])
     do throws(SetupFailure) {
@@ -195,7 +196,7 @@ struct InitCommand: ParsableCommand {
     return flags
   }
 
-  /// Says why there are no answers.
+  /// Prints why there are no answers. Returns the status to exit with.
   private static func status(_ failure: SetupFailure) -> ExitStatus {
     switch failure {
     case .mistakes(let lines):
@@ -220,7 +221,7 @@ struct InitCommand: ParsableCommand {
     }
   }
 
-  /// A person at the terminal.
+  /// The dialog with a person at the terminal.
   private struct Dialog: SetupDialog {
     let terminal: TerminalInput
 
@@ -229,14 +230,14 @@ struct InitCommand: ParsableCommand {
     }
 
     func hiding<Answer>(_ body: () throws(SetupFailure) -> Answer) throws(SetupFailure) -> Answer {
-      // The end of a hidden line is hidden too.
+      // The terminal also hides the line feed that ends a hidden line.
       defer { show("\n") }
       return try terminal.hiding(body)
     }
 
     func say(_ text: String) { show(text + "\n") }
 
-    /// On the stream that the person sees.
+    /// Writes to the stream that the person sees.
     private func show(_ text: String) {
       _ = (Output.isTerminal ? Output.standard : Output.errors).write(Array(text.utf8))
     }

@@ -4,7 +4,7 @@ import ArgumentParser
 import Diagnosis
 import Glibc
 
-/// `callgate installations`: which phones have a credential of their own.
+/// `callgate installations`: commands for phones with their own credential.
 struct InstallationsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "installations",
@@ -18,7 +18,7 @@ struct InstallationsCommand: ParsableCommand {
     ])
 }
 
-/// `callgate installations list`: all of them, page by page.
+/// `callgate installations list`: lists all installations, page by page.
 struct InstallationListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -64,13 +64,13 @@ struct InstallationConfirmation: ParsableArguments {
   @Flag(help: "Do not ask for confirmation.")
   var yes = false
 
-  /// The exit statuses of the commands that ask.
+  /// The exit statuses of the commands that ask for confirmation.
   static let exits =
     "Exit status: 0 if done, 64 for wrong arguments or without a terminal and --yes, 69 if the server does not respond, 70 if "
     + "another program responds, 77 if the server refuses or you said no, 78 if the configuration does not say where the "
     + "server is."
 
-  /// Ends the command if it can neither ask nor need not. Call it before anything is sent.
+  /// Ends the command if it needs a confirmation but cannot ask for one. Call this before anything is sent.
   func requireAnswer() throws {
     guard !yes, isatty(STDIN_FILENO) != 1 else { return }
     Output.message(
@@ -78,14 +78,14 @@ struct InstallationConfirmation: ParsableArguments {
     throw ExitStatus.usage.exit
   }
 
-  /// Asks; ends the command at any answer but a yes.
+  /// Asks the question. Ends the command at any answer other than yes.
   func ask(_ question: String) throws {
     guard !yes, !Output.isConfirmed(question) else { return }
     Output.message("Nothing was changed.")
     throw ExitStatus.refused.exit
   }
 
-  /// Shows the request that waits under a user code, asks, and decides it.
+  /// Shows the request with a user code, asks for confirmation, and sends the command.
   func decide(_ code: String, at admin: AdminOptions, _ question: String, _ command: AdminClient.Command)
     throws
   {
@@ -96,7 +96,7 @@ struct InstallationConfirmation: ParsableArguments {
   }
 }
 
-/// `callgate installations approve`: the phone gets its secret.
+/// `callgate installations approve`: approves a request, so that the phone gets its secret.
 struct ApproveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "approve",
@@ -127,7 +127,7 @@ struct ApproveCommand: ParsableCommand {
   }
 }
 
-/// `callgate installations deny`: the phone gets nothing.
+/// `callgate installations deny`: denies a request, so that the phone gets no secret.
 struct DenyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "deny",
@@ -154,7 +154,8 @@ struct DenyCommand: ParsableCommand {
   }
 }
 
-/// `callgate installations revoke`: a secret ends.
+/// `callgate installations revoke`: revokes the secret of an installation, or of all installations of a
+/// subject.
 struct RevokeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "revoke",

@@ -1,4 +1,4 @@
-// The command `callgate key generate`, which makes a new key for the OAuth client.
+// The command `callgate key generate`, which makes a new key for the OAuth client or for the store.
 
 import ArgumentParser
 import Diagnosis
@@ -6,7 +6,7 @@ import Gateway
 import JOSE
 import Sealing
 
-/// `callgate key generate`: a new key for the OAuth client.
+/// `callgate key generate`: makes a new key for the OAuth client or for the store.
 struct KeyGenerateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "generate",

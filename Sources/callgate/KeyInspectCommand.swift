@@ -43,9 +43,9 @@ struct KeyInspectCommand: ParsableCommand {
     }
   }
 
-  /// Standard input, up to more than any key has.
+  /// Reads standard input, up to more bytes than any key has.
   private static func standardInput() -> [UInt8] {
-    // What cannot be read is no key.
+    // If reading fails, the empty input is reported as an invalid key.
     (try? SystemFile.bytes(of: STDIN_FILENO, limit: 65_537)) ?? []
   }
 }

@@ -3,7 +3,7 @@
 import ArgumentParser
 import Diagnosis
 
-/// `callgate numbers`: which phone numbers are never called.
+/// `callgate numbers`: commands for phone numbers that are never called.
 struct NumbersCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "numbers",
@@ -12,7 +12,7 @@ struct NumbersCommand: ParsableCommand {
     subcommands: [BlockCommand.self, UnblockCommand.self, BlockedListCommand.self])
 }
 
-/// `callgate numbers block`: stop calling a number.
+/// `callgate numbers block`: stops calls to a number.
 struct BlockCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "block",
@@ -50,7 +50,7 @@ struct BlockCommand: ParsableCommand {
   }
 }
 
-/// `callgate numbers unblock`: let the rules decide about a number again.
+/// `callgate numbers unblock`: lets the rules decide about a number again.
 struct UnblockCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "unblock",
@@ -76,7 +76,7 @@ struct UnblockCommand: ParsableCommand {
   }
 }
 
-/// `callgate numbers list`: all of them, page by page.
+/// `callgate numbers list`: lists all blocked numbers, page by page.
 struct BlockedListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",

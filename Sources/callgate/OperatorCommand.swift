@@ -11,7 +11,7 @@ struct OperatorCommand: ParsableCommand {
     subcommands: [OperatorNewCommand.self])
 }
 
-/// `callgate operator new`: a token, and its line for the configuration.
+/// `callgate operator new`: makes a token, and its line for the configuration.
 struct OperatorNewCommand: ParsableCommand {
   private static let roles = Operator.Role.allCases.map(\.rawValue)
 

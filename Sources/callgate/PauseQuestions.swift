@@ -1,9 +1,9 @@
-// Asks at a terminal what `callgate pause` pauses, and for how long.
+// Asks at a terminal what `callgate pause` should pause, and for how long.
 
 import Diagnosis
 
-/// The questions of `callgate pause` without `--action`. Elsewhere a command `stop` ends a server, so people type it without knowing that
-/// it refuses the requests of all callers.
+/// The questions of `callgate pause` without `--action`. In other programs, `stop` ends a server, so people
+/// may type `callgate stop` without knowing that it refuses the requests of all callers.
 enum PauseQuestions {
   /// Asks for the action, and for the duration if the order has none. Returns false without an answer.
   static func complete(_ order: inout StopOrder) -> Bool {
@@ -27,7 +27,7 @@ enum PauseQuestions {
     return true
   }
 
-  /// Asks until an answer can be read. Nil at an empty line or at the end of the input.
+  /// Asks until the answer is valid. Nil at an empty line or at the end of the input.
   private static func ask<Answer>(_ question: String, _ read: (String) -> Answer?) -> Answer? {
     while true {
       Output.prompt(question)

@@ -3,7 +3,7 @@
 import Platform
 
 extension ProcessSetup {
-  /// Keeps secrets that a command holds out of core files, or ends it.
+  /// Keeps the command's secrets out of core dumps. If that fails, ends the command.
   static func protectSecrets() throws {
     do throws(SystemError) {
       try protectMemory()

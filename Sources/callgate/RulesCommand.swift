@@ -13,7 +13,7 @@ struct RulesCommand: ParsableCommand {
     subcommands: [RulesTestCommand.self])
 }
 
-/// `callgate rules test`: a table of who, when and how often, with the verdict expected for each.
+/// `callgate rules test`: tests the rules with a table of requests, each with the expected verdict.
 struct RulesTestCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "test",

@@ -11,7 +11,7 @@ import Sandbox
 import Texts
 import Upstream
 
-/// `callgate sandbox`: the emulated Talkdesk alone.
+/// `callgate sandbox`: runs only the emulated Talkdesk.
 struct SandboxCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sandbox",
@@ -89,7 +89,7 @@ struct SandboxCommand: ParsableCommand {
     }
   }
 
-  /// How the messages of registered triggers are sent. One that is lost is lost.
+  /// The function that sends the messages of registered triggers. A message that fails is not sent again.
   private func posting() throws -> Emulator.Post {
     let transport: CurlTransport
     do { transport = try CurlTransport(TransportSettings()) } catch {

@@ -11,7 +11,7 @@ import Platform
 import Records
 import Sandbox
 
-/// `callgate serve`: the server.
+/// `callgate serve`: runs the server.
 struct ServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
@@ -66,16 +66,17 @@ struct ServeCommand: ParsableCommand {
     ConfigurationFlags(host: host, port: port, logLevel: logLevel, logFormat: logFormat)
   }
 
-  /// Below this there is no room for clients beside what the process itself opens.
+  /// The lowest limit on open files with room for clients beside the files that the process itself opens.
   private static let fewestDescriptors = 64
 
   func run() throws {
     ProcessSetup.openStandardDescriptors()
     let inherited = try InheritedSocket.descriptors(ProcessEnvironment.variables())
     let supervisor = try Supervisor(ProcessEnvironment.variables())
-    // Before any thread is made, so that every one inherits it.
+    // Before any thread starts, so that every thread inherits the blocked signals.
     let signals = SignalWatch(takingHangUp: true)
-    // Nothing is served yet, so nothing has to be finished: a start that waits for a store or an issuer ends at once.
+    // The server does not serve yet, so there is nothing to finish: a start that waits for a store or an
+    // issuer ends at once.
     signals.onEnd { Self.endStart() }
     ProcessSetup.ignoreBrokenPipes()
     ProcessSetup.returnLargeBlocks()
@@ -138,7 +139,7 @@ struct ServeCommand: ParsableCommand {
           _exit(status.rawValue)
         }
       }
-      // A reader that is gone, or a full disk, is no reason not to serve.
+      // A closed pipe or a full disk must not keep the server from serving.
       for address in addresses {
         _ = Output.standard.write(Array("callgate: listening on \(service.scheme)://\(address)\n".utf8))
       }
@@ -189,14 +190,14 @@ struct ServeCommand: ParsableCommand {
     _exit(0)
   }
 
-  /// Reads the store's setting from the same sources.
+  /// Returns a function that reads the store's setting from the same sources.
   private func storeReading() -> @Sendable () -> Configuration.Store? {
     let sources = source.sources(flags)
     let purpose: ConfigurationPurpose = sandbox ? .sandbox : .serve
     return { ConfigurationLoader.store(sources, for: purpose) }
   }
 
-  /// Reloads the configuration from the same sources. The sandbox keeps its emulator.
+  /// Returns a function that reloads the configuration from the same sources. The sandbox keeps its emulator.
   private func reloading(
     with emulated: Configuration.Upstream?, _ root: X509Certificate?, _ providers: NoticeProviders?,
     _ adminToken: Secret?, _ users: SandboxUsers?, _ hook: HookSecret?
@@ -210,7 +211,7 @@ struct ServeCommand: ParsableCommand {
     }
   }
 
-  /// Has a server use the sandbox.
+  /// Makes a configuration use the sandbox.
   private static func enter(
     _ emulated: Configuration.Upstream?, _ root: X509Certificate?, _ providers: NoticeProviders?,
     _ adminToken: Secret?, _ users: SandboxUsers?, _ hook: HookSecret?,
@@ -234,7 +235,7 @@ struct ServeCommand: ParsableCommand {
     }
   }
 
-  /// How the emulator tells of calls.
+  /// The settings with which the emulator reports calls to the server.
   private static func dialing(
     _ hook: HookSecret, _ controls: SandboxControls, _ configuration: Configuration
   ) -> Dialing {
@@ -295,14 +296,14 @@ struct ServeCommand: ParsableCommand {
 }
 
 extension Configuration {
-  /// Asks the emulator in place of Talkdesk and of Sendbird.
+  /// Makes the configuration use the emulator in place of Talkdesk, Sendbird and Google's keys.
   fileprivate mutating func use(_ emulated: Upstream) {
     talkdesk.upstream = emulated
     useKeysOfAppCheck(at: emulated.apiURL + "/appcheck/v1/jwks")
     useKeysOfNumberProofs(at: emulated.apiURL + "/fpnv/v1beta/jwks")
     for index in desks.indices {
       desks[index].url = emulated.apiURL
-      // The emulator takes any.
+      // The emulator accepts any token.
       desks[index].apiToken = Secret("sandbox")
       desks[index].deskURL = emulated.apiURL
       if desks[index].takesTickets { desks[index].deskToken = Secret("sandbox") }

@@ -1,15 +1,15 @@
-// The text that a command writes, in which nothing from outside can steer the terminal.
+// The text that a command writes, escaped so that nothing from outside can control the terminal.
 
 import Texts
 
-/// A text that is ready for a terminal. Line ends and colours in it are the command's own: `Style` puts them there.
+/// A text that is ready for a terminal. Line ends and colors in it are the command's own; `Style` adds them.
 struct ShownText {
   private(set) var text: String
 
-  /// A text on one line, with anything in it.
+  /// Makes one line from any text, with control characters escaped.
   init(_ text: some StringProtocol) { self.text = text.withSteeringEscaped }
 
-  /// A text whose line ends and colours are the command's own.
+  /// Makes a text whose line ends and colors are the command's own.
   init(own text: String) { self.text = text }
 
   static func + (first: Self, second: some StringProtocol) -> Self { first + Self(second) }

@@ -1,12 +1,12 @@
-// Colours a command's output on terminals that show colours, and breaks its lines between words.
+// Colors a command's output on terminals that show colors, and breaks its lines between words.
 
 import Glibc
 import Platform
 
-/// Colours for people: on a terminal only, and not if `NO_COLOR` is set (no-color.org) or the terminal is dumb. Piped output stays
-/// plain.
+/// Colors for people: only on a terminal, and not if `NO_COLOR` is set (no-color.org) or the terminal is
+/// dumb. Piped output stays plain.
 struct Style {
-  /// The meaning of a colour.
+  /// The meaning of a color.
   enum Tone: String {
     case good = "32"
     case doubtful = "33"
@@ -15,7 +15,7 @@ struct Style {
     case strong = "1"
   }
 
-  /// Whether texts get colours.
+  /// Whether texts get colors.
   let isColoured: Bool
 
   /// The style of a stream.
@@ -24,7 +24,7 @@ struct Style {
       isatty(descriptor) == 1 && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
   }
 
-  /// A line of a text, broken between words where the terminal's width ends. Piped output stays one line.
+  /// Breaks a line of text between words at the width of the terminal. Piped output stays one line.
   ///
   /// - Parameters:
   ///   - indent: How many spaces the lines after the first begin with.
@@ -36,7 +36,7 @@ struct Style {
     return ShownText(own: wrapped(text, indent: indent, columns: Int(size.ws_col)))
   }
 
-  /// A line of a text for a width. Without room for words the text stays as it is.
+  /// Breaks a line of text at a width. If the width has no room for words, the text stays as it is.
   private static func wrapped(_ text: String, indent: Int, columns: Int) -> String {
     guard columns >= indent + 24, text.count > columns else { return text }
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
@@ -52,14 +52,14 @@ struct Style {
     return lines + line
   }
 
-  /// A text in a tone, or as it is.
+  /// Returns a text in a tone, or unchanged if there are no colors.
   func text(_ text: String, _ tone: Tone) -> ShownText {
     let shown = ShownText(text)
     guard isColoured, !text.isEmpty else { return shown }
     return ShownText(own: "\u{1B}[\(tone.rawValue)m\(shown.text)\u{1B}[0m")
   }
 
-  /// A text in a column of a width, coloured or not.
+  /// Returns a text in a column of a width, colored or not.
   func column(_ text: String, width: Int, _ tone: Tone) -> ShownText {
     self.text(text, tone) + String(repeating: " ", count: max(1, width - text.count))
   }

@@ -16,7 +16,7 @@ struct Supervisor: Sendable {
     }
   }
 
-  /// Tells it. A failure is printed on stderr, and the server continues.
+  /// Reports news to the service manager. A failure is printed on stderr, and the server continues.
   func tell(_ news: ServiceManager.News) {
     do throws(SystemError) {
       try manager?.tell(news)

@@ -1,4 +1,5 @@
-// The commands `callgate talkdesk triggers …`, which register the server's hook with Talkdesk.
+// The commands `callgate talkdesk triggers …`, which register the server's webhook with Talkdesk, and
+// `callgate talkdesk queries`.
 
 import ArgumentParser
 import Configuration
@@ -8,14 +9,14 @@ import Glibc
 import Platform
 import Synchronization
 
-/// `callgate talkdesk`: what Talkdesk must know of this server.
+/// `callgate talkdesk`: commands for triggers and Live API queries in Talkdesk.
 struct TalkdeskCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "talkdesk", abstract: "Manages triggers and lists Live API queries in Talkdesk.",
     subcommands: [TriggersCommand.self, QueriesCommand.self])
 }
 
-/// `callgate talkdesk queries`
+/// `callgate talkdesk queries`: lists the queries of Talkdesk's Live API.
 struct QueriesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "queries", abstract: "Lists the queries of Talkdesk's Live API.",
@@ -45,13 +46,13 @@ struct QueriesCommand: ParsableCommand {
   }
 }
 
-/// `callgate talkdesk triggers`: the triggers that send events of calls to the hook.
+/// `callgate talkdesk triggers`: commands for the triggers that send events of calls to the webhook.
 struct TriggersCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "triggers", abstract: "Registers the triggers that report call outcomes.",
     subcommands: [ListTriggersCommand.self, AddTriggersCommand.self, RemoveTriggersCommand.self])
 
-  /// Does a step, and ends as the commands say.
+  /// Runs a step, and ends the command with its exit status.
   fileprivate static func run(_ step: TriggerWork.Step, _ options: ConfigurationOptions) throws {
     let signals = step == .list ? nil : SignalWatch(endingOnHangUp: true)
     signals?.onEnd { _exit(130) }
@@ -78,7 +79,7 @@ struct TriggersCommand: ParsableCommand {
     }
   }
 
-  /// Ends a command by the result of its work.
+  /// Ends a command with the exit status for its result.
   fileprivate static func end(_ result: Result<Void, TriggerWork.Failure>) throws {
     guard case .failure(let failure) = result else { return }
     switch failure {
@@ -103,7 +104,7 @@ struct TriggersCommand: ParsableCommand {
     """
 }
 
-/// `callgate talkdesk triggers list`
+/// `callgate talkdesk triggers list`: lists the registered triggers.
 struct ListTriggersCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "Lists the registered triggers, by the ids in the store.",
@@ -115,7 +116,7 @@ struct ListTriggersCommand: ParsableCommand {
   func run() throws { try TriggersCommand.run(.list, options) }
 }
 
-/// `callgate talkdesk triggers add`
+/// `callgate talkdesk triggers add`: registers the triggers.
 struct AddTriggersCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Registers each of outcomes.triggers with Talkdesk.",
@@ -131,7 +132,7 @@ struct AddTriggersCommand: ParsableCommand {
   func run() throws { try TriggersCommand.run(.add, options) }
 }
 
-/// `callgate talkdesk triggers remove`
+/// `callgate talkdesk triggers remove`: removes the registered triggers.
 struct RemoveTriggersCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove", abstract: "Removes the registered triggers at Talkdesk.",

@@ -6,7 +6,7 @@ import Diagnosis
 import Gateway
 import Platform
 
-/// `callgate token`: one token, as the server would get it.
+/// `callgate token`: fetches one token as the server would, and prints it.
 struct TokenCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "token",

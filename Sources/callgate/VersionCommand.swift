@@ -1,8 +1,8 @@
-// The command `callgate version`, which says what this program was built from.
+// The command `callgate version`, which prints what this program was built from.
 
 import ArgumentParser
 
-/// `callgate version`: the version, the commit and the libraries.
+/// `callgate version`: prints the version, the commit and the libraries.
 struct VersionCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "version",

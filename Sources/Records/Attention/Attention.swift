@@ -86,7 +86,7 @@ package struct Attention: Sendable {
       }
     }
 
-    /// Its position in lists.
+    /// The problem's position in lists.
     package var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
   }
 
@@ -94,11 +94,11 @@ package struct Attention: Sendable {
   package static let most = 100
 
   package let code: Code
-  /// When it began.
+  /// When the problem began.
   package let since: UnixTime
-  /// When it ends, or when the server tries again; nil if that is not known.
+  /// When the problem ends, or when the server tries again; nil if that is not known.
   package var until: UnixTime?
-  /// How many requests it affected since then, in this instance.
+  /// How many requests the problem affected since then, in this instance.
   package let count: Int
   /// The cause in one sentence.
   package let text: String

@@ -6,19 +6,19 @@ import Synchronization
 /// The start times and counts of present problems. Code that notices a failure calls `began`; code that lists
 /// problems calls `note`.
 ///
-/// Allowed requests do not use this type, so they never wait for its lock.
+/// A request for a cached token does not use this type, so it never waits for the lock.
 package final class Troubles: Sendable {
   /// A present problem.
   package struct Open: Sendable {
-    /// When it began.
+    /// When the problem began.
     package let since: UnixTime
-    /// How many requests it affected since then.
+    /// How many requests the problem affected since then.
     package var hits = 0
-    /// When it last affected a request.
+    /// When the problem last affected a request.
     package var lastHit: UnixTime?
     /// For a limit: when the next request would pass.
     package var passesAt: UnixTime?
-    /// Its cause, in words for operators.
+    /// The cause, in words for operators.
     package var cause = ""
   }
 

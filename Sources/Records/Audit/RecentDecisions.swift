@@ -30,9 +30,9 @@ package final class RecentDecisions: Sendable {
 
   /// A decision.
   package struct Entry: Sendable {
-    /// Its number, counted from 1 since the start.
+    /// The decision's number, counted from 1 since the start.
     package let number: Int
-    /// Its audit line: a JSON object and a newline.
+    /// The decision's audit line: a JSON object and a newline.
     package let line: [UInt8]
   }
 

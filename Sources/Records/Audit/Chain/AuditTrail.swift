@@ -54,7 +54,7 @@ package final class AuditTrail: Sendable {
     var lastID: UInt64 = 0
     /// All lines up to this number are on the disk, except lost ones.
     var recorded: UInt64 = 0
-    /// Lines up to this number may be missing on the disk, because a write failed.
+    /// Lines up to this number may be missing on the disk, because a write or sync failed.
     var doubtful: UInt64 = 0
     var entries: [UInt64: Entry] = [:]
 

@@ -115,7 +115,7 @@ package final class AuditVerifier {
   private let known: [String: Known]
   /// The boots that the store knows, by the line that they followed.
   private let followers: [[UInt8]: [String]]
-  /// The lines that a boot followed, by the store.
+  /// The lines that a boot followed, according to the store.
   private var followed: [(boot: String, place: Place)] = []
   private var logLines = 0
   /// The first line of the log in this file.
@@ -132,8 +132,8 @@ package final class AuditVerifier {
   /// such anchors.
   private var doubtful: [Run] = []
   private static let mostDoubtful = 16
-  /// Limit on the runs tried for one line. Even of many servers that write to one file, so many do not reach
-  /// the same number at once.
+  /// Limit on the runs tried for one line. So many servers that write to one file are never at the same
+  /// number at once.
   private static let mostTried = 64
   /// Hashes computed to derive the keys of anchors. Once something is wrong, anchors beyond the limit stay
   /// unchecked: otherwise an attacker who writes lines could make each one cost millions of hashes.

@@ -12,7 +12,7 @@ import Synchronization
 import TLS
 
 extension AttentionList {
-  /// A failure of the store.
+  /// A failure of the store. It begins with the log line about it, even if no list is read then.
   func store(_ now: UnixTime) -> [Attention] {
     let failure = runtime.storeHealth.failure
     guard let trouble = troubles.note(.store, isThere: failure != nil, at: now), let failure else {
@@ -196,7 +196,7 @@ extension AttentionList {
 }
 
 extension TLSIdentity {
-  /// When the first certificate of the chain expires, in seconds since the epoch.
+  /// The earliest expiry of the chain's certificates, in seconds since the epoch.
   var end: Int64 { chain.map(\.notAfter).min() ?? certificate.notAfter }
 }
 

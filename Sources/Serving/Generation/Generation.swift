@@ -37,7 +37,7 @@ package final class Generation: Sendable {
   package let configuration: Configuration
   /// Identifies the caller of a request.
   package let authenticator: Authenticator
-  /// Verifies App Check tokens; nil if no app requires them.
+  /// Verifies App Check tokens; nil if no app uses them.
   package let appCheck: AppCheckVerifier?
   /// Verifies proofs of numbers. Nil if requests cannot contain them.
   package let numberProofs: NumberProofVerifier?
@@ -66,7 +66,7 @@ package final class Generation: Sendable {
   package let callbackTerms: CallbackTermsTable
   let courier: TalkdeskCourier
   private let liveAgents: LiveAgents
-  /// Looks numbers up.
+  /// The lookup of phone numbers.
   let screening: NumberScreening
   /// The Talkdesk account that `courier` and its tokens belong to.
   let upstream: TokenSource.Upstream
@@ -252,12 +252,12 @@ package struct Runtime: Sendable {
   package let callbacks: CallbackParts
   /// The source of the number of available agents.
   package let liveAgents: LiveAgents
-  /// Looks numbers up.
+  /// The lookup of phone numbers.
   package let screening: NumberScreening
   package let appointments: AppointmentParts
   /// The parts of tokens by push; nil without a store key.
   package var push: PushParts?
-  /// Asks Google about attestations.
+  /// The clients of Google's attestation services.
   package let google: KeptGoogle
   /// The transport for the Callback API, separate so that many callbacks do not slow down token exchanges.
   package let callbackTransport: any HTTPTransport

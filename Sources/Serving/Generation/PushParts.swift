@@ -33,8 +33,8 @@ package struct PushParts: Sendable {
   /// Removes the access tokens that this server uses to send push notifications.
   package func forgetTokens() { kept.forgetTokens() }
 
-  /// Removes recorded failures, so that the next push notification requests a new access token from the
-  /// provider. For the sandbox.
+  /// Removes the recorded failures of providers' token endpoints, so that the next push notification that
+  /// needs an access token requests one. For the sandbox.
   package func startAnew() { kept.startAnew() }
 
   /// Makes the tokens by push of a configuration. Without providers, the server sends nothing, but claims can

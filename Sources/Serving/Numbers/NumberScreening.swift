@@ -114,7 +114,7 @@ package final class NumberScreening: Sendable {
     }
   }
 
-  /// Answers a request whose time is up. Its lookup continues for the next request.
+  /// Answers a request whose time has passed. The lookup continues for the next request.
   private func leave(_ subject: Subject, _ number: Int) {
     let waiter = flights.withLock { $0.waiters[subject]?.removeValue(forKey: number) }
     waiter?.continuation.resume(returning: .found(.failed("Talkdesk did not respond in time")))

@@ -29,8 +29,8 @@ package struct ClockWatch {
   package static func run(_ clock: any TimeSource, _ log: Log) async {
     var watch = ClockWatch(clock.now)
     while await clock.hasSlept(until: clock.now + .seconds(1)) {
-      // A pause between reading the two clocks looks like a jump. At most one of these two readings has such
-      // a pause.
+      // A pause of the process between reading the two clocks looks like a jump, but hardly occurs in both of
+      // these readings.
       let (first, second) = (clock.now, clock.now)
       guard let ahead = watch.jump(at: first.wallLead < second.wallLead ? first : second) else { continue }
       log.write(

@@ -148,7 +148,7 @@ package final class Health: Sendable {
 
   private var issuers: [(name: String, keys: KeySource)] { generations.current.issuers }
 
-  /// The keys of App Check; nil if no app requires its tokens.
+  /// The keys of App Check; nil if no app uses its tokens.
   private var appCheck: KeySource? { generations.current.appCheck?.keys }
 
   /// The state of an issuer's keys. Without keys the server refuses the issuer's users.

@@ -4,8 +4,7 @@ package import Metrics
 package import TLS
 
 extension TLSListener {
-  /// Writes when the current certificate chain expires: with its first certificate. From then on, clients
-  /// refuse the chain.
+  /// Writes the earliest expiry of the current chain's certificates. From then on, clients refuse the chain.
   package func appendExpiry(to text: inout MetricsText) {
     text.family(
       "callgate_tls_certificate_expiry_timestamp_seconds", .gauge,

@@ -19,7 +19,7 @@ public struct MessageLimits: Sendable, Equatable {
 
 /// Why a request is refused.
 public enum ParseFailure: Error, Hashable, Sendable {
-  /// Not a request as RFC 9112 writes it: 400.
+  /// Not a request by RFC 9112: 400.
   case malformed
   /// The request line alone exceeds `headerBytes`: 414.
   case targetTooLong

@@ -7,8 +7,8 @@ extension Request {
   /// pages, for addresses that a person typed, and for clients that are not browsers.
   ///
   /// A page of any site can make a browser send requests here, but the browser reveals this in fields that no
-  /// page can set. Over TLS and to loopback it sends `Sec-Fetch-Site`. Otherwise it sends `Origin`, which
-  /// must name this server's host.
+  /// page can set. Over TLS and to loopback it sends `Sec-Fetch-Site`. Otherwise scripts and forms send
+  /// `Origin`, which must name this server's host.
   package var isOfForeignPage: Bool {
     switch values(of: Self.secFetchSite).map(string) {
     case ["none"], ["same-origin"]: false

@@ -38,7 +38,7 @@ public struct CIDR: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The block of a length that holds an address.
+  /// Creates the block with a prefix length that contains an address.
   private init(containing address: IPAddress, prefixLength: Int) {
     self.prefixLength = prefixLength
     let bits = address.isV4 ? 96 + prefixLength : prefixLength
@@ -55,8 +55,8 @@ public struct CIDR: Hashable, Sendable, CustomStringConvertible {
     address.isV4 == base.isV4 && address.high & maskHigh == base.high && address.low & maskLow == base.low
   }
 
-  /// Whether the block takes in so much of the Internet that it cannot be meant: less than 8 leading bits for
-  /// IPv4, less than 16 for IPv6 (but for the private and link-local blocks, fc00::/7 and fe80::/10).
+  /// Whether the block covers so much of the Internet that it must be a mistake: a prefix shorter than 8 bits
+  /// for IPv4 or 16 bits for IPv6, except in the private and link-local blocks fc00::/7 and fe80::/10.
   public var isOverBroad: Bool {
     if base.isV4 { return prefixLength < 8 }
     let isLocal =

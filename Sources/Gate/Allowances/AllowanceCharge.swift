@@ -1,6 +1,7 @@
 // The charges of an allowed request to its rates and quotas: all of them, or none.
 
-/// The decision on requests whose allowance the store cannot count.
+/// The decision on a request when a rule lacks what it needs, such as the store's count or a remote policy's
+/// response.
 public enum FailurePolicy: String, CaseIterable, Sendable {
   case deny, allow
 }
@@ -10,33 +11,33 @@ public struct AllowanceCharge: Sendable {
   let rule: AllowanceRule
   let party: AllowanceParty
 
-  /// Whose allowance.
+  /// The key of the allowance.
   public var key: AllowanceKey { AllowanceKey(rule: rule.name, party: party) }
-  /// How it is counted.
+  /// How the allowance is counted.
   public var plan: AllowancePlan { rule.plan }
   /// Whether an exhausted allowance refuses the request; an audit rule only counts.
   public var isEnforced: Bool { rule.isEnforced }
   /// The decision when the store fails.
   public var onStoreFailure: FailurePolicy { rule.onStoreFailure }
-  /// The brake whose allowance it is; nil for a configured rule's.
+  /// The brake that the allowance belongs to; nil if its rule is not a brake.
   public var brake: Brake? { rule.brake }
 }
 
-/// A request that was taken from an allowance, to give it back should it not be used.
+/// The receipt for one request taken from an allowance, to give it back if it is not used.
 public struct AllowanceReceipt: Sendable {
   let rule: AllowanceRule
   let party: AllowanceParty
   /// The state right after the charge.
   public let taken: AllowanceState
 
-  /// Whose allowance.
+  /// The key of the allowance.
   public var key: AllowanceKey { AllowanceKey(rule: rule.name, party: party) }
-  /// How it is counted.
+  /// How the allowance is counted.
   public var plan: AllowancePlan { rule.plan }
-  /// The brake whose allowance it is; nil for a configured rule's.
+  /// The brake that the allowance belongs to; nil if its rule is not a brake.
   public var brake: Brake? { rule.brake }
 
-  /// What to tell the caller: what was left right after the charge.
+  /// The remaining requests right after the charge, for the response to the caller.
   func count(at now: Instant) -> AllowanceCount { rule.plan.count(of: taken, at: now) }
 
   /// The state after giving the charge back; nil for no state.
@@ -49,15 +50,15 @@ public struct AllowanceReceipt: Sendable {
 public enum ChargeOutcome: Sendable {
   /// All were taken. A store saves the states of the receipts.
   case taken([AllowanceReceipt])
-  /// Another request was faster, so the store saves nothing. The allowance of the charge at `index` is used
-  /// up. `states` are the states of all charges in their order, nil for charges that are not waited for.
+  /// The allowance of the charge at `index` is exhausted, so the store saves nothing. `states` are the states
+  /// of all charges in their order, nil for allowances that are unused or need no wait.
   case refused(index: Int, states: [AllowanceState?])
   /// The store failed; nothing was taken.
   case unavailable
 }
 
 extension [AllowanceCharge] {
-  /// Takes every charge from the saved states. A store calls this while it holds them.
+  /// Takes every charge from the saved states. A store calls this while it has locked them.
   ///
   /// A store reads and locks the states of all keys, calls this, and writes the states of the receipts. After
   /// a refusal it writes nothing. The exhausted allowance of an audit rule stays as it is and refuses

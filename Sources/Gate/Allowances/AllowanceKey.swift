@@ -3,16 +3,16 @@
 public import Platform
 import Texts
 
-/// The key by which a rate or quota counts.
+/// The setting `key` of a rate or quota: the kind of party that has its own count.
 public enum AllowanceScope: String, CaseIterable, Sendable {
   case caller, subject, installation, app, address, phone, global
 }
 
-/// One party an allowance belongs to.
+/// The party that an allowance belongs to, such as one caller or one phone number.
 public enum AllowanceParty: Sendable {
   case caller(String)
-  /// A caller's id; for the subject of its token, the id, NUL, which no id holds, and the subject. Subjects are unique to their
-  /// issuer only (RFC 7519 §4.1.2), and some issuers let users choose them.
+  /// A caller's id, or for the subject of its token: the id, NUL and the subject. No id contains NUL.
+  /// Subjects are unique only per issuer (RFC 7519 §4.1.2), and some issuers let users choose them.
   case subject(String)
   /// An installation's id.
   case installation(String)
@@ -43,21 +43,21 @@ extension AllowanceParty: Hashable {
   }
 }
 
-/// One allowance: a rule's, for one party. Rules have unique names, so its use survives a reload.
+/// The identity of one allowance: a rule and a party. Rules have unique names, so the counts survive a
+/// reload.
 public struct AllowanceKey: Hashable, Sendable {
   /// The rule's name.
   public let rule: String
-  /// Whose allowance it is.
+  /// The party that the allowance belongs to.
   public let party: AllowanceParty
 
-  /// Names an allowance.
   public init(rule: String, party: AllowanceParty) {
     self.rule = rule
     self.party = party
   }
 
-  /// The party as text for a store, distinct for distinct parties. It may hold a whole phone number, so it is
-  /// nothing for a log.
+  /// The party as text for a store, distinct for distinct parties. Never log this text: it may contain a
+  /// whole phone number.
   public var partyText: String {
     switch party {
     case .caller(let id): "caller:\(id)"
@@ -73,7 +73,7 @@ public struct AllowanceKey: Hashable, Sendable {
 }
 
 extension AllowanceParty {
-  /// The party with a text, as `AllowanceKey.partyText` makes it; nil for anything else.
+  /// Reads a result of `AllowanceKey.partyText`; nil for anything else.
   init?(text: String) {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
       switch text {
@@ -100,7 +100,7 @@ extension AllowanceParty {
 }
 
 extension AllowanceScope {
-  /// Whom a request is counted for.
+  /// The party that a request is counted for.
   func party(of facts: Facts) -> AllowanceParty {
     switch self {
     case .caller: .caller(facts.effectiveCaller)

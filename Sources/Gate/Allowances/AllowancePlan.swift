@@ -2,24 +2,24 @@
 
 /// The outcome of taking one request.
 public enum AllowanceTaking: Hashable, Sendable {
-  /// It was taken; this is the new state.
+  /// The request was taken; this is the new state.
   case taken(AllowanceState)
   /// Nothing is left. A request after this many whole seconds succeeds if no other request is faster.
   case refused(retryAfter: Int64)
 }
 
-/// The rest of an allowance and its policy, as `RateLimit` fields show them to clients.
+/// The remaining requests of an allowance and its limit, as `RateLimit` fields show them to clients.
 public struct AllowanceCount: Hashable, Sendable {
-  /// How many requests a window has; never fewer than `remaining`.
+  /// The number of requests per window; never less than `remaining`.
   public var limit: Int64
   /// The window in seconds.
   public var window: Int64
   /// How many requests could be made at once now.
   public var remaining: Int64
-  /// Seconds, rounded up: with nothing left, until something is; else until everything is.
+  /// The seconds, rounded up, until a request is available if none is left; otherwise until all are
+  /// available.
   public var reset: Int64
 
-  /// Makes a count.
   public init(limit: Int64, window: Int64, remaining: Int64, reset: Int64) {
     self.limit = limit
     self.window = window
@@ -34,7 +34,7 @@ public enum AllowancePlan: Sendable {
   case rate(RateLimit)
   case quota(Quota)
 
-  /// Takes one request from the rest.
+  /// Takes one request from the allowance.
   public func take(from state: AllowanceState?, at now: Instant) -> AllowanceTaking {
     switch self {
     case .rate(let rate): rate.take(from: state, at: now)
@@ -55,7 +55,7 @@ public enum AllowancePlan: Sendable {
     }
   }
 
-  /// The rest.
+  /// The remaining requests at an instant, and the limit.
   public func count(of state: AllowanceState?, at now: Instant) -> AllowanceCount {
     switch self {
     case .rate(let rate): rate.count(of: state, at: now)
@@ -63,7 +63,7 @@ public enum AllowancePlan: Sendable {
     }
   }
 
-  /// The state after taking so many requests at one instant.
+  /// The state after taking `used` requests at one instant.
   public func state(used: Int64, at now: Instant) -> AllowanceState? {
     switch self {
     case .rate(let rate): rate.state(used: used, at: now)
@@ -71,7 +71,7 @@ public enum AllowancePlan: Sendable {
     }
   }
 
-  /// How many may be used at once when nothing has been.
+  /// The number of requests available at once if none was used.
   public var full: Int64 {
     switch self {
     case .rate(let rate): rate.burst

@@ -2,12 +2,12 @@
 
 /// The members that all charges and receipts of one rule share.
 ///
-/// It is an object because a request passes it on a dozen times: each costs one reference count, not a copy
-/// of plan and name.
+/// This is a class because a request passes it around a dozen times. Each time costs one reference count, not
+/// a copy of plan and name.
 final class AllowanceRule: Sendable {
   /// The rule's name.
   let name: String
-  /// How is counted.
+  /// How the rule counts.
   let plan: AllowancePlan
   /// The key by which the rule counts.
   let scope: AllowanceScope
@@ -17,7 +17,7 @@ final class AllowanceRule: Sendable {
   let onStoreFailure: FailurePolicy
   /// The rule's index in its policy.
   let index: Int
-  /// The brake that it is; nil for a configured rule.
+  /// The brake behind the rule; nil if the rule is not a brake.
   let brake: Brake?
 
   init(

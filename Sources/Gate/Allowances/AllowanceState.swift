@@ -1,4 +1,4 @@
-// The two numbers that a store keeps for each allowance, and how rules look them up.
+// The two numbers that a store saves for each allowance, and how rules look them up.
 
 /// The saved state of one allowance: two numbers, whose meaning depends on the plan. No state means that
 /// nothing is used.
@@ -6,19 +6,18 @@ public struct AllowanceState: Hashable, Sendable {
   /// For a rate, the theoretical arrival time in nanoseconds since the epoch; for a quota, the day number on
   /// which the counted window begins.
   public var mark: Int64
-  /// For a rate, the fraction of a nanosecond in parts of its limit; for a quota, how many are used.
+  /// For a rate, the fraction of a nanosecond in units of 1/limit; for a quota, the number of used requests.
   public var count: Int64
 
-  /// A state, as a store gives it back.
   public init(mark: Int64, count: Int64) {
     self.mark = mark
     self.count = count
   }
 }
 
-/// A store's knowledge of an allowance.
+/// The result of looking up an allowance.
 public enum AllowanceLookup: Hashable, Sendable {
-  /// Nothing has been used, or it has been forgotten since.
+  /// Nothing was used, or the store has deleted the expired state.
   case unused
   /// The allowance has this state.
   case state(AllowanceState)
@@ -34,13 +33,13 @@ public protocol AllowanceStates {
   func lookup(_ key: AllowanceKey) -> AllowanceLookup
 }
 
-/// States for a decision that is made before the store is asked: every allowance counts as unused. They note whether the decision
-/// depends on any. A store's states may turn such a decision into a refusal, or into another one, and never into a permission.
+/// States for a decision before the store is queried: every allowance counts as unused. They record whether
+/// the decision looked one up. The store's states can turn a permission into a refusal, or a refusal into
+/// another one, but never a refusal into a permission.
 public final class PresumedStates: AllowanceStates {
   /// Whether the policy looked up an allowance.
   public private(set) var wereAsked = false
 
-  /// States that were not asked yet.
   public init() {}
 
   public func lookup(_ key: AllowanceKey) -> AllowanceLookup {
@@ -53,10 +52,9 @@ public final class PresumedStates: AllowanceStates {
 public struct FetchedStates: AllowanceStates, Sendable {
   private let states: [AllowanceKey: AllowanceLookup]
 
-  /// Nothing used.
+  /// Creates states in which nothing is used.
   public init() { states = [:] }
 
-  /// The fetched states.
   public init(_ states: [AllowanceKey: AllowanceLookup]) { self.states = states }
 
   public func lookup(_ key: AllowanceKey) -> AllowanceLookup { states[key] ?? .unused }
@@ -67,9 +65,9 @@ public struct FetchedStates: AllowanceStates, Sendable {
   }
 }
 
-/// A store that fails: for the decision to make when the real one does.
+/// The states of a failed store: every lookup returns `.unavailable`, so the policy decides as it does
+/// without a store.
 public struct UnavailableStates: AllowanceStates, Sendable {
-  /// Makes one.
   public init() {}
   public func lookup(_ key: AllowanceKey) -> AllowanceLookup { .unavailable }
 }

@@ -1,23 +1,23 @@
-// The names and spans of the built-in limits on callbacks.
+// The names and time spans of the brakes, the built-in limits on callbacks (setting `callbacks.brakes`).
 
-/// A built-in limit on callbacks.
+/// A brake: a built-in limit on callbacks, or on the number lookups that callbacks need.
 public enum Brake: String, CaseIterable, Sendable {
-  /// On callbacks to one number in a day (UTC).
+  /// The limit on callbacks to one number per day (UTC).
   case number
-  /// On all callbacks in five minutes.
+  /// The limit on all callbacks in five minutes.
   case burst
-  /// On all callbacks in an hour.
+  /// The limit on all callbacks in an hour.
   case hour
-  /// On all lookups of numbers in an hour.
+  /// The limit on all number lookups in an hour.
   case lookups
 
-  /// How the name of every brake's rule begins, and of no configured one.
+  /// The prefix of the names of brake rules. No configured rule may have this prefix.
   static let prefix = "brake-"
 
-  /// The name of its rule.
+  /// The name of the brake's rule.
   public var ruleName: String { Self.prefix + rawValue }
 
-  /// The span in which its figure may be used, in seconds.
+  /// The time span that the brake's limit applies to, in seconds.
   public var seconds: Int64 {
     switch self {
     case .number: 86_400

@@ -1,10 +1,10 @@
-// The saved form of an allowance's use, so that it can be given back later.
+// The saved form of a receipt, so that a charge can be given back after a restart or a reload.
 
 import Documents
 import Platform
 
-/// A receipt that outlives its process and its policy. It holds the figures of its rule, because the rule may have changed or gone
-/// when the charge is given back.
+/// A receipt that outlives its process and its policy. It contains the limits of its rule, because the rule
+/// may have been changed or removed when the charge is given back.
 ///
 /// The time zone of a quota is left out: a charge goes back to the period that its state names.
 public struct KeptReceipt: Hashable, Sendable {
@@ -20,7 +20,7 @@ public struct KeptReceipt: Hashable, Sendable {
 }
 
 extension AllowanceReceipt {
-  /// The receipt as it is kept.
+  /// The receipt in its saved form.
   public var kept: KeptReceipt {
     let plan: KeptReceipt.Plan =
       switch rule.plan {
@@ -31,7 +31,7 @@ extension AllowanceReceipt {
     return KeptReceipt(key: key, plan: plan, taken: taken, brake: brake)
   }
 
-  /// The receipt that was kept, to give its charge back.
+  /// Restores a saved receipt, to give its charge back.
   public init(_ kept: KeptReceipt) {
     let plan: AllowancePlan =
       switch kept.plan {
@@ -39,7 +39,7 @@ extension AllowanceReceipt {
       case .quota(let limit, let period, let outlastsPeriod):
         .quota(Quota(kept: limit, period, outlastsPeriod: outlastsPeriod))
       }
-    // Only a charge uses the scope and the modes.
+    // Scope and modes matter only for a charge. Giving back uses neither.
     let rule = AllowanceRule(
       name: kept.key.rule, plan: plan, scope: .global, isEnforced: true, onStoreFailure: .deny,
       index: 0, brake: kept.brake)
@@ -48,7 +48,7 @@ extension AllowanceReceipt {
 }
 
 extension Quota {
-  /// A quota as a receipt keeps it.
+  /// Creates the quota of a saved receipt.
   fileprivate init(kept limit: Int64, _ period: Period, outlastsPeriod: Bool) {
     do throws(Refusal) {
       try self.init(limit: limit, period: period)
@@ -62,7 +62,7 @@ extension Quota {
 // MARK: As a document
 
 extension KeptReceipt {
-  /// The receipt as a value of JSON. It may hold a whole phone number.
+  /// The receipt as a JSON value. It may contain a whole phone number.
   public var document: FactValue {
     func number(_ value: Int64) -> FactValue { .number(String(value)) }
     var members = [FactMember("rule", .string(key.rule)), FactMember("party", .string(key.partyText))]

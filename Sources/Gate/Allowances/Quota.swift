@@ -15,16 +15,15 @@ public struct Quota: Sendable {
     case month
   }
 
-  /// How many requests a period has.
+  /// The number of requests per period.
   public let limit: Int64
-  /// The period.
   public let period: Period
-  /// Where midnight is.
+  /// The time zone in which a period begins at midnight.
   public let zone: Zone
-  /// Whether the state of a day is kept until its week and month end, in case a changed rule counts by those.
+  /// Whether a state is stored until its week and month end, in case a changed rule counts by week or month.
   var outlastsPeriod = true
 
-  /// Makes a quota; throws for a limit outside of 1 to 1,000,000,000.
+  /// Creates a quota. Throws if the limit is not 1 to 1,000,000,000.
   public init(limit: Int64, period: Period, zone: Zone = .utc) throws(Refusal) {
     guard (1...1_000_000_000).contains(limit) else {
       throw Refusal(
@@ -56,13 +55,13 @@ public struct Quota: Sendable {
     return state
   }
 
-  /// The state after taking so many requests in the period of an instant.
+  /// The state after taking `used` requests in the period of an instant.
   public func state(used: Int64, at now: Instant) -> AllowanceState? {
     guard used > 0, let start = periodStart(at: now) else { return nil }
     return AllowanceState(mark: start, count: used)
   }
 
-  /// The rest at an instant; 0 beyond the end of the zone's table.
+  /// The remaining requests at an instant, and the limit. None remain beyond the end of the zone's table.
   public func count(of state: AllowanceState?, at now: Instant) -> AllowanceCount {
     guard let current = current(state, at: now) else {
       return AllowanceCount(limit: limit, window: 86_400, remaining: 0, reset: 1)
@@ -74,14 +73,15 @@ public struct Quota: Sendable {
       reset: secondsToEnd(of: current.mark, from: now))
   }
 
-  /// The first second of the period after a state's, in seconds since the epoch.
+  /// The first second after the period of a state, in seconds since the epoch.
   public func end(of state: AllowanceState) -> Int64 {
     guard (0..<Zone.covered.upperBound / 86_400).contains(state.mark) else { return 0 }
     return zone.firstInstant(showing: dayAfter(period, from: state.mark) * 86_400) ?? .max
   }
 
-  /// The time from which a state equals no state, in seconds since the epoch. A state that outlasts its
-  /// period lives until its week and month end in every zone, in case a changed rule counts by those.
+  /// The time from which a state counts as no state, in seconds since the epoch. A state that outlasts its
+  /// period is stored until its week and month have ended in every zone, in case a changed rule counts by
+  /// week or month.
   public func expiry(of state: AllowanceState) -> Int64 {
     guard (0..<Zone.covered.upperBound / 86_400).contains(state.mark) else { return 0 }
     let last =
@@ -94,9 +94,9 @@ public struct Quota: Sendable {
 
   // MARK: The calendar
 
-  /// The state of the current period. A saved period that begins later stays: the clock was set back, and
-  /// used requests stay used. A state more than a year ahead comes from a rate that had the same name before
-  /// a reload.
+  /// The state of the current period. A saved period that begins later is used unchanged: the clock was set
+  /// back, and used requests stay used. A state more than 400 days ahead is ignored: it comes from a rate
+  /// rule that had the same name before a reload.
   private func current(_ state: AllowanceState?, at now: Instant) -> AllowanceState? {
     guard let start = periodStart(at: now) else { return nil }
     guard let state, state.mark >= start, state.mark <= start + 400, state.count >= 0 else {
@@ -120,15 +120,15 @@ public struct Quota: Sendable {
     }
   }
 
-  /// The day number on which the period after that of a day begins. A kept day need not be a period's first: the rule
-  /// may have counted by other periods before.
+  /// The day number on which the next period after a day begins. A saved day need not be the first of a
+  /// period, because the rule may have counted by another period before.
   private func dayAfter(_ period: Period, from day: Int64) -> Int64 {
     let start = start(of: period, on: day)
     switch period {
     case .day: return start + 1
     case .week: return start + 7
     case .month:
-      // 31 days after the first of a month it is the first to the fourth of the next.
+      // 31 days after the first of a month is the first to the fourth of the next month.
       let next = start + 31
       return next - Int64(CivilDate(dayNumber: Int(next)).parts.day - 1)
     }
@@ -136,7 +136,7 @@ public struct Quota: Sendable {
 
   private func secondsToEnd(of start: Int64, from now: Instant) -> Int64 {
     guard let end = zone.firstInstant(showing: dayAfter(period, from: start) * 86_400) else { return 86_400 }
-    // The current second has begun: counting it whole rounds up.
+    // The current second counts as a whole second, which rounds up.
     return max(1, end.subtractingClamped(now.seconds))
   }
 }

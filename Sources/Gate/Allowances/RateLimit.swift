@@ -5,27 +5,27 @@ import Platform
 
 /// A rate: `limit` requests per `per`, up to `burst` of them at once.
 ///
-/// The generic cell rate algorithm (ITU-T I.371 annex A, virtual scheduling): all that is kept is the
-/// theoretical arrival time, the time at which everything taken so far will have been earned. Times are whole
-/// nanoseconds and a fraction in parts of `limit`, so that "7 a minute" is exactly that for ever.
+/// The generic cell rate algorithm (ITU-T I.371 annex A, virtual scheduling). The state is only the
+/// theoretical arrival time: the time at which all requests taken so far will have been earned. Times are
+/// whole nanoseconds plus a fraction in units of 1/`limit`, so that "7 a minute" stays exact forever.
 public struct RateLimit: Hashable, Sendable {
-  /// How many requests `per` earns.
+  /// The number of requests earned in `per`.
   public let limit: Int64
-  /// The span that earns them, in nanoseconds.
+  /// The time in which `limit` requests are earned, in nanoseconds.
   public let per: Int64
-  /// How many may come at once.
+  /// The most requests at once.
   public let burst: Int64
 
   /// The time in which one request is earned, the time for a full burst, and the time for a burst less one.
   private let interval, capacity, tolerance: ExactTime
-  /// The policy as `RateLimit-Policy` shows it to clients: so many requests in so many whole seconds.
+  /// The policy as `RateLimit-Policy` shows it to clients: `quota` requests in `window` whole seconds.
   ///
-  /// The rate is `limit` in `per`, and a burst may be more than `limit`. So the window is the shortest span of whole seconds that
-  /// earns both a limit and a burst, and the quota is all that the window earns: `limit` and `per`, where those are whole
-  /// seconds and the burst is no larger.
+  /// A burst may be larger than `limit`. So the window is the shortest span of whole seconds that earns both
+  /// `limit` and `burst`, and the quota is everything that the window earns. If `per` is whole seconds and
+  /// the burst is no larger than `limit`, quota and window are `limit` and `per`.
   private let quota, window: Int64
 
-  /// A point or span of time: nanoseconds, and a fraction in parts of the limit.
+  /// A point in time or a duration: nanoseconds, plus a fraction in units of 1/`limit`.
   private struct ExactTime: Hashable, Comparable {
     var nanoseconds: Int64
     var part: Int64
@@ -35,12 +35,12 @@ public struct RateLimit: Hashable, Sendable {
     }
   }
 
-  /// Makes a rate; throws for limits of zero, and for those beyond what can be counted.
+  /// Creates a rate. Throws if a value is out of range.
   ///
   /// - Parameters:
   ///   - limit: 1 to 1,000,000,000.
-  ///   - per: nanoseconds, a millisecond to 366 days.
-  ///   - burst: 1 to 1,000,000,000; `limit` when nil. Earning it may take ten years at most.
+  ///   - per: 1 millisecond to 366 days, in nanoseconds.
+  ///   - burst: 1 to 1,000,000,000; `limit` if nil. A full burst must be earned within ten years.
   public init(limit: Int64, per: Int64, burst: Int64? = nil) throws(Refusal) {
     guard (1...1_000_000_000).contains(limit) else {
       throw Refusal(
@@ -99,10 +99,10 @@ public struct RateLimit: Hashable, Sendable {
 
   /// The state after giving back one request.
   ///
-  /// It gives back only the part that the request still occupies, because time earned since then cannot be
-  /// used twice. A request given back at once leaves no trace. One given back later lets exactly one other
-  /// pass. If several are given back while newer ones remain, the state cannot tell how far each had moved
-  /// up. The rate may then be exceeded by less than one request.
+  /// Only the part that the request still occupies is given back, because time earned since then cannot be
+  /// used twice. A request given back at once leaves no trace. A request given back later lets exactly one
+  /// other pass. If several are given back while newer ones remain, the state does not show how far each had
+  /// moved up. The rate may then be exceeded by less than one request.
   ///
   /// - Parameters:
   ///   - state: the saved state.
@@ -117,7 +117,7 @@ public struct RateLimit: Hashable, Sendable {
     return AllowanceState(mark: rest.nanoseconds, count: rest.part)
   }
 
-  /// The state after taking so many requests at an instant.
+  /// The state after taking `used` requests at an instant.
   public func state(used: Int64, at now: Instant) -> AllowanceState? {
     guard used > 0 else { return nil }
     var time = clamp(now)
@@ -130,11 +130,12 @@ public struct RateLimit: Hashable, Sendable {
     return AllowanceState(mark: time.nanoseconds, count: time.part)
   }
 
-  /// The rest at an instant.
+  /// The remaining requests at an instant, and the limit.
   public func count(of state: AllowanceState?, at now: Instant) -> AllowanceCount {
     let time = clamp(now)
     let arrival = arrival(of: state, at: time)
-    // The most that fit between the arrival time and a full burst from now, in parts of a nanosecond.
+    // The remaining requests are those that fit between the arrival time and the time of a full burst from
+    // now.
     let full = add(time, capacity)
     guard arrival < full else {
       return AllowanceCount(
@@ -150,39 +151,40 @@ public struct RateLimit: Hashable, Sendable {
       limit: quota, window: window, remaining: remaining, reset: reset)
   }
 
-  /// How many requests a span earns.
+  /// The number of requests that a span earns.
   @inline(__always) private func requests(in span: ExactTime) -> Int64 {
     let (product, isLarge) = span.nanoseconds.multipliedReportingOverflow(by: limit)
     let (parts, isLarger) = product.addingReportingOverflow(span.part)
-    // Dividing 128 bits takes many times as long, and seldom has to be.
+    // Dividing 128 bits takes many times as long and is rarely necessary.
     if !isLarge, !isLarger { return parts / per }
     // Any number: 128 bits have room.
     return Int64((Int128(span.nanoseconds) * Int128(limit) + Int128(span.part)) / Int128(per))
   }
 
-  /// The time from which a state equals no state, in seconds since the epoch.
+  /// The time from which a state counts as no state, in seconds since the epoch.
   public func expiry(of state: AllowanceState) -> Int64 { state.mark / 1_000_000_000 + 1 }
 
   // MARK: Exact time
 
-  /// The theoretical arrival time, not before now.
+  /// The theoretical arrival time, at the earliest now.
   ///
-  /// It may lie more than a full burst ahead: the clock was set back, the rule was changed, or another
-  /// instance's clock is ahead. It still counts unchanged. If it moved along with now, no wait would ever
-  /// reach it. If it were cut, an instance whose clock is ahead would gain the difference again and again,
-  /// and the limit would be exceeded.
+  /// The saved time may be more than a full burst ahead: the clock was set back, the rule was changed, or
+  /// another instance's clock is ahead. It is used unchanged. If it moved along with now, waiting would never
+  /// help. If it were cut, an instance whose clock is ahead would gain the difference again and again, and
+  /// exceed the limit.
   @inline(__always) private func arrival(of state: AllowanceState?, at now: ExactTime) -> ExactTime {
     guard let state else { return now }
     let kept = exact(state)
     return kept <= now ? now : kept
   }
 
-  /// A kept state as time. Its fraction may be of another limit, from before a reload.
+  /// A saved state as a time. Its fraction is clamped, because it may belong to another limit from before a
+  /// reload.
   @inline(__always) private func exact(_ state: AllowanceState) -> ExactTime {
     ExactTime(nanoseconds: state.mark, part: min(max(state.count, 0), limit - 1))
   }
 
-  /// An instant as time, kept a hundred years off the ends of what 64 bits hold.
+  /// An instant as a time, clamped to stay a hundred years away from both ends of the 64-bit range.
   @inline(__always) private func clamp(_ now: Instant) -> ExactTime {
     let century: Int64 = 3_155_760_000_000_000_000
     return ExactTime(
@@ -207,7 +209,7 @@ public struct RateLimit: Hashable, Sendable {
 
   /// A span rounded up to whole seconds, at least one: waiting that long is never too short.
   private func wholeSeconds(from start: ExactTime, to end: ExactTime) -> Int64 {
-    // A kept time may be any that 64 bits hold.
+    // A saved time may be any 64-bit number.
     let span = end.nanoseconds.subtractingClamped(start.nanoseconds)
     return max(
       1, span.addingClamped(end.part > start.part ? 1 : 0).addingClamped(999_999_999) / 1_000_000_000)

@@ -1,15 +1,14 @@
 // Writes the `RateLimit` and `RateLimit-Policy` headers (draft-ietf-httpapi-ratelimit-headers-10, §§ 3 and 4).
 
-/// The rest of a rule's allowance, as responses show it to clients.
+/// The status of a rule's allowance, as responses show it to clients.
 public struct AllowanceStatus: Hashable, Sendable {
   /// The rule's name.
   public var rule: String
-  /// The rest.
+  /// The remaining requests and the limit.
   public var count: AllowanceCount
   /// Whether the rule is a brake. These fields do not show brakes.
   public var isBrake: Bool
 
-  /// Names a count.
   public init(rule: String, count: AllowanceCount, isBrake: Bool = false) {
     self.rule = rule
     self.count = count
@@ -28,8 +27,8 @@ extension [AllowanceStatus] {
     field(UInt8(ascii: "r"), UInt8(ascii: "t")) { ($0.remaining, $0.reset) }
   }
 
-  /// A list of names as strings of RFC 9651 §3.3.3, each with two parameters that are integers. What such a string cannot
-  /// hold is left out.
+  /// A list of names as strings of RFC 9651 §3.3.3, each with two integer parameters. Characters that such a
+  /// string cannot contain are left out.
   @inline(__always) private func field(
     _ first: UInt8, _ second: UInt8, _ values: (AllowanceCount) -> (Int64, Int64)
   ) -> String {
@@ -51,7 +50,7 @@ extension [AllowanceStatus] {
 
 /// Writes into a buffer that is known to be long enough.
 @safe private struct StatusWriter {
-  /// The digits of the greatest `Int64`.
+  /// The number of digits of the largest `Int64`.
   static let mostDigits = 19
 
   private let buffer: UnsafeMutableBufferPointer<UInt8>
@@ -84,7 +83,7 @@ extension [AllowanceStatus] {
     put(UInt8(ascii: "\""))
   }
 
-  /// A parameter with an integer that is not negative.
+  /// Writes a parameter with an integer that is not negative.
   @inline(__always) mutating func put(_ name: UInt8, _ value: Int64) {
     put(UInt8(ascii: ";"), name)
     put(UInt8(ascii: "="))

@@ -1,18 +1,19 @@
-// Explains to operators why each rule reached its verdict; only a request for an explanation pays for it.
+// Explains to operators why each rule reached its verdict. Reasons are computed only when they are shown or
+// logged.
 
 import Documents
 import Platform
 
-/// Why a rule has its verdict.
+/// The reason for a rule's verdict.
 public struct RuleReason: Hashable, Sendable {
-  /// Why a rule was not asked.
+  /// Why a rule was not evaluated.
   public enum Skip: String, CaseIterable, Sendable {
-    /// The rule is off, or does not concern the request.
+    /// The rule is off, or does not apply to the request.
     case notApplicable = "not_applicable"
-    /// The request was decided before the rule could be asked.
+    /// The request was decided before the rule could be evaluated.
     case notReached = "not_reached"
 
-    /// The words for people.
+    /// The words that operators read.
     public var words: String {
       switch self {
       case .notApplicable: "not applicable"
@@ -21,12 +22,11 @@ public struct RuleReason: Hashable, Sendable {
     }
   }
 
-  /// Why the rule was not asked; nil where it was.
+  /// Why the rule was not evaluated; nil if it was.
   public let skip: Skip?
-  /// The values that the rule compared, or why it was skipped. It holds no whole phone number.
+  /// The values that the rule compared, or why it was skipped. The text never contains a whole phone number.
   public let text: String
 
-  /// Gives a reason.
   public init(skip: Skip? = nil, text: String) {
     self.skip = skip
     self.text = text
@@ -34,11 +34,11 @@ public struct RuleReason: Hashable, Sendable {
 }
 
 extension Decision {
-  /// Why each rule has its verdict, in the order of `verdicts`.
+  /// The reason for each rule's verdict, in the order of `verdicts`.
   ///
   /// - Parameters:
-  ///   - facts: The facts that were decided about.
-  ///   - states: The allowances as they were then.
+  ///   - facts: The facts of the decision.
+  ///   - states: The states of the allowances at the time of the decision.
   public func reasons(of facts: Facts, states: some AllowanceStates) -> [RuleReason] {
     let scope = policy.scope(of: facts)
     let refusal = marks.firstIndex(of: .deny)
@@ -64,8 +64,8 @@ extension Decision {
 }
 
 extension Policy {
-  /// Why a rule refused a request, for a log: without the values of claims and headers.
-  /// - Returns: Nil where no rule of this policy refused.
+  /// The reason for a rule's refusal, for a log: without the values of claims and headers.
+  /// - Returns: Nil if no rule of this policy refused.
   public func reason(for denial: Denial, of facts: Facts) -> String? {
     guard let rule = denial.rule else { return nil }
     let index = entries.firstIndex { $0.name == rule }
@@ -89,7 +89,7 @@ extension Policy {
     case answer(RemoteAnswer)
     case proof(NumberProofAnswer)
     case screening(ScreeningAnswer?)
-    /// The words of the denial itself.
+    /// The cause that the denial itself states.
     case cause(String)
   }
 
@@ -108,7 +108,8 @@ extension Policy {
     }
   }
 
-  /// The values that the rule at an index compared; nil stands for the built-in rule about numbers.
+  /// The reason for the verdict of the rule at an index. A nil index stands for the built-in rule about
+  /// numbers.
   fileprivate func reason(
     at index: Int?, _ facts: Facts, _ evidence: Evidence, _ values: ValueDisclosure
   ) -> String {
@@ -143,7 +144,7 @@ extension Policy {
     }
   }
 
-  /// Why the rule at an index does not concern a request; nil where it does.
+  /// Why the rule at an index does not apply to a request; nil if it applies.
   fileprivate func exemption(at index: Int?, _ scope: RequestScope) -> String? {
     guard let index, !Self.applies(entries[index], scope) else { return nil }
     let entry = entries[index]
@@ -164,7 +165,7 @@ extension Policy {
 }
 
 extension AllowanceRule {
-  /// The count against the limit, and when more may be used.
+  /// The reason for the verdict: the count, the limit, and when more requests are allowed.
   fileprivate func reason(_ count: AllowanceCount, _ facts: Facts) -> String {
     let now = facts.instant
     let user = scope.words(of: facts)
@@ -186,7 +187,7 @@ extension AllowanceRule {
 }
 
 extension AllowanceScope {
-  /// The owner of the count for requests like this one.
+  /// The party that a request is counted for, in words.
   fileprivate func words(of facts: Facts) -> String {
     switch party(of: facts) {
     case .caller(let id): "caller \(id)"
@@ -210,7 +211,7 @@ extension AllowanceScope {
 }
 
 extension RemoteAnswer {
-  /// The policy's result, or why there is none.
+  /// The reason for the verdict: the policy's decision, or why it gave none.
   fileprivate func reason(_ onFailure: FailurePolicy) -> String {
     switch self {
     case .allow: "the policy allows it"

@@ -2,17 +2,17 @@
 
 public import Texts
 
-/// A value as JSON knows it, kept apart from any JSON library.
+/// A JSON value, independent of any JSON library.
 public enum FactValue: Sendable {
   case null
   case bool(Bool)
-  /// A number by its text, so that nothing is rounded.
+  /// A number as its text, so that nothing is rounded.
   case number(String)
   case string(String)
   case array([FactValue])
   case object([FactMember])
 
-  /// The member of an object with a name; nil without one, and for values that are no object.
+  /// The member of an object with a name; nil if there is none, or if the value is not an object.
   public subscript(name: String) -> FactValue? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.name.hasSameBytes(as: name) }?.value
@@ -37,10 +37,8 @@ extension FactValue: Hashable {
 public struct FactMember: Hashable, Sendable {
   /// The member's name.
   @Exact public var name: String
-  /// Its value.
   public var value: FactValue
 
-  /// Names a value.
   public init(_ name: String, _ value: FactValue) {
     self.name = name
     self.value = value

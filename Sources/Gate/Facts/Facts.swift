@@ -1,4 +1,4 @@
-// The facts about a request that the rules may look at.
+// The facts about a request that rules may read.
 
 public import Platform
 public import Texts
@@ -34,25 +34,27 @@ public struct Facts: Sendable {
   public var action: Action
   /// The authenticated caller's id; nil for an anonymous one.
   public var callerID: String?
-  /// The subject of the caller's token, where there is one.
+  /// The subject of the caller's token; nil if there is none.
   public var subject: String?
-  /// The installation that asks, where one does.
+  /// The installation that sent the request; nil if none did.
   public var installation: InstallationFacts?
-  /// The app the request is for, where there is one.
+  /// The app that the request is for; nil if there is none.
   public var appID: String?
-  /// The client's address; nil where it is unknown.
+  /// The client's address; nil if it is unknown.
   public var address: IPAddress?
-  /// The number to be called; nil for access. Only `explain` may leave it out of a callback.
+  /// The number to call; nil unless the action is a callback. For a callback, only `explain` and rule tests
+  /// may omit it.
   public var phone: E164?
   /// The claims of the caller's token.
   public var claims: [FactMember]
-  /// The request's fields that rules read (`Policy.fieldNames`), each as often as the request has it.
+  /// The request's fields that rules read (`Policy.fieldNames`). A repeated field appears as often as in the
+  /// request.
   public var fields: [RequestField]
-  /// When the request came.
+  /// The time of the request.
   public var instant: Instant
-  /// The time of an appointment, at which it has to be open; nil where it has to be open at `instant`.
+  /// The time of an appointment, at which opening hours must be open; nil if they must be open at `instant`.
   public var at: Instant?
-  /// How many agents are available now; nil where it is not known, and where no rule asks (`Policy.asksAgents`).
+  /// The number of agents available now; nil if it is unknown or no rule needs it (`Policy.asksAgents`).
   public var agents: Int64?
   /// The evidence about the number of a new callback. Nil when the number was already checked.
   public var number: NumberEvidence?
@@ -78,31 +80,32 @@ public struct Facts: Sendable {
     self.at = at
   }
 
-  /// The facts of a request of which nothing is known but its action and time.
+  /// The facts of a request of which only action and time are known.
   public static func unknown(_ action: Action, at instant: Instant) -> Facts {
     Facts(
       action: action, callerID: nil, subject: nil, installation: nil, appID: nil, address: nil, phone: nil,
       claims: [], fields: [], instant: instant, at: nil, agents: nil, number: nil)
   }
 
-  /// The id and subject of callers without a name.
+  /// The id and subject of an anonymous caller.
   public static let anonymous = "anonymous"
-  /// The caller's id of every installation.
+  /// The caller's id that all installations share.
   public static let installationCaller = "installation"
 
-  /// The time at which opening hours are judged.
+  /// The time at which opening hours must be open.
   var opening: Instant { at ?? instant }
 
-  /// The caller's id, `anonymous` without one.
+  /// The caller's id; `anonymous` if there is none.
   public var effectiveCaller: String { callerID ?? Self.anonymous }
 
-  /// The caller to whom the subject belongs: of an installation that a user authorized, the caller of that user's token.
+  /// The caller that the subject belongs to. For an installation authorized by a user, this is the caller of
+  /// that user's token.
   public var owner: String { installation?.callerID ?? effectiveCaller }
 
-  /// Whether the subject is the owner's own name: there is no user.
+  /// Whether the subject is the owner itself, because there is no user.
   var isOwnerItself: Bool { effectiveSubject.hasSameBytes(as: owner) }
 
-  /// Who is behind the request: the token's subject, else the caller.
+  /// The subject of the token, or the caller if there is no subject.
   public var effectiveSubject: String { subject ?? effectiveCaller }
 }
 
@@ -115,7 +118,7 @@ extension Facts {
     ]
     if let installation {
       members.append(FactMember("installation", .string(installation.id)))
-      // With the subject, it names the user: two issuers may give two users the same subject.
+      // Owner and subject together identify the user: two issuers may give two users the same subject.
       if let owner = installation.callerID { members.append(FactMember("owner", .string(owner))) }
     }
     if let appID { members.append(FactMember("app", .string(appID))) }
@@ -124,7 +127,7 @@ extension Facts {
     members.append(FactMember("claims", .object(claims)))
     var named: [FactMember] = []
     for field in fields {
-      // A field that stands there twice is a list, so that a policy can tell.
+      // A repeated field becomes a list, so that the policy can tell.
       if let position = named.firstIndex(where: { $0.name == field.name }) {
         if case .array(let values) = named[position].value {
           named[position].value = .array(values + [.string(field.value)])
@@ -143,12 +146,10 @@ extension Facts {
 
 /// The values by which rules count an installation.
 public struct InstallationFacts: Hashable, Sendable {
-  /// Its id.
   public let id: String
-  /// The caller of the user's token who authorized it; nil where an operator did.
+  /// The caller of the user's token that authorized the installation; nil if no user authorized it.
   @Exact public private(set) var callerID: String?
 
-  /// Names an installation.
   public init(id: String, callerID: String?) {
     self.id = id
     self.callerID = callerID

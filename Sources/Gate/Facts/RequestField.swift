@@ -1,19 +1,19 @@
-// A header field of the request, for rules to look at.
+// A header field of the request that rules read.
 
-/// A field of the request as the rules see it.
+/// A field of the request.
 public struct RequestField: Hashable, Sendable {
   /// The field's name in lower case.
   public var name: String
-  /// Its value, without surrounding white space.
+  /// The field's value, without surrounding white space.
   public var value: String
 
-  /// Names a value; the name is put into lower case.
+  /// Creates a field. Converts the name to lower case.
   public init(name: String, value: String) {
     self.name = name.lowercased()
     self.value = value
   }
 
-  /// Names a value by a name that is in lower case already, as `Policy.fieldNames` has them.
+  /// Creates a field whose name is already in lower case, as in `Policy.fieldNames`.
   public init(lowercaseName name: String, value: String) {
     self.name = name
     self.value = value

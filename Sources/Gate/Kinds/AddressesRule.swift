@@ -3,14 +3,14 @@
 public import Documents
 import Platform
 
-/// Allowed and denied networks; the most specific one that holds the client's address decides, and on a tie it
-/// is denied.
+/// Allowed and denied networks. The most specific network that contains the client's address decides; on a
+/// tie the address is denied.
 public struct AddressesRule: Sendable {
   private let allow: [CIDR]
   private let deny: [CIDR]
 
-  /// A rule from networks such as `203.0.113.0/24`. Throws for a malformed one, for one that takes in a great
-  /// part of the Internet, for one that is both allowed and denied, and when both lists are empty.
+  /// Creates a rule from networks such as `203.0.113.0/24`. Throws if a network is malformed, covers a large
+  /// part of the Internet, or is both allowed and denied. Also throws if both lists are empty.
   public init(allow: [String] = [], deny: [String] = []) throws(Refusal) {
     guard !allow.isEmpty || !deny.isEmpty else {
       throw Refusal(at: "allow", "the rule names no network", "list networks under \"allow\" or \"deny\"")
@@ -43,7 +43,7 @@ public struct AddressesRule: Sendable {
     return networks.sorted { $0.prefixLength > $1.prefixLength }
   }
 
-  /// Whether a client may ask. An unknown address is denied.
+  /// Whether the rule allows a client with this address. An unknown address is denied.
   func allows(_ address: IPAddress?) -> Bool {
     guard let address else { return false }
     let allowed = Self.longestMatch(allow, address)
@@ -52,7 +52,7 @@ public struct AddressesRule: Sendable {
     return allowed > denied
   }
 
-  /// The network that decided, or that none holds the address.
+  /// The reason for the verdict: the network that decided, or that no network contains the address.
   func reason(_ address: IPAddress?) -> String {
     guard let address else { return "the client's address is unknown" }
     let allowed = allow.first { $0.contains(address) }

@@ -2,19 +2,19 @@
 
 public import Documents
 
-/// A least number of available agents.
+/// Requires a minimum number of available agents.
 public struct AgentsRule: Sendable {
-  /// How many seconds a refused client waits before it asks again.
+  /// The retry time for a refused client, in seconds.
   static let retryAfter: Int64 = 60
-  /// How many there are at most.
+  /// The largest minimum that a configuration may set.
   public static let most: Int64 = 1_000_000
 
-  /// How many have to be available.
+  /// The minimum number of available agents.
   public let atLeast: Int64
   /// The decision while the number is not known.
   public let onStale: FailurePolicy
 
-  /// A rule. Throws for a number that is always or never reached.
+  /// Creates a rule. Throws if the minimum is not 1 to 1,000,000.
   public init(atLeast: Int64 = 1, onStale: FailurePolicy = .allow) throws(Refusal) {
     guard (1...Self.most).contains(atLeast) else {
       throw Refusal(at: "at_least", "the number is out of range", "give 1 to \(Self.most)")
@@ -23,14 +23,15 @@ public struct AgentsRule: Sendable {
     self.onStale = onStale
   }
 
-  /// Whether it has no objection. The present number says nothing of an appointment's time.
+  /// Whether the rule allows the request. An appointment is always allowed, because the number of agents now
+  /// says nothing about a later time.
   func allows(_ facts: Facts) -> Bool {
     guard facts.at == nil else { return true }
     guard let agents = facts.agents else { return onStale == .allow }
     return agents >= atLeast
   }
 
-  /// The values that it compares.
+  /// The reason for the verdict: the number of agents and the minimum.
   func reason(_ facts: Facts) -> String {
     guard facts.at == nil else { return "it is not asked about an appointment" }
     guard let agents = facts.agents else {

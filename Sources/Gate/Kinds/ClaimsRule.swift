@@ -3,11 +3,12 @@
 public import Documents
 import Texts
 
-/// Claims that have to be there, each with the values that are accepted.
+/// Required claims, each with its accepted values.
 ///
-/// A string, number or boolean is compared by its text; of an array any element may fit. A name with dots is
-/// first a claim's whole name (`https://shop.example/tier`), then a path into objects (`realm_access.roles`).
-/// A string in `scope` or `scp` is a list of scopes with spaces between them (RFC 8693 §4.2, RFC 9068 §2.2.3).
+/// A string, number or boolean is compared by its text. An array is accepted if any of its elements is. A
+/// name with dots is first looked up as a claim's whole name (`https://shop.example/tier`), then as a path
+/// into objects (`realm_access.roles`). A string in `scope` or `scp` is a list of scopes with spaces between
+/// them (RFC 8693 §4.2, RFC 9068 §2.2.3).
 public struct ClaimsRule: Sendable {
   private struct Requirement: Sendable {
     let name: String
@@ -19,7 +20,8 @@ public struct ClaimsRule: Sendable {
 
   private let requirements: [Requirement]
 
-  /// A rule from claims and their accepted values. Throws when there are none.
+  /// Creates a rule from claims and their accepted values. Throws if there are no claims, if a claim has no
+  /// name or no accepted value, or if a scope contains a space.
   public init(require: [(claim: String, accepted: [String])]) throws(Refusal) {
     guard !require.isEmpty else {
       throw Refusal(
@@ -46,13 +48,13 @@ public struct ClaimsRule: Sendable {
     }
   }
 
-  /// Whether all required claims are there with an accepted value.
+  /// Whether every required claim has an accepted value.
   package func allows(_ claims: [FactMember]) -> Bool {
     for index in requirements.indices where !fulfils(claims, index) { return false }
     return true
   }
 
-  /// Whether the claims fulfil the requirement at an index. Nothing is copied.
+  /// Whether the claims meet the requirement at an index. Copies nothing.
   private func fulfils(_ claims: [FactMember], _ index: Int) -> Bool {
     for position in claims.indices where claims[position].name.hasSameBytes(as: requirements[index].name) {
       if requirements[index].hasScopes, case .string(let text) = claims[position].value {
@@ -75,7 +77,8 @@ public struct ClaimsRule: Sendable {
     return value
   }
 
-  /// The first claim that fails with its accepted values, or all claims if none fails.
+  /// The reason for the verdict: the first claim that fails, with its accepted values, or all claims if none
+  /// fails.
   package func reason(_ claims: [FactMember], _ values: ValueDisclosure) -> String {
     func words(_ requirement: Requirement, isFulfilled: Bool) -> String {
       let name = "claim \(quoted(requirement.name))"

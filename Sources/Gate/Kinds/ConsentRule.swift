@@ -9,7 +9,7 @@ public struct ConsentRule: Sendable {
   /// The names of the accepted texts.
   public let texts: [String]
 
-  /// Throws when there are none.
+  /// Creates a rule. Throws if the list is empty.
   public init(texts: [String]) throws(Refusal) {
     guard !texts.isEmpty else {
       throw Refusal(
@@ -24,7 +24,7 @@ public struct ConsentRule: Sendable {
     facts.number.flatMap { ConsentFault($0.consent, texts: texts, at: facts.instant) }
   }
 
-  /// Why the rule has its verdict.
+  /// The reason for the verdict.
   func reason(_ facts: Facts) -> String {
     guard let evidence = facts.number else { return "the consent is not checked again" }
     if let fault = fault(facts) { return "\(fault.rawValue); \(listed(texts)) is required" }
@@ -34,7 +34,7 @@ public struct ConsentRule: Sendable {
 
 /// Why a consent is not accepted.
 public enum ConsentFault: String, Sendable {
-  /// The request has none.
+  /// The request contains no consent.
   case missing = "the request has no consent"
   case unknownText = "the consent is to another text"
   case outOfTime = "the consent is older than 24 hours, or of the future"
@@ -43,7 +43,7 @@ public enum ConsentFault: String, Sendable {
   ///
   /// - Parameters:
   ///   - texts: The names of the accepted texts.
-  ///   - now: `at` may be 24 hours before it and 10 minutes after it.
+  ///   - now: The current time. The consent may be up to 24 hours older, and up to 10 minutes newer.
   public init?(_ consent: GivenConsent?, texts: [String], at now: Instant) {
     guard let consent else {
       self = .missing

@@ -7,27 +7,28 @@ import Texts
 public struct FieldRule: Sendable {
   /// The accepted values.
   public enum Requirement: Hashable, Sendable {
-    /// Exactly this.
+    /// Exactly this value.
     case equals(String)
-    /// One of these.
+    /// One of these values.
     case oneOf([String])
-    /// A version of dotted numbers that is this or a later one; anything else is denied.
+    /// This version or a later one, as numbers with dots between them. Anything else is denied.
     case atLeast(String)
   }
 
   /// The field's name in lower case.
   public let field: String
   private let requirement: Requirement
-  /// The numbers of the version that is required, if one is.
+  /// The numbers of the required version; empty if no version is required.
   private let minimum: [UInt64]
 
-  /// Fields that hold credentials: no rule looks at them, and so no remote policy is sent them.
+  /// Fields that contain credentials. No rule may read them, because the server sends the fields of rules to
+  /// remote policies.
   private static let credentials: Set = [
     "apikey", "authorization", "cookie", "dpop", "proxy-authorization", "x-api-key", "x-firebase-appcheck",
   ]
 
-  /// A rule for a field. Throws for a name that no field can have, the name of a field with a credential, no values, or a
-  /// malformed version.
+  /// Creates a rule. Throws if the name is not a valid field name or belongs to a field with credentials, if
+  /// no value is accepted, or if the version is malformed.
   public init(field: String, requirement: Requirement) throws(Refusal) {
     let token = field.utf8.allSatisfy {
       $0.isASCIILetter || $0.isASCIIDigit || "!#$%&'*+-.^_`|~".utf8.contains($0)
@@ -65,11 +66,12 @@ public struct FieldRule: Sendable {
     self.minimum = minimum
   }
 
-  /// Whether the request's fields fulfil it.
+  /// Whether the request's fields meet the requirement.
   func allows(_ fields: [RequestField]) -> Bool {
     var found = -1
     for index in fields.indices where fields[index].name == field {
-      // Which of two would count is a matter of taste, and of attack.
+      // Refuse a repeated field: programs disagree about which of two values counts, and an attacker can use
+      // that.
       guard found < 0 else { return false }
       found = index
     }
@@ -81,7 +83,7 @@ public struct FieldRule: Sendable {
     }
   }
 
-  /// The value that was found and the one that is required.
+  /// The reason for the verdict: the value found and the value required.
   func reason(_ fields: [RequestField], _ values: ValueDisclosure) -> String {
     let found = fields.filter { $0.name == field }.map(\.value)
     let name = "header \(field)"
@@ -112,8 +114,8 @@ public struct FieldRule: Sendable {
     return required.map { "\(text); \($0)" } ?? text
   }
 
-  /// The numbers of a version, without zeros at the end, so that `2.3` is `2.3.0`. Nil for a text that is not
-  /// numbers of at most 18 digits with dots between them, or is longer than 64 bytes.
+  /// The numbers of a version without zeros at the end, so that `2.3` equals `2.3.0`. Nil if the text is
+  /// longer than 64 bytes, or is not numbers of at most 18 digits with dots between them.
   private static func numbers(of version: String) -> [UInt64]? {
     var numbers: [UInt64] = []
     guard read(version, { _, number in numbers.append(number) }) else { return nil }
@@ -121,8 +123,8 @@ public struct FieldRule: Sendable {
     return numbers
   }
 
-  /// Whether a version is one, and this or a later one. It is read to its end, so that a malformed rest is never
-  /// overlooked.
+  /// Whether a text is a version, and at least `minimum`. Reads the text to its end, so that a malformed rest
+  /// is never overlooked.
   private static func isVersion(_ version: String, atLeast minimum: [UInt64]) -> Bool {
     var order = 0
     var count = 0
@@ -132,11 +134,11 @@ public struct FieldRule: Sendable {
       let wanted = index < minimum.count ? minimum[index] : 0
       if number != wanted { order = number < wanted ? -1 : 1 }
     }
-    // A missing number is 0. The last wanted number is not 0.
+    // Missing numbers count as 0. The last number of `minimum` is never 0.
     return isVersion && (order > 0 || (order == 0 && count >= minimum.count))
   }
 
-  /// Hands on the numbers of a version; false where it is none.
+  /// Passes each number of a version to `take`; false if the text is not a version.
   @inline(__always) private static func read(_ version: String, _ take: (Int, UInt64) -> Void) -> Bool {
     guard version.utf8.count <= 64 else { return false }
     var index = 0

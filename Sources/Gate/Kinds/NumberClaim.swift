@@ -1,14 +1,16 @@
-// Reads which number is the user's from the claims of a token.
+// Reads the user's phone number from the claims of a token.
 
 import Texts
 
-/// The claims of a JWT that say which number is the user's.
+/// The claims of a JWT that contain the user's phone number.
 public struct NumberClaim: Hashable, Sendable {
   private let name, verified: ClaimName?
 
   /// - Parameters:
-  ///   - name: The claim with the number: its whole name, or a path into objects with dots. A name with `:` or `/` is no path.
-  ///   - verified: The claim that says whether the issuer has verified the number; empty if the number alone is enough.
+  ///   - name: The claim with the number: its whole name, or a path into objects with dots. A name with `:`
+  ///     or `/` is never a path.
+  ///   - verified: The claim that says whether the issuer has verified the number; empty if the number alone
+  ///     is enough.
   public init(name: String, verified: String) {
     self.name = ClaimName(name)
     self.verified = verified.isEmpty ? nil : ClaimName(verified)
@@ -24,7 +26,7 @@ public struct NumberClaim: Hashable, Sendable {
     do throws(E164Error) { return try E164(number(in: claims)) } catch { return nil }
   }
 
-  /// The verified number in the form for comparisons. Empty if there is none.
+  /// The verified number without separators, for comparisons. Empty if there is none.
   private func number(in claims: [FactMember]) -> String {
     guard case .string(let text)? = name?.value(in: claims) else { return "" }
     if let verified {
@@ -37,8 +39,8 @@ public struct NumberClaim: Hashable, Sendable {
     return Self.digits(text)
   }
 
-  /// A number without `;ext=` and what follows, blanks, and the visual separators of RFC 3966 §5.1.1. Empty for anything that does not
-  /// begin with `+`.
+  /// A number without blanks, without the visual separators of RFC 3966 §5.1.1, and without `;ext=` and
+  /// everything after it. Empty if the text does not begin with `+` or is longer than 128 bytes.
   private static func digits(_ text: String) -> String {
     guard text.utf8.count <= 128 else { return "" }
     var octets = text.utf8.filter { $0 != 0x20 && $0 != 0x09 }
@@ -51,7 +53,7 @@ public struct NumberClaim: Hashable, Sendable {
   }
 }
 
-/// The name of a claim, with its path into objects where it can be one.
+/// The name of a claim, and the same name as a path into objects if it can be a path.
 private struct ClaimName: Hashable, Sendable {
   let whole: String
   let path: [String]

@@ -2,17 +2,18 @@
 
 public import Documents
 
-/// Allowed and denied number prefixes; the longest one that fits a number decides, and on a tie it is denied.
+/// Allowed and denied number prefixes. The longest prefix that matches a number decides; on a tie the number
+/// is denied.
 public struct NumbersRule: Sendable {
   private let allow: PrefixTrie
   private let deny: PrefixTrie
-  /// Whether there is a list of allowed prefixes, outside of which everything is denied.
+  /// Whether there is a list of allowed prefixes. If so, all other numbers are denied.
   private let isAllowList: Bool
   /// Whether the built-in ranges are refused too, whatever the lists say.
   public let refusesDefaultRanges: Bool
 
-  /// A rule from prefixes such as `+351`. Throws for a malformed prefix and for one that is both allowed and
-  /// denied.
+  /// Creates a rule from prefixes such as `+351`. Throws if a prefix is malformed, begins no phone number, or
+  /// is both allowed and denied, and if a list is too long.
   public init(allow: [String] = [], deny: [String] = [], refusesDefaultRanges: Bool = true) throws(Refusal) {
     let both = Set(allow).intersection(deny)
     if let prefix = both.min() {
@@ -24,7 +25,7 @@ public struct NumbersRule: Sendable {
     self.refusesDefaultRanges = refusesDefaultRanges
   }
 
-  /// The built-in ranges alone.
+  /// The rule that refuses only the built-in ranges.
   static let defaults = NumbersRule()
 
   private init() {
@@ -59,7 +60,8 @@ public struct NumbersRule: Sendable {
     return trie
   }
 
-  /// Whether a number may be called. Without a number only a list of allowed ones can say no.
+  /// Whether a number may be called. If there is no number, only a list of allowed prefixes denies the
+  /// request.
   func allows(_ number: E164?) -> Bool {
     guard let number else { return !isAllowList }
     if refusesDefaultRanges, NumberRanges.refuses(number) { return false }
@@ -69,7 +71,7 @@ public struct NumbersRule: Sendable {
     return allowed > deny.longestMatch(number) ?? 0
   }
 
-  /// The prefix that decided, or that none fits the number.
+  /// The reason for the verdict: the prefix that decided, or that no prefix matches the number.
   func reason(_ number: E164?) -> String {
     guard let number else {
       return isAllowList ? "no number is given, and only listed ones are allowed" : "no number is given"

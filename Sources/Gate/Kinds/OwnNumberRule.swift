@@ -4,8 +4,8 @@ import Documents
 import Platform
 import Texts
 
-/// Allows a number that a verified claim names, that the subject has proven before, or that a proof in the request is for.
-/// The rule checks them in this order, and stops at the first that is enough.
+/// Allows a number if a verified claim contains it, if the subject has proven it before, or if the request
+/// contains a proof for it. The rule checks in this order and stops at the first match.
 public struct OwnNumberRule: Sendable {
   /// The claims with a user's number. Nil if no claim counts.
   let claim: NumberClaim?
@@ -17,7 +17,8 @@ public struct OwnNumberRule: Sendable {
     self.takesProofs = takesProofs
   }
 
-  /// The result before the proof is verified: `proof` if it has to be. Nil if the number was already checked.
+  /// The result before any proof is verified: `.proof` if the proof must be verified. Nil if the number was
+  /// already checked.
   func result(_ facts: Facts) -> NumberResult? {
     guard let evidence = facts.number, let phone = facts.phone else { return nil }
     if let claim, facts.hasVerifiedClaims, claim.proves(phone, facts.claims) { return .claim }
@@ -33,7 +34,7 @@ public struct OwnNumberRule: Sendable {
   static let missing = "the request does not show that the number is the caller's"
   static let used = "the proof was used before"
 
-  /// Why the rule has its verdict.
+  /// The reason for the verdict.
   func reason(_ facts: Facts, _ answer: NumberProofAnswer?) -> String {
     switch result(facts) {
     case .claim: "a claim of the caller's token is the number"
@@ -79,7 +80,8 @@ public enum NumberProofAnswer: Sendable {
   case proven(id: String, expires: Instant)
   /// The proof is invalid. The reason is for operators.
   case refused(String)
-  /// The request only asks whether it would be valid, so the proof is not verified.
+  /// The request is only evaluated, not carried out. The server does not verify the proof, and the rule
+  /// allows the request.
   case unjudged
   /// The server cannot verify the proof now. A rule in audit mode allows the request.
   case unavailable

@@ -1,11 +1,11 @@
-// The rule that asks a policy service over HTTP: its question and how an answer is judged, without the network.
+// The rule for remote policies: builds the query and reads the response. Other code sends it over HTTP.
 
 public import Documents
 import Platform
 
-/// A policy service that is asked over HTTP.
+/// A remote policy: a service that decides about requests over HTTP.
 public struct RemoteRule: Sendable {
-  /// The form of queries and answers.
+  /// The form of queries and responses.
   public enum Dialect: String, CaseIterable, Sendable {
     /// Open Policy Agent's data API.
     case opa
@@ -13,21 +13,21 @@ public struct RemoteRule: Sendable {
     case authzen
   }
 
-  /// Where to `POST` the question.
+  /// The URL to which the server sends queries by `POST`.
   public let url: String
   /// How long to wait, in milliseconds.
   public let timeoutMilliseconds: Int64
-  /// The decision without a usable answer.
+  /// The decision if the policy gives no usable response.
   public let onFailure: FailurePolicy
-  /// How it is asked.
+  /// The form of the policy's queries and responses.
   public let dialect: Dialect
 
-  /// A rule. Throws for an address that is not `https`, or `http` to this machine, and for a time-out outside
-  /// of a millisecond to 30 seconds.
+  /// Creates a rule. Throws if the URL is neither `https` nor `http` to this machine, or if the timeout is
+  /// not 1 ms to 30 s.
   public init(
     url: String, timeoutMilliseconds: Int64 = 500, onFailure: FailurePolicy = .deny, dialect: Dialect = .opa
   ) throws(Refusal) {
-    // A refused address is not shown: it may hold a password.
+    // The error never shows the URL, because the URL may contain a password.
     guard let scheme = Self.scheme(of: url) else {
       throw Refusal(
         at: "url", "it is not a URL, or has a user name, a fragment or an impossible port",
@@ -47,7 +47,7 @@ public struct RemoteRule: Sendable {
     self.dialect = dialect
   }
 
-  /// The document that asks about these facts.
+  /// The query about a request, as the document to send.
   public func query(about facts: Facts) -> FactValue {
     switch dialect {
     case .opa: .object([FactMember("input", facts.document)])
@@ -61,7 +61,7 @@ public struct RemoteRule: Sendable {
     }
   }
 
-  /// Reads an answer in the rule's dialect.
+  /// Reads a response in the rule's dialect.
   public func answer(reading document: FactValue) -> RemoteAnswer {
     switch dialect {
     case .opa: RemoteAnswer(reading: document)
@@ -73,7 +73,8 @@ public struct RemoteRule: Sendable {
     .object([FactMember("type", .string(type)), FactMember("id", .string(id))])
   }
 
-  /// Takes the beginning of an address apart; nil when it is no http or https one.
+  /// Whether a URL is `https`, and whether its host is this machine. Nil if the URL is not a valid `http` or
+  /// `https` URL.
   private static func scheme(of url: String) -> (isSecure: Bool, isLoopback: Bool)? {
     let isSecure = url.utf8.starts(with: "https://".utf8)
     guard isSecure || url.utf8.starts(with: "http://".utf8), url.utf8.count <= 2048,
@@ -103,8 +104,8 @@ public struct RemoteRule: Sendable {
     return isName(name) ? (isSecure, name == "localhost") : nil
   }
 
-  /// Letters, digits and hyphens between dots (RFC 1123 §2.1). The last label is not a number: `0x7f.1` and `2130706433` are disguised
-  /// addresses.
+  /// Whether a host is a name: letters, digits, hyphens (RFC 1123 §2.1) and underscores between dots. The
+  /// last label must not begin with a digit, because `0x7f.1` and `2130706433` are disguised addresses.
   private static func isName(_ host: String) -> Bool {
     let labels = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard host.utf8.count <= 253, let last = labels.last, last.first?.isASCIIDigit == false else {
@@ -117,13 +118,13 @@ public struct RemoteRule: Sendable {
   }
 }
 
-/// A question for a remote policy.
+/// A query to a remote policy.
 public struct RemoteQuery: Sendable {
-  /// The rule that asks.
+  /// The name of the rule.
   public let rule: String
-  /// Where, and for how long.
+  /// The remote policy's URL, timeout and dialect.
   public let remote: RemoteRule
-  /// Whether the rule refuses; in audit mode it only says so.
+  /// Whether the rule can refuse the request. In audit mode, its denial is only recorded.
   public let isEnforced: Bool
   /// The document to send.
   public let document: FactValue

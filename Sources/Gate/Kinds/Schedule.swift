@@ -3,14 +3,15 @@
 public import Documents
 import Platform
 
-/// A window of opening on the wall clock, in seconds from the midnight on which its day begins.
+/// A window of opening hours in local time, in seconds after the midnight that begins its day.
 public struct OpeningWindow: Hashable, Sendable {
-  /// The first second that is open, 0–86 399.
+  /// The first open second, 0–86,399.
   public let start: Int
-  /// The first second that is closed again; above 86 400 when the window ends on the next day.
+  /// The first closed second after it; above 86,400 if the window ends on the next day.
   public let end: Int
 
-  /// A window; an end that is not after its start lies on the next day. Throws where nothing would be open.
+  /// Creates a window. An end before the start is on the next day. Throws if a time is out of range or both
+  /// are equal.
   public init(start: Int, end: Int) throws(Refusal) {
     guard (0..<86_400).contains(start), (1...86_400).contains(end) || end == 0, start != end else {
       throw Refusal(
@@ -43,29 +44,28 @@ public struct OpeningWindow: Hashable, Sendable {
   }
 }
 
-/// When it is open: an instant is open exactly when the clock on the zone's walls shows a time inside a window.
+/// Opening hours. An instant is open exactly when the local time of the zone is inside a window.
 ///
-/// So a time that daylight saving skips is never shown, and a window that would begin in it begins with the
-/// first time after it; a time that is shown twice is open both times. An end is exclusive. A closed date takes
-/// away the windows that begin on it, and a special date replaces them: one that began the evening before
-/// stays.
+/// A local time that daylight saving skips never occurs, so a window that would begin in the gap begins at
+/// the first time after it. A local time that occurs twice is open both times. The end of a window is
+/// exclusive. A closed date removes the windows that begin on it, and a special date replaces them. A window
+/// that began the evening before stays.
 public final class Schedule: Sendable {
-  /// The zone whose clock counts.
+  /// The time zone of the opening hours.
   public let zone: Zone
-  /// The windows of Monday to Sunday.
+  /// The windows of each weekday, Monday first.
   private let weekly: [[OpeningWindow]]
-  /// Dates with windows of their own (none when closed), ascending by day number.
+  /// The day numbers of closed and special dates, ascending. `specialWindows` has their windows, none for a
+  /// closed date.
   private let specialDays: [Int64]
   private let specialWindows: [[OpeningWindow]]
 
-  /// A schedule.
+  /// Creates a schedule. Throws if windows overlap, a date is given twice, or the schedule is never open.
   ///
   /// - Parameters:
   ///   - weekly: seven lists of windows, Monday first.
   ///   - closed: dates on which no window begins.
   ///   - open: dates with windows in place of the weekly ones.
-  ///
-  /// Throws when windows overlap, a date is both closed and open, or nothing is ever open.
   public init(
     zone: Zone, weekly: [[OpeningWindow]], closed: [CivilDate] = [],
     open: [(date: CivilDate, windows: [OpeningWindow])] = []
@@ -121,12 +121,12 @@ public final class Schedule: Sendable {
 
   // MARK: Answers
 
-  /// Whether it is open at an instant, in seconds since the epoch; nil where the zone's table ends.
+  /// Whether the schedule is open at an instant, in seconds since the epoch; nil outside the zone's table.
   public func isOpen(at seconds: Int64) -> Bool? {
     zone.localSeconds(at: seconds).map(isOpen(local:))
   }
 
-  /// The first second after an instant at which open turns to closed or closed to open; nil for never.
+  /// The first second after an instant at which the schedule opens or closes; nil for never.
   public func nextChange(after seconds: Int64) -> Int64? {
     guard var span = zone.span(at: seconds) else { return nil }
     let state = isOpen(local: seconds.addingClamped(span.offset))
@@ -139,7 +139,7 @@ public final class Schedule: Sendable {
       case .never: return nil
       case .notBefore: break
       }
-      // The clock is put forward or back here, and may show another state.
+      // The zone's offset changes here, which may open or close the schedule.
       guard let next = zone.span(index: span.index + 1) else { return nil }
       if isOpen(local: next.start + next.offset) != state { return next.start }
       from = next.start
@@ -147,14 +147,15 @@ public final class Schedule: Sendable {
     }
   }
 
-  /// The first instant at or after another at which it is open; nil for never.
+  /// The first instant at or after another at which the schedule is open; nil for never.
   public func nextOpen(from seconds: Int64) -> Int64? {
     isOpen(at: seconds) == true ? seconds : nextChange(after: seconds)
   }
 
-  /// Why it is open or closed: the time on the wall, the windows that count then, and when that ends.
-  /// - Parameter opening: When all opening hours that concern the request are open again; nil for never. Looked for only
-  ///   where it is closed.
+  /// The reason for the verdict: the local time, the windows of that day, and when the schedule next opens or
+  /// closes.
+  /// - Parameter opening: The next time at which all opening hours that apply to the request are open; nil
+  ///   for never. Evaluated only if the schedule is closed.
   func reason(at seconds: Int64, opening: @autoclosure () -> Int64?) -> String {
     guard let local = zone.localSeconds(at: seconds), let clock = zone.wallClock(at: seconds) else {
       return "the time is outside the years 1970 to 2099 of the time zone data"
@@ -178,7 +179,7 @@ public final class Schedule: Sendable {
     return "\(now) is \(hours); " + (opening().map { "opens \(zone.moment($0))" } ?? "never opens again")
   }
 
-  // MARK: On the wall clock
+  // MARK: Local time
 
   private func isOpen(local: Int64) -> Bool {
     let (day, second) = local.flooredDivision(by: 86_400)
@@ -208,18 +209,19 @@ public final class Schedule: Sendable {
     case never
   }
 
-  /// Looks along the wall clock for the first time after another at which the state differs.
+  /// Finds the first local time after `local` and before `limit` at which the schedule is not in `state`.
   private func nextLocalChange(after local: Int64, differingFrom state: Bool, before limit: Int64)
     -> LocalSearch
   {
     var day = local.flooredDivision(by: 86_400).quotient
-    // A week without change after the last special date (and the night after it) repeats for ever.
+    // After the last special date and the night that follows it, all weeks are alike. If a whole week has no
+    // change, no change follows.
     let lastSpecial = specialDays.last ?? .min
     let repeats = max(day, lastSpecial == .min ? .min : lastSpecial + 1) + 8
     var from = local
     while day * 86_400 < limit {
       guard day <= repeats else {
-        // Putting the clock back could still show the last special date once more.
+        // If the clocks are put back, part of the last special date may occur once more.
         return local > (lastSpecial == .min ? .min : (lastSpecial + 3) * 86_400) ? .never : .notBefore
       }
       while let boundary = firstBoundary(after: from, on: day) {
@@ -232,7 +234,8 @@ public final class Schedule: Sendable {
     return .notBefore
   }
 
-  /// The first beginning or end of a window later than a time and shown during a day, or at its closing midnight.
+  /// The first start or end of a window after a local time and during a day, the midnight at its end
+  /// included.
   private func firstBoundary(after local: Int64, on day: Int64) -> Int64? {
     let midnight = day * 86_400
     var first: Int64?

@@ -2,14 +2,15 @@
 
 public import Documents
 
-/// Gets the verdict on a number. It may need a lookup at Talkdesk, so this rule comes after all other rules and allowances.
+/// Requires a favorable verdict on a phone number. The verdict may need a lookup at Talkdesk, so the server
+/// evaluates this rule after all other rules and allowances.
 public struct ScreenedRule: Sendable {
   /// The time limit for all lookups of a request together.
   public let timeoutMilliseconds: Int64
   /// The decision without a verdict.
   public let onFailure: FailurePolicy
 
-  /// Throws for a timeout that is not between 1 ms and 30 s.
+  /// Creates a rule. Throws if the timeout is not 1 ms to 30 s.
   public init(timeoutMilliseconds: Int64 = 3000, onFailure: FailurePolicy = .allow) throws(Refusal) {
     guard (1...30_000).contains(timeoutMilliseconds) else {
       throw Refusal(at: "timeout", "the timeout is out of range", "give \"1ms\" to \"30s\"")
@@ -18,7 +19,7 @@ public struct ScreenedRule: Sendable {
     self.onFailure = onFailure
   }
 
-  /// Why the rule has its verdict.
+  /// The reason for the verdict.
   func reason(_ answer: ScreeningAnswer?) -> String {
     switch answer {
     case .found(.allowed): "the check found nothing against the number"

@@ -16,9 +16,9 @@ public struct GivenConsent: Hashable, Sendable {
 
 /// A text that customers agree to.
 public struct ConsentText: Hashable, Sendable {
-  /// Its name in requests, such as `v3`.
+  /// The text's name in requests, such as `v3`.
   @Exact public private(set) var name: String
-  /// The SHA-256 of its words, 64 hex digits in lower case.
+  /// The SHA-256 of the text, 64 hex digits in lower case.
   public let digest: String
 
   public init(name: String, digest: String) {
@@ -40,7 +40,7 @@ public struct StoredConsent: Hashable, Sendable {
     digest = String(text.digest.prefix(16))
   }
 
-  /// The text in the store's column.
+  /// The consent as text for the store's column.
   package var stored: String { "\(at.seconds) \(digest) \(text)" }
 
   /// Reads a result of `stored`; nil for anything else.

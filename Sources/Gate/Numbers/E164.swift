@@ -4,15 +4,15 @@ import Texts
 
 /// A phone number in the international form of ITU-T E.164: `+` and 6 to 15 digits, the first not a zero.
 ///
-/// Nothing is repaired: a number with spaces may not be the number that was meant. Printing one shows its masked
-/// form; `text` is the number itself, for the network and for nothing that is kept in a log.
+/// Reading corrects nothing: a number with spaces may not be the number that the sender meant. Printing a
+/// number shows its masked form. `text` is the full number: send it, but never log it.
 public struct E164: Hashable, Sendable, CustomStringConvertible {
   /// The digits as one number; 15 digits fit.
   let digits: UInt64
   /// How many digits there are, 6–15.
   let count: UInt8
 
-  /// Reads a number; throws its mistake.
+  /// Reads a number. Throws what is wrong with the text.
   public init(_ text: String) throws(E164Error) {
     var digits: UInt64 = 0
     var count = 0
@@ -26,20 +26,21 @@ public struct E164: Hashable, Sendable, CustomStringConvertible {
         if scalar == "0", zeros == count { zeros += 1 }
         count += 1
         if count <= 15 { digits = digits * 10 + UInt64(scalar.value - 0x30) }
-      // With the blanks and dashes that address books and web pages put between digits.
+      // Includes the blanks and dashes that address books and web pages put between digits.
       case " ", "\t", "\u{A0}", "\u{2009}", "\u{202F}", "-", "\u{2010}"..."\u{2015}", "\u{2212}", ".", "/",
         "(",
         ")":
         hasSeparators = true
-      // Address books put marks of direction around a number, which copying takes along.
-      // Formatted pages put curly quotation marks around it.
+      // Address books put invisible direction marks around a number, and a copied number includes them.
+      // Formatted pages put curly quotation marks around a number.
       case _ where scalar.isUnseen || scalar.isCurlyQuotationMark: throw .unseen(scalar)
       default: throw .notDigit
       }
     }
     guard !text.isEmpty else { throw .empty }
     guard hasPlus else {
-      // The prefix of an international call in most countries (ITU-T E.123 asks for the plus sign instead).
+      // 00 is the prefix of international calls in most countries (ITU-T E.123 asks for the plus sign
+      // instead).
       guard zeros >= 2 else { throw hasSeparators ? .missingPlusAndSeparators : .missingPlus }
       throw hasSeparators ? .doubleZeroAndSeparators : .doubleZero
     }
@@ -68,10 +69,10 @@ public struct E164: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// 1, 10, 100 … for as many digits as a number has.
+/// The powers of ten from 1 to 10^14, one for each of 15 digits.
 let powersOfTen: [UInt64] = (0..<15).map { exponent in (0..<exponent).reduce(1) { value, _ in value * 10 } }
 
-/// Why a text is no E.164 number. It never holds the text.
+/// Why a text is not an E.164 number. The error never contains the text.
 public enum E164Error: Error, Hashable, Sendable {
   case empty, missingPlus, doubleZero, separator, leadingZero, notDigit, tooShort, tooLong
   case missingPlusAndSeparators, doubleZeroAndSeparators

@@ -1,12 +1,13 @@
 // Finds phone numbers in text, in every common spelling, and masks them.
 
 extension String {
-  /// The text with its telephone numbers hidden: of each, all digits but the last two become `*`, and the rest stays.
+  /// The text with its phone numbers masked: all digits of a number except the last two become `*`.
   ///
-  /// A number is seven digits or more, or six after a `+`. Up to three spaces, hyphens, dots, brackets, slashes, underscores or
-  /// characters beyond ASCII that are no letters do not part them. Digits count in every script. Not taken for numbers are dates
-  /// (`2026-12-25`), UUIDs, hexadecimal words of 20 characters or more, and 18 or more digits in a row, which no telephone has
-  /// (ITU-T E.164: at most 15, and a prefix of international calls).
+  /// A number has seven digits or more, or six after a `+`. Digits of every script count. Up to three
+  /// separators may stand between two digits: spaces, tabs, hyphens, dots, parentheses, slashes, underscores,
+  /// or non-ASCII characters that are not letters. These are not masked: dates (`2026-12-25`), UUIDs,
+  /// hexadecimal words of 20 characters or more, and 18 or more digits in a row. No phone number is that long
+  /// (ITU-T E.164: at most 15 digits, plus a prefix of international calls).
   public var hidingPhoneNumbers: String {
     // Nearly every text has fewer digits than a number.
     var digits = 0
@@ -71,7 +72,8 @@ private enum HiddenNumbers {
     scalar.isASCII ? " -.()/_\t".unicodeScalars.contains(scalar) : !scalar.properties.isAlphabetic
   }
 
-  /// The length of what begins at a index and is no telephone number, whatever digits it has.
+  /// The length of a date, UUID or other identifier that begins at an index and is not masked; nil if none
+  /// begins there.
   private static func lengthOfOther(at index: Int, _ scalars: [Unicode.Scalar]) -> Int? {
     guard isWordCharacter(scalars[index]), index == 0 || !isWordCharacter(scalars[index - 1]) else {
       return nil
@@ -87,8 +89,8 @@ private enum HiddenNumbers {
     return isIdentifier ? word.count : nil
   }
 
-  /// Whether a form stands at a index, with no digit behind it: `x` is a hexadecimal digit, `0` a decimal one. A letter may follow,
-  /// as the T of a time follows its date.
+  /// Whether the text at an index has a form: `x` stands for a hexadecimal digit, `0` for a decimal digit. No
+  /// digit may follow, but a letter may, such as the T between a date and its time.
   private static func has(_ form: StaticString, at index: Int, _ scalars: [Unicode.Scalar]) -> Bool {
     let end = index + form.utf8CodeUnitCount
     guard end <= scalars.count, end == scalars.count || !isDigit(scalars[end]) else { return false }
@@ -101,7 +103,8 @@ private enum HiddenNumbers {
     }
   }
 
-  /// - Parameter digits: Of `2026-12-25`, the hyphens among them.
+  /// - Parameter digits: The values of the ten characters of a text such as `2026-12-25`. The values of its
+  ///   hyphens are ignored.
   private static func isDate(_ digits: [Int]) -> Bool {
     let century = digits[0] * 10 + digits[1]
     let month = digits[5] * 10 + digits[6]

@@ -25,9 +25,9 @@ public struct NumberEvidence: Sendable {
 /// The result of looking a number up.
 public enum ScreeningFinding: Sendable {
   /// No setting refuses the number.
-  /// - Parameter isUnknown: whether the phone validation does not know it.
+  /// - Parameter isUnknown: Whether the phone validation does not know the number.
   case allowed(isUnknown: Bool)
-  /// The setting that refuses it, below `numbers.screening`.
+  /// The setting under `numbers.screening` that refuses the number.
   case refused(setting: String)
   /// The lookup failed. The reason is for operators.
   case failed(String)

@@ -17,16 +17,17 @@ public enum NumberRanges {
     return isPossible(number) ? nil : "is in no numbering plan, so no phone can have it"
   }
 
-  /// Whether a numbering plan has room for a number. No country or network has the calling codes 210 or 999.
-  /// After +1 come ten digits, and an area code begins with 2 to 9 (ATIS-0300055). Canada's 310 numbers have
-  /// seven digits.
+  /// Whether a number can exist in some numbering plan. For example, no country or network has the calling
+  /// codes 210 or 999. After +1 come ten digits, and an area code begins with 2 to 9 (ATIS-0300055). Canada's
+  /// 310 numbers have seven digits.
   private static func isPossible(_ number: E164) -> Bool {
     guard assigned.longestMatch(number) != nil else { return false }
     guard number.digit(at: 0) == 1 else { return true }
     return number.count == 11 ? number.digit(at: 1) >= 2 : number.count == 8 && number.digits / 10_000 == 1310
   }
 
-  /// Whether some number may begin with these digits: they begin with an assigned calling code, or one begins with them.
+  /// Whether a number can begin with these digits: they begin with an assigned calling code, or are the
+  /// beginning of one.
   static func isAssigned(_ digits: [UInt8]) -> Bool {
     callingCodes.contains { code in zip(code, digits).allSatisfy(==) }
   }

@@ -1,10 +1,11 @@
 // Finds the longest prefix of a phone number in a tree of digits, without allocating memory.
 
-/// Prefixes of phone numbers, each with the lengths of the numbers it holds for.
+/// Prefixes of phone numbers, each with the lengths of the numbers that it applies to.
 struct PrefixTrie: Sendable {
-  /// Ten children a node, 0 for none; the root is node 0.
+  /// The child nodes, ten for each node; 0 for no child. The root is node 0.
   private var children: [UInt16] = [UInt16](repeating: 0, count: 10)
-  /// The lengths of numbers for which a prefix ends here, a bit each; 0 for none.
+  /// For each node, the number lengths for which a prefix ends there, one bit each; 0 if no prefix ends
+  /// there.
   private var lengths: [UInt16] = [0]
 
   /// Every length a number may have.
@@ -30,7 +31,7 @@ struct PrefixTrie: Sendable {
     return true
   }
 
-  /// How many digits the longest prefix has that the number begins with; nil for none.
+  /// The length of the longest prefix that a number begins with, in digits; nil if there is none.
   func longestMatch(_ number: E164) -> Int? {
     let bit = UInt16(1) << UInt16(number.count)
     var node = 0

@@ -58,7 +58,7 @@ public struct Operator: Hashable, Sendable {
 }
 
 extension Operator {
-  /// In Unicode scalars.
+  /// The most Unicode scalars in a name.
   public static let longestName = 64
 
   /// Whether a text is a valid name: visible characters, with spaces inside but not at an end.

@@ -1,21 +1,24 @@
-// The built-in limits by address: on first requests for an installation, challenges, proofs, tokens that Google decodes, and ids of
-// notices that are not known.
+// The built-in limits per client address: on first requests for an installation, challenges, DPoP proofs,
+// Play Integrity tokens that Google decodes, and unknown push notification ids.
 
 import Documents
 public import Platform
 
-/// How often an address may do something in a minute, or in an hour (an IPv6 /64 counts as one address).
+/// A limit on the requests of one address per minute or per hour. An IPv6 /64 counts as one address.
 public struct AddressLimit: Sendable {
-  /// First requests for an installation without a user's token: 5. They make work for operators, and anyone may send them.
+  /// First requests for an installation without a user's token: 5 a minute. They make work for operators, and
+  /// anyone may send them.
   public static let enrolments = AddressLimit(Rule.enrolments, .enrol, limit: 5)
-  /// Requests with an id of a notice that is not known: 60.
+  /// Requests with an unknown push notification id: 60 a minute.
   public static let unknownNotices = AddressLimit(Rule.unknownNotices, .access, limit: 60)
-  /// Challenges for attestations: 300. Each may cost the verification of an attestation.
+  /// Challenges for attestations: 300 a minute. Each may cost the verification of an attestation.
   public static let challenges = AddressLimit(Rule.challenges, .enrol, limit: 300)
 
-  /// Proofs of keys that belong to no installation yet: 300. Each is a row of the store for three minutes.
+  /// DPoP proofs of keys that belong to no installation yet: 300 a minute. Each proof occupies a row of the
+  /// store for three minutes.
   public static let proofs = AddressLimit(Rule.proofs, .enrol, limit: 300)
-  /// Tokens of Play Integrity that Google decodes: 60 in an hour, of the 10,000 that Google decodes in a day.
+  /// Play Integrity tokens that Google decodes: 60 an hour. For all addresses together, Google decodes 10,000
+  /// a day.
   public static let decodings = AddressLimit(Rule.decodings, .enrol, limit: 60, minutes: 60)
 
   private let rule: AllowanceRule
@@ -31,15 +34,15 @@ public struct AddressLimit: Sendable {
     }
   }
 
-  /// What one such request takes.
+  /// The charge for one request from an address.
   public func charge(_ address: IPAddress) -> AllowanceCharge {
     AllowanceCharge(rule: rule, party: .address(address.client))
   }
 
-  /// Whether this limit gave a receipt.
+  /// Whether a receipt belongs to this limit.
   public func isReceipt(_ receipt: AllowanceReceipt) -> Bool { receipt.rule.name == rule.name }
 
-  /// Why a request is refused whose charge could not be taken.
+  /// The denial of a request whose charge the store refused.
   public func denial(_ states: [AllowanceState?], at now: Instant) -> Denial {
     .exhausted(rule, states[0], at: now)
   }

@@ -1,7 +1,7 @@
 // How a configured rate or quota rule counts.
 
 extension AllowanceRule {
-  /// Nil for a rule that counts nothing.
+  /// Creates the counting part of a rate or quota rule; nil for any other rule.
   convenience init?(_ rule: Rule, index: Int) {
     let plan: AllowancePlan
     let counted: (scope: AllowanceScope, onStoreFailure: FailurePolicy)
@@ -10,7 +10,8 @@ extension AllowanceRule {
       plan = .rate(rate)
       counted = (scope, onStoreFailure)
     case .quota(var quota, let scope, let onStoreFailure):
-      // How many addresses and numbers there are is up to strangers: five weeks of them would be too many to keep.
+      // Strangers decide how many addresses and numbers appear. Storing each for five weeks would take too
+      // much space.
       quota.outlastsPeriod = scope != .address && scope != .phone
       plan = .quota(quota)
       counted = (scope, onStoreFailure)

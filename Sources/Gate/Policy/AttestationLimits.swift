@@ -1,28 +1,30 @@
-// The built-in limits on enrolments by attestation: what an app, an address, one token and one challenge may make.
+// The built-in limits on enrollments by attestation: per app, per address, per token and per challenge.
 
 import Documents
 public import Platform
 
-/// What an enrolment with an attestation takes from the allowances.
+/// The charges for an enrollment with an attestation.
 public enum AttestationLimits {
-  /// How many installations an attestation alone makes from one address (an IPv6 /64) in a day (UTC).
+  /// The most installations per day (UTC) that one address (an IPv6 /64) may enroll by attestation alone.
   public static let perAddress: Int64 = 20
-  /// How long the digest of a token is stored: no token lives longer.
+  /// How long the digest of a token is stored, in seconds. No token is valid for longer.
   static let tokenLife: Int64 = 7 * 86_400
 
   private static let token = rule(Rule.attestationToken) { () throws(Refusal) in
     .rate(try RateLimit(limit: 1, per: tokenLife * 1_000_000_000), key: .caller, onStoreFailure: .deny)
   }
-  /// How long the digest of a challenge is stored: as long as one lives by a clock that is slow by as much.
+  /// How long the digest of a challenge is stored, in seconds. This is twice a challenge's lifetime, because
+  /// an instance whose clock is slow accepts the challenge for longer.
   static let challengeLife: Int64 = 600
   private static let challenge = rule(Rule.attestationChallenge) { () throws(Refusal) in
     .rate(
       try RateLimit(limit: 1, per: challengeLife * 1_000_000_000), key: .caller, onStoreFailure: .deny)
   }
-  /// How long a request whose answer was in doubt may be repeated.
+  /// How long a client may repeat a request whose outcome is unknown, in seconds.
   static let passLife: Int64 = 600
-  /// How much longer it is stored. Given back, a pass ends at the store's time, which may be ahead of this machine's by half as much.
-  /// There it would still look taken, but for its age.
+  /// How much longer a pass is stored, in seconds. A pass that was given back ends at the store's time, which
+  /// may be up to 10 s ahead of this machine's time. Without the margin, the pass would still look taken
+  /// here.
   static let passMargin: Int64 = 20
   private static let pass = rule(Rule.attestationPass) { () throws(Refusal) in
     .rate(
@@ -46,22 +48,22 @@ public enum AttestationLimits {
     }
   }
 
-  /// The one use of a token.
+  /// The charge for the single use of a token.
   ///
   /// - Parameter digest: SHA-256 of the token, in hex.
   public static func charge(token digest: String) -> AllowanceCharge {
     AllowanceCharge(rule: token, party: .caller(digest))
   }
 
-  /// The one use of a challenge.
+  /// The charge for the single use of a challenge.
   ///
   /// - Parameter digest: SHA-256 of the challenge, in hex.
   public static func charge(challenge digest: String) -> AllowanceCharge {
     AllowanceCharge(rule: challenge, party: .caller(digest))
   }
 
-  /// What lets the same request repeat the one use of a token or a challenge. It is taken together with that use, and given back once the
-  /// first answer is certain.
+  /// The charge for a pass, which lets the same request repeat the single use of a token or a challenge. A
+  /// pass is taken together with that use, and given back once the first response is certain.
   ///
   /// - Parameters:
   ///   - digest: SHA-256 of the token or the challenge, in hex.
@@ -70,9 +72,10 @@ public enum AttestationLimits {
     AllowanceCharge(rule: pass, party: .caller("\(digest) \(request)"))
   }
 
-  /// When the first request took its pass; nil without a pass, or after its ten minutes.
+  /// The time at which the first request took its pass; nil if there is no pass or its ten minutes have
+  /// passed.
   ///
-  /// - Parameter state: Of the pass.
+  /// - Parameter state: The state of the pass.
   public static func passTaken(_ state: AllowanceState?, at now: Instant) -> Instant? {
     guard let state else { return nil }
     let since = Instant(seconds: 0)
@@ -80,15 +83,15 @@ public enum AttestationLimits {
     return now - since < .seconds(passLife) ? since : nil
   }
 
-  /// Whether the key of a charge or a receipt is that of a pass.
+  /// Whether a key belongs to the charge or receipt of a pass.
   public static func isPass(_ key: AllowanceKey) -> Bool { key.rule == Rule.attestationPass }
 
-  /// Whether the key of a charge or a receipt is that of the one use of a token.
+  /// Whether a key belongs to the charge or receipt of a token's single use.
   public static func isToken(_ key: AllowanceKey) -> Bool { key.rule == Rule.attestationToken }
 
-  /// What an installation takes that an attestation alone authorizes.
+  /// The charges for an installation that an attestation alone authorizes.
   ///
-  /// - Parameter perDay: How many of them the app has in a day (UTC): 1 to 1,000,000.
+  /// - Parameter perDay: The app's limit of such installations per day (UTC): 1 to 1,000,000.
   public static func charges(app: String, perDay: Int, _ address: IPAddress) -> [AllowanceCharge] {
     let daily = rule(Rule.attestedApp) { () throws(Refusal) in
       .quota(try Quota(limit: Int64(perDay), period: .day), key: .app, onStoreFailure: .deny)
@@ -99,11 +102,11 @@ public enum AttestationLimits {
     ]
   }
 
-  /// Why an enrolment is refused.
+  /// The denial of an enrollment whose charges the store refused.
   ///
   /// - Parameters:
-  ///   - index: The charge that could not be taken.
-  ///   - states: Of all charges.
+  ///   - index: The index of the charge that could not be taken.
+  ///   - states: The states of all charges.
   public static func denial(
     _ charges: [AllowanceCharge], index: Int, _ states: [AllowanceState?], at now: Instant
   ) -> Denial {

@@ -1,30 +1,30 @@
-// Tells callers when an action is open, from all opening hours that apply to them.
+// Computes when an action is open for a caller, from all opening hours that apply.
 
 import Platform
 
-/// Whether it is open, until when, and when it will be.
+/// Whether an action is open, when that changes, and its next windows.
 public struct Availability: Hashable, Sendable {
-  /// Whether it is open now.
+  /// Whether the action is open now.
   public var isOpen: Bool
-  /// When that changes; nil for never.
+  /// The time at which `isOpen` changes; nil for never.
   public var nextChange: Instant?
-  /// The coming spans of time in which it is open, the current one included, ascending.
+  /// The windows in which the action is open, ascending. The current window is included.
   public var windows: [Window]
 
-  /// A span of time in which it is open.
+  /// A span of time in which the action is open.
   public struct Window: Hashable, Sendable {
-    /// Its first second, and the first second after it.
+    /// The window's first second, and the first second after it.
     public var start, end: Instant
   }
 }
 
 extension Policy {
-  /// When a caller finds the action open, according to opening hours.
+  /// The availability of an action for a caller and an app, according to opening hours.
   ///
   /// - Parameters:
-  ///   - action: the action that the caller would request.
-  ///   - now: the time.
-  ///   - span: how many seconds ahead windows are listed; a week.
+  ///   - action: The action that the caller would request.
+  ///   - now: The current time.
+  ///   - span: How far ahead windows are listed, in seconds. The default is a week.
   public func availability(
     of action: Action, callerID: String?, appID: String?, at now: Instant, span: Int64 = 7 * 86_400
   ) -> Availability {
@@ -48,7 +48,8 @@ extension Policy {
     return Availability(isOpen: isOpen, nextChange: change.map { Instant(seconds: $0) }, windows: windows)
   }
 
-  /// The indices of the enforced opening hours for a request, and of an audit rule that is evaluated.
+  /// The indices of the enforced opening hours for a request, plus `extra`: the rule in audit mode that is
+  /// being evaluated.
   func hours(_ scope: RequestScope, including extra: Int? = nil) -> [Int] {
     entries.indices.filter { index in
       guard case .hours = entries[index].question else { return false }
@@ -56,7 +57,7 @@ extension Policy {
     }
   }
 
-  /// The first second, from a given one, at which all these opening hours are open; nil for never.
+  /// The first second at or after `seconds` at which all these opening hours are open; nil for never.
   func nextOpen(from seconds: Int64, _ hours: [Int]) -> Int64? {
     openings.next(from: seconds, hours, schedule)
   }
@@ -74,12 +75,13 @@ extension Policy {
 
   private func nextChange(_ hours: [Int], after seconds: Int64) -> Int64? {
     guard isOpen(hours, at: seconds) else { return nextOpen(from: seconds, hours) }
-    // It closes with the first of them.
+    // The action closes as soon as one of them closes.
     return hours.compactMap { schedule($0).nextChange(after: seconds) }.min()
   }
 
-  /// Enforced opening hours that concern the same requests and are never open at the same time.
-  /// - Returns: the names of such rules, in their order; nothing that holds another of these lists.
+  /// Groups of enforced opening hours that apply to the same requests but are never open at the same time.
+  /// - Returns: The names of each group's rules, in the order of the policy. A group that contains a smaller
+  ///   group is left out.
   public func exclusiveHours(at now: Instant) -> [[String]] {
     let open = entries.indices.filter { index in
       if case .hours = entries[index].question { entries[index].isEnforced } else { false }

@@ -3,8 +3,8 @@
 import Platform
 
 extension Policy {
-  /// The zone whose midnights begin the slots of a caller's appointments: that of the first opening hours that concern them, UTC
-  /// without any.
+  /// The time zone whose midnights begin the slots of a caller's appointments: the zone of the first opening
+  /// hours that apply, or UTC if none apply.
   public func slotZone(callerID: String?, appID: String?) -> Zone {
     callbackHours(callerID, appID).first.map { schedule($0).zone } ?? .utc
   }
@@ -14,19 +14,18 @@ extension Policy {
   }
 }
 
-/// The slots that a caller could book for an app now, as far as time decides. A slot is booked by its start, so it has to be open
-/// then.
+/// The slots that a caller could book for an app now, judged by time alone. A slot is booked by its start, so
+/// opening hours must be open then.
 public struct BookableTimes: Sendable {
   /// The bounds of bookings.
   public struct Terms: Hashable, Sendable {
     /// The length of a slot, in whole seconds: at most a day.
     public let slot: Duration
-    /// From now to the first time that can be booked.
+    /// The shortest time from now to a booking.
     public let earliest: Duration
-    /// From now to the last time that can be booked.
+    /// The longest time from now to a booking.
     public let horizon: Duration
 
-    /// Bounds.
     public init(slot: Duration, earliest: Duration, horizon: Duration) {
       self.slot = slot
       self.earliest = earliest
@@ -34,7 +33,7 @@ public struct BookableTimes: Sendable {
     }
   }
 
-  /// How often `next` goes on to another opening. Windows that no slot begins in may be many.
+  /// The most openings that `next` tries. A schedule may have many windows in which no slot begins.
   private static let mostAttempts = 4000
 
   /// The first and the last time that can be booked.
@@ -45,7 +44,7 @@ public struct BookableTimes: Sendable {
   private let grid: SlotGrid
   private let length: Int64
 
-  /// The times for a caller, nil for an anonymous one, and an app.
+  /// Creates the times for a caller and an app. A `callerID` of nil means an anonymous caller.
   public init(_ policy: Policy, callerID: String?, appID: String?, _ terms: Terms, at now: Instant) {
     self.policy = policy
     hours = policy.callbackHours(callerID, appID)
@@ -55,13 +54,13 @@ public struct BookableTimes: Sendable {
     latest = now.advanced(by: terms.horizon)
   }
 
-  /// The slot that counts an appointment at a time.
+  /// The slot in which an appointment at a time is counted.
   public func slot(of at: Instant) -> Slot {
-    // No zone has midnights beyond its table: there every time has a slot of its own.
+    // Outside a zone's table no midnights are known, so each time there has its own slot.
     grid.slot(at: at.seconds) ?? Slot(start: at.seconds, end: at.seconds.addingClamped(length))
   }
 
-  /// The bookable slots that begin at a time or later, and before another; nil if there are more than `most`.
+  /// The bookable slots that begin at or after `from` and before `to`; nil if there are more than `most`.
   public func slots(from: Instant, to: Instant, most: Int) -> [Slot]? {
     var search = Search(self, from: from)
     var slots: [Slot] = []
@@ -72,7 +71,7 @@ public struct BookableTimes: Sendable {
     return slots
   }
 
-  /// The first bookable slots that begin after a time, at most so many.
+  /// The first bookable slots that begin after a time, at most `most` of them.
   public func next(after at: Instant, most: Int) -> [Slot] {
     var search = Search(self, from: Instant(seconds: at.seconds.addingClamped(1)))
     var slots: [Slot] = []
@@ -85,9 +84,9 @@ public struct BookableTimes: Sendable {
   /// A walk along the bookable slots.
   private struct Search {
     let times: BookableTimes
-    /// No slot before this one comes.
+    /// The next slot to check; nil at the end of the table.
     var candidate: Slot?
-    /// How many openings had to be looked for.
+    /// The number of openings searched for so far.
     var attempts = 0
 
     init(_ times: BookableTimes, from: Instant) {
@@ -96,7 +95,7 @@ public struct BookableTimes: Sendable {
       candidate = Self.slot(from: first.seconds.addingClamped(first.nanoseconds > 0 ? 1 : 0), times.grid)
     }
 
-    /// The first slot that begins at a second or later.
+    /// The first slot that begins at or after a second.
     private static func slot(from seconds: Int64, _ grid: SlotGrid) -> Slot? {
       guard let slot = grid.slot(at: seconds), slot.start < seconds else { return grid.slot(at: seconds) }
       return grid.next(after: slot)

@@ -1,23 +1,23 @@
-// The figures of the built-in limits on callbacks, which bound the cost of a stolen app password.
+// The limits of the brakes. Brakes are built-in rules that bound the cost of a stolen app password.
 
 import Documents
 import Platform
 
-/// How many callbacks each brake lets pass.
+/// The limit of each brake.
 public struct Brakes: Hashable, Sendable {
-  /// Callbacks to one number in a day; 0 for any number of them.
+  /// The most callbacks to one number per day (UTC); 0 for no limit.
   public var numberPerDay: Int64
-  /// Callbacks of all callers in five minutes; 0 for any number of them.
+  /// The most callbacks of all callers in five minutes; 0 for no limit.
   public var perFiveMinutes: Int64
-  /// Callbacks of all callers in an hour; 0 for any number of them.
+  /// The most callbacks of all callers in an hour; 0 for no limit.
   public var perHour: Int64
-  /// Lookups of numbers in an hour, for all callers together. 0: no limit.
+  /// The most number lookups for all callers in an hour; 0 for no limit.
   public var lookupsPerHour: Int64
 
-  /// The largest figure.
+  /// The largest limit that a configuration may set.
   public static let maximum: Int64 = 1_000_000_000
 
-  /// Brakes with these figures, each from 0 to `maximum`.
+  /// Creates limits, each from 0 to `maximum`.
   public init(
     numberPerDay: Int64 = 6, perFiveMinutes: Int64 = 500, perHour: Int64 = 1000,
     lookupsPerHour: Int64 = 500
@@ -31,7 +31,7 @@ public struct Brakes: Hashable, Sendable {
   /// No brakes.
   public static let off = Brakes(numberPerDay: 0, perFiveMinutes: 0, perHour: 0, lookupsPerHour: 0)
 
-  /// How many callbacks a brake lets pass; 0 where it is off.
+  /// The limit of a brake; 0 if the brake is off.
   public subscript(brake: Brake) -> Int64 {
     switch brake {
     case .number: numberPerDay
@@ -43,7 +43,7 @@ public struct Brakes: Hashable, Sendable {
 
   /// The rules of the brakes that are on.
   ///
-  /// - Parameter hasLookups: Whether there is a rule `screened`. Its brake is the last.
+  /// - Parameter hasLookups: Whether there is a rule `screened`. The brake on lookups comes last.
   func rules(withLookups hasLookups: Bool) -> [Rule] {
     Brake.allCases.compactMap { brake in
       self[brake] == 0 || brake == .lookups && !hasLookups ? nil : Rule(brake, limit: self[brake])
@@ -52,7 +52,7 @@ public struct Brakes: Hashable, Sendable {
 }
 
 extension Rule {
-  /// The rule of a brake.
+  /// Creates the rule of a brake with a limit.
   fileprivate init(_ brake: Brake, limit: Int64) {
     do throws(Refusal) {
       switch brake {

@@ -2,11 +2,13 @@
 
 public import Documents
 
-/// States made of counts: "so many are already used in that rule's window", for every caller.
+/// Allowance states made from counts, such as "30 requests are already used in this rule's window". A count
+/// applies to every party of its rule.
 public struct CountedStates: AllowanceStates, Sendable {
   private let states: [String: AllowanceState]
 
-  /// States at an instant. Throws for a rule the policy has not, or that counts nothing.
+  /// Creates the states at an instant. Throws if a rule is unknown or counts nothing, or if a count is out of
+  /// range.
   public init(policy: Policy, counts: [String: Int64], at now: Instant) throws(Refusal) {
     var states: [String: AllowanceState] = [:]
     for (name, used) in counts.sorted(by: { $0.key < $1.key }) {

@@ -4,11 +4,11 @@
 public enum Verdict: UInt8, Sendable {
   /// The rule has no objection.
   case allow
-  /// It denied, and that decided.
+  /// The rule denied the request.
   case deny
-  /// It would have denied, but is in audit mode.
+  /// The rule would have denied the request, but is in audit mode.
   case wouldDeny
-  /// It was not asked: out of scope, off, or after a denial.
+  /// The rule was not evaluated: it does not apply, is off, or comes after a denial.
   case skipped
 
   /// The word for audit lines and explanations.
@@ -34,39 +34,39 @@ public enum DenialCode: String, CaseIterable, Sendable {
   case noAgents = "no_agents"
   /// Nothing shows that the number is the caller's.
   case numberNotProven = "number_not_proven"
-  /// The customer's consent is missing, or not to an accepted text.
+  /// The customer's consent is missing, out of date, or not to an accepted text.
   case consentRequired = "consent_required"
   /// The lookup at Talkdesk failed, and the rule has `on_failure: deny`.
   case upstreamUnavailable = "upstream_unavailable"
-  /// More has been used up than the server can remember.
+  /// Too many number proofs were used in the last 24 hours.
   case overloaded
-  /// The kill switch. The server makes this denial, not a rule.
+  /// An operator's stop. The server makes this denial, not a rule.
   case stopped
   /// The request needs credentials and has none. The server makes this denial, not a rule.
   case unauthenticated
-  /// The request names an app that there is not. The server makes this denial, not a rule.
+  /// The request names an unknown app. The server makes this denial, not a rule.
   case unknownApp = "unknown_app"
 }
 
 /// A refusal and the details for its response.
 public struct Denial: Hashable, Sendable {
-  /// Why.
+  /// The reason, as a code.
   public var code: DenialCode
-  /// The rule that decided; nil where the gateway did.
+  /// The rule that refused; nil if the server itself refused.
   public var rule: String?
-  /// When it opens next; only with `closed`, and only where it ever does.
+  /// The next opening time. Only with `closed`, and nil if the action never opens again.
   public var nextOpen: Instant?
-  /// The whole seconds after which a retry succeeds, if only time decides and no other request is faster. It
-  /// satisfies all rules that make the client wait.
+  /// The whole seconds to wait before a retry; nil if waiting does not help. If only time decides, the retry
+  /// succeeds unless another request is faster, and the wait satisfies all rules that make the client wait.
   public var retryAfter: Int64?
-  /// The rest of the exhausted allowance.
+  /// The exhausted allowance's limit and reset time.
   public var status: AllowanceStatus?
-  /// The remote policy's reason, or why there is none: for operators, never for the caller.
+  /// The remote policy's decision and reason, or why it gave none. For operators, never for the caller.
   public var answer: RemoteAnswer?
 
-  /// Why the rule refused, for operators, where its kind alone does not say it.
+  /// Why the rule refused, for operators. Nil if the rule's kind alone explains it.
   public var cause: String?
-  /// The accepted ways to prove the number, or the accepted texts.
+  /// The accepted ways to prove the number, or the accepted consent texts.
   public var options: [String]
 
   /// Why a rule refused, or why a remote policy gave no decision, for the audit line.
@@ -78,7 +78,6 @@ public struct Denial: Hashable, Sendable {
     }
   }
 
-  /// Describes a refusal.
   public init(
     code: DenialCode, rule: String?, nextOpen: Instant? = nil, retryAfter: Int64? = nil,
     status: AllowanceStatus? = nil, answer: RemoteAnswer? = nil, cause: String? = nil, options: [String] = []
@@ -98,22 +97,21 @@ public struct Denial: Hashable, Sendable {
 public struct RuleVerdict: Hashable, Sendable {
   /// The rule's name.
   public var rule: String
-  /// The verdict.
   public var verdict: Verdict
 
-  /// Pairs a rule with its verdict.
   public init(rule: String, verdict: Verdict) {
     self.rule = rule
     self.verdict = verdict
   }
 }
 
-/// Every rule of a policy in order with its verdict, and the built-in rules if they were evaluated. Names
-/// stay in the policy, so passing verdicts on copies none.
+/// The verdict of every rule of a policy, in order, and of the built-in rules if they were evaluated. Rule
+/// names stay in the policy, so passing verdicts around copies no names.
 public struct RuleVerdicts: RandomAccessCollection, Sendable {
   let policy: Policy
   let marks: [Verdict]
-  /// Whether the built-in rule about numbers is the one for blocked numbers.
+  /// Whether the verdicts include the built-in rule for blocked numbers in place of the one for number
+  /// ranges.
   let isBlocked: Bool
 
   init(_ policy: Policy, _ marks: [Verdict], isBlocked: Bool = false) {
@@ -122,7 +120,7 @@ public struct RuleVerdicts: RandomAccessCollection, Sendable {
     self.isBlocked = isBlocked
   }
 
-  /// No verdicts: no rule has been asked.
+  /// No verdicts, because no rule was evaluated.
   public static let none = RuleVerdicts(.open, [])
 
   /// Whether a rule in audit mode would have denied.
@@ -137,7 +135,7 @@ public struct RuleVerdicts: RandomAccessCollection, Sendable {
 }
 
 extension Policy {
-  /// The same rules, all skipped: the request was refused before any rule was evaluated.
+  /// The verdicts for a request that was refused before any rule was evaluated: all rules are skipped.
   public var skipped: RuleVerdicts {
     RuleVerdicts(self, [Verdict](repeating: .skipped, count: firstBrake))
   }
@@ -145,15 +143,14 @@ extension Policy {
 
 /// The decision of the rules on a request, rule by rule.
 public struct Decision: Sendable {
-  /// The outcome.
   public enum Outcome: Sendable {
-    /// No enforced rule objects; once its allowances are taken it is granted.
+    /// No enforced rule denies the request. The request is granted once its allowances are taken.
     case allow(Clearance)
-    /// An enforced rule objects. Indirect: a decision is passed on several times, and nearly all allow.
+    /// An enforced rule denies the request. Indirect, so that a decision stays small: it is passed around
+    /// several times, and nearly all decisions allow.
     indirect case deny(Denial)
   }
 
-  /// The outcome.
   public internal(set) var outcome: Outcome
   /// The denials of rules in audit mode.
   public internal(set) var audited: [Denial]
@@ -171,7 +168,7 @@ public struct Decision: Sendable {
   /// Whether an operator has blocked the number.
   let isBlocked: Bool
 
-  /// Every rule of the policy in order with its verdict, and the built-in rules if they were evaluated.
+  /// The verdict of every rule of the policy, in order, and of the built-in rules if they were evaluated.
   public var verdicts: RuleVerdicts { RuleVerdicts(policy, marks, isBlocked: isBlocked) }
 
   /// The charges of an allowed request; none for a refusal.
@@ -179,7 +176,7 @@ public struct Decision: Sendable {
     if case .allow(let clearance) = outcome { clearance.charges } else { [] }
   }
 
-  /// The refusal, if it is one.
+  /// The refusal; nil if the request is allowed.
   public var denial: Denial? {
     if case .deny(let denial) = outcome { denial } else { nil }
   }
@@ -187,9 +184,9 @@ public struct Decision: Sendable {
   /// The final decision on an allowed request, after its charges were taken or refused.
   ///
   /// - Parameters:
-  ///   - charged: the outcome of taking `clearance.charges`; `.taken([])` without any.
-  ///   - now: the time of taking.
-  /// - Returns: the decision as it stands now, with the grant if it still is to allow.
+  ///   - charged: The outcome of taking `clearance.charges`; `.taken([])` if there are none.
+  ///   - now: The time at which the charges were taken.
+  /// - Returns: The final decision, with a grant if the request is still allowed.
   public consuming func settled(_ charged: ChargeOutcome, at now: Instant) -> Settled {
     guard case .allow(let clearance) = outcome else { return .refused(self) }
     switch charged {
@@ -216,14 +213,14 @@ public struct Decision: Sendable {
     }
   }
 
-  /// A decision whose allowances are taken, or could not be.
+  /// A decision after its allowances were taken or refused.
   public enum Settled: ~Copyable, Sendable {
     case granted(Decision, Grant)
     /// The decision has a denial.
     case refused(Decision)
   }
 
-  /// Turns the decision into a rule's denial. Later rules no longer count.
+  /// Changes the decision to a denial by the rule at an index. The verdicts of later rules become `.skipped`.
   private mutating func deny(at index: Int, _ denial: Denial) {
     let verdict = policy.verdictIndex(of: index, among: marks.count)
     marks[verdict] = .deny
@@ -233,7 +230,7 @@ public struct Decision: Sendable {
 }
 
 extension Denial {
-  /// How long to wait for a store that fails, in seconds.
+  /// The retry time while the store fails, in seconds.
   static let storeRetryAfter: Int64 = 5
 
   static func noAgents(_ rule: String) -> Denial {
@@ -244,7 +241,7 @@ extension Denial {
     Denial(code: .storeUnavailable, rule: rule, retryAfter: storeRetryAfter)
   }
 
-  /// The denial of an allowance that is used up.
+  /// The denial by a rule whose allowance is exhausted.
   static func exhausted(_ rule: AllowanceRule, _ state: AllowanceState?, at now: Instant) -> Denial {
     let count = rule.plan.count(of: state, at: now)
     let code: DenialCode =

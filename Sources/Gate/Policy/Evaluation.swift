@@ -1,11 +1,12 @@
-// Asks the rules about one request in order, and pauses where a remote policy must be asked.
+// Evaluates the rules on one request in order, and pauses when it needs a result from outside, such as a
+// remote policy's.
 
 import Platform
 
-/// Asking a policy about one request.
+/// The evaluation of a policy's rules on one request.
 ///
-/// Call `next` until it is decided; when it asks a remote policy, give its `answer` and go on. Nothing is taken
-/// from an allowance here: an allowed decision names what there is to take.
+/// Call `next` until it returns `.decided`. After any other step, pass the result to `answer` and call `next`
+/// again. An evaluation takes nothing from allowances: an allowed decision lists the charges to take.
 public struct Evaluation: Sendable {
   /// The next step.
   public enum Step: Sendable {
@@ -15,34 +16,35 @@ public struct Evaluation: Sendable {
     case asks(RemoteQuery)
     /// Verify the proof in the request, and pass the result to `answer`.
     case proves(isEnforced: Bool)
-    /// Get the verdict on the number, and pass it to `answer`. Everything else allows the request.
+    /// Get the verdict on the number, and pass it to `answer`. All other rules allow the request.
     case screens(ScreeningQuery)
   }
 
-  /// Which rules are asked.
+  /// The rules that are evaluated.
   public enum Questions: Sendable {
-    /// All that concern the request.
+    /// All rules that apply to the request.
     case all
-    /// All but limits and brakes: the request takes nothing, as an appointment that is moved, or its allowances were taken before,
-    /// as those of a token that is claimed.
+    /// All rules except rates, quotas and brakes. For a request that takes nothing, such as moving an
+    /// appointment, and for one whose allowances were taken earlier, such as claiming a token.
     case besideAllowances
-    /// What is judged again when an appointment is due: opening hours, numbers and remote policies. Everything else was judged when
-    /// it was booked, and its allowances were taken then.
+    /// The rules that are evaluated again when an appointment is due: opening hours, numbers and remote
+    /// policies. All other rules were evaluated when the appointment was booked, and its allowances were
+    /// taken then.
     case whenDue
   }
 
   private let policy: Policy
   private let questions: Questions
-  /// One reference instead of a dozen to hand on.
+  /// The facts, behind one reference, so that passing them around copies one reference instead of a dozen.
   private let held: Policy.Held<Facts>
   private let scope: Policy.RequestScope
   private var index = 0
-  /// Of every rule that the request may concern; those that are not asked stay `skipped`.
+  /// The verdict of every rule; a rule that is not evaluated stays `.skipped`.
   private var marks: [Verdict]
   private var charges: [AllowanceCharge] = []
   private var audited: [Denial] = []
   private var denial: Denial?
-  /// Whether there is a denial: looking at that one copies nothing.
+  /// Whether `denial` is set. Reading this flag copies nothing.
   private var isDenied = false
   /// Whether the rule at `index` waits for an answer.
   private var isWaiting = false
@@ -72,7 +74,7 @@ public struct Evaluation: Sendable {
     marks = skipped
   }
 
-  /// Asks rules until one denies, one has to ask a remote policy, or none is left.
+  /// Evaluates rules until one denies, one needs a result from outside, or none is left.
   public mutating func next(_ states: some AllowanceStates) -> Step {
     precondition(!isWaiting, "the remote policy's answer is outstanding")
     while index < policy.firstBrake, !isDenied {
@@ -113,7 +115,7 @@ public struct Evaluation: Sendable {
       index += 1
     }
     if marks.count > policy.firstBrake, !isDenied, screening == nil { askBuiltIn(states) }
-    // Only a refusal pays for saying how long to wait. The limit on lookups knows its own time.
+    // Compute the retry time only for a refusal. The limit on lookups sets its own.
     if isDenied, screening == nil, var refusal = denial, refusal.passes {
       refusal.wait(for: policy.waiting(facts, scope, states), from: facts.instant)
       denial = refusal
@@ -135,7 +137,7 @@ public struct Evaluation: Sendable {
         ownership: ownership, screening: screening, isBlocked: isBlocked))
   }
 
-  /// Takes the result of the query that `next` returned.
+  /// Applies the result of the query that `next` returned.
   public mutating func answer(_ answer: RemoteAnswer) {
     precondition(isWaiting, "an answer without a query")
     isWaiting = false
@@ -158,8 +160,8 @@ public struct Evaluation: Sendable {
     index += 1
   }
 
-  /// Takes the result of judging the proof that `next` asked for. If that is not available, the rule stays skipped: answer so for a rule in
-  /// audit mode only.
+  /// Applies the result of verifying the proof, which `next` requested. With `.unavailable` the rule stays
+  /// skipped, so pass this only for a rule in audit mode.
   public mutating func answer(_ answer: NumberProofAnswer) {
     precondition(isWaiting, "an answer without a question")
     isWaiting = false
@@ -168,7 +170,7 @@ public struct Evaluation: Sendable {
     index += 1
   }
 
-  /// Takes the verdict that `next` asked for.
+  /// Applies the verdict on the number, which `next` requested.
   public mutating func answer(_ answer: ScreeningAnswer) {
     precondition(isWaiting, "an answer without a question")
     isWaiting = false
@@ -212,7 +214,7 @@ public struct Evaluation: Sendable {
     }
   }
 
-  /// Has the proof decide about the rule at `index`.
+  /// Applies the result of verifying the proof to the rule at `index`.
   private mutating func judge(_ answer: NumberProofAnswer) {
     switch answer {
     case .proven(let id, let expires):
@@ -266,7 +268,7 @@ public struct Evaluation: Sendable {
       }
     }
     while index < policy.entries.count, !isDenied {
-      // A lookup alone is charged to the limit on lookups.
+      // Only a lookup is charged to the limit on lookups, never the request itself.
       if questions == .all, index < policy.charged.endIndex { ask(states) }
       index += 1
     }
@@ -275,7 +277,8 @@ public struct Evaluation: Sendable {
   /// The index of the verdict of the rule at `index`.
   private var verdictIndex: Int { policy.verdictIndex(of: index, among: marks.count) }
 
-  /// Writes down the objection of the rule at `index`.
+  /// Records the denial by the rule at `index`: it refuses the request if the rule is enforced, and is only
+  /// added to `audited` if the rule is in audit mode.
   private mutating func object(_ objection: Denial) {
     if policy.entries[index].isEnforced {
       marks[verdictIndex] = .deny
@@ -289,10 +292,10 @@ public struct Evaluation: Sendable {
 
   // MARK: Hours
 
-  /// The objection of the opening hours at `index`.
+  /// The denial by the opening hours at `index`.
   private func closed() -> Denial {
     let entry = policy.entries[index]
-    // The first instant at which this and every other schedule that concerns the request are open.
+    // The first instant at which this schedule and all others that apply to the request are open.
     let opening = policy.nextOpen(from: facts.opening.seconds, policy.hours(scope, including: index))
     // An appointment for the same time stays refused, however long its client waits.
     let wait = facts.at == nil ? opening.map { max(1, $0.subtractingClamped(facts.instant.seconds)) } : nil
@@ -302,7 +305,7 @@ public struct Evaluation: Sendable {
 
   // MARK: Allowances
 
-  /// Looks at the allowance of the rule at `index`.
+  /// Evaluates the rate or quota rule at `index`.
   private mutating func ask(_ states: some AllowanceStates) {
     guard let rule = policy.entries[index].allowance else {
       preconditionFailure("evaluation of a rate rule without an allowance")
@@ -326,7 +329,7 @@ public struct Evaluation: Sendable {
     charge(rule, party)
   }
 
-  /// Has nothing against the request, which takes one from the allowance of the rule at `index`.
+  /// Allows the request, and adds a charge to the allowance of the rule at `index`.
   private mutating func charge(_ rule: AllowanceRule, _ party: AllowanceParty) {
     marks[verdictIndex] = .allow
     if charges.isEmpty { charges.reserveCapacity(policy.mostCharges) }
@@ -335,9 +338,11 @@ public struct Evaluation: Sendable {
 }
 
 extension Decision {
-  /// The decision on the same request with the store's states. Remote policies are not asked again: their answers stand.
+  /// The decision on the same request with the store's states. Remote policies are not queried again: their
+  /// results are reused.
   ///
-  /// A refusal stays as it is. States refuse what was allowed, or allow it too, so no policy can come up that was not asked.
+  /// A refusal is returned unchanged. The store's states can only refuse more than before, so the evaluation
+  /// reaches no remote policy that was not queried.
   public func again(_ states: some AllowanceStates) -> Decision {
     guard case .allow(let clearance) = outcome else { return self }
     var evaluation = policy.evaluation(of: clearance.facts)
@@ -354,14 +359,15 @@ extension Decision {
 }
 
 extension Evaluation {
-  /// Takes the answer that an earlier decision on the same request got, or skips the rule as that one did.
+  /// Applies the remote policy's result from an earlier decision on the same request, or skips the rule if
+  /// that decision skipped it.
   fileprivate mutating func repeatAnswer(of earlier: Decision) {
     if let known = earlier.answers[index] { answer(known) } else { skip() }
   }
 }
 
 extension Evaluation.Questions {
-  /// Whether a rule is asked.
+  /// Whether a rule is evaluated.
   @inline(__always) fileprivate func include(_ entry: Policy.Entry) -> Bool {
     switch self {
     case .all: return true

@@ -1,6 +1,6 @@
 // The proof that a policy allowed a request; only a policy can make one.
 
-/// A request that no rule refuses: its charges, and the way to its grant (`Decision.settled`).
+/// A request that no rule refuses, with its charges. `Decision.settled` turns it into a grant.
 public struct Clearance: Sendable {
   /// The charges to take from allowances, all or none.
   public let charges: [AllowanceCharge]
@@ -15,26 +15,27 @@ public struct Clearance: Sendable {
   }
 }
 
-/// Leave to do one thing, once: proof that the policy was asked, allowed it, and its allowances are taken, or will be with its record.
+/// Permission for one action, once. A grant proves that the policy allowed the request, and that its
+/// allowances are taken or will be taken when its record is saved.
 ///
-/// Only a policy makes one, and nothing copies one: a function that consumes a grant cannot be reached past the rules, nor
-/// twice with one permission.
+/// Only a policy creates a grant, and a grant cannot be copied. So a function that consumes a grant cannot be
+/// called without a decision of the rules, nor twice with one permission.
 public struct Grant: ~Copyable, Sendable {
   /// The granted action.
   public let action: Action
-  /// To whom; nil for an anonymous caller.
+  /// The caller's id; nil for an anonymous caller.
   public let callerID: String?
-  /// On whose behalf.
+  /// The subject of the caller's token; nil if there is none.
   public let subject: String?
-  /// For which app.
+  /// The app that the request is for; nil if there is none.
   public let appID: String?
   /// The number that may be called.
   public let phone: E164?
   /// The receipts of the taken allowances, to give them back if no token or call follows.
   public let receipts: [AllowanceReceipt]
-  /// What is yet to be taken, in the transaction that saves the request's record; nil for nothing.
+  /// The charges to take in the transaction that saves the request's record; nil if there are none.
   public let charges: RecordCharges?
-  /// When it was granted.
+  /// The time at which the request was granted.
   public let grantedAt: Instant
 
   init(
@@ -51,12 +52,13 @@ public struct Grant: ~Copyable, Sendable {
     self.grantedAt = grantedAt
   }
 
-  /// The rest of the caller's allowances, for the fields of the response; brakes are left out.
+  /// The status of the caller's allowances, for the fields of the response. Brakes and number proofs are left
+  /// out.
   public var statuses: [AllowanceStatus] { receipts.statuses(at: grantedAt) }
 }
 
 extension [AllowanceReceipt] {
-  /// The rest of the caller's allowances; brakes are left out.
+  /// The status of the caller's allowances. Brakes and number proofs are left out.
   func statuses(at now: Instant) -> [AllowanceStatus] {
     var statuses: [AllowanceStatus] = []
     statuses.reserveCapacity(count)

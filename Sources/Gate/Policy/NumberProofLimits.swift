@@ -1,13 +1,15 @@
-// The limits on proofs of numbers: each works only once, for all instances together.
+// The limits on number proofs: each proof works only once across all instances.
 
 import Documents
 import Platform
 
 /// The allowances that a proof uses. If the request's other allowances are given back, so are these, and the proof works again.
 enum NumberProofLimits {
-  /// The most used proofs in a store. No proof is valid for more than a day, so a limit of half as many a day keeps to it.
+  /// The most used proofs that a store may contain. No proof is valid for more than a day, so half as many
+  /// per day is a safe limit.
   static let most: Int64 = 1_000_000
-  /// How many seconds after its end a proof stays used, because the clocks of instances differ.
+  /// How long a proof stays marked as used after it expires, in seconds, because the clocks of instances
+  /// differ.
   static let margin: Int64 = 120
 
   /// The charges of one proof. `index` is that of its rule.
@@ -38,6 +40,6 @@ enum NumberProofLimits {
 }
 
 extension AllowanceRule {
-  /// Whether it counts proofs of numbers. Responses to clients do not show these limits.
+  /// Whether the rule counts number proofs. Responses to clients do not show these limits.
   var isOfProofs: Bool { name == Rule.numberProof || name == Rule.numberProofs }
 }

@@ -1,6 +1,6 @@
-// The denials of the rules about numbers, and the query for a verdict.
+// The query for Talkdesk's verdict on a phone number, and the denials of the rules about numbers.
 
-/// A query for the verdict on a number.
+/// A query for Talkdesk's verdict on a phone number.
 public struct ScreeningQuery: Sendable {
   public let phone: E164
   /// The time limit for the answer.
@@ -52,6 +52,7 @@ extension Denial {
     Denial(code: .consentRequired, rule: name, cause: fault.rawValue, options: rule.texts)
   }
 
-  /// The rule in responses to callers. A blocked or screened number looks like any number that is not called.
+  /// The rule that responses name. A caller cannot tell a blocked or screened number from other refused
+  /// numbers.
   public var publicRule: String? { code == .numberNotAllowed && cause != nil ? Rule.defaultNumbers : rule }
 }

@@ -3,31 +3,33 @@
 import Platform
 import Synchronization
 
-/// Searches for common openings. Schedules that exclude each other cost thousands of steps, and every refused request would
-/// search again, so the result of a long search is kept: it holds until the opening, or for a day where there is none.
+/// Searches for times at which several schedules are open together. If schedules exclude each other, a search
+/// takes thousands of steps, and every refused request would repeat it. So the result of a long search is
+/// cached: until the opening that was found, or for a day if there is none.
 final class Openings: Sendable {
-  /// The result of a search, which holds for every time from `from` through `through`.
+  /// The result of a search, which is valid for every time from `from` through `through`.
   private struct Result {
     let from, through: Int64
     let opening: Int64?
   }
 
-  /// How many openings are tried before schedules are taken to exclude each other.
+  /// The number of attempts after which schedules count as never open together.
   private static let mostAttempts = 4000
-  /// A search with more attempts is kept.
+  /// The result of a search with more attempts than this is cached.
   private static let manyAttempts = 16
-  /// How many results are kept; there are as many as combinations of opening hours that requests meet.
+  /// The most cached results. There is one for each combination of opening hours that applies to some
+  /// request.
   private static let mostResults = 64
 
   private let results = Mutex<[[Int]: Result]>([:])
   private let longSearches = Mutex(0)
 
-  /// How many long searches there were.
+  /// The number of long searches so far.
   var searches: Int { longSearches.withLock { $0 } }
 
-  /// The first second, from a given one, at which all schedules are open; nil if none was found.
+  /// The first second at or after `seconds` at which all schedules are open; nil if none was found.
   ///
-  /// - Parameter hours: Identifies these schedules among those of the policy.
+  /// - Parameter hours: The indices of the schedules in the policy, which are also the key of the cache.
   func next(from seconds: Int64, _ hours: [Int], _ schedule: (Int) -> Schedule) -> Int64? {
     if hours.count > 1, let known = results.withLock({ $0[hours] }),
       (known.from...known.through).contains(seconds)

@@ -3,38 +3,39 @@
 public import Documents
 import Texts
 
-/// An ordered list of rules. Asking it is pure: the same facts and states have the same decision.
+/// An ordered list of rules. Evaluating it is pure: the same facts and states always give the same decision.
 public final class Policy: Sendable {
   /// The configured rules in order, without the built-in ones.
   public let rules: [Rule]
   /// The limits of the brakes.
   public let brakes: Brakes
-  /// The fields of a request that rules read, in lower case. `Facts.fields` must hold them.
+  /// The fields of a request that rules read, in lower case. `Facts.fields` must contain them.
   public let fieldNames: [String]
-  /// Whether any rule asks a remote policy.
+  /// Whether any rule queries a remote policy.
   public let asksRemotes: Bool
-  /// Whether any rule asks how many agents are available.
+  /// Whether any rule needs the number of available agents.
   public let asksAgents: Bool
   /// Whether there is a rule `own_number`.
   public let asksOwnNumber: Bool
   /// The indices of the rules `screened`.
   let screened: [Int]
-  /// The limit on lookups of such verdicts, which is the last entry; nil where no rule asks, and where it is off.
+  /// The limit on number lookups, which is the last entry; nil if there is no rule `screened` or the limit is
+  /// off.
   let lookups: AllowanceRule?
   /// Whether there is a rule `screened`.
   public var asksScreening: Bool { !screened.isEmpty }
 
-  /// A rule, prepared for evaluation. It is an object, so that reading one costs one reference count and
+  /// A rule, prepared for evaluation. This is a class, so that reading an entry costs one reference count and
   /// copies nothing.
   final class Entry: Sendable {
     let question: Question
     let name: String
-    /// The actions it concerns, a bit each; none when it is off.
+    /// The actions that the rule applies to, one bit each; 0 if the rule is off.
     let actions: UInt8
     let apps: NameSet?
     let callers: NameSet?
     let isEnforced: Bool
-    /// How the rule counts; nil for a rule that does not.
+    /// The counting part of a rate or quota rule; nil for any other rule.
     let allowance: AllowanceRule?
 
     init(_ rule: Rule, index: Int, apps: NameSet?, callers: NameSet?) {
@@ -47,9 +48,10 @@ public final class Policy: Sendable {
       isEnforced = rule.mode == .enforce
     }
 
-    /// The rule's result on a request, as far as it needs no other service.
+    /// The rule's result on a request, as far as the rule needs no other service.
     ///
-    /// It is a method of the entry, so that it reads the entry in place: it copies and counts nothing.
+    /// This is a method of the entry, so that it reads the entry in place, without copies or reference
+    /// counts.
     func finding(_ facts: Held<Facts>, _ scope: RequestScope) -> Finding {
       guard Policy.applies(self, scope) else { return .passedOver }
       switch question {
@@ -71,7 +73,7 @@ public final class Policy: Sendable {
 
   /// The result of one rule on a request.
   enum Finding {
-    /// It is out of scope.
+    /// The rule does not apply.
     case passedOver
     case allows
     case denies
@@ -80,11 +82,11 @@ public final class Policy: Sendable {
     /// The result for the number so far. A proof still has to be verified.
     case owns(NumberResult)
     case lacksConsent(ConsentFault)
-    /// By opening hours.
+    /// Opening hours deny the request.
     case closed
-    /// Its allowance has to be looked at.
+    /// The rule's allowance must be checked.
     case counts
-    /// A remote policy has to be asked.
+    /// A remote policy must be queried.
     case asks
   }
 
@@ -123,30 +125,30 @@ public final class Policy: Sendable {
     }
   }
 
-  /// A value that is looked at where it is.
+  /// A value behind a reference, so that passing it around copies only the reference.
   final class Held<Value: Sendable>: Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }
   }
 
   let entries: [Entry]
-  /// What audit lines say of each entry.
+  /// The JSON of each entry's verdicts, for audit lines.
   let verdictTexts: VerdictTexts
   /// The index of the first brake among the entries. The built-in rule about numbers comes right before it.
   let firstBrake: Int
-  /// The entries' actions, side by side: most rules that do not concern a request are passed over by these alone.
+  /// The actions of all entries in one array. For most rules that do not apply, reading this array is enough.
   let entryActions: [UInt8]
-  /// The names of apps and callers that any rule tells apart.
+  /// The names of apps and callers that rules mention, each with its number.
   let appNames: [ExactText: Int]
   let callerNames: [ExactText: Int]
-  /// When opening hours are open together.
+  /// Finds and caches the times at which opening hours are open together.
   let openings = Openings()
-  /// Whether any rule switches the built-in one off.
+  /// Whether any rule switches off the built-in rule about numbers.
   private let hasOptOut: Bool
   /// The most allowances a decision can take.
   let mostCharges: Int
 
-  /// Makes a policy. Throws when two rules have one name.
+  /// Creates a policy. Throws if two rules have the same name.
   public convenience init(rules: [Rule], brakes: Brakes = .off) throws(Refusal) {
     var names: Set<String> = []
     for (index, rule) in rules.enumerated() where !names.insert(rule.name).inserted {
@@ -209,34 +211,34 @@ public final class Policy: Sendable {
     hasOptOut = optOut
   }
 
-  /// The entries that a request itself can be charged for: all but the limit on lookups.
+  /// The entries to which a request itself can be charged: all except the limit on lookups.
   var charged: ArraySlice<Entry> { entries[..<(entries.count - (lookups == nil ? 0 : 1))] }
 
-  /// The names of all rules that can decide, the built-in ones among them.
+  /// The names of all rules that can decide, including the brakes and the built-in rules about numbers.
   var ruleNames: [String] { entries.map(\.name) + [Rule.defaultNumbers, Rule.blocked] }
 
   // MARK: Verdicts
 
-  /// The number of verdicts on a request. Brakes and the built-in rules about numbers apply to callbacks only. The rule for blocked
-  /// numbers takes the place of the other one.
+  /// The number of verdicts on a request. Brakes and the built-in rules about numbers apply to callbacks
+  /// only. The rule for blocked numbers replaces the rule for number ranges.
   func verdictCount(_ scope: RequestScope, isBlocked: Bool) -> Int {
     guard scope.action == Action.callback.bit else { return firstBrake }
     return entries.count + (isBlocked || asksDefaultNumbers(scope) ? 1 : 0)
   }
 
-  /// The index of an entry's verdict among so many verdicts.
+  /// The index of an entry's verdict among `count` verdicts.
   @inline(__always) func verdictIndex(of index: Int, among count: Int) -> Int {
     index < firstBrake ? index : index + (count - entries.count)
   }
 
-  /// The index of the entry whose verdict has an index among so many; nil for the built-in rule about
-  /// numbers.
+  /// The index of the entry with a verdict, given the verdict's index among `count` verdicts; nil for the
+  /// built-in rule about numbers.
   @inline(__always) func index(at verdict: Int, among count: Int) -> Int? {
     guard verdict >= firstBrake, count > entries.count else { return verdict }
     return verdict == firstBrake ? nil : verdict - 1
   }
 
-  /// The name of the rule with an index among so many verdicts.
+  /// The name of the rule with a verdict, given the verdict's index among `count` verdicts.
   func name(at verdict: Int, among count: Int, isBlocked: Bool) -> String {
     index(at: verdict, among: count).map { entries[$0].name }
       ?? (isBlocked ? Rule.blocked : Rule.defaultNumbers)
@@ -244,14 +246,14 @@ public final class Policy: Sendable {
 
   // MARK: Scope
 
-  /// The numbers of a request's app and caller, which scopes compare.
+  /// The action, app and caller of a request as numbers, which are fast to compare with the scopes of rules.
   struct RequestScope {
     var action: UInt8
     var app: Int?
     var caller: Int?
   }
 
-  /// Numbers a request's names once, for all its rules.
+  /// The scope of a request. Looks up the numbers of its app and caller once for all rules.
   func scope(of facts: Facts) -> RequestScope {
     scope(of: facts.action, app: facts.appID, caller: facts.effectiveCaller)
   }
@@ -262,7 +264,7 @@ public final class Policy: Sendable {
       caller: callerNames.isEmpty ? nil : callerNames[ExactText(caller)])
   }
 
-  /// Whether a rule concerns a request.
+  /// Whether a rule applies to a request.
   @inline(__always) static func applies(_ entry: Entry, _ scope: RequestScope) -> Bool {
     guard entry.actions & scope.action != 0 else { return false }
     if let callers = entry.callers, !callers.contains(scope.caller) { return false }
@@ -285,15 +287,15 @@ public final class Policy: Sendable {
     return true
   }
 
-  // MARK: Asking
+  // MARK: Evaluation
 
-  /// Whether a rule of a kind concerns a request.
+  /// Whether a rule of a kind applies to a request.
   public func asks(_ kind: Rule.Kind.Word, about facts: Facts) -> Bool {
     let scope = scope(of: facts)
     return zip(rules, entries).contains { $0.kind.word == kind && Self.applies($1, scope) }
   }
 
-  /// The grant of access where there are no rules to ask about it; nil where there are.
+  /// The grant for an access token if the policy has no configured rules; nil if it has any.
   public func unconditionalAccess(callerID: String?, subject: String?, appID: String?, at now: Instant)
     -> Grant?
   {
@@ -303,7 +305,7 @@ public final class Policy: Sendable {
       grantedAt: now)
   }
 
-  /// Begins to ask the rules about a request.
+  /// Starts the evaluation of a request.
   /// - Parameter isBlocked: Whether an operator has blocked the number of a callback.
   public func evaluation(
     of facts: Facts, asking questions: Evaluation.Questions = .all, isBlocked: Bool = false
@@ -311,7 +313,8 @@ public final class Policy: Sendable {
     Evaluation(self, facts, questions, isBlocked: isBlocked)
   }
 
-  /// Evaluates the rules on a request if no rule is remote, or `remote` has the result of those.
+  /// Evaluates the rules on a request without waiting. The closure `remote` returns the results of remote
+  /// policies.
   public func decide(
     _ facts: Facts, states: some AllowanceStates, isBlocked: Bool = false,
     remote: (RemoteQuery) -> RemoteAnswer = { _ in .notAsked }
@@ -329,8 +332,8 @@ public final class Policy: Sendable {
 
   /// The allowances that a decision on a request may read, for a store that has to fetch them first.
   ///
-  /// - Parameter taking: Whether an allowed request is charged. Brakes come last, so their states are not
-  ///   needed then: the charge itself decides.
+  /// - Parameter taking: Whether an allowed request is charged. If so, the states of brakes are left out:
+  ///   brakes come last, so the charge itself decides.
   public func charges(for facts: Facts, taking: Bool = false) -> [AllowanceCharge] {
     guard mostCharges > 0 else { return [] }
     let scope = scope(of: facts)
@@ -342,8 +345,8 @@ public final class Policy: Sendable {
     return charges
   }
 
-  /// The rest of the enforced allowances for a request, in the rules' order. It omits those that the store
-  /// did not return, and those by number for a request without one.
+  /// The status of the enforced allowances for a request, in the order of the rules. Omits allowances that
+  /// the store did not return, and allowances per phone number if the request has no number.
   public func statuses(for facts: Facts, states: some AllowanceStates) -> [AllowanceStatus] {
     let scope = scope(of: facts)
     var statuses: [AllowanceStatus] = []
@@ -370,7 +373,8 @@ extension Action {
 }
 
 extension Rule.Kind {
-  /// The actions that a kind can apply to: callbacks only for numbers, and for counts by number.
+  /// The actions that a kind can apply to. Rules about phone numbers, and counts per number, apply to
+  /// callbacks only.
   var actions: UInt8 {
     switch self {
     case .numbers, .rate(_, key: .phone, _), .quota(_, key: .phone, _), .ownNumber, .consent, .screened:
@@ -380,7 +384,7 @@ extension Rule.Kind {
   }
 }
 
-/// Some of the names that rules tell apart, a bit each.
+/// A set of the names that rules mention, one bit for each name's number.
 struct NameSet: Sendable {
   private var words: [UInt64] = []
 

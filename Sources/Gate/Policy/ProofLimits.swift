@@ -1,11 +1,11 @@
-// The built-in limit on proofs of keys: each is good once, at whatever instance.
+// The built-in limit on DPoP proofs: each proof works once, whichever instance receives it.
 
 import Documents
 
-/// What a request with a proof (DPoP, RFC 9449) takes from the allowances.
+/// The charge for a request with a DPoP proof (RFC 9449).
 public enum ProofLimits {
-  /// How long the id of a proof is stored, in seconds: longer than a proof is valid at any instance. It is so for a minute before and
-  /// after its time, and the clocks of instances differ by seconds.
+  /// How long the id of a proof is stored, in seconds. This is longer than any instance accepts the proof: it
+  /// is valid for a minute before and after its time, and the clocks of instances differ by seconds.
   static let proofLife: Int64 = 180
 
   private static let rule: AllowanceRule = {
@@ -21,7 +21,7 @@ public enum ProofLimits {
     }
   }()
 
-  /// The one use of a proof.
+  /// The charge for the single use of a proof.
   ///
   /// - Parameter id: Identifies the proof among those of all keys, as a digest in hex.
   public static func charge(proof id: String) -> AllowanceCharge {

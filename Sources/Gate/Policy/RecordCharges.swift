@@ -1,9 +1,9 @@
-// The charges of a request that makes a record, which the store takes in the transaction that saves the record.
+// The charges of a request with a record. The store takes them in the transaction that saves the record.
 
 import Synchronization
 
-/// What an allowed request has yet to take from allowances. The store takes it together with the request's record: both are there, or
-/// neither is.
+/// The charges that an allowed request still has to take. The store takes them and saves the request's record
+/// in one transaction: both happen, or neither does.
 public final class RecordCharges: Sendable {
   private struct State {
     var receipts: [AllowanceReceipt] = []
@@ -11,9 +11,9 @@ public final class RecordCharges: Sendable {
     var time: Instant
   }
 
-  /// The charges, all or none.
+  /// The charges. The store takes all of them or none.
   public let charges: [AllowanceCharge]
-  /// The request.
+  /// The facts of the request.
   public let facts: Facts
   private let decision: Decision
   private let state: Mutex<State>
@@ -25,9 +25,10 @@ public final class RecordCharges: Sendable {
     state = Mutex(State(time: now))
   }
 
-  /// Takes every charge, for the transaction of the record. It may run more than once: the last result counts.
+  /// Takes every charge inside the transaction that saves the record. The transaction may run more than once;
+  /// the last result counts.
   ///
-  /// - Parameter states: the saved state for each charge's key, in their order.
+  /// - Parameter states: The saved state of each charge's key, in the order of `charges`.
   public func take(from states: [AllowanceState?], at now: Instant) -> ChargeOutcome {
     let outcome = charges.take(from: states, at: now)
     state.withLock { state in
@@ -41,23 +42,24 @@ public final class RecordCharges: Sendable {
     return outcome
   }
 
-  /// Something else forbids the record, so nothing was taken.
+  /// Notes that nothing was taken, because the record was refused for another reason.
   public func takeNothing() { state.withLock { $0 = State(time: $0.time) } }
 
-  /// What was taken with the record; after an error in doubt, what may have been taken.
+  /// The receipts of the charges taken with the record. If the outcome of the transaction is unknown, the
+  /// receipts of the charges that may have been taken.
   public var receipts: [AllowanceReceipt] { state.withLock { $0.receipts } }
 
   /// Whether saving the record used the proof. A rule in audit mode also allows a proof that was used before.
   public var usesProof: Bool { receipts.contains { $0.rule.name == Rule.numberProof } }
 
-  /// The rest of the caller's allowances, for the fields of the response.
+  /// The status of the caller's allowances, for the fields of the response.
   public var statuses: [AllowanceStatus] {
     let (receipts, time) = state.withLock { ($0.receipts, $0.time) }
     return receipts.statuses(at: time)
   }
 
-  /// The denial of the allowance that was exhausted when the record was to be saved, with the verdicts of all rules; nil where none
-  /// was.
+  /// The denial and the verdicts of all rules if an allowance was exhausted when the store was about to save
+  /// the record; nil otherwise.
   public var refusal: (denial: Denial, verdicts: RuleVerdicts)? {
     let (refusal, time) = state.withLock { ($0.refusal, $0.time) }
     guard let refusal else { return nil }

@@ -2,15 +2,15 @@
 
 public import Documents
 
-/// A business rule as configured.
+/// A rule, configured or built in.
 public struct Rule: Sendable {
-  /// How a rule's denial is taken.
+  /// The effect of a rule's denial.
   public enum Mode: String, CaseIterable, Sendable {
-    /// It decides.
+    /// The denial refuses the request.
     case enforce
-    /// It is recorded as `would_deny` and changes nothing.
+    /// The denial is recorded as `would_deny` and changes nothing.
     case audit
-    /// The rule is passed over.
+    /// The rule is not evaluated.
     case off
   }
 
@@ -29,15 +29,15 @@ public struct Rule: Sendable {
     case consent(ConsentRule)
     case screened(ScreenedRule)
 
-    /// The word for a kind in a configuration: the one list of them. The keys of each stand in `RuleKeys`, its reading in
-    /// `RuleReader`; neither compiles without a kind that stands here.
+    /// The word for a kind in a configuration. This is the only list of kinds: `RuleKeys` declares the keys
+    /// of each kind and `RuleReader` reads them, and neither compiles if a kind is missing.
     public enum Word: String, CaseIterable, Sendable {
       case hours, rate, quota, numbers, addresses, claims, field, remote, agents
       case ownNumber = "own_number"
       case consent, screened
     }
 
-    /// The word for it in a configuration.
+    /// The word for this kind in a configuration.
     public var word: Word {
       switch self {
       case .hours: .hours
@@ -56,27 +56,28 @@ public struct Rule: Sendable {
     }
   }
 
-  /// Its name, unique in a policy.
+  /// The rule's name, unique in a policy.
   public let name: String
-  /// The actions it concerns.
+  /// The actions that the rule applies to.
   public let actions: Set<Action>
-  /// The apps it concerns; nil for all, and for none.
+  /// The apps that the rule applies to; nil for all apps and for requests without an app.
   public let apps: [String]?
-  /// The callers it concerns, `anonymous` among them; nil for all.
+  /// The callers that the rule applies to (`anonymous` can be one of them); nil for all.
   public let callers: [String]?
-  /// How its denial is taken.
+  /// The effect of the rule's denial.
   public let mode: Mode
   /// The kind of check.
   public let kind: Kind
-  /// The brake that it is; nil for a configured rule.
+  /// The brake behind the rule; nil if the rule is not a brake.
   public let brake: Brake?
 
-  /// The name of the rule that refuses premium, short and satellite numbers without being configured.
+  /// The name of the built-in rule that refuses premium, short and satellite numbers.
   public static let defaultNumbers = "default-numbers"
-  /// The name of the rule that refuses numbers that an operator has blocked. A configured rule may have it too.
+  /// The name of the built-in rule that refuses numbers blocked by an operator. A configured rule may have
+  /// the same name.
   public static let blocked = "blocked"
-  /// The name of the rule that limits first requests for an installation without being configured. A configured rule of this name
-  /// would share its count.
+  /// The name of the built-in limit on first requests for an installation. A configured rule must not have
+  /// this name, because it would share the count.
   static let enrolments = "built-in.enrolments"
   /// The names of the limits on installations that an attestation alone authorizes.
   static let attestedApp = "built-in.attested-app"
@@ -86,19 +87,19 @@ public struct Rule: Sendable {
   static let attestationPass = "built-in.attestation-pass"
   /// The name of the limit on challenges.
   static let challenges = "built-in.challenges"
-  /// The name of the limit on tokens that Google decodes.
+  /// The name of the limit on Play Integrity tokens that Google decodes.
   static let decodings = "built-in.decodings"
-  /// The name of the limit on proofs of keys, each of which is good once.
+  /// The name of the limit by which each DPoP proof works only once.
   static let proof = "built-in.proof"
-  /// The name of the limit on such proofs by address.
+  /// The name of the limit on DPoP proofs per address.
   static let proofs = "built-in.proofs"
-  /// The names of the limits on proofs of numbers: for each proof, and for all together.
+  /// The names of the limits on number proofs: one for each proof, and one for all proofs together.
   static let numberProof = "built-in.number-proof"
   static let numberProofs = "built-in.number-proofs"
-  /// The same for the rule that limits unknown ids of notices.
+  /// The name of the limit on requests with unknown push notification ids.
   static let unknownNotices = "built-in.unknown-notices"
 
-  /// A rule. Throws for a name that cannot be printed everywhere, and for a rule that would concern nothing.
+  /// Creates a configured rule. Throws if the name is invalid or reserved, or if the rule would never apply.
   public init(
     name: String, actions: Set<Action> = Action.usual, apps: [String]? = nil,
     callers: [String]? = nil,
@@ -139,13 +140,14 @@ public struct Rule: Sendable {
     brake = nil
   }
 
-  /// A built-in limit by address.
+  /// The names that are reserved for built-in rules.
   private static let ownNames = [
     defaultNumbers, enrolments, unknownNotices, attestedApp, attestedAddress, attestationToken,
     attestationChallenge, attestationPass, challenges, decodings, proof, proofs,
     numberProof, numberProofs,
   ]
 
+  /// Creates a built-in rule for one action.
   init(builtIn name: String, _ action: Action, _ kind: Kind) {
     self.name = name
     actions = [action]
@@ -156,7 +158,7 @@ public struct Rule: Sendable {
     brake = nil
   }
 
-  /// The rule of a brake: on every callback.
+  /// Creates the rule of a brake, which applies to every callback.
   init(_ brake: Brake, _ kind: Kind) {
     name = brake.ruleName
     actions = [.callback]

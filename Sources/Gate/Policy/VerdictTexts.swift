@@ -1,4 +1,4 @@
-// Prepares the verdicts of all rules as audit lines have them, because every audit line names every rule.
+// Prepares the JSON of every possible verdict, because each audit line contains the verdicts of all rules.
 
 import Texts
 
@@ -6,15 +6,15 @@ import Texts
 struct VerdictTexts: Sendable {
   private static let verdicts: [Verdict] = [.allow, .deny, .wouldDeny, .skipped]
 
-  /// The objects one after the other, each behind a comma: all verdicts of the first rule, in the order of their numbers, then those
-  /// of the next one.
+  /// The objects in sequence, each after a comma: all verdicts of the first rule in the order of their raw
+  /// values, then those of the next rule.
   private let octets: [UInt8]
-  /// Where each object's comma is, and where the last object ends.
+  /// The index of each object's comma, and the end of the last object.
   private let starts: [Int]
-  /// The most octets that the verdicts of all rules have together.
+  /// The largest size of the verdicts of all rules together, in octets.
   let mostOctets: Int
 
-  /// - Parameter names: The names of rules. They hold nothing to escape (`Rule.init`).
+  /// - Parameter names: The names of rules. They contain nothing that JSON must escape (`Rule.init`).
   init(_ names: [String]) {
     var octets: [UInt8] = []
     var starts = [0]
@@ -35,7 +35,7 @@ struct VerdictTexts: Sendable {
   }
 
   /// Appends a rule's verdict.
-  /// - Parameter isFirst: Whether no comma precedes it.
+  /// - Parameter isFirst: Whether to leave out the comma before the verdict.
   @inline(__always) func append(
     _ verdict: Verdict, of rule: Int, isFirst: Bool, to output: inout OutputSpan<UInt8>
   ) {

@@ -2,13 +2,14 @@
 
 import Platform
 
-/// The rules a request waits for: opening hours, and allowances as they are kept now.
+/// The rules that make a request wait: opening hours, and allowances with their current states.
 struct Waiting {
-  /// How often a time is tried and moved on before the rules are taken to exclude each other for ever.
+  /// The number of attempts after which the rules count as never satisfied at the same time.
   private static let mostAttempts = 4000
 
   private let policy: Policy
-  /// The indices of the opening hours; none for an appointment, whose own time has to be open.
+  /// The indices of the opening hours. Empty for an appointment: its own time must be open, and waiting does
+  /// not change that.
   private let hours: [Int]
   private let allowances: [(plan: AllowancePlan, state: AllowanceState?)]
 
@@ -21,10 +22,11 @@ struct Waiting {
     self.allowances = allowances
   }
 
-  /// The whole seconds until none of them refuses; nil for never, or for a time beyond the tables.
+  /// The whole seconds until no rule refuses; nil for never, or for a time outside the zone tables.
   ///
-  /// Each rule moves the time to the first at which it does not refuse, until no rule moves it. No rule moves
-  /// it further than it must, so the result is the first time at which all of them allow the request.
+  /// Each rule moves the time forward to the first second at which it does not refuse, until no rule moves
+  /// it. No rule moves it further than necessary, so the result is the first time at which all of them allow
+  /// the request.
   func seconds(from now: Instant) -> Int64? {
     var wait: Int64 = 0
     for _ in 0..<Self.mostAttempts {
@@ -44,13 +46,13 @@ struct Waiting {
 }
 
 extension Policy {
-  /// The wait of a request that the rules refuse now.
+  /// The rules that a refused request waits for, with the states of their allowances.
   func waiting(_ facts: Facts, _ scope: RequestScope, _ states: some AllowanceStates) -> Waiting {
     var allowances: [(plan: AllowancePlan, state: AllowanceState?)] = []
     for entry in entries where entry.isEnforced && Self.applies(entry, scope) {
       guard case .allowance(let rule) = entry.question else { continue }
       let charge = AllowanceCharge(rule: rule, party: rule.scope.party(of: facts))
-      // The store did not return a state, so there is no time to wait for. An unused allowance needs no wait.
+      // If the store returned no state, the wait is unknown. An unused allowance needs no wait.
       guard case .state(let state) = states.lookup(charge.key) else { continue }
       allowances.append((rule.plan, state))
     }
@@ -59,17 +61,18 @@ extension Policy {
 }
 
 extension Decision {
-  /// Whether it is a refusal that time alone may end.
+  /// Whether the decision is a refusal that may end with time alone.
   public var waits: Bool { denial?.passes ?? false }
 
-  /// Looks again how long a refused request waits, where more is known of the allowances than when it was decided.
+  /// Recomputes the retry time of a refused request from states that were not known when the decision was
+  /// made.
   public mutating func wait(_ facts: Facts, _ states: some AllowanceStates) {
     guard case .deny(var refusal) = outcome, refusal.passes else { return }
     refusal.wait(for: policy.waiting(facts, policy.scope(of: facts), states), from: facts.instant)
     outcome = .deny(refusal)
   }
 
-  /// The wait of a request whose charges were refused.
+  /// The rules that a request waits for after the store refused its charges.
   func waiting(_ clearance: Clearance, _ states: [AllowanceState?]) -> Waiting {
     var allowances: [(plan: AllowancePlan, state: AllowanceState?)] = []
     for (charge, state) in zip(clearance.charges, states) where charge.isEnforced {
@@ -80,7 +83,7 @@ extension Decision {
 }
 
 extension Denial {
-  /// Whether waiting helps, as far as the rule that refused is concerned.
+  /// Whether waiting can satisfy the rule that refused.
   var passes: Bool {
     switch code {
     case .closed, .rateLimited, .quotaExhausted: retryAfter != nil

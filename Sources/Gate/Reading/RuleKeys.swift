@@ -26,12 +26,12 @@ enum RuleKeys {
       "The callers that the rule applies to, `anonymous` and `installation` among them. Without it: all.")
   }
 
-  /// A caller: a configured one, or one that every server has.
+  /// A caller's id: a configured one, `anonymous` or `installation`.
   static func caller(among known: Set<String>?) -> TextForm<String> {
     name(among: known.map { $0.union([Facts.anonymous, Facts.installationCaller]) })
   }
 
-  /// A name, which has to be one of those there are.
+  /// A name, which must be one of the known ones.
   static func name(among known: Set<String>?) -> TextForm<String> {
     TextForm { text throws(Refusal) in
       if let known, !known.contains(exactly: text) { throw .unknown(text, known: known.sorted()) }

@@ -3,7 +3,8 @@
 public import Documents
 import Platform
 
-/// The names a configuration defines besides rules; nil where any name will do.
+/// The callers, apps and settings of `numbers` that a configuration defines for its rules. For callers and
+/// apps, nil accepts any name.
 public struct KnownNames: Sendable {
   /// The callers' ids.
   // Our text: ids of the configuration, looked up with `contains(exactly:)`.
@@ -13,12 +14,11 @@ public struct KnownNames: Sendable {
   public var apps: Set<String>?
   /// The settings of `numbers`.
   public var numbers = NumberTerms()
-  /// Why no request has one of these actions, apps and callers together, of which nil stands for all; nil if some request has. A
-  /// rule for such requests would never be asked.
+  /// Returns why no request can have one of these actions, apps and callers together; nil if some request
+  /// can. For apps and callers, nil stands for all. A rule for impossible requests would never apply.
   public var objection:
     @Sendable (_ actions: Set<Action>, _ apps: [String]?, _ callers: [String]?) -> Refusal?
 
-  /// Names to compare with.
   public init(
     callers: Set<String>? = nil, apps: Set<String>? = nil,
     objection: @escaping @Sendable (Set<Action>, [String]?, [String]?) -> Refusal? = { _, _, _ in nil }
@@ -32,8 +32,8 @@ public struct KnownNames: Sendable {
 extension Policy {
   /// Reads the list under `rules`.
   ///
-  /// - Parameter brakes: the built-in limits on callbacks beside them.
-  /// - Returns: a policy, or the problems in the order of their positions.
+  /// - Parameter brakes: The limits of the brakes that the policy has besides the rules.
+  /// - Returns: A policy, or the problems in the order of their positions.
   public static func reading(
     _ node: DocumentNode, known: KnownNames = KnownNames(), brakes: Brakes = .off
   ) -> PolicyReading {
@@ -102,12 +102,12 @@ public struct NumberTerms: Sendable {
 struct RuleReader {
   let known: KnownNames
   var problems: [DocumentProblem] = []
-  /// Zones by name: making one takes milliseconds.
+  /// The zones read so far, by name. Reading a zone takes milliseconds.
   private var zones: [String: Zone] = [:]
 
   init(known: KnownNames) { self.known = known }
 
-  /// Reads a rule; nil where something is wrong with it.
+  /// Reads a rule; nil if it has mistakes.
   mutating func read(_ node: DocumentNode, path: String) -> Rule? {
     var mapping = MappingReader(node, path: path, remedy: "write a rule as { name: …, kind: … }")
     let name = mapping.value(RuleKeys.name)
@@ -127,7 +127,7 @@ struct RuleReader {
     }
     var rule: Rule?
     if let name {
-      // The name is looked at even where the rest is unusable: every problem at once.
+      // Check the name even if the rest is unusable, to report every problem at once.
       let actions = concernsAny ? listed.map(Set.init) : nil
       let kind = kind ?? .numbers(Self.placeholder)
       rule = mapping.attempt { () throws(Refusal) in
@@ -144,7 +144,7 @@ struct RuleReader {
     return mapping.problems.isEmpty && kind != nil ? rule : nil
   }
 
-  /// Refuses a rule that would never be asked: one about numbers where there are none.
+  /// Refuses a rule that would never apply: a rule about phone numbers for actions that have none.
   private static func refuseIdle(_ kind: Rule.Kind, _ actions: Set<Action>, _ mapping: inout MappingReader) {
     let possible = kind.actions
     guard !actions.contains(where: { $0.bit & possible != 0 }) else { return }
@@ -154,12 +154,13 @@ struct RuleReader {
         "write \"on: callback\", or leave \"on\" out"))
   }
 
-  /// A kind for a rule whose own could not be read, so that the rest of it is still checked; never used.
+  /// A kind for a rule whose own kind could not be read, so that the rest of the rule is still checked. It is
+  /// never evaluated.
   private static let placeholder = NumbersRule.defaults
 
   // MARK: Kinds
 
-  /// A rule's kind; nil where something is wrong with it.
+  /// Reads a rule's kind; nil if it has mistakes.
   private mutating func kind(_ word: Rule.Kind.Word, from mapping: inout MappingReader) -> Rule.Kind? {
     do throws(Refusal) {
       switch word {

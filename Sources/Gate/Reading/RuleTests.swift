@@ -5,9 +5,9 @@ import Platform
 
 /// The configuration that a table of tests needs besides the rules.
 public struct RuleTestContext: Sendable {
-  /// The values that the server finds before it evaluates the rules.
+  /// The result of what the server checks before it evaluates the rules.
   public enum Admission: Sendable {
-    /// The rules decide by these facts, with the request's app.
+    /// The rules decide on these facts, which include the request's app.
     case admitted(Facts)
     /// The server refuses the request before any rule, for this reason.
     case refused(Denial, because: String)
@@ -15,15 +15,15 @@ public struct RuleTestContext: Sendable {
     case mistake(Refusal)
   }
 
-  /// The callers and apps there are.
+  /// The configured callers and apps.
   public var known: KnownNames
   /// The time of tests that give none.
   public var now: Instant
-  /// Finds the app of a request. The facts' caller is nil if the test names none, and so is the app. The owner is the caller of
-  /// the user whose installation asks, if the test names one.
+  /// Finds the app of a request. In the facts, caller and app are nil if the test names none. The owner is
+  /// the caller of the user whose installation sends the request, if the test names one.
   public var admission: @Sendable (_ facts: Facts, _ owner: String?) -> Admission
 
-  /// Collects these. Without `admission` a request is for the app that it names.
+  /// Creates a context. Without `admission`, a request is for the app that it names.
   public init(
     known: KnownNames = KnownNames(), now: Instant,
     admission: @escaping @Sendable (Facts, String?) -> Admission = { facts, _ in .admitted(facts) }
@@ -34,7 +34,7 @@ public struct RuleTestContext: Sendable {
   }
 }
 
-/// One line of the table.
+/// One test of the table.
 public struct RuleTest: Sendable {
   /// The test's name.
   public let name: String
@@ -78,7 +78,7 @@ public struct RuleTest: Sendable {
     return nil
   }
 
-  /// Why the rule that refused did so, or why the one that was expected to did not.
+  /// Why the rule that refused did so, or why the rule that should have refused did not.
   private func reason(_ decision: Decision) -> String? {
     let name = decision.denial?.rule ?? expectation.rule
     guard let index = decision.verdicts.firstIndex(where: { $0.rule == name }) else { return nil }
@@ -210,14 +210,15 @@ struct RuleTestReader {
       action: mapping.value(TestKeys.action) ?? .access,
       callerID: mapping.value(TestKeys.caller(context.known.callers)),
       subject: mapping.value(TestKeys.subject), installation: nil,
-      // Only a test that expects this code may name an app that there is not: elsewhere it is a mistake.
+      // Only a test that expects this code may name an unknown app. In any other test the name is a mistake.
       appID: mapping.value(TestKeys.app(code == .unknownApp ? nil : context.known.apps)),
       address: mapping.value(TestKeys.address), phone: mapping.value(TestKeys.phone), claims: claims,
       fields: fields, instant: now, at: nil,
       agents: mapping.value(TestKeys.agents), number: number)
   }
 
-  /// A claim. Rules treat a text the same as a number or a string.
+  /// The value of a claim. A scalar becomes a string, because rules compare numbers and booleans by their
+  /// text.
   private static func value(_ node: DocumentNode) -> FactValue {
     switch node.content {
     case .text(let text, _): node.isNothing ? .null : .string(text)

@@ -4,8 +4,8 @@ import Documents
 
 /// Reads the windows of opening hours.
 enum WeeklyReader {
-  /// The windows of Monday to Sunday under `weekly`, empty days where there is nothing; and under which key each day
-  /// was written, as `weekly.mon-fri` for `weekly.wed`.
+  /// Reads the windows of each weekday under `weekly`, Monday first; a day without windows is empty.
+  /// `written` has the key under which the file lists each day, such as `weekly.mon-fri` for `weekly.wed`.
   static func read(from mapping: inout MappingReader) -> (days: [[OpeningWindow]], written: [String: String])
   {
     var weekly = [[OpeningWindow]](repeating: [], count: 7)

@@ -7,10 +7,10 @@ public struct CivilDate: Hashable, Sendable, CustomStringConvertible {
   /// Days since 1970-01-01.
   public let dayNumber: Int
 
-  /// The date so many days after 1970-01-01.
+  /// The date `dayNumber` days after 1970-01-01.
   public init(dayNumber: Int) { self.dayNumber = dayNumber }
 
-  /// The date with these parts; nil where there is none, as on 30 February.
+  /// The date with these parts; nil if there is none, such as February 30.
   public init?(year: Int, month: Int, day: Int) {
     guard (1...12).contains(month), (1...31).contains(day) else { return nil }
     // Days from civil, with years that begin in March so that the leap day comes last.

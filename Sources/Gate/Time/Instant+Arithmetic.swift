@@ -1,9 +1,9 @@
-// Adds spans to points in time, and measures from one to another.
+// Adds durations to points in time, and computes the duration between two points.
 
 import Platform
 
 extension Instant {
-  /// The point a span later, or earlier for a negative one; saturates far beyond any date.
+  /// The instant after a duration, or before it if the duration is negative. Saturates far beyond any date.
   public func advanced(by span: Duration) -> Instant {
     let total = Int64(nanoseconds).addingClamped(span.nanosecondsClamped % 1_000_000_000)
     let carry = total.flooredDivision(by: 1_000_000_000)
@@ -13,10 +13,10 @@ extension Instant {
     return Instant(seconds: sum, nanoseconds: Int32(carry.remainder))
   }
 
-  /// The span from one point to a later one; negative where it is earlier; saturates.
+  /// The duration from one instant to a later one; negative if `later` is the earlier one. Saturates.
   public static func - (later: Instant, earlier: Instant) -> Duration {
     let (seconds, overflow) = later.seconds.subtractingReportingOverflow(earlier.seconds)
-    // Not the least number: the part of a second below it would not fit.
+    // Not `Int64.min`: the part of a second below it would not fit.
     return .seconds(overflow ? (later < earlier ? .min + 1 : .max) : max(seconds, .min + 1))
       + .nanoseconds(Int64(later.nanoseconds).subtractingClamped(Int64(earlier.nanoseconds)))
   }

@@ -6,16 +6,15 @@ public import Platform
 public struct Instant: Hashable, Comparable, Sendable {
   /// Whole seconds since the epoch.
   public var seconds: Int64
-  /// Nanoseconds within the second, 0–999 999 999.
+  /// Nanoseconds within the second, 0–999,999,999.
   public var nanoseconds: Int32
 
-  /// Makes a point.
   public init(seconds: Int64, nanoseconds: Int32 = 0) {
     self.seconds = seconds
     self.nanoseconds = nanoseconds
   }
 
-  /// A time of the system's clock.
+  /// Converts a time of the system's clock.
   public init(_ time: UnixTime) { self.init(seconds: time.seconds, nanoseconds: time.nanoseconds) }
 
   public static func < (a: Self, b: Self) -> Bool {
@@ -32,7 +31,7 @@ public struct Instant: Hashable, Comparable, Sendable {
 extension Instant {
   /// Reads an RFC 3339 date and time, `2026-11-22T10:00:00-05:00` or with `Z`; nil for anything else.
   ///
-  /// The offset is required, since a time without one means nothing here. A leap second (`:60`) is refused.
+  /// The offset is required, because a time without one is ambiguous. A leap second (`:60`) is refused.
   public init?(rfc3339 text: String) {
     var digits = DigitReader(text)
     guard let year = digits.number(of: 4), digits.skip("-"), let month = digits.number(of: 2),
@@ -79,7 +78,7 @@ struct DigitReader {
   /// Whether everything has been read.
   var isAtEnd: Bool { rest.isEmpty }
 
-  /// Reads exactly so many digits.
+  /// Reads exactly `count` digits.
   mutating func number(of count: Int) -> Int? {
     var value = 0
     for _ in 0..<count {
@@ -104,7 +103,7 @@ struct DigitReader {
     return value
   }
 
-  /// Reads a mark, if it is next.
+  /// Reads a mark if it comes next.
   mutating func skip(_ mark: Unicode.Scalar) -> Bool {
     guard rest.first == UInt8(ascii: mark) else { return false }
     rest.removeFirst()
@@ -116,7 +115,7 @@ struct DigitReader {
 func twoDigits(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
 
 extension Int64 {
-  /// Quotient towards negative infinity and the remainder that goes with it, 0 or more.
+  /// The quotient rounded down, and the remainder, which is never negative.
   @inline(__always) func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

@@ -2,38 +2,38 @@
 
 /// A span of time whose appointments are counted together.
 public struct Slot: Hashable, Sendable {
-  /// Its first second, and the first second after it, since the epoch.
+  /// The slot's first second, and the first second after it, in seconds since the epoch.
   public let start, end: Int64
 
-  /// A slot.
   public init(start: Int64, end: Int64) {
     self.start = start
     self.end = end
   }
 }
 
-/// The slots of a time zone's days: the first of a day begins at midnight, each next one where the one before ends, and the last
-/// ends at the next midnight.
+/// The slots of each day in a time zone. The first slot of a day begins at midnight, each further slot begins
+/// where the previous one ends, and the last slot ends at the next midnight.
 ///
-/// Slots run in real time, so a change of the clocks makes more or fewer of them. A day begins with the first second that shows its
-/// date or a later one:
+/// Slots are measured in elapsed time, so a day on which the clocks change has more or fewer of them. A day
+/// begins at the first second whose local date is that day or later:
 ///
-/// 1. Its midnight is skipped: it begins where the gap ends.
-/// 2. Its midnight is shown twice: it begins at the first one, also where the evening before is shown once more in between.
-/// 3. The whole date is skipped: it has no slots.
+/// 1. If its midnight is skipped, the day begins where the gap ends.
+/// 2. If its midnight occurs twice, the day begins at the first one, even if the evening before repeats in
+///    between.
+/// 3. If the whole date is skipped, the day has no slots.
 public struct SlotGrid: Sendable {
   private let zone: Zone
   private let length: Int64
 
-  /// A grid.
-  /// - Parameter length: Seconds from 1 to 86,400.
+  /// Creates the grid of a time zone.
+  /// - Parameter length: The length of a slot, 1 to 86,400 seconds.
   public init(zone: Zone, length: Int64) {
     precondition((1...86_400).contains(length), "a slot is no longer than a day")
     self.zone = zone
     self.length = length
   }
 
-  /// The slot that holds a time, in seconds since the epoch; nil where the zone's table ends.
+  /// The slot that contains a time, in seconds since the epoch; nil where the zone's table ends.
   public func slot(at seconds: Int64) -> Slot? {
     guard let local = zone.localSeconds(at: seconds) else { return nil }
     var day = local.flooredDivision(by: 86_400).quotient

@@ -1,11 +1,11 @@
-// A time zone as a table of offsets that is made once, so that no request reads a file.
+// A time zone as a table of offsets that is read once, so that no request reads a file.
 
 public import Documents
 import Platform
 
-/// A time zone of the IANA database, from 1970 to 2100.
+/// A time zone of the IANA database, for the years 1970 to 2099.
 ///
-/// The zone's file is read when the zone is made and never again: a lookup is a binary search.
+/// The zone's file is read only when the zone is created. A lookup is a binary search in memory.
 public final class Zone: Sendable {
   /// The zone's name, as `Europe/Lisbon`.
   public let name: String
@@ -25,11 +25,11 @@ public final class Zone: Sendable {
 
   /// The zone with an IANA name.
   ///
-  /// Throws for a name the database has not, and for abbreviations and bare offsets (`EST`, `GMT+5`), which know no daylight saving
-  /// time. `UTC` and `GMT` need no database.
+  /// Throws if the database does not have the name, and for abbreviations and bare offsets (`EST`, `GMT+5`),
+  /// which have no daylight saving time. `UTC` and `GMT` need no database.
   public convenience init(named name: String) throws(Refusal) { try self.init(named: name, in: .system) }
 
-  /// The zone with an IANA name, from a folder of such files.
+  /// The zone with an IANA name, from a folder of zone files.
   convenience init(named name: String, in folder: ZoneFolder) throws(Refusal) {
     if let city = Self.fixed[name.uppercased()] {
       throw Refusal(
@@ -55,15 +55,15 @@ public final class Zone: Sendable {
 
   /// A span of time with one offset.
   struct Span {
-    /// Its index in the table.
+    /// The span's index in the table.
     var index: Int
-    /// Its first second, and the first second after it.
+    /// The span's first second, and the first second after it.
     var start, end: Int64
     /// Seconds east of UTC.
     var offset: Int64
   }
 
-  /// The span that holds an instant; nil outside the table.
+  /// The span that contains an instant; nil outside the table.
   func span(at seconds: Int64) -> Span? {
     guard Self.covered.contains(seconds) else { return nil }
     var low = 0
@@ -91,9 +91,10 @@ public final class Zone: Sendable {
     return seconds.addingClamped(span.offset)
   }
 
-  /// The first instant at which the clock on the wall shows a time or a later one: after a gap, its end.
+  /// The first instant at which the local time is `local` or later. If a change of the clocks skips `local`,
+  /// this is the end of the gap.
   package func firstInstant(showing local: Int64) -> Int64? {
-    // Two days before, in any offset, the clock has not shown it yet.
+    // Two days earlier, the local time is before `local` with any offset.
     guard var span = span(at: max(Self.covered.lowerBound, local - 2 * 86_400)) else { return nil }
     while true {
       let instant = max(span.start, local - span.offset)

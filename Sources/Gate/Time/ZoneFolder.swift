@@ -1,18 +1,19 @@
-// Finds the files of time zones, and says what is wrong where there is none.
+// Finds the file of a time zone, and explains what is wrong if there is none.
 
 import Documents
 import Platform
 
 /// The time zone database of this machine: the package tzdata.
 struct ZoneFolder: Sendable {
-  /// Where its files are.
+  /// The folder with the files of the database.
   let path: String
 
-  /// Debian's.
+  /// The database of Debian's package.
   static let system = ZoneFolder(path: "/usr/share/zoneinfo")
 
-  /// The names that may be files: no step of the path is empty or begins with a dot, so that none leaves the folder. `posix` and
-  /// `right` are folders of other databases; times in `right` count leap seconds.
+  /// Whether a name can be a file of the database. Each step of the path must begin with a letter, so that
+  /// none leaves the folder. The folders `posix` and `right` are refused, because they contain other
+  /// databases; times in `right` count leap seconds.
   static func isPlausible(_ name: String) -> Bool {
     let steps = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     return steps.count > 1 && name.utf8.count <= 64
@@ -60,8 +61,8 @@ struct ZoneFolder: Sendable {
         at: Self.key, "\(quoted(name)) is an old name of \"\(target)\", which this machine does not have",
         "use \"\(target)\", or install the package tzdata-legacy")
     }
-    // A number in a name means an offset. No hint leads to Etc/GMT+5, which is five hours behind UTC: its sign is the reverse of
-    // what people mean.
+    // A name with a digit means an offset. Never suggest a name such as Etc/GMT+5: it is five hours behind
+    // UTC, the opposite of what people mean.
     let hasNumber: (String) -> Bool = { $0.utf8.contains(where: \.isASCIIDigit) }
     guard !hasNumber(name) else {
       return Refusal(at: Self.key, "there is no time zone \(quoted(name))", advice)
@@ -78,7 +79,7 @@ struct ZoneFolder: Sendable {
       near.map { "did you mean \"\($0)\"? Otherwise \(advice)" } ?? advice)
   }
 
-  /// The last step of a name.
+  /// The last step of a name, usually a city.
   private static func city(_ name: String) -> Substring.UTF8View {
     name.utf8.split(separator: UInt8(ascii: "/")).last ?? ""[...].utf8
   }
@@ -87,10 +88,11 @@ struct ZoneFolder: Sendable {
     (try? SystemFile.bytes(of: "\(path)/\(name)", limit: 1)) != nil
   }
 
-  /// The names of the database, and of an old name the one that it stands for.
+  /// The names in the database. The value of an old name is its current name; the value of any other name is
+  /// nil.
   ///
-  /// They come from the database's own text: `Z NAME …` begins a zone, `L TARGET NAME` is an old name. Without that text there are
-  /// no suggestions.
+  /// The names come from the database's file `tzdata.zi`: `Z NAME …` begins a zone, `L TARGET NAME` is an old
+  /// name. Without this file there are no suggestions.
   private func index() -> [String: String?] {
     guard let bytes = try? SystemFile.bytes(of: "\(path)/tzdata.zi", limit: 1 << 20) else { return [:] }
     var names: [String: String?] = [:]

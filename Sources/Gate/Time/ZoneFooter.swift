@@ -6,22 +6,23 @@ struct ZoneFooter: Sendable {
   struct Change: Sendable {
     /// A day of the year.
     enum Day: Sendable {
-      /// 1 to 365; 29 February is not counted.
+      /// 1 to 365; February 29 is not counted.
       case julian(Int)
-      /// 0 to 365; 29 February is counted.
+      /// 0 to 365; February 29 is counted.
       case zeroBased(Int)
       /// A weekday of a month, Sunday being 0; the fifth week is the last.
       case weekday(month: Int, week: Int, day: Int)
     }
 
     let day: Day
-    /// Seconds after that day's midnight, by the clock before the change.
+    /// Seconds after that day's midnight, in local time before the change.
     let time: Int64
   }
 
-  /// Seconds east of UTC in winter.
+  /// Standard time, in seconds east of UTC.
   let standard: Int64
-  /// Seconds east of UTC in summer, with the changes to it and back; nil where the clocks never change.
+  /// Daylight saving time in seconds east of UTC, with the changes to it and back; nil if the clocks never
+  /// change.
   let summer: (offset: Int64, start: Change, end: Change)?
 
   /// Reads the text between the footer's line ends; nil for any other text.
@@ -97,7 +98,7 @@ extension ZoneFooter {
       return true
     }
 
-    /// Three letters or more, or anything of letters, digits and signs in angle brackets.
+    /// Reads a name: three or more letters, or in angle brackets three or more letters, digits and signs.
     mutating func name() -> Bool {
       let isQuoted = skip("<")
       let name = rest.prefix {
@@ -108,7 +109,7 @@ extension ZoneFooter {
       return name.count >= 3 && (!isQuoted || skip(">"))
     }
 
-    /// One to three digits within a range.
+    /// Reads a number of one to three digits within a range.
     mutating func number(_ range: ClosedRange<Int>) -> Int? {
       let digits = rest.prefix(3).prefix { $0.isASCIIDigit }
       guard !digits.isEmpty else { return nil }
@@ -117,7 +118,7 @@ extension ZoneFooter {
       return range.contains(value) ? value : nil
     }
 
-    /// `[+-]hh[:mm[:ss]]` in seconds.
+    /// Reads `[+-]hh[:mm[:ss]]`, in seconds.
     mutating func offset(hours: Int) -> Int64? {
       let isNegative = skip("-")
       if !isNegative { _ = skip("+") }
@@ -135,7 +136,7 @@ extension ZoneFooter {
       return Int64(isNegative ? -value : value)
     }
 
-    /// `Jn`, `n` or `Mm.w.d`, and behind a slash the time, which is else two o'clock.
+    /// Reads `Jn`, `n` or `Mm.w.d`, with an optional slash and time. Without a time, the change is at 2:00.
     mutating func change() -> Change? {
       let day: Change.Day
       if skip("M") {

@@ -2,9 +2,9 @@
 
 /// The offsets of a time zone over a span of years, from a TZif file (RFC 9636).
 struct ZoneTable: Sendable, Equatable {
-  /// The first instants of spans with one offset, ascending, in seconds since the epoch.
+  /// The first second of each span with one offset, ascending, in seconds since the epoch.
   private(set) var starts: [Int64]
-  /// Those offsets, in seconds east of UTC. Two neighbours differ.
+  /// The offset of each span, in seconds east of UTC. Neighboring spans have different offsets.
   private(set) var offsets: [Int32]
 
   /// A table with one offset.
@@ -13,12 +13,13 @@ struct ZoneTable: Sendable, Equatable {
     offsets = [offset]
   }
 
-  /// The largest file read. The largest of the database has 4 KB.
+  /// The largest file that is read, in bytes. The largest file of the database has 4 KB.
   static let maximumBytes = 1 << 16
   /// Offsets of the database are within a day; RFC 9636 §3.2 allows a little more.
   private static let offsetRange = -93_599...97_199
 
-  /// Reads a file. Nil for bytes that are no TZif file, and for a file with leap seconds, whose times are not Unix time.
+  /// Reads a file. Nil if the bytes are not a TZif file, or if the file counts leap seconds, because its
+  /// times are not Unix time.
   ///
   /// - Parameter span: The instants that the table covers.
   init?(tzif bytes: [UInt8], covering span: Range<Int64>) {
@@ -71,7 +72,8 @@ struct ZoneTable: Sendable, Equatable {
     }
   }
 
-  /// Adds a change that is not before the others. Of several before the span the last counts, and of several at once.
+  /// Appends a transition. Transitions must come in time order. Of several at the same time, or before the
+  /// span, only the last counts.
   private mutating func append(_ time: Int64, _ offset: Int64, within span: Range<Int64>) {
     guard time < span.upperBound else { return }
     let time = max(time, span.lowerBound)
@@ -98,10 +100,10 @@ extension ZoneTable {
     var version: UInt8
     var utIndicators, standardIndicators, leaps, times, types, characters: Int
 
-    /// The bytes behind the types.
+    /// The number of bytes after the types.
     var tail: Int { characters + standardIndicators + utIndicators }
 
-    /// The bytes of the data block.
+    /// The number of bytes in the data block.
     func length(timeSize: Int) -> Int {
       times * (timeSize + 1) + types * 6 + leaps * (timeSize + 4) + tail
     }
@@ -127,7 +129,7 @@ extension ZoneTable {
       return bytes[index]
     }
 
-    /// A signed number of four or eight bytes.
+    /// Reads a signed number of four or eight bytes.
     mutating func integer(_ size: Int) -> Int64 {
       var value: UInt64 = 0
       for _ in 0..<size { value = value << 8 | UInt64(byte()) }
@@ -146,7 +148,7 @@ extension ZoneTable {
         times: counts[3], types: counts[4], characters: counts[5])
     }
 
-    /// The text between two line ends.
+    /// Reads the text between two line feeds.
     mutating func line() -> ArraySlice<UInt8>? {
       guard has(1), byte() == 0x0A, let end = bytes[index...].firstIndex(of: 0x0A) else { return nil }
       return bytes[index..<end]

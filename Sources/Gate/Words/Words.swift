@@ -4,15 +4,15 @@ import Documents
 
 /// Whether a reason shows the values of claims and headers.
 package enum ValueDisclosure {
-  /// For an operator who asked with these values.
+  /// The reason shows values, for an operator who supplied them.
   case shown
-  /// For a log: a value may be personal, or a secret that a rule compares.
+  /// The reason hides values, for a log: a value may be personal, or a secret that a rule compares.
   case hidden
 }
 
 extension Zone {
-  /// An instant as a clock on the wall shows it: `Monday 2026-11-23 09:00`, with seconds where there are any; nil where the
-  /// zone's table ends.
+  /// An instant in local time: `Monday 2026-11-23 09:00`, with seconds unless they are zero; nil outside the
+  /// zone's table.
   func wallClock(at seconds: Int64) -> String? {
     guard let local = localSeconds(at: seconds) else { return nil }
     let (day, rest) = local.flooredDivision(by: 86_400)
@@ -23,7 +23,7 @@ extension Zone {
     return "\(names[date.weekday]) \(date) \(clock)" + (time % 60 == 0 ? "" : ":\(twoDigits(time % 60))")
   }
 
-  /// An instant on the wall and in UTC: `Monday 2026-11-23 09:00 (2026-11-23T14:00:00Z)`.
+  /// An instant in local time and in UTC: `Monday 2026-11-23 09:00 (2026-11-23T14:00:00Z)`.
   func moment(_ seconds: Int64) -> String {
     let utc = Instant(seconds: seconds).rfc3339
     return wallClock(at: seconds).map { "\($0) (\(utc))" } ?? utc
@@ -73,8 +73,8 @@ extension FactValue {
 }
 
 extension E164 {
-  /// The number's first digits, `+1900`. Of those that come close to the whole number, the last are hidden: six digits of a
-  /// number stay unknown to a reader of its prefix.
+  /// The number's first digits, such as `+1900`. At least six digits of the number stay hidden: if the prefix
+  /// is longer, its last digits are masked.
   func prefix(_ count: Int) -> String {
     let shown = max(0, min(count, Int(self.count) - 6))
     return "+" + text.dropFirst().prefix(shown) + String(repeating: "*", count: count - shown)

@@ -1,18 +1,21 @@
-// Reads an event of Talkdesk's about a call that has ended.
+// Parses a Talkdesk event about a call that has ended.
 
 package import Gate
 import JSON
 package import Store
 
-/// An event as Talkdesk sends it: one JSON object, whose values are texts that replaced the places of a template.
+/// An event as Talkdesk sends it: one JSON object, with values that Talkdesk filled into the placeholders of
+/// a template.
 package struct CallEvent: Sendable {
-  /// How many bytes a hook takes.
+  /// Limit of an event, in bytes.
   package static let mostBytes = 16 * 1024
-  /// How long an id of a call may be. Those of Talkdesk and its carriers have at most 36 octets.
+  /// Limit of a call ID, in octets. IDs of Talkdesk and its carriers have at most 36.
   package static let longestID = 64
-  /// How far in the future a call may have ended: the longest difference of clocks that `outcomes.match.before` allows.
+  /// How far in the future a call may have ended: the longest clock difference that `outcomes.match.before`
+  /// allows.
   static let furthestEnd = Duration.seconds(600)
-  /// How long before now a call may have begun, and how long it may have taken: reports go back to the day before.
+  /// How long ago a call may have started, and so also the limit of its duration. Reports cover earlier days,
+  /// at most a week (`ReportTurn.furthest`).
   static let furthestStart = Duration.seconds(7 * 86_400)
   private static let limits = JSONLimits(bytes: mostBytes, depth: 4, members: 64, values: 256)
 
@@ -31,20 +34,22 @@ package struct CallEvent: Sendable {
     }
   }
 
-  /// Whether it has the token of a hook: the template of its trigger was made with the same secret as the path.
+  /// Whether the event has the token of a webhook, so that its trigger's template was made with the same
+  /// secret as the path.
   package func hasToken(of hook: HookSecret) -> Bool {
     members["token"]?.string.map(hook.hasEventToken) ?? false
   }
 
-  /// The call that has ended; nil where the event says nothing certain about one.
+  /// The call that has ended; nil if the event says nothing certain about a call.
   ///
   /// - Parameters:
-  ///   - now: The time by which ends in the future and calls of long ago are refused.
-  ///   - source: Where it is from.
+  ///   - now: The current time, to refuse ends in the future and calls of long ago.
+  ///   - source: The source of the event.
   package func ended(
     by settings: OutcomeSettings, at now: Instant, source: CallOutcome.Source = .trigger
   ) -> EndedCall? {
-    // The template names its trigger itself. What Talkdesk writes for the event is not documented.
+    // The template names its own trigger, because the text that Talkdesk fills in for the event is not
+    // documented.
     if let event = text("trigger") ?? text("event") {
       guard let trigger = CallTrigger(event: event), settings.triggers.contains(trigger),
         settings.reachedEvents?.contains(trigger) ?? true
@@ -62,9 +67,9 @@ package struct CallEvent: Sendable {
         waitedSeconds: seconds("waiting_time").flatMap(CallTime.whole)))
   }
 
-  // MARK: What it says
+  // MARK: Values
 
-  /// What became of the call. Only what Talkdesk says is an outcome.
+  /// The outcome of the call, if Talkdesk reports one.
   private func state(over least: Duration) -> CallOutcome.State? {
     let type = text("type").map { text in
       // Talkdesk writes blanks, hyphens and capitals in some places.
@@ -83,17 +88,17 @@ package struct CallEvent: Sendable {
     }
   }
 
-  /// How long they spoke, in seconds. The time on hold is part of it.
+  /// Talk time in seconds, including time on hold.
   private var talked: Double? {
     guard let duration = seconds("duration") else { return nil }
     return max(duration, seconds("hold_time") ?? 0)
   }
 
-  /// The beginning and the end. One of them follows from the other and the whole duration. A beginning alone is no end: the report, which
-  /// knows the end, would take the same call for another one.
+  /// Start and end of the call. If one is missing, the other and the total duration determine it. A start
+  /// alone is not enough: the report, which has the end, would then count the same call as another one.
   private var times: (start: Instant, end: Instant)? {
     let (start, end) = (time("start_time"), time("timestamp"))
-    // Any number: a week at most.
+    // No range check: a week at most.
     let total = seconds("total_duration").map { Duration.milliseconds(Int64($0 * 1000)) }
     guard let begun = start ?? total.flatMap({ end?.advanced(by: .zero - $0) }),
       let ended = end ?? total.flatMap({ start?.advanced(by: $0) })
@@ -103,7 +108,7 @@ package struct CallEvent: Sendable {
 
   // MARK: Members
 
-  /// A member's text; nil where Talkdesk had nothing to write, or left the place as it was.
+  /// A member's text; nil if Talkdesk had no value, or did not replace the placeholder.
   private func text(_ name: String) -> String? {
     let text: String
     switch members[name] {
@@ -118,7 +123,7 @@ package struct CallEvent: Sendable {
   private func seconds(_ name: String) -> Double? { text(name).flatMap(CallTime.seconds) }
   private func time(_ name: String) -> Instant? { text(name).flatMap(CallTime.instant) }
 
-  /// A number, with or without the plus sign.
+  /// A phone number, with or without the plus sign.
   private func number(_ name: String) -> E164? {
     guard let text = text(name) else { return nil }
     do throws(E164Error) {

@@ -1,13 +1,13 @@
-// Reads times and spans as Talkdesk writes them.
+// Parses times and durations as Talkdesk writes them.
 
 package import Gate
 
-/// The forms of times and spans in Talkdesk's events.
+/// The formats of times and durations in Talkdesk's events.
 package enum CallTime {
-  /// A call of a week is none.
+  /// Limit of a duration, in seconds: one week.
   private static let longest = 604_800.0
 
-  /// A span in seconds, with or without a fraction: `12`, `12.0`; nil for anything else.
+  /// A duration in seconds, with or without a fraction: `12`, `12.0`; nil for anything else.
   package static func seconds(_ text: String) -> Double? {
     guard text.utf8.count <= 24, text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }),
       let seconds = Double(text), (0...longest).contains(seconds)
@@ -15,9 +15,10 @@ package enum CallTime {
     return seconds
   }
 
-  /// The whole seconds of a span. Nil for a part of a second, which may be a day's fraction: an older form of Talkdesk's.
+  /// The whole seconds of a duration, rounded up. Nil for a part of a second, which may be the fraction of a
+  /// day in an older format of Talkdesk.
   package static func whole(_ seconds: Double) -> Int? {
-    // Any number: a week at most.
+    // No range check: a week at most.
     seconds > 0 && seconds < 1 ? nil : Int(seconds.rounded(.up))
   }
 
@@ -32,7 +33,7 @@ package enum CallTime {
       (0...253_402_300_799).contains(seconds)
     else { return nil }
     let (whole, part) = (seconds.rounded(.down), seconds.truncatingRemainder(dividingBy: 1))
-    // Any number: both have their bounds above.
+    // No range check: both values have limits above.
     return Instant(seconds: Int64(whole), nanoseconds: Int32(part * 1e9))
   }
 }

@@ -1,16 +1,16 @@
-// The secret of the hook that Talkdesk sends events to.
+// The secret of the webhook that Talkdesk sends events to.
 
 package import JOSE
 
-/// The secret of a hook. Its path and its events carry values derived from it.
+/// The secret of a webhook. The webhook's path and its events contain tokens derived from the secret.
 package struct HookSecret: Sendable {
-  /// How many octets a secret has at least.
+  /// Minimum length of a secret, in octets.
   package static let leastBytes = 32
 
   private let pathToken: Secret
   private let eventToken: Secret
 
-  /// Takes a secret.
+  /// Derives the tokens from a secret.
   package init(_ secret: Secret) {
     func derive(_ purpose: String) -> Secret {
       let bytes = HKDF.derive(
@@ -21,15 +21,15 @@ package struct HookSecret: Sendable {
     eventToken = derive("event")
   }
 
-  /// Whether the last segment of a path is this hook's. The time tells nothing of it.
+  /// Whether the last segment of a path is this webhook's. Compares in constant time.
   func hasPathToken(_ token: String) -> Bool { pathToken.isEqual(to: Array(token.utf8)) }
 
-  /// Whether an event has this hook's token.
+  /// Whether an event has this webhook's token.
   func hasEventToken(_ token: String) -> Bool { eventToken.isEqual(to: Array(token.utf8)) }
 
-  /// The path of the hook: for the moment it is given to Talkdesk.
+  /// The secret path of the webhook. Use it only to register the webhook at Talkdesk.
   package func exposedPath() -> String { "/hooks/talkdesk/" + pathToken.exposedString() }
 
-  /// The token that events carry: for the moment it is given to Talkdesk.
+  /// The secret token in events. Use it only to register the webhook at Talkdesk.
   package func exposedEventToken() -> String { eventToken.exposedString() }
 }

@@ -1,11 +1,12 @@
-// The message that a trigger of Talkdesk's fills in and sends to the hook.
+// The message template that a Talkdesk trigger fills in and sends to the webhook.
 
 import JOSE
 import JSON
 
-/// What a trigger sends: Talkdesk replaces each `{{place}}` by its text.
+/// The template of a trigger. Talkdesk replaces each `{{placeholder}}` by its value.
 package enum HookTemplate {
-  /// The members and their places: ids, numbers, times and durations. No place says something of a person.
+  /// The members and their placeholders: IDs, phone numbers, times and durations. Nothing else describes a
+  /// person.
   private static let places = [
     ("event", "event"), ("call_id", "call_id"), ("interaction_id", "interaction_id"),
     ("type", "interaction.type"), ("contact_phone_number", "contact_phone_number"),
@@ -14,7 +15,8 @@ package enum HookTemplate {
     ("waiting_time", "waiting_time"), ("hold_time", "hold_time"),
   ]
 
-  /// The template of a trigger, with the token that its events carry: for the moment it is given to Talkdesk.
+  /// The template of a trigger, with the secret token in its events. Use it only to register the webhook at
+  /// Talkdesk.
   package static func exposedText(of trigger: CallTrigger, _ hook: HookSecret) -> String {
     var object: JSONObject = [
       "token": .string(hook.exposedEventToken()), "trigger": .string(trigger.rawValue),
@@ -23,7 +25,7 @@ package enum HookTemplate {
     return String(decoding: object.serialized(), as: UTF8.self)
   }
 
-  /// Identifies a registration: of another URL, secret or template it is another one.
+  /// A hash that identifies a registration. It changes with the URL, the secret and the template.
   package static func mark(of trigger: CallTrigger, _ hook: HookSecret, externalURL: String) -> String {
     let text = [externalURL + hook.exposedPath(), exposedText(of: trigger, hook)].joined(separator: "\n")
     return Hex.encode(SHA256Digest(of: Array(text.utf8)).bytes)

@@ -1,24 +1,25 @@
-// What an operator decides about outcomes of calls.
+// The operator's settings for call outcomes.
 
 package import Store
 
-/// How the server learns outcomes from Talkdesk's events.
+/// Settings for call outcomes from Talkdesk's events and reports.
 package struct OutcomeSettings: Sendable {
-  /// The secrets of the hook: the current one, and one that is being replaced.
+  /// The secrets of the webhook: the current one, and one that is being replaced.
   package var hooks: [HookSecret]
-  /// The URL under which Talkdesk reaches this server, without a slash at its end; nil where it is not known.
+  /// The URL at which Talkdesk reaches this server, without a slash at the end; nil if unknown.
   package var externalURL: String?
-  /// Talkdesk's API for triggers and reports, without a slash at its end; nil for that of callbacks.
+  /// The URL of Talkdesk's API for triggers and reports, without a slash at the end; nil to use the URL for
+  /// callbacks.
   package var url: String?
   /// The triggers whose events count.
   package var triggers: [CallTrigger]
-  /// When the report of calls is asked for; nil for never.
+  /// When the server requests the report of calls; nil for never.
   package var report: ReportSettings?
-  /// How far a call may be from its callback.
+  /// How far the start of a call may be from its callback.
   package var window: CallWindow
-  /// They have spoken with each other if they spoke for longer than this.
+  /// A call counts as reached if its talk time is longer than this.
   package var reachedOver: Duration
-  /// The triggers whose calls are outcomes; nil for all of `triggers`.
+  /// The triggers whose calls count as outcomes; nil for all of `triggers`.
   package var reachedEvents: [CallTrigger]?
 
   package init(
@@ -33,18 +34,18 @@ package struct OutcomeSettings: Sendable {
     self.reachedEvents = reachedEvents
   }
 
-  /// The hook that a token of a path opens; nil for none.
+  /// The webhook whose path has this token; nil if there is none.
   package func hook(opening token: String) -> HookSecret? {
-    // All are compared, so that the time does not tell which one it is.
+    // Compare all of them, so that the time does not reveal which one matches.
     hooks.reduce(nil) { $1.hasPathToken(token) ? $1 : $0 }
   }
 }
 
-/// An event of Talkdesk's that ends a call, by the name of its trigger.
+/// A Talkdesk event for the end of a call, by the name of its trigger.
 package enum CallTrigger: String, CaseIterable, Sendable {
   case outboundCallEnds, inboundCallEnds
 
-  /// The trigger that an event names, whatever its spelling: `outbound_call_ends` is one.
+  /// The trigger that an event names, in any spelling, such as `outbound_call_ends`.
   init?(event: String) {
     let letters = { (text: String) in
       text.utf8.map { $0 | 0x20 }.filter { (0x61...0x7A).contains($0) }

@@ -1,10 +1,10 @@
-// When the report of calls is asked for.
+// When the server requests the report of calls.
 
 package import Gate
 
-/// A time of each night, and its zone.
+/// The time of the nightly report, and its time zone.
 package struct ReportSettings: Sendable, Equatable {
-  /// The time of day, in seconds.
+  /// The time of day, in seconds since midnight.
   package let second: Int64
   package let zone: Zone
 
@@ -23,12 +23,12 @@ package struct ReportSettings: Sendable, Equatable {
   /// The last time at or before an instant; nil beyond the zone's table.
   package func last(by now: Instant) -> Instant? { times(around: now).last { $0 <= now } }
 
-  /// The times of five nights, in their order.
+  /// The times of the five nights around an instant, in order.
   private func times(around now: Instant) -> [Instant] {
     guard let local = zone.localSeconds(at: now.seconds) else { return [] }
     let today = local.quotientOfFloor(86_400)
     return (-2...2).compactMap { day in
-      // A time that a change of clocks leaves out is the first one after it.
+      // If a clock change skips this time, use the first time after the change.
       zone.firstInstant(showing: (today + day) * 86_400 + second).map { Instant(seconds: $0) }
     }
   }

@@ -1,4 +1,4 @@
-// Hands the calls of a report on as its octets arrive, and holds the octets up while many calls wait.
+// Passes on the calls of a report while it downloads, and pauses the download while many calls wait.
 
 import Gate
 import HTTP
@@ -6,22 +6,22 @@ import Platform
 import Store
 import Synchronization
 
-/// The way from the transport's thread to the task that matches the calls of one report.
+/// The queue between the transport's thread and the task that matches the calls of one report.
 final class ReportFeed: Sendable {
-  /// With so many calls waiting, no more octets are taken. The last piece before may bring some more.
+  /// Number of waiting calls that pauses the download. The last piece before the pause may add some more.
   static let most = 256
 
   private struct State {
     var entries: ReportEntries
     var fault: ReportEntries.Fault?
     var count = 0
-    /// How many calls were handed on and are not matched yet.
+    /// Calls that were passed on and are not matched yet.
     var waiting = 0
   }
 
-  /// The calls, as they come.
+  /// The calls, as they arrive.
   let calls: AsyncStream<[EndedCall]>
-  /// What holds the octets up.
+  /// Pauses the download.
   let hold = ContentHold()
   private let queue: AsyncStream<[EndedCall]>.Continuation
   private let settings: OutcomeSettings
@@ -29,8 +29,8 @@ final class ReportFeed: Sendable {
   private let state: Mutex<State>
 
   /// - Parameters:
-  ///   - now: The time by which calls of long ago are ignored.
-  ///   - most: How many octets are read.
+  ///   - now: The current time, to ignore calls of long ago.
+  ///   - most: Limit of the report, in octets.
   init(_ settings: OutcomeSettings, at now: Instant, most: Int) {
     self.settings = settings
     self.now = now
@@ -38,16 +38,16 @@ final class ReportFeed: Sendable {
     (calls, queue) = AsyncStream.makeStream()
   }
 
-  /// How many entries came.
+  /// The number of entries so far.
   var count: Int { state.withLock { $0.count } }
-  /// Why the report cannot be read on; nil if it can.
+  /// Why the rest of the report cannot be read; nil if it can.
   var fault: ReportEntries.Fault? { state.withLock { $0.fault } }
-  /// Whether it came whole.
+  /// Whether the report is complete.
   var isWhole: Bool { state.withLock { $0.entries.isWhole } }
-  /// How many calls wait.
+  /// The number of waiting calls.
   var waiting: Int { state.withLock { $0.waiting } }
 
-  /// Takes octets, on the transport's thread. False ends the report.
+  /// Reads octets, on the transport's thread. Returns false to end the download.
   func take(_ bytes: [UInt8]) -> Bool {
     state.withLock { state in
       do throws(ReportEntries.Fault) {
@@ -66,7 +66,7 @@ final class ReportFeed: Sendable {
     }
   }
 
-  /// Some calls are matched.
+  /// Subtracts matched calls from the waiting ones, and resumes the download if few are left.
   func matched(_ count: Int) {
     state.withLock { state in
       state.waiting = state.waiting.subtractingClamped(count)
@@ -74,6 +74,6 @@ final class ReportFeed: Sendable {
     }
   }
 
-  /// No more octets come.
+  /// Ends `calls`, because no more octets arrive.
   func end() { queue.finish() }
 }

@@ -1,29 +1,32 @@
-// Decides whether an instance asks for the report of calls, and for which span.
+// Decides whether an instance requests the report of calls, and for which time span.
 
 package import Gate
 import Platform
 package import Store
 
-/// What an instance does about the report, by the state that all instances of a store share. Pure: the store applies it in one step.
+/// The next step of an instance for the report, decided from the state that all instances of a store share.
+/// The functions are pure, because the store applies each in one step.
 package enum ReportTurn: Hashable, Sendable {
-  /// Asks for the calls that ended in a span.
-  /// - Parameter failed: How many tries of this report have failed.
+  /// Request the calls that ended in this time span.
+  /// - Parameter failed: The number of failed attempts for this report.
   case asks(from: Instant, to: Instant, failed: Int)
-  /// Nothing is to be read before the next time.
+  /// Nothing to read before the next due time.
   case rests
-  /// Another instance is asking, or the last try has failed not long ago.
+  /// Another instance is requesting the report, or the last attempt failed recently.
   case waits
 
-  /// So long no other instance asks: longer than Talkdesk may take.
+  /// How long only one instance requests the report. Longer than Talkdesk may take.
   package static let lease = Duration.seconds(2 * 3600)
-  /// The pauses after failed tries. After one more try, the calls come with the next report.
+  /// The pauses after failed attempts. If the attempt after the last pause fails, too, the calls come with the
+  /// next report.
   package static let pauses: [Duration] = [.seconds(600), .seconds(1800), .seconds(3600)]
-  /// How far back calls are asked for.
+  /// How far back the server requests calls.
   package static let furthest = Duration.seconds(7 * 86_400)
-  /// By how much clocks of instances may differ. A time beyond that was noted with a wrong clock, and says nothing.
+  /// How much the clocks of instances may differ. A time further ahead was saved with a wrong clock, and is
+  /// ignored.
   private static let tolerance = Duration.seconds(3600)
 
-  /// What to do now.
+  /// Decides the next step.
   ///
   /// - Parameters:
   ///   - due: The last time at which a report was due.
@@ -32,7 +35,7 @@ package enum ReportTurn: Hashable, Sendable {
   package static func next(
     _ state: ReportState?, due: Instant, at now: Instant, as holder: String
   ) -> (ReportState?, ReportTurn) {
-    // What ended before the first start is no call of this server's callbacks.
+    // Calls that ended before the first start do not belong to this server's callbacks.
     guard var state else { return (ReportState(readUntil: now), .rests) }
     let earliest = now.advanced(by: .zero - furthest)
     if state.readUntil > now.advanced(by: tolerance) { state.readUntil = earliest }
@@ -59,7 +62,7 @@ package enum ReportTurn: Hashable, Sendable {
     return state
   }
 
-  /// The state after a try has failed; nil if another instance has taken over.
+  /// The state after a failed attempt; nil if another instance has taken over.
   package static func failed(
     _ state: ReportState?, to end: Instant, at now: Instant, as holder: String
   ) -> ReportState? {
@@ -71,14 +74,14 @@ package enum ReportTurn: Hashable, Sendable {
     return state
   }
 
-  /// The state without the lease of an instance; nil if it has none.
+  /// The state without the lease of an instance; nil if the instance has no lease.
   package static func released(_ state: ReportState?, as holder: String) -> ReportState? {
     guard var state, state.lease?.holder == holder else { return nil }
     state.lease = nil
     return state
   }
 
-  /// Whether a time is in the future, and no further than it can be.
+  /// Whether a time is in the future, but not further ahead than a correct clock allows.
   private static func isAhead(_ time: Instant, of now: Instant, by most: Duration) -> Bool {
     now < time && time - now <= most + tolerance
   }

@@ -1,4 +1,4 @@
-// Reads an entry of the calls report, in the form of today and in the one before May 2026.
+// Parses an entry of the report of calls, in the current format and in the format before May 2026.
 
 package import Gate
 import JSON
@@ -7,11 +7,11 @@ package import Store
 extension CallEvent {
   private static let reportLimits = JSONLimits(
     bytes: ReportEntries.mostBytes, depth: 16, members: 256, values: 4096)
-  /// The older form has spans in days.
+  /// The older format has durations in days.
   private static let secondsOfDay = 86_400.0
   private static let mostDays = 7.0
 
-  /// The call of an entry; nil where the entry says nothing certain about one.
+  /// The call of an entry; nil if the entry says nothing certain about a call.
   ///
   /// | | today | before |
   /// |---|---|---|
@@ -32,13 +32,13 @@ extension CallEvent {
       guard isOld else { return found ?? .null }
       let days = found?.double(in: 0...mostDays) ?? found?.string.flatMap(CallTime.seconds)
       guard let days, days <= mostDays else { return .null }
-      // Half a second of rounding in the last digit is no talk of a second.
+      // Round to seconds: half a second of rounding error in the last digit must not count as talk time.
       return .string(String((days * secondsOfDay).rounded()))
     }
     let type = value("type", "call_type")
     let isOutbound = type.string.map { $0.utf8.prefix(8).map { $0 | 0x20 } } == Array("outbound".utf8)
     let event = CallEvent(members: [
-      // Filters by triggers hold for the report, too.
+      // Filters by trigger apply to the report, too.
       "trigger": .string((isOutbound ? CallTrigger.outboundCallEnds : .inboundCallEnds).rawValue),
       "type": type, "call_id": value("call_id", "interaction_id"),
       "contact_phone_number": value("contact_phone_number"),

@@ -1,13 +1,15 @@
-// Calls that explain no callback yet, for a while.
+// Calls that do not match exactly one callback yet, saved for a while.
 
 import Platform
 import Store
 
-/// Events may come in any order, so a call that explains no callback, or several, is tried again for a minute.
+/// Calls to match again. Events may arrive in any order, so a call that matches no callback, or several, is
+/// tried again for a minute.
 struct KeptCalls: Sendable {
-  /// How many there are at most. Further ones are dropped.
+  /// Limit of waiting calls. Further calls are dropped.
   static let most = 10_000
-  /// When a call is tried again, after its event came. The last time ends it.
+  /// When a call is tried again, counted from the arrival of its event. After the last time, the call is
+  /// dropped.
   private static let tries: [Duration] = [
     .seconds(1), .seconds(3), .seconds(8), .seconds(20), .seconds(40), .seconds(60),
   ]
@@ -15,7 +17,7 @@ struct KeptCalls: Sendable {
   struct Entry: Sendable {
     let call: EndedCall
     let event: HookedEvent
-    /// How often it was tried again.
+    /// The number of repeated attempts so far.
     var tries = 0
   }
 
@@ -23,13 +25,13 @@ struct KeptCalls: Sendable {
 
   var count: Int { waiting.count }
 
-  /// Keeps a call, unless there are too many or its time is over.
+  /// Saves a call for another attempt, unless too many calls wait or it has no attempt left.
   mutating func keep(_ entry: Entry) {
     guard entry.tries < Self.tries.count, waiting.count < Self.most else { return }
     waiting.append(entry)
   }
 
-  /// Takes those that are to be tried again.
+  /// Removes and returns the calls that are due for another attempt.
   mutating func takeDue(at now: MonotonicTime) -> [Entry] {
     var due: [Entry] = []
     waiting.removeAll { entry in

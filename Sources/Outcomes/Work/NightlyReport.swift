@@ -1,4 +1,4 @@
-// Asks for the report of calls once a night, and finds the callbacks of its calls.
+// Requests the report of calls once a night, and matches its calls to callbacks.
 
 package import Gate
 package import HTTP
@@ -6,9 +6,11 @@ package import Platform
 package import Records
 package import Store
 
-/// The report of calls as the second source of outcomes: it has what events did not tell, and what died with a process.
+/// The nightly report of calls, the second source of outcomes. It contains calls whose events never arrived,
+/// and calls that were lost when a process ended.
 ///
-/// One instance asks for it each night (`ReportTurn`). It is matched while it is read, so its size needs no memory.
+/// One instance requests the report each night (`ReportTurn`). Calls are matched while the report downloads,
+/// so its size needs no memory.
 package final class NightlyReport: Sendable {
   /// Why there is no report, in words for operators.
   package struct Failure: Error, Sendable {
@@ -17,15 +19,17 @@ package final class NightlyReport: Sendable {
     package init(_ words: String) { self.words = words }
   }
 
-  /// Gets the report of a span, and hands its octets on; false ends it. `hold` stops them for a while.
+  /// Downloads the report of a time span, and passes its octets to `take`, which returns false to end the
+  /// download. `hold` pauses the download.
   package typealias Fetch =
     @Sendable (
       _ from: Instant, _ to: Instant, _ hold: ContentHold, _ take: @escaping @Sendable ([UInt8]) -> Bool
     ) async throws(Failure) -> Void
 
-  /// How often the time is looked at, more or less: so one that has no access to Talkdesk is not always the first.
+  /// Average time between two checks of the clock. It varies, so that an instance without access to Talkdesk
+  /// is not always the first.
   private static let interval = Duration.seconds(5)
-  /// How many calls that fit several callbacks are kept for another try. Further ones are left out.
+  /// Limit of calls that match several callbacks and wait for another attempt. Further calls are left out.
   static let mostOpen = 10_000
 
   private let desk: OutcomeDesk
@@ -36,14 +40,15 @@ package final class NightlyReport: Sendable {
   private let settings: @Sendable () -> OutcomeSettings?
   private let fetch: Fetch
   private let mostBytes: Int
-  /// The name of this instance in the state.
+  /// The name of this instance in the shared state.
   private let holder = String(UInt64.random(in: .min ... .max), radix: 16)
 
-  /// A job that has not begun.
+  /// Creates a job that does nothing before `run`.
   ///
   /// - Parameters:
-  ///   - isClockRight: Whether this process may judge times (`StoreHealth.isClockRight`). If not, it leaves the report to others.
-  ///   - mostBytes: How many octets of a report are read.
+  ///   - isClockRight: Whether this process may decide by its clock (`StoreHealth.isClockRight`). If not, it
+  ///     leaves the report to others.
+  ///   - mostBytes: Limit of a report, in octets.
   package init(
     _ desk: OutcomeDesk, _ store: any ReportStore, clock: any TimeSource, log: Log,
     isClockRight: @escaping @Sendable () -> Bool, settings: @escaping @Sendable () -> OutcomeSettings?,
@@ -61,7 +66,7 @@ package final class NightlyReport: Sendable {
 
   private var now: Instant { Instant(clock.unixTime) }
 
-  /// Works until the task is cancelled.
+  /// Runs until the task is cancelled.
   package func run() async {
     var announced: Instant?
     /// The last time at which a report was due, if nothing is left to do about it.
@@ -81,7 +86,7 @@ package final class NightlyReport: Sendable {
     } while await clock.hasSlept(until: clock.now + Self.interval * .random(in: 0.5..<1.5))
   }
 
-  /// Lets another instance ask, if this one does. Call it after `run`.
+  /// Ends the lease of this instance, so that another one can request the report. Call this after `run`.
   package func end() async {
     do throws(StoreError) {
       try await store.updateReport { [holder] in (ReportTurn.released($0, as: holder), ()) }
@@ -90,7 +95,7 @@ package final class NightlyReport: Sendable {
     }
   }
 
-  /// Asks for the report that was due last, if it is this instance's turn.
+  /// Requests the report that was due last, if it is this instance's turn.
   ///
   /// - Returns: Whether nothing is left to do.
   private func look(_ due: Instant) async -> Bool {
@@ -100,7 +105,7 @@ package final class NightlyReport: Sendable {
         ReportTurn.next($0, due: due, at: now, as: holder)
       }
     } catch {
-      // The store's health shows it. If the lease was saved nevertheless, the next look finds it.
+      // The store's health shows the failure. If the lease was saved nevertheless, the next check finds it.
       return false
     }
     switch turn {
@@ -117,7 +122,7 @@ package final class NightlyReport: Sendable {
       guard !Task.isCancelled else { return false }
       log.write(
         .warning, "the report of calls failed", ["detail": error.words, "try": failed.addingClamped(1)])
-      // The pause would begin at a wrong time.
+      // With a wrong clock, the pause would start at a wrong time.
       guard isClockRight() else {
         await self.end()
         return false
@@ -129,7 +134,8 @@ package final class NightlyReport: Sendable {
     return true
   }
 
-  /// Saves what came of a try. Without it the report would be asked for again when the lease ends, which costs much and changes nothing.
+  /// Saves the result of an attempt. Otherwise the report would be requested again when the lease ends, which
+  /// costs much and changes nothing.
   private func save(_ change: @escaping @Sendable (ReportState?) -> ReportState?) async {
     let last = clock.now + ReportTurn.lease
     repeat {
@@ -160,7 +166,7 @@ package final class NightlyReport: Sendable {
     switch feed.fault {
     case .malformed: throw Failure("it is not as documented")
     case .tooLarge:
-      // Another try would end at the same place.
+      // Another attempt would stop at the same point.
       log.write(
         .error, "the report of calls is too large: the rest of it was not read",
         ["detail": "it is larger than \(mostBytes >> 20) MiB"])
@@ -180,10 +186,11 @@ package final class NightlyReport: Sendable {
     }
   }
 
-  /// Tries the calls again that fit several callbacks: what one call explains may leave a single callback for another.
+  /// Tries calls again that match several callbacks. Once one call has its callback, only one may be left for
+  /// another call.
   ///
-  /// - Parameter known: How many outcomes are known by the others.
-  /// - Returns: How many more are known then.
+  /// - Parameter known: The number of outcomes from all other calls.
+  /// - Returns: The number of further outcomes.
   private func settle(_ open: [EndedCall], known: Int) async -> Int {
     var open = open
     var (more, last) = (0, known)

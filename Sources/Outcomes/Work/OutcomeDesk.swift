@@ -1,4 +1,4 @@
-// Works events of Talkdesk's off, after their answers.
+// Processes Talkdesk's events after they were acknowledged.
 
 import API
 import Gate
@@ -9,9 +9,9 @@ package import Records
 package import Store
 import Synchronization
 
-/// An event that Talkdesk sent to the hook, or a report's arrival.
+/// The event that Talkdesk sent to the webhook, or the arrival of a report.
 package struct HookedEvent: Sendable {
-  /// The request that brought it.
+  /// The request that delivered the event.
   package let requestID: RequestID
   package let address: IPAddress?
   package let received: MonotonicTime
@@ -23,15 +23,16 @@ package struct HookedEvent: Sendable {
   }
 }
 
-/// Takes events at once, and finds the callbacks that they explain afterwards. What waits here ends with the process.
+/// Accepts events at once, and matches them to callbacks afterwards. Waiting events are lost when the process
+/// ends.
 package final class OutcomeDesk: Sendable {
-  /// How many events wait at most.
+  /// Limit of waiting events.
   package static let mostWaiting = 1000
-  /// How many events are matched at the same time, so that a store commits several together.
+  /// Number of events that are matched at the same time, so that a store commits several together.
   private static let together = 32
-  /// The time between two looks at the calls that are kept.
+  /// The time between two checks for calls to try again.
   private static let interval = Duration.milliseconds(500)
-  /// The pauses between tries while the store fails.
+  /// The pauses between attempts while the store fails.
   private static let pauses: [Duration] = [.milliseconds(100), .milliseconds(500), .seconds(2), .seconds(5)]
 
   private struct Waiting: Sendable {
@@ -46,15 +47,14 @@ package final class OutcomeDesk: Sendable {
   private let log: Log
   private let settings: @Sendable () -> OutcomeSettings?
   private let onOutcome: @Sendable (StoredCallback) -> Void
-  /// What it counts.
   package let metrics = OutcomeMetrics()
   private let kept = Mutex(KeptCalls())
   private let stream: AsyncStream<Waiting>
   private let queue: AsyncStream<Waiting>.Continuation
 
   /// - Parameters:
-  ///   - settings: How to read events now; nil where outcomes are off.
-  ///   - onOutcome: Learns each record that has an outcome now.
+  ///   - settings: The current settings; nil if outcomes are off.
+  ///   - onOutcome: Called with each record that now has an outcome.
   package init(
     store: any OutcomeStore, clock: any TimeSource, audit: AuditLog, log: Log,
     settings: @escaping @Sendable () -> OutcomeSettings?,
@@ -69,15 +69,15 @@ package final class OutcomeDesk: Sendable {
     (stream, queue) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.mostWaiting))
   }
 
-  /// Takes the body of a request to a hook.
+  /// Accepts the body of a request to a webhook.
   ///
-  /// - Returns: False if too many wait.
+  /// - Returns: False if too many events wait.
   package func take(_ content: [UInt8], by hook: HookSecret, _ event: HookedEvent) -> Bool {
     if case .dropped = queue.yield(Waiting(content: content, hook: hook, event: event)) { return false }
     return true
   }
 
-  /// Works until the task is cancelled.
+  /// Runs until the task is cancelled.
   package func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.workOff() }
@@ -109,7 +109,7 @@ package final class OutcomeDesk: Sendable {
     await match(KeptCalls.Entry(call: call, event: waiting.event), within: settings.window)
   }
 
-  /// Tries the calls again that explained no callback.
+  /// Tries the calls again that did not match exactly one callback.
   private func tryAgain() async {
     while await clock.hasSlept(until: clock.now + Self.interval) {
       let due = kept.withLock { [now = clock.now] in $0.takeDue(at: now) }
@@ -123,16 +123,16 @@ package final class OutcomeDesk: Sendable {
     }
   }
 
-  /// Finds the callback of a call, or keeps the call for another try.
+  /// Matches a call to its callback, or saves the call for another attempt.
   private func match(_ entry: KeptCalls.Entry, within window: CallWindow) async {
     if let (match, isInDoubt) = await conclude(entry, within: window) {
       finish(entry, match, isInDoubt: isInDoubt)
     }
   }
 
-  /// Finds the callbacks of some calls of a report.
+  /// Matches calls of a report to callbacks.
   ///
-  /// - Returns: How many outcomes are known by it, and the calls that fit several callbacks.
+  /// - Returns: The number of outcomes found, and the calls that match several callbacks.
   func match(reported calls: [EndedCall]) async -> (known: Int, several: [EndedCall]) {
     guard let window = settings()?.window else { return (0, []) }
     let event = HookedEvent(requestID: RequestID(), address: nil, received: clock.now)
@@ -163,12 +163,13 @@ package final class OutcomeDesk: Sendable {
     return (known, several)
   }
 
-  /// Counts calls of a report that fit several callbacks, and are given up.
+  /// Counts calls of a report that match several callbacks and are not tried again.
   func leaveAmbiguous(_ count: Int) { metrics.count(.ambiguous, by: count) }
 
-  /// Asks the store, until it answers. The events behind wait meanwhile.
+  /// Calls the store until it succeeds. Later events wait meanwhile.
   ///
-  /// - Returns: The result, and whether an earlier try may have set the outcome; nil where the task was cancelled.
+  /// - Returns: The result, and whether an earlier attempt may have set the outcome; nil if the task was
+  ///   cancelled.
   private func conclude(
     _ entry: KeptCalls.Entry, within window: CallWindow
   ) async -> (match: CallMatch, isInDoubt: Bool)? {
@@ -194,7 +195,7 @@ package final class OutcomeDesk: Sendable {
     return nil
   }
 
-  /// - Parameter isInDoubt: Whether an earlier try may have set the outcome.
+  /// - Parameter isInDoubt: Whether an earlier attempt may have set the outcome.
   private func finish(_ entry: KeptCalls.Entry, _ match: CallMatch, isInDoubt: Bool) {
     let isFirst = entry.tries == 0
     switch match {

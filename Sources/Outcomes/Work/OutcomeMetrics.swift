@@ -1,4 +1,4 @@
-// Counts what Talkdesk tells of calls.
+// Counts call outcomes and events from Talkdesk.
 
 package import Metrics
 import Platform
@@ -6,15 +6,15 @@ import Store
 
 /// The counters of outcomes.
 package final class OutcomeMetrics: Sendable {
-  /// What an event came to.
+  /// The result of matching an event to a callback.
   enum Result: String, CaseIterable {
-    /// It explained a callback.
+    /// The event matches one callback.
     case matched
-    /// It fits several callbacks.
+    /// The event matches several callbacks.
     case ambiguous
-    /// It fits none.
+    /// The event matches no callback.
     case unmatched
-    /// It says nothing certain about a call, or nothing new.
+    /// The event says nothing certain about a call, or nothing new.
     case ignored
   }
 
@@ -40,7 +40,7 @@ package final class OutcomeMetrics: Sendable {
     self.delay.observe(nanoseconds: delay.nanosecondsClamped)
   }
 
-  /// Writes the families.
+  /// Appends the metrics.
   package func append(to text: inout MetricsText) {
     outcomes.append(to: &text)
     delay.append(to: &text)

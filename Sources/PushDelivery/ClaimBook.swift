@@ -1,4 +1,4 @@
-// Devices and claims in the store, with the allowances that go back where a claim ends without a token.
+// Stores devices and claims, and gives allowances back when a claim ends without a token.
 
 package import API
 import Callers
@@ -13,20 +13,20 @@ package import Records
 package import Sealing
 package import Store
 
-/// What the store knows of devices and of tokens that wait. It outlives a configuration.
+/// The devices, and the claims for waiting tokens, in the store. The book outlives a configuration.
 package struct ClaimBook: Sendable {
-  /// How long a token waits.
+  /// How long a token waits to be claimed.
   package static let life = Duration.seconds(60)
-  /// How long the server says what a notice was about.
+  /// How long the server answers requests about a notification.
   static let memory = Duration.seconds(24 * 3600)
-  /// How many tokens wait for an installation; the oldest gives way.
+  /// Limit of waiting tokens per installation. A further token replaces the oldest.
   static let mostLive = 8
-  /// How often claims are looked for whose time is over, and how many are ended at once.
+  /// The time between two searches for expired claims, and the number of claims that are ended at once.
   private static let interval = Duration.seconds(2)
   private static let portion = 256
 
   let store: any NoticeStore
-  /// Says which installations are alive: what another one made is unknown.
+  /// Tells which installations are valid. A claim of any other installation counts as unknown.
   let directory: InstallationDirectory
   let keys: StoreKeys
   private let ledger: AllowanceLedger
@@ -59,8 +59,9 @@ package struct ClaimBook: Sendable {
 
   /// Registers the device of an installation.
   ///
-  /// - Parameter onReplaced: Gets the device whose place it takes. It is no result: in release builds, the optimizer of Swift 6.3.1
-  ///   releases the texts of an optional device twice that comes out of an asynchronous function.
+  /// - Parameter onReplaced: Called with the device that is replaced. Not a result, because of a bug: in
+  ///   release builds, the optimizer of Swift 6.3.1 releases the strings of an optional device twice when an
+  ///   asynchronous function returns it.
   package func register(
     _ token: DeviceAddress, of installation: InstallationIdentity,
     onReplaced: (StoredDevice) -> Void = { _ in }
@@ -90,23 +91,25 @@ package struct ClaimBook: Sendable {
     log.write(.info, "an installation removed its device", ["installation": installation.description])
   }
 
-  /// Notes that a provider has taken a notice for a device.
+  /// Records that a webhook accepted a notification for a device, so that the installation keeps the
+  /// webhook's name.
   func used(_ device: StoredDevice) async {
     guard device.platform == PushPlatform.http.rawValue else { return }
-    // Where the store fails, the name stays as long as its registration says.
+    // If the store fails, the installation keeps the name for as long as the last registration allows.
     do throws(StoreError) { try await store.noteUse(of: device, at: now) } catch {}
   }
 
-  /// Forgets a device that its provider does not know, unless it was registered after the time of which the provider speaks.
+  /// Removes a device that its push provider does not know, unless it was registered after the time that the
+  /// provider names.
   func drop(_ device: StoredDevice, goneSince since: UnixTime?) async {
     if let since, device.registered > Instant(since) { return }
-    // What fails is noted by the store. The provider will say it again.
+    // The store records a failure. The provider will report the device again.
     do throws(StoreError) { _ = try await store.dropDevice(device) } catch {}
   }
 
-  /// The device that its installation has registered in place of another; nil where there is none.
+  /// The device that an installation registered instead of another; nil if there is none.
   func replacement(of device: StoredDevice) async -> StoredDevice? {
-    // Where the store fails, the notice stays with the device that is known.
+    // If the store fails, the notification still goes to the known device.
     do throws(StoreError) {
       guard let current = try await store.device(of: device.installation), current != device else {
         return nil
@@ -119,7 +122,7 @@ package struct ClaimBook: Sendable {
 
   // MARK: Opening
 
-  /// Keeps a claim. Gives the allowances back if it is certainly not kept.
+  /// Saves a claim. Gives the allowances back if the claim was certainly not saved.
   func open(
     _ id: NoticeID, for installation: InstallationIdentity, appID: String, _ receipts: [AllowanceReceipt]
   ) async throws(Problem) -> StoredClaim {
@@ -131,15 +134,15 @@ package struct ClaimBook: Sendable {
       for lapsed in try await store.openClaim(claim, most: Self.mostLive) { await giveBack(lapsed) }
       return claim
     } catch {
-      // Where that is in doubt the claim lapses, if it is there, and gives them back then.
+      // If that is in doubt, the claim may exist. It then expires, and gives the allowances back.
       if !error.isInDoubt { await giveBack(receipts) }
       throw Problem(error)
     }
   }
 
-  /// Takes a claim back whose notice was not taken, and gives its allowances back.
+  /// Withdraws a claim whose notification was not accepted, and gives its allowances back.
   func withdraw(_ claim: StoredClaim) async {
-    // Where the store fails, the claim lapses later and gives them back then.
+    // If the store fails, the claim expires later, and gives the allowances back then.
     do throws(StoreError) {
       if try await store.withdrawClaim(claim.id) { await giveBack(claim) }
     } catch {}
@@ -154,18 +157,18 @@ package struct ClaimBook: Sendable {
 
   // MARK: Finding
 
-  /// What an id is to an installation.
+  /// The state of a claim for an installation.
   package enum Finding: Sendable {
     case live(StoredClaim)
-    /// It was redeemed, or its time is over.
+    /// The claim was redeemed or has expired.
     case over
-    /// Another installation's.
+    /// The claim belongs to another installation.
     case foreign
-    /// Not known, or an installation's that was revoked or replaced.
+    /// There is no such claim, or its installation was revoked or replaced.
     case unknown
   }
 
-  /// Finds the claim of an id, which may be any text.
+  /// Finds the claim with an ID, which may be any text.
   package func find(_ text: String, for installation: InstallationIdentity) async throws(Problem) -> Finding {
     guard let id = NoticeID(text) else { return .unknown }
     let standing: ClaimStanding?
@@ -174,7 +177,7 @@ package struct ClaimBook: Sendable {
     switch standing {
     case nil: return .unknown
     case .live(let claim)?, .over(let claim)?:
-      // The store forgets it a little later.
+      // The store deletes the claim a little later.
       guard now < claim.created.advanced(by: Self.memory) else { return .unknown }
       guard claim.installation == installation else { return try await holds(claim) ? .foreign : .unknown }
       guard case .live? = standing, now < claim.expires else { return .over }
@@ -182,7 +185,7 @@ package struct ClaimBook: Sendable {
     }
   }
 
-  /// Whether an id is that of a claim, live or over, of an installation that is one still.
+  /// Whether an ID belongs to a claim, live or ended, of an installation that is still valid.
   package func isKnown(_ id: NoticeID) async throws(Problem) -> Bool {
     let standing: ClaimStanding?
     do throws(StoreError) { standing = try await store.claim(id.digest) } catch { throw Problem(error) }
@@ -199,7 +202,7 @@ package struct ClaimBook: Sendable {
     }
   }
 
-  /// Spends a claim, for a token that is at hand.
+  /// Redeems a claim, once its token is available.
   package func redeem(_ claim: StoredClaim) async throws(Problem) {
     let isRedeemed: Bool
     do throws(StoreError) {
@@ -208,9 +211,9 @@ package struct ClaimBook: Sendable {
     guard isRedeemed else { throw .claimExpired }
   }
 
-  /// Counts a request with an id that is not known, of all instances.
+  /// Counts a request with an unknown ID. All instances count together.
   ///
-  /// - Throws: `rate_limited` above 60 in a minute.
+  /// - Throws: `rate_limited` above 60 requests a minute.
   package func countUnknown(from address: IPAddress) async throws(Problem) {
     let now = now
     switch await ledger.take([AddressLimit.unknownNotices.charge(address)], at: now).outcome {
@@ -227,21 +230,22 @@ package struct ClaimBook: Sendable {
 
   // MARK: Lapsing
 
-  /// Ends claims whose time is over, every other second, until its task is cancelled: also those of a section that a reload has
-  /// removed.
+  /// Ends expired claims every two seconds until the task is cancelled, including claims of a section that a
+  /// reload has removed.
   ///
-  /// - Parameter isClockRight: Whether this process may judge times (`StoreHealth.isClockRight`). If not, it leaves all claims to others.
+  /// - Parameter isClockRight: Whether this process may decide by its clock (`StoreHealth.isClockRight`). If
+  ///   not, it leaves all claims to others.
   package func keepLapsing(while isClockRight: @Sendable () -> Bool) async {
     while await clock.hasSlept(until: clock.now + Self.interval) {
       if isClockRight() { await lapse() }
     }
   }
 
-  /// Ends the claims whose time is over, and gives their allowances back.
+  /// Ends expired claims, and gives their allowances back.
   func lapse() async {
     while !Task.isCancelled {
       let lapsed: [StoredClaim]
-      // What fails is noted by the store, and tried again.
+      // The store records a failure, and the next turn tries again.
       do throws(StoreError) { lapsed = try await store.lapseClaims(at: now, most: Self.portion) } catch {
         return
       }
@@ -251,9 +255,10 @@ package struct ClaimBook: Sendable {
   }
 }
 
-/// Receipts as a claim has them.
+/// Receipts as a claim stores them.
 enum KeptReceipts {
-  /// At most as many bytes as a claim has room for. What does not fit stays counted if the claim lapses.
+  /// Encodes receipts in at most as many bytes as a claim has room for. Receipts that do not fit are not
+  /// given back if the claim expires.
   static func bytes(_ receipts: [AllowanceReceipt]) -> [UInt8] {
     var documents = receipts.map { JSONValue($0.kept.document) }
     while true {
@@ -263,7 +268,8 @@ enum KeptReceipts {
     }
   }
 
-  /// The receipts in what `bytes` makes. What a newer release has written, and this one cannot read, stays counted.
+  /// Decodes receipts that `bytes` encoded. Receipts of a newer release that this one cannot read are not
+  /// given back.
   static func receipts(_ bytes: [UInt8]) -> [AllowanceReceipt] {
     guard !bytes.isEmpty else { return [] }
     do throws(JSONError) {
@@ -277,12 +283,12 @@ enum KeptReceipts {
 }
 
 extension Problem {
-  /// The installation has no device that gets notices.
+  /// The problem of an installation without a device for notifications.
   package static var noDevice: Problem {
     Problem(.noDevice, "Register the device with PUT /installations/self/push first.")
   }
 
-  /// A claim that is over, or that never was.
+  /// The problem of a claim that has expired, was used, or never existed.
   package static var claimExpired: Problem {
     Problem(.claimExpired, "This claim is unknown, expired or already used. Request a new token.")
   }

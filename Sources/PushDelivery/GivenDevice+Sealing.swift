@@ -1,4 +1,4 @@
-// Seals the devices that requests for callbacks name, and opens them for their notices.
+// Seals the devices that callback requests name, and opens them to send notifications.
 
 package import JOSE
 package import Notices
@@ -13,7 +13,7 @@ extension GivenDevice {
       sealed: try keys.seal(Array(token.exposed.utf8), for: .device, associated: id.bytes))
   }
 
-  /// The token; nil where its key is gone: the server cannot send the notice any more.
+  /// The token; nil if the store key is gone, so that the server can no longer send the notification.
   func opened(for id: CallbackID, _ keys: StoreKeys) -> DeviceAddress? {
     do throws(StoreKeys.Failure) {
       let text = String(

@@ -1,4 +1,4 @@
-// Keeps the senders of notices across reloads, with their connections and provider tokens.
+// Reuses the senders of push notifications across reloads, with their connections and provider tokens.
 
 import Configuration
 package import HTTP
@@ -6,8 +6,8 @@ import Notices
 package import Platform
 import Synchronization
 
-/// The senders that the last configuration had. A reload makes another one only where its settings have changed: APNs takes quick
-/// opening and closing of connections for an attack.
+/// The senders of the last configuration. A reload creates a new sender only if its settings changed, because
+/// APNs treats rapid opening and closing of connections as an attack.
 package final class KeptSenders: Sendable {
   private struct State {
     var fcm: (settings: FCMSettings, sender: FCMSender)?
@@ -20,8 +20,8 @@ package final class KeptSenders: Sendable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - transport: carries notices to FCM and to webhooks.
-  ///   - connect: makes a transport for APNs alone, over one HTTP/2 connection; nil if that fails.
+  ///   - transport: Carries notifications to FCM and to webhooks.
+  ///   - connect: Creates a transport only for APNs, over one HTTP/2 connection; nil if that fails.
   package init(
     transport: any HTTPTransport, connect: @escaping @Sendable () -> (any HTTPTransport)?,
     clock: any TimeSource
@@ -31,27 +31,28 @@ package final class KeptSenders: Sendable {
     self.clock = clock
   }
 
-  /// Forgets the tokens of all providers.
+  /// Drops the tokens of all providers.
   package func forgetTokens() {
     let (fcm, apns) = state.withLock { ($0.fcm?.sender, $0.apns?.sender) }
     fcm?.forgetTokens()
     apns?.forgetTokens()
   }
 
-  /// Has providers' token endpoints asked again that failed lately.
+  /// Drops recent failures of providers' token endpoints, so that the next notification contacts them again.
   package func startAnew() { state.withLock { $0.fcm?.sender }?.startAnew() }
 
-  /// The senders of a configuration. Those of the configuration before that it does not need are dropped.
+  /// The senders of a configuration. Senders of the previous configuration that it does not need are dropped.
   func senders(_ notices: Configuration.Notices) -> [PushPlatform: any NoticeSender] {
     let (fcm, apns) = state.withLock { state in
-      // Whatever failed before may be put right now.
+      // The cause of an earlier failure may be fixed now.
       state.fcm?.sender.startAnew()
       if state.fcm?.settings != notices.fcm {
         state.fcm = notices.fcm.map { ($0, FCMSender($0, transport: transport, time: clock)) }
       }
       if state.apns?.settings != notices.apns {
         state.apns = notices.apns.map { settings in
-          // Without a transport of its own it fails over the other until it has one: it asks again after each failure.
+          // Without its own transport, the sender fails over the shared one, and calls `connect` again after
+          // each failure.
           (
             settings,
             APNsSender(settings, transport: connect() ?? transport, connect: connect, time: clock)
@@ -66,7 +67,7 @@ package final class KeptSenders: Sendable {
         switch platform {
         case .fcm: fcm
         case .apns: apns
-        // It has neither a connection nor a token of its own.
+        // A webhook needs neither a lasting connection nor a provider token.
         case .http:
           notices.http.map { HookSender(url: $0.url, secrets: $0.secrets, transport: transport, time: clock) }
         }

@@ -1,4 +1,4 @@
-// Finds notices of callbacks in the store by their ids, and notes which ends the app has read.
+// Finds notifications about callbacks by ID, and records which ends the app has read.
 
 package import API
 import Gate
@@ -10,7 +10,7 @@ import Records
 package import Sealing
 package import Store
 
-/// What the store knows of notices of callbacks. It outlives a configuration.
+/// Notifications about callbacks in the store. The book outlives a configuration.
 package struct NoticeBook: Sendable {
   package let store: any CallbackNoticeStore
   let directory: InstallationDirectory
@@ -26,8 +26,8 @@ package struct NoticeBook: Sendable {
     self.clock = clock
   }
 
-  /// The notice of an id, which may be any text; nil where it is not known, older than a day, or an installation's that was revoked or
-  /// replaced. Everything that an id allows begins here.
+  /// Finds the notification with an ID, which may be any text. Nil if the ID is unknown, is older than a day,
+  /// or belongs to an installation that was revoked or replaced. Every use of an ID starts with this check.
   package func find(_ text: String) async throws(Problem) -> FoundNotice? {
     guard let id = NoticeID(text) else { return nil }
     let found: FoundNotice?
@@ -35,7 +35,7 @@ package struct NoticeBook: Sendable {
     guard let found, Instant(clock.unixTime) < found.notice.created.advanced(by: ClaimBook.memory) else {
       return nil
     }
-    // It goes to the device that the callback's request named.
+    // This notification goes to the device that the callback's request named.
     guard !found.notice.installation.isDevice else { return found }
     let holds: Bool
     do throws(StoreError) {
@@ -44,13 +44,14 @@ package struct NoticeBook: Sendable {
     return holds ? found : nil
   }
 
-  /// Notes that the app reads the end of a callback in a response. Where the store fails, a notice tells it once more.
+  /// Records that the app reads the end of a callback in a response. If the store fails, a notification
+  /// repeats it.
   package func told(_ record: StoredCallback) {
     guard record.waitsToBeTold else { return }
     told(record.id)
   }
 
-  /// The same by the id alone.
+  /// Records that the app reads the end of the callback with this ID.
   package func told(_ id: CallbackID) {
     Task { [store] in
       do throws(StoreError) { try await store.told(id) } catch {}

@@ -1,4 +1,4 @@
-// Finds due notices of callbacks, and sends each at its time.
+// Finds due notifications about callbacks, and sends each at its time.
 
 package import Configuration
 import Gate
@@ -10,12 +10,14 @@ package import Records
 package import Store
 import Synchronization
 
-/// Sends the notices of callbacks. It reads the store each second, and waits for those that are due soon. A process has one.
+/// Sends notifications about callbacks. The keeper reads the store each second, and waits for notifications
+/// that are due soon. A process has one keeper.
 ///
-/// Instances do not divide notices among themselves: the one whose `takeNotice` the store accepts sends the notice. Each provider has
-/// room of its own, so one that is slow or stopped holds up no other.
+/// Instances do not divide notifications among themselves. The instance whose `takeNotice` the store accepts
+/// sends the notification. Each provider has its own limit, so a slow or stopped provider does not delay the
+/// others.
 package final class NoticeKeeper: Sendable {
-  /// What a configuration says of notices.
+  /// The parts of a configuration for notifications.
   package struct Setting: Sendable {
     let senders: NoticeSenders
     let texts: Configuration.Notices.Texts
@@ -26,18 +28,19 @@ package final class NoticeKeeper: Sendable {
     }
   }
 
-  /// How many notices are on their way to a provider at once.
+  /// Limit of notifications that are sent to one provider at once.
   static let mostInHand = 256
-  /// How long a notice is this instance's: longer than a try takes. After that another instance may send it.
+  /// How long this instance reserves a notification: longer than an attempt takes. After that, another
+  /// instance may send it.
   static let lease = Duration.seconds(20)
-  /// For how long a provider holds it for a phone that is off.
+  /// How long a provider stores the notification of a starting call for a phone that is off.
   private static let callingLife = Duration.seconds(30)
-  /// The waits after each try in vain where the provider names none.
+  /// The waits after failed attempts, if the provider names none.
   static let pauses: [Duration] = [.seconds(2), .seconds(15)]
 
   private struct State {
     var inHand: [CallbackID: PushPlatform] = [:]
-    /// The providers of which the last look found more than it could take.
+    /// The providers for which the last read found more notifications than there was room for.
     var hasMore: Set<PushPlatform> = []
   }
 
@@ -50,13 +53,15 @@ package final class NoticeKeeper: Sendable {
   private let loop: DueLoop
   private let state = Mutex(State())
 
-  /// A keeper that does nothing before `run`.
+  /// Creates a keeper that does nothing before `run`.
   ///
   /// - Parameters:
-  ///   - claims: Forgets devices that their providers do not know.
-  ///   - scheduler: The clock of appointments. In the sandbox it may differ from the clock of all else.
-  ///   - isClockRight: Whether this process may judge times (`StoreHealth.isClockRight`). If not, it leaves all notices to others.
-  ///   - setting: The current configuration; nil where no notices are sent.
+  ///   - claims: Removes devices that their providers do not know.
+  ///   - scheduler: The clock of appointments. In the sandbox it may differ from the clock for everything
+  ///     else.
+  ///   - isClockRight: Whether this process may decide by its clock (`StoreHealth.isClockRight`). If not, it
+  ///     leaves all notifications to others.
+  ///   - setting: The current configuration; nil if no notifications are sent.
   package init(
     _ book: NoticeBook, _ claims: ClaimBook, scheduler: any TimeSource, metrics: ServiceMetrics,
     isClockRight: @escaping @Sendable () -> Bool, setting: @escaping @Sendable () -> Setting?
@@ -70,13 +75,14 @@ package final class NoticeKeeper: Sendable {
     loop = DueLoop(clock: scheduler)
   }
 
-  /// Begins nothing more. `run` ends when the notices on their way are settled.
+  /// Starts nothing more. `run` ends when the notifications being sent are settled.
   package func stop() { loop.stop() }
 
   // MARK: A call that comes now
 
-  /// Tells the device of an appointment that its call comes now, in the background. It is tried for a few seconds only, since later it
-  /// would not be true. The notice of the callback's end follows anyway.
+  /// Notifies the device of an appointment, in the background, that its call comes now. Tries for a few
+  /// seconds only, because the text would be wrong later. The notification about the callback's end follows
+  /// anyway.
   ///
   /// - Parameters:
   ///   - record: The record of a callback that Talkdesk has accepted.
@@ -98,13 +104,13 @@ package final class NoticeKeeper: Sendable {
     do {
       device = told.installation.isDevice ? nil : try await claims.device(of: told.installation)
       id = try NoticeID.make(book.keys)
-      // Before it leaves: the app may ask for it at once.
+      // Save the notification before it is sent, because the app may ask about it at once.
       try await claims.store.keepNotice(
         StoredNotice(
           id: id.digest, callback: record.id, installation: told.installation, action: .calling,
           serial: told.serial, created: now))
     } catch {
-      // Without a device, without a store or without randomness the phone rings unannounced.
+      // Without a device, a store or random bytes, the phone rings without a notification.
       return .notTaken(retryAfter: nil)
     }
     guard let token = device?.pushToken ?? told.device?.opened(for: record.id, book.keys) else {
@@ -122,7 +128,7 @@ package final class NoticeKeeper: Sendable {
 
   // MARK: The loop
 
-  /// Reads and waits until `stop`, and then until the notices on their way are settled.
+  /// Reads and waits until `stop`, and then until the notifications being sent are settled.
   package func run() async {
     await withDiscardingTaskGroup { group in
       var reach = NoticeReach()
@@ -141,25 +147,26 @@ package final class NoticeKeeper: Sendable {
 
   // MARK: Times
 
-  /// Appointments go by the scheduler's clock, and ends by either. Where these differ, an end is told at once, and not forgotten early.
+  /// The current times. Appointments use the scheduler's clock, and ends of callbacks may use either clock.
+  /// If the clocks differ, an end is announced at once, and does not expire early.
   private var times: (asked: Instant, earlier: Instant, later: Instant) {
     let (asked, other) = (Instant(scheduler.unixTime), Instant(book.clock.unixTime))
     return (asked, min(asked, other), max(asked, other))
   }
 
-  /// The time until a notice is due; negative after that.
+  /// The time until a notification is due; negative after that.
   private func wait(for notice: DueNotice) -> Duration {
     notice.due - (notice.action.asks ? times.asked : times.later)
   }
 
-  /// The time until a notice is of no use.
+  /// The time until a notification is no longer useful.
   private func left(of notice: DueNotice) -> Duration {
     notice.ends - (notice.action.asks ? times.asked : times.earlier)
   }
 
   // MARK: Looking
 
-  /// The notices that are due soon and not in hand, the earliest first.
+  /// Notifications that are due soon and not being sent, earliest first.
   private func look(_ senders: NoticeSenders, _ reach: inout NoticeReach) async -> [DueNotice] {
     var found: [DueNotice] = []
     for platform in senders.platforms {
@@ -172,7 +179,7 @@ package final class NoticeKeeper: Sendable {
       let (times, now) = (times, scheduler.now)
       let end = times.asked.advanced(by: DueLoop.lookAhead)
       let lastNews = times.later.advanced(by: DueLoop.lookAhead)
-      // Where the clocks differ, the end of a look says nothing about times by the other clock.
+      // If the clocks differ, the end of a read does not apply to times by the other clock.
       let isOneClock = times.later < times.earlier.advanced(by: .seconds(1))
       let start = isOneClock ? reach.start(platform, until: end, at: now) : nil
       do throws(StoreError) {
@@ -189,7 +196,7 @@ package final class NoticeKeeper: Sendable {
           reach.note(platform, from: start, to: end, at: now)
         }
       } catch {
-        // The store's health shows and logs the failure. The next look tries again.
+        // The store's health shows and logs the failure. The next read tries again.
         continue
       }
     }
@@ -210,7 +217,7 @@ package final class NoticeKeeper: Sendable {
   private func end(_ notice: DueNotice) {
     let wakes = state.withLock { state in
       guard let platform = state.inHand.removeValue(forKey: notice.record.id) else { return false }
-      // Not at the first end: each read also finds the notices in hand.
+      // Not as soon as one ends, because each read also returns notifications that are being sent.
       guard state.inHand.count(where: { $0.value == platform }) <= Self.mostInHand / 2 else { return false }
       return state.hasMore.remove(platform) != nil
     }
@@ -220,7 +227,7 @@ package final class NoticeKeeper: Sendable {
   // MARK: One notice
 
   private func handle(_ notice: DueNotice, _ setting: Setting) async {
-    // Where the store fails, the notice stays due, or is due again when its lease is over.
+    // If the store fails, the notification stays due, or is due again when its lease ends.
     do throws(StoreError) { try await send(notice, setting) } catch {}
     end(notice)
   }
@@ -249,23 +256,25 @@ package final class NoticeKeeper: Sendable {
       try await settle(notice, .taken)
       if let device = notice.device { await claims.used(device) }
     case .refused: try await settle(notice, .dropped)
-    // The device that is registered now gets it, or the next one that is.
+    // The notification goes to the device that is registered now, or to the next one that is.
     case .deviceGone(let since):
       guard let device = notice.device else { return try await settle(notice, .dropped) }
       await claims.drop(device, goneSince: since)
       try await repeats(notice, after: .zero, posts)
-    // It waits until the sender goes on, which a reload may bring.
+    // The notification waits until the sender accepts notifications again, perhaps after a reload.
     case .closed, .again(_, _, rests: true): try await repeats(notice, after: .zero, posts)
     case .deviceRests(let wait): try await repeats(notice, after: wait, posts)
     case .again(let wait, _, _):
-      // A try without a POST counts, too, or a notice would be tried for as long as it is of use.
+      // Count an attempt without a POST, too. Otherwise a notification would be tried for as long as it is
+      // useful.
       if posts.count == notice.tries { posts.begin() }
       try await repeats(
         notice, after: wait ?? Self.pauses[min(notice.tries, Self.pauses.count - 1)], posts)
     }
   }
 
-  /// The name of the device that gets a notice: of its installation's, or of the one that the callback's request named.
+  /// The token of the device for a notification: the installation's device, or the one that the callback's
+  /// request named.
   private func token(of notice: DueNotice) -> DeviceAddress? {
     guard let device = notice.device else {
       return notice.record.notices?.device?.opened(for: notice.record.id, book.keys)
@@ -273,7 +282,7 @@ package final class NoticeKeeper: Sendable {
     return device.pushToken
   }
 
-  /// Has a notice sent again after a time, if that is of use and a POST is left.
+  /// Schedules another attempt after a pause, if the notification is still useful then and a POST is left.
   private func repeats(
     _ notice: DueNotice, after pause: Duration, _ posts: NoticePosts
   ) async throws(StoreError) {

@@ -1,18 +1,21 @@
-// Remembers how far the due notices of each provider have been read, so that a look reads only what is new.
+// Remembers how far the due notifications of each provider have been read, so that a read returns only new
+// ones.
 
 import Gate
 import Notices
 import Platform
 
-/// How far the looks have read.
+/// How far the due notifications have been read.
 ///
-/// Notices that cannot be sent stay due: those of a stopped provider, and of installations without a device. To pass over all of them in
-/// each look would cost more the longer a provider is down. So a look begins a little before the end of the last one. From time to time,
-/// and after a reload, a look reads everything: it finds what was saved late, and what can be sent again.
+/// Notifications that cannot be sent stay due: those of a stopped provider, and of installations without a
+/// device. Skipping all of them in each read would cost more the longer a provider is down. So a read starts
+/// a little before the end of the last one. From time to time, and after a reload, a read covers everything,
+/// to find what was saved late and what can be sent again.
 struct NoticeReach {
-  /// The time between two looks at everything.
+  /// The time between two reads of everything.
   static let interval = Duration.seconds(15)
-  /// How far a look goes back behind the last one: longer than a commit takes, and than the clocks of instances differ.
+  /// How far a read goes back before the end of the last one: longer than a commit takes, and longer than the
+  /// difference between the clocks of instances.
   static let overlap = Duration.seconds(10)
 
   private struct Extent {
@@ -23,23 +26,24 @@ struct NoticeReach {
   private var extents: [PushPlatform: Extent] = [:]
   private var senders: NoticeSenders?
 
-  /// The senders of the next looks. With those of another configuration everything is read again.
+  /// Sets the senders of the next reads. If they belong to another configuration, everything is read again.
   mutating func use(_ current: NoticeSenders) {
     guard senders !== current else { return }
     senders = current
     extents = [:]
   }
 
-  /// The next look reads everything: what was due while the provider got no notices can be sent again.
+  /// Makes the next read cover everything, because notifications that came due while the provider got none
+  /// can be sent again.
   mutating func forget(_ platform: PushPlatform) { extents[platform] = nil }
 
-  /// Where a look that ends at a time begins; nil for one at everything.
+  /// Start of a read that ends at `end`; nil to read everything.
   func start(_ platform: PushPlatform, until end: Instant, at now: MonotonicTime) -> Instant? {
     guard let extent = extents[platform], now < extent.nextWhole else { return nil }
     return min(extent.end, end).advanced(by: .zero - Self.overlap)
   }
 
-  /// Notes how far a look came that began where `start` said.
+  /// Records how far a read came that started at `start`.
   mutating func note(_ platform: PushPlatform, from start: Instant?, to end: Instant, at now: MonotonicTime) {
     let nextWhole = start == nil ? nil : extents[platform]?.nextWhole
     extents[platform] = Extent(end: end, nextWhole: nextWhole ?? now + Self.interval)

@@ -1,4 +1,5 @@
-// Sends notices by the configured providers, and stops a sender whose configuration its provider refuses.
+// Sends notifications through the configured providers, and stops a sender whose settings its provider
+// refuses.
 
 package import Configuration
 import Metrics
@@ -7,32 +8,33 @@ package import Platform
 package import Records
 import Synchronization
 
-/// The senders of one configuration. A reload makes new ones, so a corrected setting is tried at once.
+/// The senders of one configuration. A reload creates new ones, so a corrected setting is tried at once.
 package final class NoticeSenders: Sendable {
-  /// What became of a notice.
+  /// The outcome of sending a notification.
   package enum Outcome: Hashable, Sendable {
     case taken
     /// The provider does not know the device.
     case deviceGone
-    /// Nothing more is tried. A repetition makes sense after the given time at the earliest.
+    /// The notification was not accepted, and is not tried again. A retry makes sense after the given time at
+    /// the earliest.
     case notTaken(retryAfter: Duration?)
   }
 
-  /// Why a notice is not taken yet.
+  /// Why a notification was not accepted yet.
   enum Setback: Sendable {
     case notTaken
-    /// The provider does not know the device, or not since the given time.
+    /// The provider does not know the device, since the given time if it names one.
     case deviceGone(since: UnixTime?)
   }
 
-  /// How long a provider has to take a notice.
+  /// The time limit for a provider to accept a notification.
   static let patience = Duration.seconds(5)
-  /// How often a notice is tried at most; see `NoticePosts` for its POSTs.
+  /// Limit of attempts per notification. `NoticePosts` limits its POSTs.
   static let mostTries = 3
-  /// The wait after a try where the provider names none, and the double after the next.
+  /// The wait after the first attempt, if the provider names none. It doubles after each further attempt.
   static let pause = Duration.milliseconds(300)
 
-  /// One provider.
+  /// One provider, with its sender and state.
   private final class Line: Sendable {
     let sender: any NoticeSender
     let standing = Mutex(SenderStanding())
@@ -45,7 +47,7 @@ package final class NoticeSenders: Sendable {
   private let log: Log
   private let metrics: ServiceMetrics
 
-  /// Takes senders of any kind.
+  /// Uses the given senders.
   init(
     _ senders: [PushPlatform: any NoticeSender], clock: any TimeSource, log: Log, metrics: ServiceMetrics
   ) {
@@ -55,7 +57,7 @@ package final class NoticeSenders: Sendable {
     self.metrics = metrics
   }
 
-  /// The senders that are configured.
+  /// Uses the senders of a configuration.
   package convenience init(
     _ notices: Configuration.Notices, _ kept: KeptSenders, clock: any TimeSource, log: Log,
     metrics: ServiceMetrics
@@ -63,7 +65,7 @@ package final class NoticeSenders: Sendable {
     self.init(kept.senders(notices), clock: clock, log: log, metrics: metrics)
   }
 
-  /// The providers, in the order of documents.
+  /// The configured providers, in the order of the documentation.
   package var platforms: [PushPlatform] { PushPlatform.allCases.filter { lines[$0] != nil } }
 
   /// Whether a provider's sender is stopped, because the provider refuses its configuration.
@@ -71,28 +73,29 @@ package final class NoticeSenders: Sendable {
     lines[platform]?.standing.withLock { $0.isStopped } ?? false
   }
 
-  /// What is left of the time in which a provider wants no notice; nil where there is none.
+  /// The rest of a pause that a provider requested; nil if there is none.
   package func rest(_ platform: PushPlatform) -> Duration? {
     let now = clock.now
     return lines[platform]?.standing.withLock { $0.rest(at: now) }
   }
 
-  /// How long a provider gets no notice yet, because it refused the server's settings or named such a time; nil if it gets notices.
+  /// How long a provider gets no notifications yet, because it refused the server's settings or requested a
+  /// pause; nil if it gets notifications.
   package func pause(_ platform: PushPlatform) -> Duration? {
     let now = clock.now
     return lines[platform]?.standing.withLock { $0.pause(at: now) }
   }
 
-  /// Ends what holds up notices. For the sandbox.
+  /// Ends everything that delays notifications. For the sandbox.
   package func endPauses() {
     for line in lines.values { line.standing.withLock { $0 = SenderStanding() } }
   }
 
-  /// Sends a notice, and sends it again where its provider asks for that and time is left.
+  /// Sends a notification, and sends it again if its provider requests that and time is left.
   ///
   /// - Parameters:
-  ///   - isWanted: Whether it is sent again at all.
-  ///   - readdress: After a setback, the device that has taken the place of the first one. Nil where there is none.
+  ///   - isWanted: Whether to send the notification again at all.
+  ///   - readdress: Returns the device that replaced the first one, after a setback; nil if there is none.
   func send(
     _ notice: Notice, to device: DeviceAddress, while isWanted: () -> Bool,
     readdress: (Setback) async -> DeviceAddress? = { _ in nil }
@@ -127,25 +130,26 @@ package final class NoticeSenders: Sendable {
 
   // MARK: One try
 
-  /// What became of one try.
+  /// The result of one attempt.
   enum Attempt: Hashable, Sendable {
     case taken
-    /// The provider does not know the device, or not since the given time.
+    /// The provider does not know the device, since the given time if it names one.
     case deviceGone(since: UnixTime?)
-    /// The provider gets nothing for a time: it refuses the server's settings, or its rest runs.
+    /// The provider gets nothing for the given time, because it refuses the server's settings or requested a
+    /// pause.
     case closed(for: Duration)
-    /// Nothing was sent, because the provider wants nothing for this device for a time.
+    /// Nothing was sent, because the provider requested a pause for this device.
     case deviceRests(for: Duration)
-    /// The notice can never be sent.
+    /// The notification can never be sent.
     case refused
-    /// It may be tried again, after the given time if the provider names one. Where the sender rests, the provider wants no other notice
-    /// in that time.
+    /// The notification may be tried again, after the given time if the provider names one. If `rests` is
+    /// true, the provider wants no other notification in that time either.
     case again(after: Duration?, reason: String, rests: Bool)
   }
 
-  /// Tries to send a notice where its provider is configured and gets notices.
+  /// Tries to send a notification, if its provider is configured and gets notifications.
   ///
-  /// - Parameter posts: The POSTs of earlier tries.
+  /// - Parameter posts: The POSTs of earlier attempts.
   func attempt(_ notice: Notice, to device: DeviceAddress, _ posts: inout NoticePosts) async -> Attempt {
     let attempt = await attempt(notice, to: device, clock.now + Self.patience, &posts)
     if case .again(_, let reason, _) = attempt {
@@ -203,7 +207,7 @@ package final class NoticeSenders: Sendable {
     }
   }
 
-  /// How many notices may be begun by a provider: one where it is stopped and the next try is due.
+  /// How many notifications may be started for a provider: one if it is stopped and the next attempt is due.
   func room(_ platform: PushPlatform, most: Int) -> Int {
     let now = clock.now
     return lines[platform]?.standing.withLock { $0.room(most: most, at: now) } ?? 0
@@ -231,7 +235,7 @@ package final class NoticeSenders: Sendable {
       ["provider": platform.rawValue, "reason": reason, "seconds": wait.wholeSecondsRoundedUp])
   }
 
-  /// Notes for operators that a provider does not take notices.
+  /// Records for operators that a provider does not accept notifications.
   /// - Parameter cause: Why, if the provider fails without a stop or a rest.
   private func begin(_ platform: PushPlatform, cause: String = "") {
     metrics.troubles.began(.push, platform.rawValue, cause: cause, at: clock.unixTime)

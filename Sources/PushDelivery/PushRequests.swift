@@ -4,16 +4,16 @@ package import API
 import Installations
 package import Notices
 
-/// What `PUT /installations/self/push` says.
+/// The body of `PUT /installations/self/push`.
 package struct DeviceRequest: Sendable {
   package let token: DeviceAddress
-  /// The most bytes of a request. JSON may write each character of a token with six.
+  /// Limit of a request's body, in bytes. JSON may write each character of a token as six bytes.
   package static let contentBytes = 6 * DeviceAddress.longest + MemberReader.mostBytes
 
   /// Reads a request's body and checks all of it.
   ///
-  /// - Parameter platforms: The providers that this server has.
-  /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with everything that is wrong.
+  /// - Parameter platforms: The configured providers.
+  /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with every problem.
   package init(parsing content: [UInt8], platforms: [PushPlatform]) throws(Problem) {
     var reader = try MemberReader(
       parsing: content, of: "platform and token", atMost: Self.contentBytes)
@@ -43,14 +43,14 @@ package struct DeviceRequest: Sendable {
   }
 }
 
-/// What `POST /access/claim` says.
+/// The body of `POST /access/claim`.
 package struct ClaimRequest: Sendable {
-  /// The `_id` of the notice, as it came: nothing is known of it.
+  /// The `_id` of the notification, not checked yet.
   package let id: String
 
   /// Reads a request's body and checks all of it.
   ///
-  /// - Throws: As `DeviceRequest` does.
+  /// - Throws: The same as `DeviceRequest`.
   package init(parsing content: [UInt8]) throws(Problem) {
     var reader = try MemberReader(parsing: content, of: "claim")
     let id = reader.value("claim", required: "Give the _id of the notification.")

@@ -1,24 +1,26 @@
-// Decides whether a provider gets a notice now.
+// Decides whether a push provider gets a notification now.
 
 import Notices
 import Platform
 
-/// Whether a provider gets a notice now. It may have refused the server's settings (a stop), or have named a time in which it wants no
-/// notice (a rest), or none for one device.
+/// Whether a push provider gets a notification now. The provider may have refused the server's settings (a
+/// stop), or may have requested a pause for all notifications (a rest) or for one device.
 ///
-/// - A stop ends with a success of a request that was begun after it. Until then, one notice is tried every ten minutes.
-/// - A rest ends with its time. Of several times the latest holds: an answer with a shorter one belongs to a request begun before.
+/// - A stop ends when a request succeeds that was started after it. Until then, one notification is tried
+///   every ten minutes.
+/// - A rest ends after its time. Of several times the latest counts: a response with a shorter time belongs
+///   to an earlier request.
 struct SenderStanding {
-  /// What holds up a notice, and for how long.
+  /// Why a notification is delayed, and for how long.
   enum Barrier: Hashable {
     case stop(Duration)
     case rest(Duration)
     case deviceRest(Duration)
   }
 
-  /// A stopped sender tries one notice after each such time.
+  /// The time between two attempts of a stopped sender.
   static let interval = Duration.seconds(600)
-  /// Of how many devices rests are remembered. One more takes the place of the rest that ends first.
+  /// Limit of devices with a remembered rest. One more replaces the rest that ends first.
   static let mostDevices = 10_000
 
   private var stop = RestPeriod()
@@ -28,21 +30,22 @@ struct SenderStanding {
   /// Whether the provider refuses the server's settings.
   var isStopped: Bool { stop.until != nil }
 
-  /// What is left of the provider's rest.
+  /// The time left of the provider's rest; nil if there is none.
   func rest(at now: MonotonicTime) -> Duration? { rest.remaining(at: now) }
 
-  /// How long the provider gets nothing yet, after a stop or for a rest.
+  /// How long the provider gets nothing yet, because of a stop or a rest; nil if there is neither.
   func pause(at now: MonotonicTime) -> Duration? {
     [stop.remaining(at: now), rest.remaining(at: now)].compactMap { $0 }.max()
   }
 
-  /// How many notices may be begun: one where the sender is stopped and the next try is due.
+  /// How many notifications may be started: one if the sender is stopped and the next attempt is due.
   func room(most: Int, at now: MonotonicTime) -> Int {
     guard rest.remaining(at: now) == nil, stop.remaining(at: now) == nil else { return 0 }
     return isStopped ? 1 : most
   }
 
-  /// What holds up a notice to a device; nil if it is sent now. With a stopped sender that is the one try.
+  /// Why a notification to a device is delayed; nil to send it now. If the sender is stopped, this is its one
+  /// attempt.
   mutating func begin(to device: DeviceAddress, at now: MonotonicTime) -> Barrier? {
     let rest = rest.remaining(at: now)
     if let left = stop.remaining(at: now) { return .stop(max(left, rest ?? .zero)) }
@@ -52,27 +55,27 @@ struct SenderStanding {
     return nil
   }
 
-  /// The provider refuses the server's settings.
-  /// - Returns: whether it did not before.
+  /// Records that the provider refuses the server's settings.
+  /// - Returns: Whether it did not refuse them before.
   mutating func refuse(at now: MonotonicTime) -> Bool {
     defer { stop.begin(at: now, until: now + Self.interval) }
     return !isStopped
   }
 
-  /// The provider acted on a request.
-  /// - Returns: whether that ended a stop.
+  /// Records that the provider processed a request.
+  /// - Returns: Whether that ended a stop.
   mutating func succeed(startedAt start: MonotonicTime) -> Bool {
     isStopped && stop.end(startedAt: start)
   }
 
-  /// The provider wants no notice for a time.
-  /// - Returns: whether no such time ran before.
+  /// Records that the provider requested a pause.
+  /// - Returns: Whether no pause was running before.
   mutating func rest(for wait: Duration, at now: MonotonicTime) -> Bool {
     defer { rest.extend(until: now + wait) }
     return rest.remaining(at: now) == nil
   }
 
-  /// The provider wants no notice to a device for a time.
+  /// Records that the provider requested a pause for a device.
   mutating func rest(_ device: DeviceAddress, for wait: Duration, at now: MonotonicTime) {
     let end = Expiry(now + wait)
     if devices[device] == nil, devices.count >= Self.mostDevices {

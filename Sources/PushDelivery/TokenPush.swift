@@ -1,4 +1,4 @@
-// Tells a device by push that a token waits.
+// Sends a push notification to a device when a token waits for it.
 
 package import API
 package import Configuration
@@ -9,15 +9,15 @@ import Platform
 package import Store
 import Synchronization
 
-/// Token by push under one configuration.
+/// Tokens by push under one configuration.
 package struct TokenPush: Sendable {
   package let book: ClaimBook
-  /// Notices of callbacks.
+  /// Notifications about callbacks.
   package let notices: NoticeBook
   package let senders: NoticeSenders
   private let texts: Configuration.Notices.Texts
 
-  /// - Parameter texts: What the phone shows.
+  /// - Parameter texts: The texts that the phone shows.
   package init(
     _ book: ClaimBook, _ notices: NoticeBook, _ senders: NoticeSenders, texts: Configuration.Notices.Texts
   ) {
@@ -27,10 +27,12 @@ package struct TokenPush: Sendable {
     self.texts = texts
   }
 
-  /// Keeps a claim, and sends its notice to the device of the installation that asked. It returns when the provider has taken the
-  /// notice. If no provider takes it, the claim is withdrawn, and the grant's allowances are given back.
+  /// Saves a claim, and sends its notification to the device of the installation that requested the token.
+  /// Returns when the provider has accepted the notification. If the provider does not accept it, the claim
+  /// is withdrawn, and the grant's allowances are given back.
   ///
-  /// Where its task is cancelled, it waits for the try that runs: only the provider knows whether it has taken the notice.
+  /// If the task is cancelled, this still waits for the running attempt, because only the provider knows
+  /// whether it accepted the notification.
   package func send(_ grant: consuming Grant, to device: StoredDevice) async throws(Problem) {
     precondition(grant.action == .access, "a token by push without a grant of access")
     guard let appID = grant.appID else { preconditionFailure("an installation has an app") }
@@ -50,14 +52,15 @@ package struct TokenPush: Sendable {
     try result.get()
   }
 
-  /// Registers the device of an installation, and tells the device whose place it takes.
+  /// Registers the device of an installation, and notifies the device that it replaces.
   package func register(
     _ token: DeviceAddress, of installation: InstallationIdentity
   ) async throws(Problem) {
     try await book.register(token, of: installation) { tell($0) }
   }
 
-  /// Tells a device that another one has taken its place, in the background. What no provider takes is lost: the audit line says it, too.
+  /// Notifies a device, in the background, that another one replaced it. A notification that is not accepted
+  /// is lost; the audit line records the change, too.
   private func tell(_ replaced: StoredDevice) {
     guard let platform = PushPlatform(rawValue: replaced.platform),
       let token = DeviceAddress(replaced.token, platform: platform)
@@ -67,7 +70,7 @@ package struct TokenPush: Sendable {
     let notice = StoredNotice(ofDevice: replaced, id: id.digest, created: now)
     let ends = now.advanced(by: CallbackNotices.newsLife)
     Task {
-      // Before it leaves: the app may ask for it at once.
+      // Save the notification before it is sent, because the app may ask about it at once.
       do throws(StoreError) { try await book.store.keepNotice(notice) } catch { return }
       _ = await senders.send(
         Notice(
@@ -77,7 +80,7 @@ package struct TokenPush: Sendable {
     }
   }
 
-  /// Whether the client has gone. The first try is then the last.
+  /// Whether the client has left. Then the first attempt is the last.
   private final class Departure: Sendable {
     let hasHappened = Atomic<Bool>(false)
   }
@@ -109,7 +112,7 @@ package struct TokenPush: Sendable {
         return other.pushToken
       }
     } else {
-      // A newer release has registered it for a provider that this one does not know.
+      // A newer release registered the device for a provider that this one does not know.
       outcome = .notTaken(retryAfter: nil)
     }
     if outcome == .taken { return await book.used(device) }
@@ -126,7 +129,7 @@ package struct TokenPush: Sendable {
 }
 
 extension StoredDevice {
-  /// The name by which its provider knows it; nil for a provider that this release does not know.
+  /// The token by which the provider knows the device; nil for a provider that this release does not know.
   var pushToken: DeviceAddress? {
     PushPlatform(rawValue: platform).flatMap { DeviceAddress(token, platform: $0) }
   }

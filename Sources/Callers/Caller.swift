@@ -8,12 +8,12 @@ package import Store
 
 /// An authenticated caller. A class, because every request passes it on several times.
 package final class Caller: Sendable {
-  /// The id of requests without credentials, where those are served.
+  /// The caller id of requests without credentials, if the server accepts them.
   package static let anonymousID = "anonymous"
-  /// The id of every installation.
+  /// The caller id of every installation.
   package static let installationID = Facts.installationCaller
 
-  /// The id of the users that the sandbox makes.
+  /// The caller id of the sandbox's own users.
   package static let sandboxUsersID = "sandbox-users"
 
   /// How a caller proved its identity.
@@ -27,11 +27,13 @@ package final class Caller: Sendable {
   package let claims: [FactMember]
   /// How the caller proved its identity.
   package let proof: Proof
-  /// The installation, of callers that are one.
+  /// The installation; nil for other callers.
   package let installation: KnownInstallation?
-  /// The thumbprint of the key that each request has to prove (RFC 7638): of an installation's, or `cnf.jkt` of a JWT. Nil without one.
+  /// The thumbprint (RFC 7638) of the key that each request must prove: an installation's key, or `cnf.jkt`
+  /// of a JWT. Nil without a key.
   package let key: SHA256Digest?
-  /// The caller as an audit line names it. Some identity providers name people by their telephone number.
+  /// The caller as an audit line names it. Phone numbers are hidden, because some identity providers use them
+  /// as subjects.
   package let audited: AuditedCaller
 
   /// Only the authenticators of this module make a caller.
@@ -62,10 +64,11 @@ package final class Caller: Sendable {
   /// The app that an installation belongs to.
   package var installedFor: String? { installation?.installation.appID }
 
-  /// Whether the subject is the caller's own: a user, or an installation. Others are one for all their users.
+  /// Whether the subject is a single user or installation. Other callers have one subject for all their
+  /// users.
   package var hasOwnSubject: Bool { proof == .jwt || proof == .installation }
 
-  /// What rules count an installation by.
+  /// The values by which rules count an installation; nil for other callers.
   package var installationFacts: InstallationFacts? { installation?.facts }
 
   /// The owner of the caller's records, keys and duplicates. A user has the same owner with an installation and with a JWT.

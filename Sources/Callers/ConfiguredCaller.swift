@@ -5,9 +5,9 @@ public import JOSE
 
 /// A caller as the configuration describes it.
 public struct ConfiguredCaller: Sendable {
-  /// Its unique name, as logged and as rules call it.
+  /// The caller's unique name in logs and rules.
   public let id: String
-  /// How it proves itself.
+  /// How the caller authenticates.
   public let proof: Proof
 
   package init(id: String, proof: Proof) {
@@ -15,10 +15,10 @@ public struct ConfiguredCaller: Sendable {
     self.proof = proof
   }
 
-  /// Whether it has users, who prove themselves by a JWT.
+  /// Whether the caller has users, who authenticate with a JWT.
   package var hasUsers: Bool { if case .jwt = proof { true } else { false } }
 
-  /// How a caller proves itself.
+  /// How a caller authenticates.
   public enum Proof: Sendable {
     /// HTTP Basic (RFC 7617) with this user name and a password of this digest. A strong password has at least 20 characters.
     case basic(username: String, password: SecretDigest, isStrong: Bool)
@@ -29,17 +29,17 @@ public struct ConfiguredCaller: Sendable {
   }
 }
 
-/// An identity provider whose tokens are taken.
+/// An identity provider whose tokens are accepted.
 public struct JWTIssuer: Sendable {
   /// The exact `iss`.
   public let issuer: String
-  /// The `aud` that must be among the token's.
+  /// The value that a token's `aud` must contain.
   public let audience: String
   /// Where its keys are.
   public let keys: Keys
   /// The claim that names the subject.
   public let subjectClaim: String
-  /// The claim that names it in a token without that one; nil for none.
+  /// The claim that names the subject if a token lacks `subjectClaim`; nil for none.
   package let fallbackClaim: String?
 
   package init(
@@ -54,13 +54,13 @@ public struct JWTIssuer: Sendable {
 
   /// Where an issuer's keys come from.
   public enum Keys: Sendable {
-    /// Fetched, and fetched again when they change.
+    /// Fetched from a URL, and fetched again when they change.
     case url(String, DocumentPlace)
     /// A JWK set; at least one of its keys is usable.
     case set(JWKSet)
     /// A shared secret, for HS256.
     case secret(SymmetricKey)
-    /// In a file or variable that this purpose does not open.
+    /// In a file or variable that the configuration's purpose does not open.
     case unopened
   }
 }

@@ -1,8 +1,8 @@
-// The digest by which a secret is recognised without being held.
+// The digest of a secret, which recognizes the secret without storing it.
 
 package import JOSE
 
-/// The SHA-256 digest of a secret: enough to recognise it, and printed as little as the secret itself.
+/// The SHA-256 digest of a secret: enough to recognize it, and never printed, like the secret itself.
 public struct SecretDigest: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {

@@ -1,16 +1,16 @@
-// Judges the App Check tokens of requests: the keys of Google, what was verified before, and each app's list.
+// Verifies the App Check tokens of requests with Google's keys, and remembers verified tokens.
 
 import HTTP
 import JOSE
 package import Platform
 package import Trust
 
-/// Judges tokens of one Firebase project.
+/// Verifies the App Check tokens of one Firebase project.
 package final class AppCheckVerifier: Sendable {
   /// The result for one token.
   package enum Outcome {
     case judged(AttestationResult)
-    /// Its key is not known yet: fetch, then judge again.
+    /// The token's key is not known yet. Fetch the keys, then try again.
     case fetchFirst(KeySource)
   }
 
@@ -24,10 +24,10 @@ package final class AppCheckVerifier: Sendable {
     self.keys = keys
   }
 
-  /// Judges a token for an app.
+  /// Verifies a token and checks that it belongs to an app.
   ///
   /// - Parameters:
-  ///   - fetched: Whether a fetch for this very token has been made: there is no second one.
+  ///   - fetched: Whether the keys were already fetched for this token. There is no second fetch.
   ///   - time: The wall clock, for the token's dates.
   package func judge(
     _ token: Span<UInt8>, for terms: AppCheckTerms, fetched: Bool, time: UnixTime, now: MonotonicTime

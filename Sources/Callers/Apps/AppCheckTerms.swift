@@ -1,14 +1,14 @@
-// The terms by which an app has to prove that it is genuine, and which of them hold for a request.
+// The terms on which an app must prove that it is genuine, and which terms apply to a request.
 
 package import HTTP
 import Texts
 package import Trust
 
-/// The terms by which an app's requests need a token of App Check.
+/// The terms on which an app's requests need an App Check token.
 package struct AppCheckTerms: Sendable {
-  /// What becomes of a request without a good one.
+  /// What happens to a request without a valid token.
   package let mode: AttestationMode
-  /// The Firebase app ids that are the app, in the order written.
+  /// The app's Firebase app ids, in the order written.
   package let appIDs: [String]
   private let known: Set<ExactText>
 
@@ -18,29 +18,30 @@ package struct AppCheckTerms: Sendable {
     known = Set(appIDs.map { ExactText($0) })
   }
 
-  /// The terms where each of several apps would do.
+  /// The combined terms of several apps. A token of any of them passes. The mode is `enforce` only if all of
+  /// them enforce.
   init(anyOf terms: [AppCheckTerms]) {
     self.init(
       mode: terms.allSatisfy { $0.mode == .enforce } ? .enforce : .audit, appIDs: terms.flatMap(\.appIDs))
   }
 
-  /// Whether a token that is Google's is this app's.
+  /// Whether a verified token belongs to this app.
   func result(of claims: AppCheckClaims) -> AttestationResult {
     known.contains(ExactText(claims.appID)) ? .passed : .failed(.wrongApp)
   }
 }
 
-/// The terms by which an app's first requests for an installation need an attestation.
+/// The terms on which enrolling a phone needs an attestation.
 package struct AttestedTerms: Sendable {
-  /// What becomes of a request without a good one.
+  /// What happens to a request without a valid attestation.
   package let mode: AttestationMode
-  /// How many installations a day an attestation alone may make.
+  /// How many installations a day attestation alone may approve.
   package let perDay: Int
-  /// The Firebase app ids that are the app; nil where it takes no tokens of App Check.
+  /// The app's Firebase app ids; nil if it does not accept App Check tokens.
   package let appCheck: AppCheckTerms?
-  /// The app on iOS; nil where it takes no attestations of App Attest.
+  /// The app on iOS; nil if it does not accept App Attest attestations.
   package let appAttest: AppAttestTerms?
-  /// The app on Android; nil where it takes no tokens of Play Integrity.
+  /// The app on Android; nil if it does not accept Play Integrity tokens.
   package let play: PlayIntegrityTerms?
 
   package init(
@@ -54,7 +55,7 @@ package struct AttestedTerms: Sendable {
     self.play = play
   }
 
-  /// The types that the app takes.
+  /// The types of attestation that the app accepts.
   package var types: [AttestationType] {
     AttestationType.allCases.filter { type in
       switch type {
@@ -67,10 +68,11 @@ package struct AttestedTerms: Sendable {
 }
 
 extension AppRegistry {
-  /// The terms of App Check for a request that is authenticated; nil where none are judged.
+  /// The App Check terms for an authenticated request. Nil if the request needs no token.
   ///
-  /// A request that names no app, of a caller that only apps with App Check take, needs a token of any of them: leaving the name
-  /// out must not open what each app closes. Nor must a name that is no app of the caller's: some endpoints never look at it.
+  /// If every app of a caller has App Check, a request without an app's name needs a token of any of these
+  /// apps. Otherwise, leaving out the name would bypass the check. A name that matches no app of the caller
+  /// counts as no name, because some endpoints never read it.
   package func appCheck(named name: Request.QueryItem, by caller: Caller) -> (App?, AppCheckTerms)? {
     guard demandsAppCheck else { return nil }
     var claim = claim(named: name, by: caller.id, installedFor: caller.installedFor)

@@ -1,4 +1,4 @@
-// Says which requests an app takes before any rule is asked, and lists all that can be made.
+// Decides which requests an app accepts before any rule is evaluated, and lists all possible requests.
 
 package import API
 package import Gate
@@ -15,11 +15,12 @@ extension AppRegistry {
     package let reason: String
   }
 
-  /// Why a request for an admitted app is refused before any rule is asked; nil if it is not.
+  /// Why a request for an admitted app is refused before any rule is evaluated; nil if it is not.
   ///
   /// - Parameters:
   ///   - app: The app of the request, as `claim` admits it; nil for none.
-  ///   - hasTalkdesk: Whether there is a Talkdesk credential, which a server whose apps all have chat desks does without.
+  ///   - hasTalkdesk: Whether there is a Talkdesk credential. A server whose apps all have chat desks needs
+  ///     none.
   package func objection(
     to action: Action, of applicant: Applicant, for app: App?, hasTalkdesk: Bool
   ) -> Objection? {
@@ -54,7 +55,8 @@ extension AppRegistry {
         problem: Problem(.denied, "This app's chat desk is for signed-in users and installations only."),
         reason: "caller \(caller) has no users, whom the app's chat desk needs")
     }
-    // Users of a caller that the app no longer takes, and those of other callers, were not checked for equal user ids.
+    // Loading the configuration checks for equal user ids only among the callers that the app lists. Users of
+    // other callers, and of a caller that is no longer listed, could share a user id.
     if asksDesk, let app, let ownerID = applicant.ownerID, !lists(ownerID, for: app) {
       return Objection(
         problem: Problem(.denied, "The caller that this installation belongs to is not listed for this app."),
@@ -69,18 +71,18 @@ extension AppRegistry {
     return nil
   }
 
-  /// The parts of a request that decide whether a rule is asked about it.
+  /// The parts of a request that decide whether a rule applies to it.
   package struct PossibleRequest: Hashable, Sendable {
     package let action: Action
     /// Nil for no app.
     @Exact package private(set) var appID: String?
     @Exact package private(set) var callerID: String
-    /// Whether the caller has claims: those of a JWT, or what an app says of its installation.
+    /// Whether the caller has claims: those of a JWT, or an app's description of its installation.
     package let hasClaims: Bool
   }
 
-  /// Every combination of action, app and caller that a request can reach the rules with. Anonymous requests count whether or not the
-  /// server takes them, so that a rule for them can stay while it does not.
+  /// Every combination of action, app and caller with which a request can reach the rules. Anonymous requests
+  /// always count, so that a rule for them can stay while the server does not accept them.
   ///
   /// - Parameter installations: The terms of each app that has installations, by its id.
   package func possibleRequests(
@@ -123,7 +125,7 @@ extension AppRegistry {
 }
 
 extension Problem {
-  /// A request that has to name its app.
+  /// The problem of a request that must name its app.
   fileprivate static var noAppNamed: Problem {
     Problem(.denied, "Name the app of this request, such as ?app=NAME.")
   }

@@ -4,23 +4,23 @@ package import API
 package import HTTP
 import Texts
 
-/// A mobile app that vending is set up for. A class, because every request passes it on several times.
+/// A configured mobile app. A class, because every request passes it on several times.
 package final class App: Sendable {
   /// The name in `/token/{app}` and `?app=`.
   package let id: String
-  /// The callers that may ask for it; nil: all.
+  /// The callers that may use the app; nil for all.
   let callers: Set<ExactText>?
-  /// The scope of its tokens; nil: the configured default.
+  /// The scope of its tokens; nil for the account's scope.
   package let scope: String?
   /// Whether its tokens come by push.
   package let isPushed: Bool
-  /// The chat desk whose session tokens it gets in place of Talkdesk's tokens.
+  /// The chat desk whose session tokens the app gets instead of Talkdesk's tokens.
   package let desk: String?
-  /// Whether its chat desk takes tickets.
+  /// Whether its chat desk accepts tickets.
   package let takesTickets: Bool
-  /// The terms of App Check; nil where its tokens are not judged.
+  /// The terms on which its requests need an App Check token. Nil if they need none.
   package let appCheck: AppCheckTerms?
-  /// By which terms its first requests for an installation need an attestation; nil where they need none.
+  /// The terms on which enrolling a phone needs an attestation. Nil if it needs none.
   package let attested: AttestedTerms?
 
   package init(
@@ -38,19 +38,20 @@ package final class App: Sendable {
   }
 }
 
-/// All apps by name. A class, because each request asks it several times.
+/// All apps by name. A class, because each request uses it several times.
 package final class AppRegistry: Sendable {
   private let names: NameIndex
-  /// By their numbers in `names`.
+  /// The apps, at their numbers in `names`.
   private let apps: [App]
-  /// Whether an app's requests need a token of App Check.
+  /// Whether the requests of any app need an App Check token.
   let demandsAppCheck: Bool
-  /// The one app that lists a caller, for requests that name none.
+  /// The app of each caller that only one app lists, for requests that name no app.
   private let appOfCaller: [ExactText: App]
-  /// The callers that apps take whose tokens are in the response and Talkdesk's, and those that other apps take.
+  /// The callers of plain apps, which get Talkdesk's tokens in the response, and the callers of all other
+  /// apps.
   private let (plain, special): (Takers, Takers)
 
-  /// The callers that some apps take.
+  /// The callers that may use at least one of some apps.
   private struct Takers: Sendable {
     private let takesAll: Bool
     private let listed: Set<ExactText>
@@ -76,13 +77,13 @@ package final class AppRegistry: Sendable {
     special = Takers(apps.filter { $0.isPushed || $0.desk != nil })
   }
 
-  /// Whether a caller has to name an app to get a token: every app that takes it has tokens by push, or a chat desk. Without this,
-  /// leaving the app out would give what none of its apps gives.
+  /// Whether a caller must name an app to get a token: if every app that it may use has tokens by push or a
+  /// chat desk. Otherwise, leaving out the app would give it a plain token, which none of its apps allows.
   package func needsName(_ callerID: String) -> Bool {
     special.contain(callerID) && !plain.contain(callerID)
   }
 
-  /// The app of a request, or the reason for none. The kill switch comes before that refusal, and needs the
+  /// The app of a request, or why the request has none. Stops are checked before that refusal, and need the
   /// app.
   package enum Claim: Sendable {
     /// The app the request names and may use, or the one app that lists the caller; nil for none.
@@ -92,7 +93,7 @@ package final class AppRegistry: Sendable {
     /// A name that no app has.
     case unknown
 
-    /// The app it is about.
+    /// The app that the request is about, even if it does not list the caller.
     package var app: App? {
       switch self {
       case .admitted(let app): app
@@ -121,8 +122,9 @@ package final class AppRegistry: Sendable {
   ///
   /// - Parameters:
   ///   - name: The app's name in the request, if any: a segment of its path, or `app` in its query.
-  ///   - callerID: The id of the caller who asks.
-  ///   - installedFor: The app of an installation: that one only, whichever callers it lists.
+  ///   - callerID: The id of the request's caller.
+  ///   - installedFor: The app of an installation, if the caller is one. It may use only that app, whichever
+  ///     callers the app lists.
   package func claim(
     named name: Request.QueryItem, by callerID: String, installedFor appID: String? = nil
   ) -> Claim {
@@ -130,7 +132,7 @@ package final class AppRegistry: Sendable {
     guard name != .absent else {
       return .admitted(appOfCaller.isEmpty ? nil : appOfCaller[ExactText(callerID)])
     }
-    // A repeated name, or one that does not decode, is no app's name.
+    // A repeated name, or a name that cannot be decoded, counts as unknown.
     guard case .value(let name) = name, let app = self[name] else { return .unknown }
     if let callers = app.callers, !callers.contains(ExactText(callerID)) { return .unlisted(app) }
     return .admitted(app)
@@ -147,12 +149,12 @@ package final class AppRegistry: Sendable {
     return named.hasSameBytes(as: appID) ? .admitted(app) : .unlisted(app)
   }
 
-  /// Whether an app takes a caller.
+  /// Whether a caller may use an app.
   package func lists(_ callerID: String, for app: App) -> Bool {
     app.callers?.contains(ExactText(callerID)) ?? true
   }
 
-  /// The apps that take a caller.
+  /// The apps that a caller may use.
   func apps(taking callerID: String) -> [App] { apps.filter { lists(callerID, for: $0) } }
 
   /// The names of all apps.
@@ -161,7 +163,8 @@ package final class AppRegistry: Sendable {
   /// An app by its name.
   package subscript(_ id: String) -> App? { names.number(of: id).map { apps[$0] } }
 
-  /// The app's name in the query of a request. A known name is the app's own text, so that none is made.
+  /// The app's name in the query of a request. A known name reuses the app's own text, so that no text is
+  /// allocated.
   package func name(in request: borrowing Request) -> Request.QueryItem {
     request.queryItem("app") { octets in names.number(of: octets).map { apps[$0].id } }
   }

@@ -1,15 +1,16 @@
-// Who asks to be admitted to an app, as the kill switch, apps and chat desks see it.
+// The caller or enrollment that requests admission to an app, as stops, apps and chat desks see it.
 
 import Installations
 import Store
 
-/// Who asks to be admitted to an app. A known caller is passed on as it is: each request makes one of these.
+/// The caller or enrollment that requests admission to an app. An authenticated caller is stored as it is,
+/// because each request makes an applicant.
 package enum Applicant: Sendable {
   case caller(Caller)
-  /// One that a request could have, or an enrolment.
+  /// A caller that a request could have, or an enrollment.
   indirect case other(Other)
 
-  /// No member has a default: a check that a handler forgets would admit a caller.
+  /// No member has a default, because a value that a handler forgets could admit a caller.
   package struct Other: Sendable {
     fileprivate let callerID: String?
     fileprivate let installedFor: String?
@@ -29,7 +30,7 @@ package enum Applicant: Sendable {
 
   package init(_ caller: Caller) { self = .caller(caller) }
 
-  /// The caller; nil for an enrolment that no user authorizes.
+  /// The caller's id; nil for an enrollment that no user authorizes.
   package var callerID: String? {
     switch self {
     case .caller(let caller): caller.id
@@ -45,7 +46,7 @@ package enum Applicant: Sendable {
     }
   }
 
-  /// Whether the caller is one user or one phone. A chat desk takes no others.
+  /// Whether the caller is one user or one phone. A chat desk accepts no other callers.
   package var hasOwnSubject: Bool {
     switch self {
     case .caller(let caller): caller.hasOwnSubject
@@ -61,7 +62,8 @@ package enum Applicant: Sendable {
     }
   }
 
-  /// The caller whose user an installation belongs to; nil for other callers and an operator's installation.
+  /// The id of the caller whose user owns the installation. Nil for other callers, and for an installation
+  /// without a user.
   package var ownerID: String? {
     switch self {
     case .caller(let caller): caller.installation?.installation.user?.callerID

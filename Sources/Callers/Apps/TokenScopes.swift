@@ -10,9 +10,9 @@ package struct TokenScopes: Sendable {
   /// The scope that Talkdesk's own server requests for interactions of the Mobile SDK.
   package static let mobileSDK = "visual-sessions:execute"
 
-  /// The account's: that of tokens for apps that name none.
+  /// The account's scope, for apps without a scope of their own.
   let account: TokenSource.ScopeID
-  /// The apps that have their own, and theirs.
+  /// The apps with a scope of their own. `scopes` has their scopes at the same indexes.
   private let apps: NameIndex
   private let scopes: [TokenSource.ScopeID]
 
@@ -23,7 +23,7 @@ package struct TokenScopes: Sendable {
     scopes = named.compactMap(\.scope).map { tokens.scopeID($0) }
   }
 
-  /// The scope of tokens for an app, or for none.
+  /// The scope of tokens for an app, or for a request without an app.
   package func scope(of appID: String?) -> TokenSource.ScopeID {
     // Most configurations name no scope besides the account's.
     guard !scopes.isEmpty, let appID, let number = apps.number(of: appID) else { return account }
@@ -31,7 +31,7 @@ package struct TokenScopes: Sendable {
   }
 
   /// The scope of this server's own calls: the account's if that includes callbacks, so that one token serves
-  /// both; otherwise exactly the scope that they need. Made at the first callback.
+  /// both; otherwise exactly the scope that they need. The scope id is made at the first callback.
   package func callbacks(_ tokens: TokenSource) -> TokenSource.ScopeID {
     Self.allowsCallbacks(account.name) ? account : tokens.scopeID(Self.callbackWrite)
   }
@@ -40,7 +40,7 @@ package struct TokenScopes: Sendable {
     Self.allowsCallbacks(account.name) ? account.name : Self.callbackWrite
   }
 
-  /// The part of a state that concerns this configuration: the source remembers scopes that were configured before a reload, too.
+  /// A status without the scopes of earlier configurations, which the token source remembers after a reload.
   package func configured(_ status: TokenSourceStatus) -> TokenSourceStatus {
     let names = Set([account.name, callbackScope] + scopes.map(\.name))
     var status = status
@@ -48,7 +48,8 @@ package struct TokenScopes: Sendable {
     return status
   }
 
-  /// Why the last request for the token of callbacks failed; nil if it succeeded, or before the first.
+  /// Why the last request for the callbacks' token failed. Nil if it succeeded, if there was none yet, or if
+  /// the failure says nothing about the provider.
   package func callbackFailure(_ status: TokenSourceStatus) -> TokenExchangeError? {
     guard
       case .failure(let error) = status.scopes.first(where: { $0.scope == callbackScope })?.lastRequest?
@@ -58,7 +59,7 @@ package struct TokenScopes: Sendable {
     return error
   }
 
-  /// Whether tokens of a scope serve for callbacks, too.
+  /// Whether tokens of a scope also work for callbacks.
   package static func allowsCallbacks(_ scope: String) -> Bool {
     scope.utf8.split(separator: 0x20).contains { $0.elementsEqual(callbackWrite.utf8) }
   }

@@ -1,4 +1,4 @@
-// What an authentication gets beside the request, and what comes of it.
+// The inputs of an authentication in addition to the request, and its result.
 
 package import API
 package import Installations
@@ -20,27 +20,29 @@ extension Authenticator {
   package enum Prerequisite: Sendable {
     /// The keys of the issuer whose token names a key that is not known yet.
     case keys(KeySource)
-    /// An installation in the store. From an address that guesses, the look-up waits for a turn.
+    /// An installation in the store. `isGuarded`: the address is guessing credentials, so the look-up waits
+    /// for a turn.
     case installation(InstallationID, InstallationDirectory, isGuarded: Bool)
-    /// The installation that has the key of a proof, in the store. From an address that guesses, the look-up waits for a turn.
+    /// The installation in the store that has the key of a proof. `isGuarded`: the address is guessing
+    /// credentials, so the look-up waits for a turn.
     case keyholder(VerifiedProof, InstallationDirectory, isGuarded: Bool)
-    /// The one use of a proof. The caller is known.
+    /// Spending a proof, which works once. The caller is known.
     case proof(VerifiedProof)
     /// The keys of App Check, for a token that names a key that is not known yet. The caller is known.
     case appCheckKeys(KeySource)
   }
 
-  /// The result of fetching it.
+  /// The result of fetching a prerequisite.
   package enum Prepared: Sendable {
     case keys
     /// The installation of the id, if there is one.
     case installation(KnownInstallation?)
-    /// There was no turn in time.
+    /// The look-up got no turn in time.
     case noTurn
     case storeFailed(StoreError)
   }
 
-  /// The address and times of a request.
+  /// The address and times of a request, and what it has waited for.
   package struct Circumstances {
     /// Where the request comes from.
     package let address: IPAddress
@@ -53,11 +55,12 @@ extension Authenticator {
     package let prepared: Prepared?
     /// The proof of this request that was verified before a wait.
     package let proof: KnownProof?
-    /// Where the connection comes from; nil where it is not known, and then no proxy is believed.
+    /// The address of the connection's peer. Nil if it is not known; then no proxy is trusted.
     package let peer: IPAddress?
     /// Whether this request has waited for the keys of App Check.
     package let hasFetchedAppCheckKeys: Bool
-    /// Whether the content is still to come. Then a success is no result yet: the request is judged again once it is whole.
+    /// Whether the content has not arrived yet. A success is then provisional: the complete request is
+    /// authenticated again.
     package let isEarly: Bool
     /// Whether an installation that was revoked a short while ago still counts as a caller.
     let admitsRevoked: Bool
@@ -78,7 +81,8 @@ extension Authenticator {
       self.now = now
     }
 
-    /// The installation of a known proof, as it was read less than a second ago; nil if the store must be asked.
+    /// The installation of a known proof, as it was read less than a second ago; nil if the store must be
+    /// read.
     func holder(in directory: InstallationDirectory) -> KnownInstallation? {
       proof?.holder.flatMap { directory.known($0, now: now) }
     }
@@ -86,11 +90,12 @@ extension Authenticator {
     var hasFetchedKeys: Bool { if case .keys = prepared { true } else { false } }
   }
 
-  /// A verified proof, and what came of its one use, if that was asked for.
+  /// A verified proof, and the result of spending it, if the store was asked to spend it.
   package struct KnownProof: Sendable {
     let proof: VerifiedProof
     package let spending: ProofSpending?
-    /// The installation that has the key, if the store was asked for it. The whole request finds it by this id in the cache.
+    /// The id of the installation that has the key, if the store was asked for it. The complete request finds
+    /// the installation in the cache by this id.
     package let holder: InstallationID?
 
     package init(_ proof: VerifiedProof, _ spending: ProofSpending?, holder: InstallationID? = nil) {

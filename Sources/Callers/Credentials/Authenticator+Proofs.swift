@@ -1,4 +1,4 @@
-// The proofs of a key: of a caller that has one, and of an installation that proves itself by nothing else.
+// Checks proofs of keys, for callers that have a key and for installations that authenticate by key alone.
 
 import API
 import Gate
@@ -10,7 +10,7 @@ import Store
 import Trust
 
 extension Authenticator {
-  /// Judges the proof of a caller's key, which is good once.
+  /// Checks the proof of a caller's key. Each proof works once.
   func prove(
     _ key: SHA256Digest, of caller: Caller, _ request: borrowing Request, _ circumstances: Circumstances,
     _ result: inout ProofResult?
@@ -53,7 +53,7 @@ extension Authenticator {
     }
   }
 
-  /// The installation whose key made the proof, where its app lets phones prove themselves by their key alone.
+  /// The installation whose key made the proof, if its app lets phones authenticate with their key alone.
   func keyholder(
     _ request: borrowing Request, _ installations: InstallationCallers, _ circumstances: Circumstances,
     _ result: inout ProofResult?

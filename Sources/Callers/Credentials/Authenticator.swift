@@ -13,12 +13,12 @@ package import Trust
 /// Identifies the caller of a request: HTTP Basic (RFC 7617), API keys, JWTs, or anonymous if that is
 /// allowed.
 ///
-/// It looks up a credential by a digest or a seeded hash, so a thousand callers cost the same as one. It
-/// compares digests in constant time. An unknown name takes the same steps as a wrong password.
+/// The authenticator looks up a credential by a digest or a seeded hash, so a thousand callers cost the same
+/// as one. Digests are compared in constant time. An unknown name takes the same steps as a wrong password.
 ///
 /// A class, because other targets would copy a structure for each request.
 package final class Authenticator: Sendable {
-  /// One caller that proves itself by name and password. A class, so that it is compared where it is.
+  /// A caller that authenticates with a user name and password. A class, so that comparisons do not copy it.
   package final class BasicCaller: Sendable {
     let username: [UInt8]
     let passwordDigest: SHA256Digest
@@ -35,7 +35,7 @@ package final class Authenticator: Sendable {
       caller = Caller(authenticated: id)
     }
 
-    /// The hash that finds it.
+    /// The seeded hash of the user name, which finds the caller.
     fileprivate var nameHash: Int {
       let username = username
       return username.span.seededHash
@@ -47,7 +47,7 @@ package final class Authenticator: Sendable {
     }
   }
 
-  /// One caller that proves itself by a key.
+  /// A caller that authenticates with an API key.
   package struct KeyCaller: Sendable {
     let id: String
     /// SHA-256 of the key.
@@ -59,14 +59,15 @@ package final class Authenticator: Sendable {
     }
   }
 
-  /// By a seeded hash of the user name.
+  /// The callers with a password, by a seeded hash of their user names.
   private let basicCallers: [Int: [BasicCaller]]
   private let keyCallers: [SHA256Digest: Caller]
   package let jwt: JWTAuthenticator
   let allowsAnonymous: Bool
-  /// Whether no caller is configured. The sandbox's own users are none.
+  /// Whether anonymous requests are allowed and no caller is configured. The sandbox's own users do not
+  /// count.
   private let isOpen: Bool
-  /// It outlives a reload, so that a reload does not clear failed logins.
+  /// The throttle outlives a reload, so that a reload does not clear failed logins.
   package let throttle: LoginThrottle
   /// The installations that may call, of each app that has some.
   private let installations: InstallationCallers?
@@ -79,7 +80,7 @@ package final class Authenticator: Sendable {
     !jwt.issuers.isEmpty || installations?.terms.values.contains { $0.key != .off } == true
   }
   private let anonymous = Caller(authenticated: Caller.anonymousID, by: .none)
-  /// Gets the unverified issuer of each token of an unknown one.
+  /// Called with the unverified issuer of each token whose issuer is unknown.
   private let onUnknownIssuer: @Sendable (String) -> Void
 
   package init(
@@ -104,9 +105,9 @@ package final class Authenticator: Sendable {
     self.throttle = throttle
   }
 
-  /// The authenticated caller, or the refusal. Who has a key has to prove it, whatever the endpoint.
+  /// Authenticates the caller, or refuses the request. A caller with a key must prove it at every endpoint.
   ///
-  /// - Parameter proof: Gets the result of judging the proof, where one was judged or a key is missing.
+  /// - Parameter proof: Set to the result for the proof, if a proof was checked or a key is missing.
   package func authenticate(
     _ request: borrowing Request, _ circumstances: Circumstances, _ proof: inout ProofResult?
   ) -> Outcome {
@@ -120,10 +121,10 @@ package final class Authenticator: Sendable {
     return outcome
   }
 
-  /// The caller by its credentials.
+  /// Identifies the caller by its credentials.
   ///
   /// Credentials must be right even if anonymous callers are allowed: a wrong password never counts as no
-  /// password. Only without configured callers are they ignored, because stock clients always send some.
+  /// password. They are ignored only if no caller is configured, because stock clients always send some.
   private func identify(
     _ request: borrowing Request, _ circumstances: Circumstances, _ proof: inout ProofResult?
   ) -> Outcome {
@@ -160,14 +161,14 @@ package final class Authenticator: Sendable {
     }
     guard allowsAnonymous else {
       var problem = unauthenticated("Send the credentials that this server's operator gave you.")
-      // A client whose key is its credential begins here.
+      // A client that authenticates with its key alone gets its first nonce here.
       if takesProofAlone { proofs.challenge(.useNonce, at: circumstances.time, &problem) }
       return .refused(problem)
     }
     return .caller(anonymous)
   }
 
-  /// The key in the header that GMS clients use, where they send requests to.
+  /// The key in the header that GMS clients use (`apikey`), on the paths that they call.
   private func gmsKey(_ request: borrowing Request) -> Range<Int>? {
     guard let range = request.value(of: .apiKey), request.pathStarts(with: "/genesys/")
     else { return nil }
@@ -227,7 +228,7 @@ package final class Authenticator: Sendable {
     _ id: InstallationID, _ digest: SHA256Digest, _ installations: InstallationCallers,
     _ circumstances: Circumstances
   ) -> Outcome {
-    // The id, not the text: case makes no difference.
+    // The id is hashed, not the text, because case makes no difference.
     let credential = LoginThrottle.Credential(digest: digest, name: id.hashValue)
     let refusal = tooOften(Array(id.description.utf8), credential, circumstances)
     let found: KnownInstallation?
@@ -236,7 +237,8 @@ package final class Authenticator: Sendable {
     case .noTurn: return .refused(.tooManyWaiting)
     case .storeFailed: return .refused(.noInstallations)
     case .keys, nil:
-      // A secret that is not the cached one may have been delivered a moment ago, at another instance.
+      // Another instance may just have delivered a new secret, so a secret that is not the cached one is
+      // looked up.
       guard let known = installations.directory.known(id, now: circumstances.now),
         known.installation.secret == digest
       else {
@@ -269,7 +271,7 @@ package final class Authenticator: Sendable {
     let digest = SHA256Digest(of: token)
     if let caller = jwt.known(digest, now: circumstances.time) { return .caller(caller) }
     guard token.hasPartsOfToken else { return key(token, digest, circumstances) }
-    // A key may have as many dots.
+    // An API key may have as many dots as a token.
     if let found = keyCallers[digest] { return .caller(found) }
     // A signature cannot be guessed, so the server verifies every token, however many wrong ones come from its address.
     var octets: [UInt8] = []
@@ -302,12 +304,13 @@ package final class Authenticator: Sendable {
     return .refused(invalidToken(fault.sentence))
   }
 
-  /// - Parameter sent: The key with that digest.
+  /// - Parameter sent: The key whose digest is `digest`.
   private func key(_ sent: Span<UInt8>, _ digest: SHA256Digest, _ circumstances: Circumstances) -> Outcome {
     if isOpen { return .caller(anonymous) }
     // A key is accepted whatever others send from the same address.
     if let found = keyCallers[digest] { return .caller(found) }
-    // A mistake of the app and not a guess: it must not lock out the other phones at that address.
+    // The word is a mistake of the app and not a guess. It must not lock out the other phones at that
+    // address.
     if let word = Credentials.placeholder(sent) {
       return .refused(invalidToken("The app sent the word \(word) instead of a key or token."))
     }

@@ -10,18 +10,18 @@ enum Credentials {
   case basic(UserPass)
   /// The range of the token in the field's value.
   case bearer(Range<Int>)
-  /// The same of a token that is bound to a key (RFC 9449 §7.1).
+  /// The range of a token that is bound to a key (RFC 9449 §7.1).
   case dpop(Range<Int>)
 
   /// A user name and a password (RFC 7617 §2), in one piece as they were sent.
   struct UserPass {
     let octets: [UInt8]
-    /// The ranges of both.
+    /// The ranges of the name and the password in `octets`.
     let name, password: Range<Int>
-    /// The installation that the name may be.
+    /// The installation that the name may identify.
     let installation: InstallationID?
 
-    /// Nil without a colon; only the first one divides.
+    /// Nil without a colon. Only the first colon separates.
     init?(_ octets: [UInt8]) {
       guard let colon = octets.firstIndex(of: UInt8(ascii: ":")) else { return nil }
       self.octets = octets
@@ -31,7 +31,7 @@ enum Credentials {
     }
   }
 
-  /// What is wrong with a value that holds no credentials. Nothing of the value is repeated.
+  /// What is wrong with a value that has no credentials. The text repeats nothing of the value.
   static func mistake(in value: Span<UInt8>) -> String {
     if begins(value, with: "basic") {
       return "The Authorization header is not Basic with the Base64 of NAME:PASSWORD."
@@ -61,7 +61,7 @@ enum Credentials {
       && (value.count == count || value[count] == UInt8(ascii: " "))
   }
 
-  /// The word that an app wrote because it has no token, or no key; nil for what may be one.
+  /// The word that an app sent because it has no token or key; nil for a possible token or key.
   static func placeholder(_ token: Span<UInt8>) -> String? {
     let words: [StaticString] = ["undefined", "null", "(null)", "nil", "none"]
     return words.first { token.equals(token.indices, lowercase: $0) }.map { "\($0)" }

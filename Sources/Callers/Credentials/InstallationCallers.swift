@@ -1,10 +1,11 @@
-// The installations that may call: where they are found, and on which terms they hold.
+// Installations as callers: where the server finds them, and on which terms they are valid.
 
 import Gate
 package import Installations
 import Store
 
-/// Installations as callers: an installation holds as long as its app has installations and its terms allow.
+/// Installations as callers. An installation is valid as long as its app has installations and the app's
+/// terms allow it.
 package struct InstallationCallers: Sendable {
   package let directory: InstallationDirectory
   /// The terms of each app that has installations, by its id.
@@ -17,7 +18,8 @@ package struct InstallationCallers: Sendable {
 
   /// Notes the use of an installation whose secret was right.
   ///
-  /// - Returns: Whether it holds: neither revoked, nor unused for too long, nor of an app without installations.
+  /// - Returns: Whether the installation is valid: neither revoked, nor unused for too long, nor of an app
+  ///   without installations.
   func use(_ installation: Installation, at now: Instant) -> Bool {
     guard let terms = terms[installation.appID], Enrolling.isInstalled(installation, terms, at: now) else {
       return false
@@ -26,7 +28,8 @@ package struct InstallationCallers: Sendable {
     return true
   }
 
-  /// Whether an installation of an app with installations was revoked so lately that its phone may repeat that.
+  /// Whether an installation was revoked so recently that its phone may repeat the revocation. False if its
+  /// app no longer has installations.
   func wasLatelyRevoked(_ installation: Installation, at now: Instant) -> Bool {
     terms[installation.appID] != nil && Enrolling.isRevokedLately(installation, at: now)
   }

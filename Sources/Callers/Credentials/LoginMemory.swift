@@ -1,4 +1,4 @@
-// Remembers at which addresses callers' passwords were right, over restarts and for all instances.
+// Remembers at which addresses callers' passwords were right, across restarts and instances.
 
 import Gate
 package import JOSE
@@ -25,10 +25,10 @@ package final class LoginMemory: Sendable {
   }
 
   private struct State {
-    /// The key of the digests; nil until the store has given it.
+    /// The key of the digests; nil until the store returns it.
     var key: Secret?
     var logins: [StoreID: StoredLogin] = [:]
-    /// Those that the store does not have yet.
+    /// The ids of logins that the store does not have yet.
     var unsaved: Set<StoreID> = []
     /// When the store was last read.
     var read: Instant?
@@ -50,8 +50,8 @@ package final class LoginMemory: Sendable {
     state = Mutex(State(key: key))
   }
 
-  /// Whether this password was right for this caller at this address in the last 30 days. Of other passwords it says so of one in
-  /// 65,536.
+  /// Whether this password was right for this caller at this address in the last 30 days. Also true for one
+  /// in 65,536 wrong passwords.
   func knows(_ login: Login) -> Bool {
     guard let key = state.withLock({ $0.key }) else { return false }
     let row = login.row(key)
@@ -61,14 +61,15 @@ package final class LoginMemory: Sendable {
     }
   }
 
-  /// Notes that a password was right, unless a note of the last day says so. No row gets a time of a wrong clock.
+  /// Notes that a password was right, unless a note of the last day says so. Notes nothing while the clock is
+  /// wrong, so that no row gets a wrong time.
   func note(_ login: Login) {
     guard store.health.isClockRight, let key = state.withLock({ $0.key }) else { return }
     let row = login.row(key)
     state.withLock { state in
       let known = state.logins[row.id]
       if let known, known.credential == row.credential, known.covers(row.last) { return }
-      // Until the next turn forgets the oldest.
+      // Beyond this limit, no login is added until the next refresh forgets the oldest.
       guard known != nil || state.logins.count < 2 * StoredLogin.most else { return }
       state.logins[row.id] = row
       state.unsaved.insert(row.id)
@@ -77,17 +78,19 @@ package final class LoginMemory: Sendable {
 
   // MARK: The store
 
-  /// Works until its task is cancelled.
+  /// Refreshes every two seconds until its task is cancelled.
   package func run() async {
     while await clock.hasSlept(until: clock.now + Self.interval) { await refresh() }
   }
 
-  /// Reads the logins of other instances and saves new ones. After a failure, which the store's health shows, the next turn tries again.
+  /// Reads the logins of other instances and saves new ones. After a failure, which the store's health shows,
+  /// the next refresh tries again.
   package func refresh() async {
     let now = Instant(clock.unixTime)
     do throws(StoreError) {
       try await agreeOnKey()
-      // Ten minutes more than since the last time: clocks differ, and an instance without the store saves its logins later.
+      // The read overlaps the last one by ten minutes: clocks differ, and an instance that could not reach
+      // the store saves its logins later.
       let since = state.withLock { $0.read?.advanced(by: .seconds(-600)) }
       let found = try await store.logins(since: since ?? StoredLogin.horizon(now))
       state.withLock { state in
@@ -125,7 +128,7 @@ package final class LoginMemory: Sendable {
     }
   }
 
-  /// Forgets the oldest of too many. They are sorted outside the lock, which requests take.
+  /// Forgets the oldest logins beyond the limit. Sorts them outside the lock, because requests need the lock.
   private func forgetOldest() {
     let logins = state.withLock { $0.logins }
     guard logins.count > StoredLogin.most else { return }
@@ -140,8 +143,8 @@ package final class LoginMemory: Sendable {
 }
 
 extension LoginMemory.Login {
-  /// What the store learns of it. No label has a NUL, no id of a caller either, and the last parts have fixed lengths: so no two logins
-  /// are the same bytes.
+  /// The row that the store gets, without the address and the password. Labels and ids of callers have no
+  /// NUL, and the last parts have fixed lengths, so no two logins have the same bytes.
   fileprivate func row(_ key: Secret) -> StoredLogin {
     let client = address.client
     var place = Array("address".utf8) + [0] + Array(callerID.utf8) + [0, address.isV4 ? 4 : 6]

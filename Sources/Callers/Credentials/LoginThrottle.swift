@@ -6,13 +6,13 @@ import Synchronization
 
 /// Counts failed logins per address, and per address and identity, and refuses logins after too many.
 ///
-/// A credential that was right at an address in the last 30 days is always checked there. So phones behind one
-/// carrier's address, or behind an undeclared proxy, do not lock each other out. The check itself is the same as
-/// for any login. This object forgets them when the process ends; `memory` does not.
+/// A credential that was right at an address in the last 30 days is always checked there. So phones behind
+/// one carrier's address, or behind an undeclared proxy, do not lock each other out. The check itself is the
+/// same as for any login. This object forgets such credentials when the process ends; `memory` does not.
 ///
-/// It does not count per identity alone: an attacker who knows a user name could then lock its owner out from
-/// elsewhere. A right password from another address is always checked. One address may fail more often than
-/// one user name at it, because many users may share it (a carrier's, an office's).
+/// Failures are not counted per identity alone: an attacker who knows a user name could then lock its owner
+/// out from elsewhere. A right password from another address is always checked. One address may fail more
+/// often than one user name at it, because many users may share it (a carrier's, an office's).
 package final class LoginThrottle: Sendable {
   /// A credential, as hashes.
   package struct Credential: Hashable, Sendable {
@@ -27,7 +27,7 @@ package final class LoginThrottle: Sendable {
     }
   }
 
-  /// How many failures are heard at once, and how long each weighs.
+  /// How many failures are allowed at once, and how fast more are allowed.
   private struct Patience {
     let burst: Int64
     /// After this time one more failure is allowed.
@@ -38,25 +38,26 @@ package final class LoginThrottle: Sendable {
   private static let perIdentity = Patience(burst: 10, interval: 6_000_000_000)
   /// 100 at once, 100 a minute.
   private static let perAddress = Patience(burst: 100, interval: 600_000_000)
-  /// 1,000 at once, 500 a second. To verify a signature with P-256 takes 50 to 100 µs: 5 % of a core for each address.
+  /// 1,000 at once, 500 a second. Verifying a P-256 signature takes 50 to 100 µs, so each address can use up
+  /// to 5% of a core.
   private static let perVerification = Patience(burst: 1_000, interval: 2_000_000)
-  /// How many addresses and identities are remembered; beyond it the least burdened are forgotten.
+  /// How many addresses and identities are remembered. Beyond that, those with the fewest failures are
+  /// forgotten.
   static let capacity = 65_536
 
   /// For each key the theoretical arrival time of the generic cell rate algorithm, in nanoseconds.
   private let table = Mutex<[UInt64: Int64]>([:])
 
-  /// Counts bad JWTs, which are no guesses at a login.
+  /// Counts bad JWTs, which are not guesses at a login.
   let tokens = TokenThrottle()
-  /// Where passwords of callers were right, over restarts and for all instances; nil where no store remembers it.
+  /// Where callers' passwords were right, across restarts and instances. Nil if no store remembers that.
   package let memory: LoginMemory?
 
-  /// A throttle without failures.
   package init(memory: LoginMemory? = nil) { self.memory = memory }
 
-  /// Addresses and credentials that were right together.
+  /// Credentials that were right, each with its address.
   private struct Proven {
-    /// The time each was last noted, by a hash.
+    /// The time of each pair's last note, by a hash of the pair.
     var times: [UInt64: Int64] = [:]
     /// The last notes, so that a login that is right again and again is not hashed each time.
     var recent = [Note?](repeating: nil, count: 64)
@@ -67,13 +68,13 @@ package final class LoginThrottle: Sendable {
       let time: Int64
     }
 
-    /// The index of a login's note.
+    /// The index of a login's note in `recent`.
     func index(_ address: IPAddress, _ credential: Credential) -> Int {
       Int(truncatingIfNeeded: (credential.digest.firstWord ^ address.low) % UInt64(recent.count))
     }
   }
   private let proven = Mutex(Proven())
-  /// How old a note may be before it is made again; it decides who is forgotten first.
+  /// How old a note may be before it is renewed, in nanoseconds. The oldest notes are forgotten first.
   private static let noteAge: Int64 = 60_000_000_000
   /// How long a credential counts as right at an address.
   private static let lifetime = Duration.seconds(30 * 86_400)
@@ -85,7 +86,7 @@ package final class LoginThrottle: Sendable {
   ///
   /// - Parameters:
   ///   - identity: The user name of the login; nil for keys and tokens, which have none.
-  ///   - login: The same login for `memory`; nil for credentials that it does not hold.
+  ///   - login: The same login for `memory`; nil for credentials that `memory` does not store.
   package func wait(
     address: IPAddress, identity: @autoclosure () -> [UInt8]?, credential: Credential, now: MonotonicTime,
     login: @autoclosure () -> LoginMemory.Login? = nil
@@ -160,8 +161,9 @@ package final class LoginThrottle: Sendable {
 
   /// Counts a signature that a stranger asks the server to verify, whether it is right or wrong.
   ///
-  /// - Returns: The time until another one of this address is verified, if there were too many; this one is then not counted. Nil for a
-  ///   credential that was right at this address before, which is not counted either.
+  /// - Returns: The time until another signature from this address is verified, if there were too many. This
+  ///   signature is then not counted. Nil for a credential that was right at this address before, which is
+  ///   not counted either.
   func takeVerification(address: IPAddress, credential: Credential, now: MonotonicTime) -> Duration? {
     guard !isProven(credential, address) else { return nil }
     let key = verificationKey(address)
@@ -193,8 +195,8 @@ package final class LoginThrottle: Sendable {
     return early > 0 ? .nanoseconds(early) : nil
   }
 
-  /// Drops entries without weight, and then the lighter half: a flood from many addresses must not free the address that has failed
-  /// most.
+  /// Drops entries whose failures no longer count, and then the half with the fewest failures. A flood from
+  /// many addresses must not free the address with the most failures.
   private static func forget(_ table: inout [UInt64: Int64], now: MonotonicTime) {
     table = table.filter { $0.value > now.nanoseconds }
     guard table.count >= capacity else { return }
@@ -218,7 +220,8 @@ package final class LoginThrottle: Sendable {
     return UInt64(bitPattern: Int64(hasher.finalize()))
   }
 
-  /// Begins with the address; one IPv6 customer has a whole /64.
+  /// A hasher that starts with the address. Only the /64 of an IPv6 address counts, because one customer has
+  /// all of it.
   private func hasher(_ address: IPAddress) -> Hasher {
     var hasher = Hasher()
     hasher.combine(seed)

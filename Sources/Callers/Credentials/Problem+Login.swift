@@ -5,14 +5,15 @@ import HTTP
 import Platform
 
 extension Problem {
-  /// Too many logins of an address have failed.
+  /// Too many logins from an address have failed.
   package static func tooManyLogins(_ wait: Duration) -> Problem {
     Problem(
       .rateLimited, "Too many failed logins from this address.",
       tryAgainAfter: wait.wholeSecondsRoundedUp)
   }
 
-  /// An installation was revoked, or got another secret, after it had proved the one it has: as any wrong password.
+  /// An installation was revoked or got another secret after it had authenticated. The status is that of a
+  /// wrong password.
   package static var revoked: Problem {
     var problem = Problem(
       .unauthenticated,
@@ -22,7 +23,7 @@ extension Problem {
     return problem
   }
 
-  /// The same for a request that waited for something else than a call.
+  /// The same as `revoked`, for a request that waited for something other than a call.
   package static var ended: Problem {
     var problem = Problem(
       .unauthenticated, "This installation was revoked or enrolled again. Send its current credentials.")
@@ -30,7 +31,7 @@ extension Problem {
     return problem
   }
 
-  /// The store cannot be asked for an installation.
+  /// The server cannot read an installation from the store.
   package static var noInstallations: Problem {
     Problem(.storeUnavailable, "The server cannot check this credential right now.", tryAgainAfter: 1)
   }

@@ -1,4 +1,4 @@
-// Judges the proofs that requests carry (DPoP, RFC 9449), and writes the problem of those that do not hold.
+// Verifies the proofs that requests carry (DPoP, RFC 9449), and makes the problems of invalid ones.
 
 package import API
 package import HTTP
@@ -7,9 +7,9 @@ package import Platform
 import Synchronization
 package import Trust
 
-/// Judges proofs for one configuration.
+/// Verifies proofs for one configuration.
 package final class ProofVerifier: Sendable {
-  /// What a request's header is worth, before anybody asks who the caller is.
+  /// The result for a request's header, before the caller is known.
   package enum Judgement: Sendable {
     case absent
     case failed(ProofFault)
@@ -25,14 +25,15 @@ package final class ProofVerifier: Sendable {
   private let throttle: LoginThrottle
   /// The keys of clients whose proofs were right, by the digests of the headers that name them.
   private let known = Mutex<[SHA256Digest: ProofKey]>([:])
-  /// How many keys are kept, of about 4 KB each; beyond it, half of them are forgotten.
+  /// How many keys are stored, of about 4 KB each. Beyond that, half of them are forgotten.
   private static let capacity = 2_048
 
   /// - Parameters:
-  ///   - externalURLs: How clients reach this server, without a slash at the end; none leaves that to each request.
-  ///   - isTLS: Whether the server itself takes `https`.
+  ///   - externalURLs: The URLs at which clients reach this server, without a slash at the end. If there are
+  ///     none, the URL follows from each request.
+  ///   - isTLS: Whether the server itself accepts `https`.
   ///   - proxies: The proxies whose `X-Forwarded-Proto` counts.
-  ///   - throttle: Limits how many signatures an address has verified.
+  ///   - throttle: Limits how many signatures are verified for an address.
   package init(
     nonces: ProofNonces, externalURLs: [String], isTLS: Bool, proxies: ClientAddress,
     throttle: LoginThrottle
@@ -44,7 +45,7 @@ package final class ProofVerifier: Sendable {
     self.proxies = proxies
   }
 
-  /// Judges everything but the caller and the one use.
+  /// Verifies everything except whose key it is and whether the proof was used before.
   package func judge(
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances
   ) -> Judgement {
@@ -52,7 +53,7 @@ package final class ProofVerifier: Sendable {
     switch request.count(of: .dpop) {
     case 0: return .absent
     case 1: break
-    // Which of several counts would depend on who reads them.
+    // Programs could disagree about which of several proofs counts.
     default: return .failed(.repeated)
     }
     guard let range = request.value(of: .dpop), range.count <= DPoPProof.maximumBytes else {
@@ -77,7 +78,8 @@ package final class ProofVerifier: Sendable {
     }
   }
 
-  /// Notes that a proof was its caller's: the client's later ones are verified however many others its address sends.
+  /// Notes that a proof was its caller's. The client's later proofs are verified no matter how many others
+  /// its address sends.
   package func succeeded(_ proof: VerifiedProof, address: IPAddress, now: MonotonicTime) {
     throttle.succeeded(address: address, credential: .init(digest: proof.headerDigest), now: now)
     known.withLock { known in
@@ -102,7 +104,7 @@ package final class ProofVerifier: Sendable {
     return [ComparableURL("\(scheme)://\(host)\(path)")].compactMap(\.self)
   }
 
-  /// The response to a proof that does not hold (RFC 9449 §7.1, §9); nil for one that does.
+  /// The response to an invalid proof (RFC 9449 §7.1, §9); nil for a valid one.
   package func problem(_ result: ProofResult, at time: UnixTime) -> Problem? {
     let challenge: ProofFault.Challenge
     var problem: Problem
@@ -141,7 +143,7 @@ package final class ProofVerifier: Sendable {
   }
 }
 
-/// What came of the one use of a proof.
+/// The result of spending a proof, which works once.
 package enum ProofSpending: Sendable {
   case spent, replayed, unavailable
 

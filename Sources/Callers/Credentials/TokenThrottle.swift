@@ -1,15 +1,15 @@
-// Limits how many bad JWTs of an address are answered one by one.
+// Limits how many bad JWTs an address may send.
 
 import Platform
 import Synchronization
 
 /// Counts bad JWTs by address: 100 at once, and 100 a minute.
 ///
-/// It never decides about a genuine token: each one is verified, since nobody can guess a signature. A genuine token that has expired
-/// is not counted.
+/// The throttle never refuses a genuine token: the server verifies every token, since nobody can guess a
+/// signature. A genuine token that has expired is not counted.
 final class TokenThrottle: Sendable {
   static let burst: Int64 = 100
-  /// After this time, in nanoseconds, one more bad token is answered.
+  /// The time after which one more bad token is allowed, in nanoseconds.
   static let interval: Int64 = 600_000_000
   /// How many addresses are remembered. Beyond it, the half that sent the fewest is forgotten.
   static let capacity = 65_536
@@ -18,7 +18,7 @@ final class TokenThrottle: Sendable {
   private let arrivals = Mutex<[IPAddress: Int64]>([:])
   private let refused = Atomic<Int>(0)
 
-  /// The number of bad tokens that were too many.
+  /// The number of bad tokens beyond the limit.
   var refusals: Int { refused.load(ordering: .relaxed) }
 
   /// How many addresses are remembered.
@@ -26,7 +26,8 @@ final class TokenThrottle: Sendable {
 
   /// Counts a bad token.
   ///
-  /// - Returns: The time until another one is answered, if there were too many; this one is then not counted.
+  /// - Returns: The time until another bad token is allowed, if there were too many. This token is then not
+  ///   counted.
   func failed(address: IPAddress, now: MonotonicTime) -> Duration? {
     let address = address.client
     return arrivals.withLock { arrivals in

@@ -12,7 +12,7 @@ import Texts
 /// token's header. Each key has its own algorithms, so `none` and a public key used as a shared secret are
 /// impossible.
 package struct JWTAuthenticator: Sendable {
-  /// One configured caller.
+  /// The issuer of a configured caller.
   package struct Issuer: Sendable {
     /// The caller's id.
     package let id: String
@@ -20,7 +20,7 @@ package struct JWTAuthenticator: Sendable {
     package let audience: String
     /// The claim with the subject.
     package let subjectClaim: String
-    /// The claim with the subject of a token without that one.
+    /// The claim with the subject if a token lacks `subjectClaim`.
     let fallbackClaim: String?
     package let keys: Keys
 
@@ -51,9 +51,9 @@ package struct JWTAuthenticator: Sendable {
     case notOurs(Fault)
     /// Refused. `isForged`: no key of the issuer made the signature.
     case refused(Fault, isForged: Bool)
-    /// Its key is not known yet: fetch, then try again.
+    /// The token's key is not known yet. Fetch the keys, then try again.
     case fetchFirst(KeySource)
-    /// The issuer's keys cannot be had at the moment.
+    /// The server could not fetch the issuer's keys.
     case unavailable(retryAfter: Duration)
   }
 
@@ -61,7 +61,7 @@ package struct JWTAuthenticator: Sendable {
   package enum Fault: Error, Hashable, Sendable {
     /// It is not a signed JWT.
     case unreadable(JWSError)
-    /// No caller has its issuer.
+    /// No caller has the token's issuer.
     case unknownIssuer(String)
     /// The issuer has no key of this `kid`; or, without a `kid`, more than one that may have signed.
     case unknownKey(isNamed: Bool)
@@ -70,15 +70,16 @@ package struct JWTAuthenticator: Sendable {
     /// The issuer's key is for other algorithms.
     case wrongAlgorithm
     case wrongSignature
-    /// A claim, or the type of the token.
+    /// A claim or the type of the token is wrong.
     case claims(JWTError)
   }
 
   /// Seconds by which an issuer's clock may differ.
   package static let leeway = 30
-  /// What the sender of a wrong key is told.
+  /// The response to a wrong key.
   package static let unknownKey = "No configured caller has this key or token."
-  /// The most octets of a token: the largest `limits.header_bytes`. The configured one bounds its field.
+  /// The maximum size of a token in octets: the largest value of `limits.header_bytes`. The configured value
+  /// limits the field before.
   package static let maximumBytes = 1 << 20
 
   package let issuers: [Issuer]
@@ -88,7 +89,7 @@ package struct JWTAuthenticator: Sendable {
 
   /// The authenticator of the configured callers that have users.
   ///
-  /// - Parameter source: The key set at a URL.
+  /// - Parameter source: Finds the key set at a URL.
   package init(_ callers: [ConfiguredCaller], source: (String) -> KeySource) {
     self.init(
       issuers: callers.compactMap { caller in
@@ -106,7 +107,8 @@ package struct JWTAuthenticator: Sendable {
       })
   }
 
-  /// Who sent a token that was verified before, with the keys that are still in force; nil for any other.
+  /// The caller of a token that was verified before with keys that are still current; nil for any other
+  /// token.
   /// - Parameter digest: The token's SHA-256.
   func known(_ digest: SHA256Digest, now: UnixTime) -> Caller? {
     verified.value(digest, generation: isCurrent, now: Self.seconds(now))
@@ -116,9 +118,9 @@ package struct JWTAuthenticator: Sendable {
     Double(time.seconds) + Double(time.nanoseconds) / 1e9
   }
 
-  /// Who sent a token.
+  /// Verifies a token and identifies its caller.
   /// - Parameters:
-  ///   - fetched: Whether a fetch for this very token has been made: there is no second one.
+  ///   - fetched: Whether the keys were already fetched for this token. There is no second fetch.
   ///   - now: The wall clock, for the token's dates.
   package func authenticate(_ token: [UInt8], fetched: Bool, now: UnixTime, at moment: MonotonicTime)
     -> Outcome
@@ -137,7 +139,8 @@ package struct JWTAuthenticator: Sendable {
       return .notOurs(error)
     }
 
-    // The first fault of a genuine token is the one to report, and an audience that another caller has is no fault.
+    // Callers may share an issuer. The first fault after a valid signature is reported, but a wrong audience
+    // gives way to a later fault: the token may be for another of these callers.
     var fault = Fault.wrongSignature
     var isForged = true
     var unavailable: Duration?
@@ -190,7 +193,7 @@ package struct JWTAuthenticator: Sendable {
     return .refused(fault, isForged: isForged)
   }
 
-  /// Takes a token apart. Nothing in it is verified.
+  /// Parses a token without verifying anything in it.
   package static func read(_ token: [UInt8]) throws(Fault) -> (JWS.Compact, JWTClaims) {
     let jws: JWS.Compact
     do throws(JWSError) {
@@ -205,7 +208,8 @@ package struct JWTAuthenticator: Sendable {
     }
   }
 
-  /// The callers that have a token's issuer. It is not verified yet: it only chooses whose keys verify the token.
+  /// The callers that have a token's issuer. The issuer is not verified yet: it only selects the keys that
+  /// verify the token.
   package func issuers(of claims: JWTClaims) throws(Fault) -> [Issuer] {
     guard let claimed = claims.issuer else { throw .claims(.missing(claim: "iss")) }
     let candidates = issuers.filter { $0.issuer.hasSameBytes(as: claimed) }
@@ -213,7 +217,7 @@ package struct JWTAuthenticator: Sendable {
     return candidates
   }
 
-  /// Whether the keys a token was verified with are still those in force.
+  /// Whether the keys that verified a token are still current.
   private func isCurrent(_ entry: VerifiedTokens<Caller>.Entry) -> Bool {
     issuers.contains { issuer in
       guard issuer.id.hasSameBytes(as: entry.value.id) else { return false }
@@ -225,13 +229,13 @@ package struct JWTAuthenticator: Sendable {
 }
 
 extension JWTAuthenticator.Issuer {
-  /// The caller that verified claims name.
+  /// The caller that verified claims identify.
   package func caller(_ claims: JWTClaims) throws(JWTError) -> Caller {
     let key = try claims.confirmationKey()
     guard let claim = claims[subjectClaim] ?? fallbackClaim.flatMap({ claims[$0] }) else {
       throw .missing(claim: subjectClaim)
     }
-    // A number is another user for each way to write it: 4, 4.0, 4e0.
+    // A number would be another user for each way to write it: 4, 4.0, 4e0.
     guard let subject = claim.string else { throw .notText(claim: subjectClaim) }
     guard JWTClaims.isSubject(subject) else { throw .malformed(claim: subjectClaim) }
     return Caller(
@@ -241,7 +245,7 @@ extension JWTAuthenticator.Issuer {
 }
 
 extension JWTAuthenticator.Fault {
-  /// The mistake, for the sender of the token: claims' names, never their values.
+  /// The fault in words, for the sender of the token. They may name claims, but never contain their values.
   package var sentence: String {
     switch self {
     case .unreadable(.unsecured): "The token is not signed."
@@ -277,7 +281,7 @@ extension JWTAuthenticator.Fault {
 extension JWTClaims {
   /// The thumbprint of the key that a token is bound to (`cnf.jkt`, RFC 9449 §6.1); nil for a token that any holder may use.
   ///
-  /// - Throws: `malformed` for a binding that cannot be read. It must not count as none.
+  /// - Throws: `malformed` for a binding that cannot be read. Such a token must not count as unbound.
   fileprivate func confirmationKey() throws(JWTError) -> SHA256Digest? {
     guard let confirmation = self["cnf"] else { return nil }
     guard let members = confirmation.object else { throw .malformed(claim: "cnf") }
@@ -305,7 +309,7 @@ extension JWS.Compact {
     return isLeftOut ? .unusableKey : .unknownKey(isNamed: true)
   }
 
-  /// - Parameter keys: Those that the token names and that allow its algorithm.
+  /// - Parameter keys: The keys that the token names and that allow its algorithm.
   fileprivate func verify(with keys: [JWK]) throws(JWTAuthenticator.Fault) {
     guard !keys.isEmpty else { throw .wrongAlgorithm }
     guard keys.contains(where: { verify(with: $0) }) else { throw .wrongSignature }

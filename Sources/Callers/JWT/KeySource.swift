@@ -14,11 +14,11 @@ import Synchronization
 /// A new set replaces the old one. An empty set withdraws all keys. While the issuer does not respond, or
 /// responds without a set, the last set stays in use, for `longestAge` at most.
 package final class KeySource: Sendable {
-  /// How the keys of one kind of issuer are kept.
+  /// How the keys of one kind of issuer are fetched and cached.
   package struct Terms: Hashable, Sendable {
-    /// Between two fetches that unknown keys cause, so that invented names do not become requests.
+    /// The minimum time between two fetches for unknown keys, so that invented names do not become requests.
     let shortestPause: Duration
-    /// How long a set may be fresh.
+    /// The maximum time for which a set is fresh.
     let longestLife: Duration
     /// Whether `longestAge` counts from the last success, not from the first failure after it.
     let agesFromSuccess: Bool
@@ -31,10 +31,10 @@ package final class KeySource: Sendable {
       shortestPause: .seconds(10), longestLife: .seconds(6 * 3600), agesFromSuccess: true)
   }
 
-  /// From a failed fetch to the next. After this pause and one time-out the server notices that the issuer is
-  /// back.
+  /// The time from a failed fetch to the next. The server notices that the issuer is back after this pause
+  /// and one timeout at the latest.
   static let pauseAfterFailure = Duration.seconds(20)
-  /// How long a set is fresh if its reply does not say, and the bounds for replies that do.
+  /// How long a set is fresh if its response does not say, and the bounds for responses that do.
   static let ordinaryLife = Duration.seconds(600)
   static let lives = Duration.seconds(60)...Duration.seconds(86_400)
   /// How long the last set stays in use after the first failed fetch.
@@ -61,7 +61,7 @@ package final class KeySource: Sendable {
 
   /// An event for operators.
   package enum Event {
-    /// A fetch failed. New: the one before did not, or for another reason.
+    /// A fetch failed. `isNew`: the previous fetch succeeded, or failed for another reason.
     case failed(Failure, isNew: Bool)
     /// A fetch succeeded after failures.
     case recovered
@@ -73,7 +73,7 @@ package final class KeySource: Sendable {
 
   private struct State {
     var set: JWKSet?
-    /// The SHA-256 of the set as it was published: the same octets are the same keys.
+    /// The SHA-256 of the set as it was published. If the octets are the same, so are the keys.
     var digest: [UInt8] = []
     /// Grows with every new set, so that tokens verified with an older one are verified again.
     var generation = 0
@@ -83,14 +83,14 @@ package final class KeySource: Sendable {
     var mayFetchAt = Expiry.past
     /// Why the last fetch failed; nil if it did not.
     var failure: Failure?
-    /// When the first fetch failed of those that have failed since.
+    /// When the first failure since the last success happened; nil if there is none.
     var failingSince: MonotonicTime?
     var fetch: Task<Result<Void, Failure>, Never>?
   }
 
-  /// A reply that is a set.
+  /// A response with a set.
   private struct Reply {
-    /// Nil where it is the one before.
+    /// Nil if the set is the same as before.
     let set: JWKSet?
     let digest: [UInt8]
     let life: Duration
@@ -128,14 +128,14 @@ package final class KeySource: Sendable {
   package enum Lookup {
     /// The keys that may verify the token; none if its key does not allow its algorithm.
     case keys([JWK], generation: Int)
-    /// Not in the set, and a fetch is due that may bring it.
+    /// The key is not in the set, but a fetch that is due or running may find it.
     case fetchFirst
     case unknown
     /// The issuer did not respond. The server tries again after this time.
     case unavailable(retryAfter: Duration)
   }
 
-  /// The keys that may verify a token. Begins a renewal in the background where the set is no longer fresh.
+  /// The keys that may verify a token. Starts a renewal in the background if the set is no longer fresh.
   /// - Parameters:
   ///   - keyID: The token's `kid`.
   ///   - algorithm: The token's `alg`.
@@ -175,7 +175,8 @@ package final class KeySource: Sendable {
     /// Why the last fetch failed; nil if it did not.
     let failure: Failure?
 
-    /// Whether tokens can be verified and the issuer answers, as far as it was asked.
+    /// Whether the last fetch succeeded and there are keys to verify tokens. Also true before the first
+    /// fetch.
     package var isWell: Bool { failure == nil && (keys > 0 || age == nil) }
   }
 
@@ -187,16 +188,16 @@ package final class KeySource: Sendable {
     }
   }
 
-  /// The time until the issuer is asked again after a failure; nil after a success.
+  /// The time until the next fetch after a failure; nil after a success.
   package var rest: Duration? {
     state.withLock { $0.failure == nil ? nil : max($0.mayFetchAt - time.now, .seconds(1)) }
   }
 
-  /// Fetches the set, or waits for the fetch under way.
+  /// Fetches the set, or waits for the running fetch.
   @discardableResult
   package func fetch() async -> Result<Void, Failure> { await state.withLock { begin(&$0) }.value }
 
-  /// Begins a due fetch: a renewal, or another attempt after a failure. Call it each second, so that an
+  /// Starts a due fetch: a renewal, or another attempt after a failure. Call it each second, so that an
   /// issuer's return is noticed without tokens.
   package func renewIfDue() {
     state.withLock { state in
@@ -235,7 +236,7 @@ package final class KeySource: Sendable {
     report(.expired)
   }
 
-  /// How many requests wait for the fetch under way.
+  /// How many requests wait for the running fetch.
   var waiting: Int { waiters.count }
 
   @discardableResult
@@ -281,7 +282,7 @@ package final class KeySource: Sendable {
     return task
   }
 
-  /// - Parameter digest: Of the set that serves, which is not read again.
+  /// - Parameter digest: The digest of the current set, which is not parsed again.
   private func load(known digest: [UInt8]) async -> Result<Reply, Failure> {
     let request = OutboundRequest(
       method: .get, url: url, fields: ["Accept": "application/jwk-set+json, application/json"],
@@ -305,7 +306,7 @@ package final class KeySource: Sendable {
     }
   }
 
-  /// How long a reply may be kept (RFC 9111 §5.2.2), within bounds.
+  /// How long a response may be cached (RFC 9111 §5.2.2), within bounds.
   static func life(_ fields: Fields) -> Duration {
     for value in fields.values(of: "Cache-Control") {
       for directive in Array(value.utf8)[...].elements() {

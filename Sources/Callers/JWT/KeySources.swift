@@ -27,7 +27,7 @@ package final class KeySources: Sendable {
     self.log = log
   }
 
-  /// The source of a URL.
+  /// The source of a URL's keys.
   package func source(_ url: String, terms: KeySource.Terms = .issuer) -> KeySource {
     sources.withLock { sources in
       let key = Name(url: url, terms: terms)
@@ -50,7 +50,7 @@ package final class KeySources: Sendable {
       last = now
       return true
     }
-    // Nothing vouches for it: the log escapes it, and it must not fill the log.
+    // The issuer is unverified. The log escapes it, and it must not fill the log.
     guard isDue else { return }
     log.write(.debug, "a token names an issuer that no caller has", ["issuer": issuer.shortened])
   }
@@ -66,7 +66,7 @@ extension JWTAuthenticator {
 }
 
 extension String {
-  /// The beginning of a text that nothing vouches for, so that it does not fill the log. The log escapes it.
+  /// The beginning of an unverified text, so that the text does not fill the log. The log escapes it.
   fileprivate var shortened: String {
     let start = unicodeScalars.prefix(200)
     return start.endIndex == unicodeScalars.endIndex ? self : String(start) + "…"

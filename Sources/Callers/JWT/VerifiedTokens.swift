@@ -3,26 +3,28 @@
 import JOSE
 import Synchronization
 
-/// What verified tokens prove, until they expire: a caller, or an app. Holds digests, never tokens.
+/// A cache of what verified tokens prove, until they expire: a caller, or an app. Stores digests, never
+/// tokens.
 final class VerifiedTokens<Value: Sendable>: Sendable {
   /// The result for one token.
   struct Entry: Sendable {
     let value: Value
-    /// Seconds since 1970 after which it is no longer accepted, leeway included.
+    /// The time in seconds since 1970 from which the token is no longer accepted, leeway included.
     let validUntil: Double
     /// The generation of the keys it was verified with.
     let generation: Int
-    /// Octets of the token, which its claims grow with.
+    /// The token's size in octets. The memory for its claims grows with it.
     let size: Int
   }
 
-  /// The most tokens in the table, and the most octets that they have together. A full table is emptied.
+  /// The maximum number of tokens in the table, and their maximum total size in octets. A full table drops
+  /// expired tokens. If that is not enough, it is emptied.
   static var capacity: Int { 16_384 }
   static var octets: Int { 16 << 20 }
 
   private struct Table {
     var entries: [SHA256Digest: Entry] = [:]
-    /// Octets of all tokens in it.
+    /// The total size of all tokens in the table, in octets.
     var size = 0
 
     subscript(digest: SHA256Digest) -> Entry? {
@@ -43,7 +45,8 @@ final class VerifiedTokens<Value: Sendable>: Sendable {
   /// How many tokens are remembered.
   var count: Int { table.withLock { $0.entries.count } }
 
-  /// What a token proves that was verified before with the keys in force, if it has not expired.
+  /// The value of a token that was verified before with the current keys. Nil if there is none, or if the
+  /// token has expired.
   func value(_ digest: SHA256Digest, generation: (Entry) -> Bool, now: Double) -> Value? {
     table.withLock { table in
       guard let entry = table[digest] else { return nil }

@@ -84,7 +84,7 @@ extension Configuration {
     case memory
     /// In an SQLite file.
     case sqlite(path: String)
-    /// In a database that several instances share; the URL may hold a password.
+    /// In a database that several instances share; the URL may contain a password.
     case postgres(url: Secret)
   }
 }

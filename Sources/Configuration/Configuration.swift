@@ -84,7 +84,7 @@ public struct Configuration: Sendable {
 }
 
 extension Configuration {
-  /// Whether any rule asks a remote policy.
+  /// Whether any rule queries a remote policy.
   public var asksRemotePolicies: Bool { policy.asksRemotes }
 }
 

@@ -81,7 +81,7 @@ package struct ConfigurationBuilder {
     partial.entries[typed.setting]?.place
   }
 
-  /// A setting's value; nil if it has none, or a wrong one.
+  /// A setting's value; nil if it is not set, or invalid.
   package mutating func stated<Value>(_ typed: TypedSetting<Value>) -> Value? {
     guard let entry = partial.entries[typed.setting] else { return nil }
     let text: String

@@ -20,7 +20,7 @@ public struct ConfigurationNotice: Sendable, Hashable, CustomStringConvertible {
 public struct ConfigurationErrors: Error, Sendable, CustomStringConvertible {
   /// The problems, never empty: flags first, then variables by name, then the file from top to bottom.
   public let problems: [DocumentProblem]
-  /// The notices beside the problems.
+  /// The notices, in addition to the problems.
   public let notices: [ConfigurationNotice]
   /// The stamps, by path, of the files that were read or could not be read. A change to one of them may fix
   /// the configuration.

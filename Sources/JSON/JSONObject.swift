@@ -15,7 +15,7 @@ public struct JSONObject: Sendable {
   /// How many members there are.
   public var count: Int { members.count }
 
-  /// Whether there are none.
+  /// Whether there are no members.
   public var isEmpty: Bool { members.isEmpty }
 
   /// The value of a name. Setting replaces it at its index or adds it at the end; setting nil removes it.

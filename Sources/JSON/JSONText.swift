@@ -1,4 +1,5 @@
-// Writes JSON: the shortest form, members in their order, so that equal values built alike give equal bytes.
+// Writes JSON in its shortest form, with members in their order. Equal values that were built in the same way
+// result in equal bytes.
 
 import Texts
 
@@ -54,8 +55,8 @@ extension JSONObject {
 
 /// Strings in their JSON form, for writers that assemble a line without making a `JSONValue` first.
 ///
-/// They escape the quotation mark, the backslash, and every control character (C0, DELETE and C1, which
-/// terminals obey). They also escape U+2028 and U+2029, which end a line for some readers of logs and
+/// The functions escape the quotation mark, the backslash, and every control character (C0, DELETE and C1,
+/// which terminals obey). They also escape U+2028 and U+2029, which end a line for some readers of logs and
 /// scripts. All other characters stay as they are.
 public enum JSONText {
   /// Appends a string with its quotation marks.

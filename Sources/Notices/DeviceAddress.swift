@@ -8,7 +8,8 @@ package struct DeviceAddress: Hashable, Sendable {
 
   /// The provider that the token is for.
   package let platform: PushPlatform
-  /// The token, for the provider and for the store. APNs tokens are in lower case, so that one device has one token.
+  /// The token, for the provider and for the store. APNs tokens are in lowercase, so that one device has one
+  /// token.
   package let exposed: String
 
   /// Nil for a text that is not a token of the platform: APNs' are 64–200 hexadecimal digits, others 1–4096

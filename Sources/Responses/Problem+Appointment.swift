@@ -1,4 +1,4 @@
-// The problems that callers get for appointments that were not booked, moved or cancelled.
+// The problems that callers get for appointments that were not booked, moved or canceled.
 
 package import API
 package import Store

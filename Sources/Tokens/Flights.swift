@@ -12,11 +12,11 @@ struct Flights {
   /// A request that waits.
   struct Waiter: Sendable {
     let continuation: Continuation
-    /// Ends the wait at the waiter's own deadline, where that comes before the exchange's.
+    /// Ends the wait at the waiter's own deadline, if that is before the exchange's.
     let timer: Task<Void, Never>?
   }
 
-  /// One exchange.
+  /// An exchange, with the requests that wait for it.
   struct Flight: Sendable {
     /// The task that runs the exchange; nil until it has started.
     var task: Task<Void, Never>?

@@ -45,7 +45,7 @@ public struct RetryPolicy: Hashable, Sendable {
   /// The wait before a retry: full jitter between the shortest delay and a ceiling that doubles.
   ///
   /// - Parameters:
-  ///   - repetition: 1 for the first.
+  ///   - repetition: 1 for the first retry.
   ///   - unit: a random number in 0..<1.
   package func delay(before repetition: Int, unit: Double) -> Duration {
     let ceiling = longestDelay / (1 << max(0, limit - repetition))

@@ -140,7 +140,7 @@ struct TokenCache {
   /// - Returns: Whether the exchange runs; then cancel it, and report its end here as usual.
   mutating func abandoned(_ id: ExchangeID) -> Bool {
     guard let exchange = exchanges[id], !exchange.isShared else { return false }
-    // The next probe must not wait for a cancelled exchange.
+    // The next probe must not wait for a canceled exchange.
     if entries[exchange.scope].probing == id { entries[exchange.scope].probing = nil }
     guard turns.abandon(id) else { return true }
     exchanges[id] = nil

@@ -17,7 +17,7 @@ public enum TokenError: Error, Sendable {
   case overloaded(retryAfter: Duration)
   /// The request's own deadline passed before the exchange ended.
   case deadlineExceeded
-  /// The caller's task was cancelled.
+  /// The caller's task was canceled.
   case cancelled
   /// The token source is shut down.
   case shutDown

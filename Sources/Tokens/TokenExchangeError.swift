@@ -12,10 +12,10 @@ public enum TokenExchangeError: Error, Sendable {
   case refused(status: Int, code: String?)
   /// 429. The wait is at most 60 s; nil if the reply has no readable time.
   case rateLimited(retryAfter: Duration?)
-  /// Any 5xx, or 408: Talkdesk ID is there but cannot serve.
+  /// Any 5xx, or 408: Talkdesk ID responds but is unavailable.
   case unavailable(status: Int, retryAfter: Duration?)
-  /// A redirect, which is not followed: the credential is for one host only. `host` is the host and port of the `Location`, bounded and
-  /// printable; nil where it has none.
+  /// A redirect, which is not followed: the credential is for one host only. `host` is the host and port of
+  /// the `Location`, bounded and printable; nil if it has none.
   case redirected(status: Int, host: String?)
   /// The provider reports its own failure by an error code.
   case failed(status: Int, code: String?)

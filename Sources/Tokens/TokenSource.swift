@@ -326,7 +326,7 @@ public final class TokenSource: Sendable {
   private func renewalTimer(_ scope: ScopeID, at due: MonotonicTime) -> Task<Void, Never> {
     Task.detached { [weak self, time] in
       var due = due
-      // Cancelled means that another timer has taken over.
+      // A canceled wait means that another timer has taken over.
       while await time.hasSlept(until: due) {
         guard let next = self?.renewalTimerFired(scope) else { return }
         due = next

@@ -33,7 +33,7 @@ extension Problem {
     }
   }
 
-  /// As many requests wait as connections may be open.
+  /// The server has as many waiting requests as it may have open connections.
   package static var tooManyWaiting: Problem {
     Problem(.overloaded, "Too many requests are waiting.", tryAgainAfter: 1)
   }

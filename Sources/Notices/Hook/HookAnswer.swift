@@ -1,4 +1,4 @@
-// What each answer of a webhook's receiver means for a notice.
+// The verdict for each response of a webhook's receiver.
 
 import HTTP
 import Platform

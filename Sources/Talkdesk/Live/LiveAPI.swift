@@ -20,7 +20,7 @@ public struct LiveAPI: Sendable {
   public enum Failure: Error, Sendable {
     /// Talkdesk refused the request, with this status and Talkdesk's own error code.
     case refused(status: Int, code: String?)
-    /// There is no query of this name.
+    /// Talkdesk has no query of this name.
     case unknownQuery
     /// The URL of the stream is not below the API's base URL, so no token is sent there.
     case foreignStream

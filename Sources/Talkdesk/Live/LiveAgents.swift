@@ -79,7 +79,7 @@ public final class LiveAgents: Sendable {
     }
   }
 
-  /// Follows streams until the task is cancelled.
+  /// Follows streams until the task is canceled.
   ///
   /// - Parameters:
   ///   - source: Returns what to subscribe to now; nil for nothing.

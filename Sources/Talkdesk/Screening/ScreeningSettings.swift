@@ -8,9 +8,9 @@ public import Tokens
 public struct ScreeningSettings: Sendable {
   /// The results of phone validation that refuse a number.
   public struct Refusals: Sendable {
-    /// Lower-case words, such as `high_risk`.
+    /// The statuses that refuse a number: lowercase words, such as `high_risk`.
     public var statuses: [String] = []
-    /// As configured, such as `premium_rate`.
+    /// The line types that refuse a number, as configured, such as `premium_rate`.
     public var lineTypes: [String] = []
     public var tcpaBlacklist = false
     /// The lowest score that refuses; nil for none.

@@ -279,7 +279,7 @@ public actor TransitSigner {
   private func renewing(_ session: Session, at due: MonotonicTime) -> Task<Void, Never> {
     Task.detached { [weak self, time] in
       var due = due
-      // Cancelled means that another login has taken over.
+      // A canceled wait means that another login has taken over.
       while await time.hasSlept(until: due) {
         guard let next = await self?.renewAhead(session) else { return }
         due = next
@@ -287,7 +287,7 @@ public actor TransitSigner {
     }
   }
 
-  /// - Returns: When to try again; nil where nothing is left to do.
+  /// - Returns: When to try again; nil if nothing is left to do.
   private func renewAhead(_ old: Session) async -> MonotonicTime? {
     guard let session, let end = session.endsAt, session.token.isEqual(to: old.token.exposedBytes()) else {
       return nil

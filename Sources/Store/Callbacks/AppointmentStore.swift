@@ -7,12 +7,14 @@ public import Gate
 /// Durability and doubt are as in `CallbackStore`. `settle` ends a `pending` appointment like any other callback, and wipes its
 /// content in the same commit. So does recovery.
 public protocol AppointmentStore: Sendable {
-  /// Saves a booking as `scheduled`, unless its key, an appointment of the same owner or a full slot forbids it, in this order. The
-  /// limits hold for parallel bookings of all instances. It takes its allowances (`CallbackIntent.charges`) with the record. After an
-  /// error in doubt nothing withdraws it: any instance may already have confirmed it.
+  /// Saves a booking as `scheduled`, unless its key, an appointment of the same owner or a full slot forbids
+  /// it, in this order. The limits also apply to parallel bookings of all instances. The allowances of the
+  /// booking (`CallbackIntent.charges`) are taken in the same transaction. After an error in doubt, the
+  /// booking is not withdrawn: any instance may already have confirmed it.
   func book(_ booking: Booking, at now: Instant) async throws(StoreError) -> BookingResult
 
-  /// Gives a `scheduled` appointment another time. The checks are those of a booking, without its own place. Its key stays, and its content unless
+  /// Moves a `scheduled` appointment to another time. The checks are those of a booking, except for the key,
+  /// and the appointment's own place does not count. The appointment keeps its key, and its content unless
   /// the booking replaces it.
   func move(_ booking: Booking, at now: Instant) async throws(StoreError) -> MoveResult
 
@@ -21,8 +23,9 @@ public protocol AppointmentStore: Sendable {
   /// - Returns: Whether it had the old content, and now has the new one.
   func rewrite(_ id: CallbackID, from old: [UInt8], to new: [UInt8]) async throws(StoreError) -> Bool
 
-  /// Ends a `scheduled` appointment, if it is still what the end was judged for. A cancelled one gives its place in the slot back. Every
-  /// one gives its dedupe entry back. After an error in doubt, ask `certainRecord`. Do not repeat the end: its owner may have moved the
+  /// Ends a `scheduled` appointment, unless it has changed since the caller decided to end it. If it is
+  /// cancelled, declined or revoked, it gives its place in the slot back. Its dedupe entry is freed in any
+  /// case. After an error in doubt, call `certainRecord`. Do not repeat the end: the owner may have moved the
   /// appointment since.
   ///
   /// - Parameter receipts: The allowances that the booking took. The transaction that ends the appointment gives them back.
@@ -36,19 +39,21 @@ public protocol AppointmentStore: Sendable {
   ///   - due: The due time when it was read. The mark fails if the appointment has another due time by now, because it was moved or
   ///     another instance tried it.
   ///   - deadline: The latest time of its settlement.
-  ///   - handover: The numbers of the call; nil where its content has none.
-  /// - Returns: Whether this process has it. False if another instance has or had it, and if it was moved or has ended.
+  ///   - handover: The numbers of the call; nil if its content has none.
+  /// - Returns: Whether this process may make the call. False if another instance has or had the mark, or if
+  ///   the appointment was moved or has ended.
   func mark(_ id: CallbackID, for due: Instant, deadline: Instant, _ handover: CallHandover?)
     async throws(StoreError) -> Bool
 
-  /// What came of a booking or an end whose commit was in doubt. Nothing that was in doubt in this process before the call changes the
-  /// record after it. Throws as long as that is not certain.
+  /// The record after a booking or an end whose commit was in doubt. No earlier transaction of this process
+  /// that was in doubt can change the record afterwards. Throws as long as that is not certain.
   ///
   /// - Returns: Nil if there is no such record, and never will be.
   func certainRecord(_ id: CallbackID) async throws(StoreError) -> StoredCallback?
 
-  /// Takes the mark of this process back, for another try. Call it only if the provider certainly accepted nothing. An appointment that is
-  /// `scheduled` stays unchanged, so that a repetition changes nothing that came after the first time.
+  /// Removes the mark of this process, so that the call is tried again. Call it only if the provider
+  /// certainly accepted nothing. An appointment that is already `scheduled` stays unchanged, so that a
+  /// repetition does not undo what came after the first time.
   ///
   /// - Parameters:
   ///   - due: The time of the next try.
@@ -68,10 +73,10 @@ public protocol AppointmentStore: Sendable {
   func appointments(of callerID: String, subject: String, most: Int) async throws(StoreError)
     -> [StoredCallback]
 
-  /// `scheduled` appointments whose origin stands in their sealed content alone.
+  /// `scheduled` appointments whose origin is only in their sealed content.
   func appointmentsWithoutOrigin(most: Int) async throws(StoreError) -> [DueAppointment]
 
-  /// Notes the origin of such an appointment. Others stay as they are.
+  /// Saves the origin of such an appointment. Others stay as they are.
   func note(_ origin: CallbackOrigin, of id: CallbackID) async throws(StoreError)
 
   /// The number of appointments in each slot that begins in a range of seconds since the epoch. Empty slots are left out.
@@ -88,7 +93,7 @@ public protocol AppointmentStore: Sendable {
 }
 
 extension AppointmentStore {
-  /// Ends an appointment that has taken nothing from allowances.
+  /// Ends an appointment that has used no allowances.
   public func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) async throws(StoreError)
     -> EndResult
   {

@@ -4,40 +4,37 @@ public import Gate
 
 /// A callback at a time: its intent, its slot, and the sealed content of its call.
 public struct Booking: Sendable {
-  /// The bounds that hold for all instances.
+  /// The limits of all instances together.
   public struct Limits: Hashable, Sendable {
     /// How many appointments may begin in one slot.
     public let perSlot: Int
-    /// How many an owner may have for one number.
+    /// How many appointments an owner may have for one number.
     public let perNumber: Int
 
-    /// Limits.
     public init(perSlot: Int, perNumber: Int) {
       self.perSlot = perSlot
       self.perNumber = perNumber
     }
   }
 
-  /// The record to be. Its `deadline` is when the appointment is over at the latest, as long as all is well.
+  /// The intent of the callback. Its `deadline` is the latest end of the appointment if nothing fails.
   public let intent: CallbackIntent
   /// When the phone is to ring, to the second.
   public let at: Instant
-  /// The first second of its slot, since the epoch. All appointments with the same one share its places.
+  /// The first second of its slot, since the epoch. All appointments with the same slot share its places.
   public let slot: Int64
-  /// Everything that the call needs, sealed with a store key, with the bytes of the id associated. A move leaves it as it is
-  /// unless it says otherwise.
+  /// Everything that the call needs, sealed with a store key and with the bytes of the id as associated data.
+  /// A move keeps the old content unless it sets `replacedContent`.
   public var content: [UInt8]
-  /// Makes the content with what was taken from allowances, in the transaction that takes it; nil where the content is made already. It
-  /// returns nil where it cannot seal the content.
+  /// Makes the content from the receipts of the allowances, in the transaction that takes them. Nil if the
+  /// content is already made. The function returns nil if it cannot seal the content.
   public var seal: (@Sendable ([AllowanceReceipt]) -> [UInt8]?)?
-  /// The bounds.
   public let limits: Limits
-  /// The content that a move replaces; nil where it leaves the content.
+  /// The content that a move replaces; nil if it keeps the content.
   public var replacedContent: [UInt8]?
-  /// When the installation is asked to confirm; nil where it is not asked. A move sets it again.
+  /// When the installation is asked to confirm; nil if it is not asked. A move sets it again.
   public var confirmAt: Instant?
 
-  /// A booking.
   public init(intent: CallbackIntent, at: Instant, slot: Int64, content: [UInt8], limits: Limits) {
     self.intent = intent
     self.at = at
@@ -51,34 +48,34 @@ public struct Booking: Sendable {
 public enum BookingResult: Hashable, Sendable {
   /// The record is there, `scheduled`, and durable.
   case booked
-  /// Nothing was kept: the owner has as many appointments for the number as it may have, or one for the same time. The first of
-  /// them.
+  /// Not saved: the owner already has as many appointments for the number as allowed, or one for the same
+  /// time. The id is that of the first one.
   case duplicate(CallbackID)
-  /// Nothing was kept: the slot is full.
+  /// Not saved: the slot is full.
   case full
-  /// Nothing was kept: the first request with this key is still running.
+  /// Not saved: the first request with this key is still running.
   case inProgress(CallbackID)
-  /// Nothing was kept: the installation that books was revoked or replaced.
+  /// Not saved: the installation that books was revoked or replaced.
   case revoked
-  /// Nothing was kept: the key was used for something else.
+  /// Not saved: the key was used for something else.
   case mismatch
-  /// Nothing was kept: the first request with this key has been answered.
+  /// Not saved: the first request with this key has been answered.
   case replay(StoredCallback)
-  /// Nothing was kept: of an allowance nothing is left (`RecordCharges.refusal`). Everything else would allow it.
+  /// Not saved: an allowance is exhausted (`RecordCharges.refusal`). Everything else would allow the booking.
   case exhausted
-  /// Nothing was kept: the content could not be sealed.
+  /// Not saved: the content could not be sealed.
   case unsealed
 }
 
 /// The result of `move`.
 public enum MoveResult: Hashable, Sendable {
-  /// It has the new time.
+  /// The appointment has the new time.
   case moved(StoredCallback)
   /// Nothing was changed: another appointment of the owner forbids it.
   case duplicate(CallbackID)
   /// Nothing was changed: the slot is full.
   case full
-  /// Nothing was changed: it is not `scheduled` any more.
+  /// Nothing was changed: the appointment is no longer `scheduled`.
   case tooLate(StoredCallback)
   /// Nothing was changed: another change has replaced the content since it was read.
   case rewritten
@@ -88,22 +85,25 @@ public enum MoveResult: Hashable, Sendable {
 
 /// How an appointment ends without a call.
 public enum AppointmentEnding: Hashable, Sendable {
-  /// Its owner does not want it any more.
+  /// The owner cancelled the appointment.
   case cancelled
-  /// The same, as the answer to the notice with this serial number. Another answer may have been faster.
+  /// The owner cancelled it in answer to the notice with this serial number. Another answer may have been
+  /// faster.
   case declined(serial: Int)
-  /// Its owner was asked by the notice with this serial number and has not answered. It ends as `cancelled`.
+  /// The owner did not answer the question in the notice with this serial number. The appointment ends as
+  /// `cancelled`.
   case unanswered(serial: Int)
-  /// Its installation was revoked, or replaced by another owner's. It ends as `cancelled`.
+  /// The installation was revoked, or replaced by another owner's. The appointment ends as `cancelled`.
   case revoked
-  /// Its time passed before it could be tried.
-  /// - due: The due time when it was read. If it has another one by now, it was moved, or another instance tried it.
+  /// The time passed before the call could be tried.
+  /// - due: The due time when the appointment was read. If it has another due time by now, it was moved, or
+  ///   another instance tried it.
   case expired(due: Instant)
-  /// It may not be made, or could not be in time: a problem's code.
+  /// The call is not allowed, or could not be made in time. The text is a problem's code.
   /// - due: As for `expired`.
   case failed(String, due: Instant)
 
-  /// Whether it ends at any time, also before its own. Anything else is judged by a clock.
+  /// Whether this may end an appointment at any time, even before its own. Other endings depend on a clock.
   package var isOwners: Bool {
     switch self {
     case .cancelled, .declined, .revoked: true
@@ -111,7 +111,7 @@ public enum AppointmentEnding: Hashable, Sendable {
     }
   }
 
-  /// The due time that it was judged for, if it was judged for one.
+  /// The due time on which the decision to end was based, if there was one.
   var due: Instant? {
     switch self {
     case .expired(let due), .failed(_, let due): due
@@ -119,7 +119,7 @@ public enum AppointmentEnding: Hashable, Sendable {
     }
   }
 
-  /// The serial number of the notice that it is about, if it is about one.
+  /// The serial number of the notice that was declined or not answered; nil for other endings.
   var serial: Int? {
     switch self {
     case .declined(let serial), .unanswered(let serial): serial
@@ -130,25 +130,25 @@ public enum AppointmentEnding: Hashable, Sendable {
 
 /// The result of `end`.
 public enum EndResult: Hashable, Sendable {
-  /// It has ended now, and this was its sealed content, which the store has wiped.
+  /// The appointment has ended now. `content` was its sealed content, which the store has wiped.
   case ended(StoredCallback, content: [UInt8])
-  /// Nothing was changed: it was not `scheduled`, or it is no longer what the end was judged for.
+  /// Nothing was changed: the appointment was not `scheduled`, or has changed since the end was decided.
   case unchanged(StoredCallback)
   /// There is no such appointment.
   case missing
 }
 
-/// An appointment whose time has come.
+/// A `scheduled` appointment with everything that a process needs to make its call.
 public struct DueAppointment: Hashable, Sendable {
   /// Its record, which is `scheduled`.
   public let record: StoredCallback
   /// When the phone is to ring.
   public let at: Instant
-  /// The time of its next try: `at`, or later after a failed try.
+  /// The time of the next try: `at`, or later after a failed try.
   public let due: Instant
   /// The number of failed tries.
   public let tries: Int
-  /// Why the last one was: a problem's code.
+  /// Why the last try failed: a problem's code.
   public let lastCode: String?
   /// The sealed content of the call; empty if its store key is gone.
   public let content: [UInt8]
@@ -167,14 +167,13 @@ public struct DueAppointment: Hashable, Sendable {
 
 /// How many appointments there are, for a gauge.
 public struct AppointmentCounts: Hashable, Sendable {
-  /// Those that wait for their time.
+  /// Appointments that wait for their time.
   public var scheduled: Int
-  /// Those that are being carried out.
+  /// Appointments whose call is being made.
   public var pending: Int
-  /// Those of the scheduled ones that no instance has taken although they were due.
+  /// Scheduled appointments that no instance has taken although they were due.
   public var overdue: Int
 
-  /// Counts.
   public init(scheduled: Int = 0, pending: Int = 0, overdue: Int = 0) {
     self.scheduled = scheduled
     self.pending = pending

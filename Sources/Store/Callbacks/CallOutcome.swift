@@ -3,7 +3,7 @@
 public import Gate
 import JSON
 
-/// What became of the call of a callback, as Talkdesk tells it.
+/// The outcome of a callback's call, as Talkdesk reports it.
 public struct CallOutcome: Hashable, Sendable {
   /// Whether people spoke with each other.
   public enum State: String, CaseIterable, Sendable {
@@ -13,9 +13,9 @@ public struct CallOutcome: Hashable, Sendable {
     case cancelled
   }
 
-  /// Where the server knows it from.
+  /// How the server learned the outcome.
   public enum Source: String, CaseIterable, Sendable {
-    /// An event that a trigger of Talkdesk's sent.
+    /// An event that a trigger in Talkdesk sent.
     case trigger
     /// The report of calls.
     case report
@@ -25,14 +25,13 @@ public struct CallOutcome: Hashable, Sendable {
   public let source: Source
   /// The end of the call by Talkdesk's clock.
   public let at: Instant
-  /// How long they spoke, in seconds; nil where Talkdesk does not say so.
+  /// How long they spoke, in seconds; nil if Talkdesk does not report it.
   public let talkSeconds: Int?
-  /// How long the person waited, in seconds; nil where Talkdesk does not say so.
+  /// How long the person waited, in seconds; nil if Talkdesk does not report it.
   public let waitedSeconds: Int?
   /// The keyed hash of Talkdesk's id of the call. A store sets it.
   package internal(set) var call: StoreID?
 
-  /// An outcome.
   public init(
     _ state: State, source: Source, at: Instant, talkSeconds: Int? = nil, waitedSeconds: Int? = nil
   ) {

@@ -1,39 +1,38 @@
-// The name by which clients of another interface know a callback, and how callbacks are found by it.
+// The name of a callback in another API (GMS), and queries for callbacks by it.
 
 public import JOSE
 public import Texts
 
-/// What a record keeps for an interface that has names of its own for callbacks. Neither the name nor the number can be read from it.
+/// The data of a callback for another API that has its own names for callbacks. It reveals neither the name
+/// nor the number.
 public struct CallbackAlias: Hashable, Sendable {
   /// SHA-256 of the name, which is unguessable.
   public let name: SHA256Digest
-  /// A keyed hash of owner and number. The key is none of the store's.
+  /// A keyed hash of owner and number. The store never sees the key.
   public let number: SHA256Digest
-  /// The service of that interface by which the callback was made.
+  /// The service of that API with which the callback was made.
   @Exact public private(set) var service: String
 
-  /// An alias.
   public init(name: SHA256Digest, number: SHA256Digest, service: String) {
     self.name = name
     self.number = number
     self.service = service
   }
 
-  /// Reads the columns of a record; nil where it has none.
+  /// Reads the columns of a record; nil if they are empty.
   package init?(_ name: SHA256Digest?, _ number: SHA256Digest?, _ service: String?) {
     guard let name, let number, let service else { return nil }
     self.init(name: name, number: number, service: service)
   }
 }
 
-/// What replaces the hash of a number, and the content of the same appointment.
+/// A new hash of the number for an appointment, and its new content.
 public struct AliasRenewal: Hashable, Sendable {
   /// The hash of owner and number.
   public let number: SHA256Digest
   /// The sealed content.
   public let content: [UInt8]
 
-  /// A renewal.
   public init(number: SHA256Digest, content: [UInt8]) {
     self.number = number
     self.content = content
@@ -42,11 +41,11 @@ public struct AliasRenewal: Hashable, Sendable {
 
 /// Selects records by their alias.
 public enum AliasQuery: Hashable, Sendable {
-  /// The record of a name.
+  /// The record with a name.
   case name(SHA256Digest)
-  /// Those of an owner and number, by the hashes that keys in use make of them.
+  /// The records of an owner and number, by the hashes of both with each key in use.
   case numbers([SHA256Digest])
 
-  /// How many are read at most.
+  /// The most records that are read.
   package static let most = 1000
 }

@@ -4,9 +4,9 @@ package import Gate
 import Platform
 
 extension CallbackBook {
-  /// The columns of an appointment beside those of a callback. Times are nanoseconds since the epoch.
+  /// The columns of an appointment in addition to those of a callback. Times are nanoseconds since the epoch.
   package struct Appointment: Hashable, Sendable {
-    /// The first second of its slot, since the epoch; nil where it has given its place back.
+    /// The first second of its slot, since the epoch; nil after it has given its place back.
     package var slot: Int64?
     /// The hash of owner and number.
     package let number: StoreID
@@ -14,7 +14,7 @@ extension CallbackBook {
     package var due: Int64?
     /// The number of failed tries.
     package var tries: Int
-    /// Why the last one was.
+    /// Why the last try failed.
     package var lastCode: String?
     /// The sealed content of the call; nil after its end.
     package var content: SealedCode?
@@ -37,7 +37,8 @@ extension CallbackBook {
       self.retention = retention
     }
 
-    /// When the record of one that ends at a time is forgotten: its key points to it.
+    /// When the record expires if the appointment ends at a time. It lasts at least as long as its key, which
+    /// points to it.
     func expires(after end: Int64) -> Int64 { end.adding(max(retention, keyRetention)) }
   }
 
@@ -98,7 +99,7 @@ extension CallbackBook {
     return .booked
   }
 
-  /// The first of the owner's appointments for the number, where there are as many as there may be.
+  /// The owner's first appointment for the number, if the owner may have no more of them.
   private func objection(to booking: Booking, _ names: BookingNames) -> CallbackID? {
     let others = numbers[names.number, default: []].subtracting([booking.intent.id])
     // Ids begin with their time: the smallest is the first that was booked.
@@ -186,13 +187,13 @@ extension CallbackBook {
     return record
   }
 
-  /// Gives the place in a slot back.
+  /// Gives a place in a slot back.
   mutating func release(_ slot: Int64?) {
     guard let slot, let taken = slots[slot] else { return }
     slots[slot] = taken > 1 ? taken - 1 : nil
   }
 
-  /// Counts an appointment no more for its number.
+  /// Stops counting an appointment for its number.
   mutating func forgetNumber(of row: Row) {
     guard let number = row.appointment?.number else { return }
     numbers[number]?.remove(row.record.id)
@@ -220,7 +221,8 @@ extension CallbackBook {
 
   mutating func postpone(_ id: CallbackID, until due: Instant, code: String?, instance: Int64) -> Bool {
     guard let row = rows[id], var appointment = row.appointment else { return false }
-    // There is no mark to take back. Its time is that of an earlier commit of this, of a move, or of another instance's try.
+    // There is no mark to remove. The time was set by an earlier commit of this call, by a move, or by
+    // another instance's try.
     guard row.record.status != .scheduled else { return true }
     guard row.record.status == .pending, row.instance == instance else { return false }
     appointment.due = due.nanosecondsSinceEpoch
@@ -244,7 +246,7 @@ extension CallbackBook {
     guard row.record.status == .scheduled else { return .unchanged(row.record) }
     // It was moved, or another instance tried it.
     if let due = ending.due, appointment.due != due.nanosecondsSinceEpoch { return .unchanged(row.record) }
-    // An answer or a move that came meanwhile counted the serial number up.
+    // An answer or a move has meanwhile raised the serial number.
     if let serial = ending.serial, row.record.notices?.serial != serial { return .unchanged(row.record) }
     var kept = appointment
     if ending.isOwners {
@@ -275,9 +277,10 @@ extension CallbackBook {
   /// The code of an appointment that has ended with its installation.
   private static let revoked = "revoked"
 
-  /// Ends the `scheduled` ones among some appointments of an installation that is over, or has them go over to another one.
+  /// Ends the `scheduled` ones among some appointments of a revoked or replaced installation, or moves them
+  /// to another installation.
   ///
-  /// - Returns: Those that ended.
+  /// - Returns: The appointments that ended.
   package mutating func succeed(
     _ succession: Succession, _ ids: some Sequence<CallbackID>, at now: Instant
   ) -> [StoredCallback] {
@@ -300,7 +303,8 @@ extension CallbackBook {
     return all
   }
 
-  /// Notes the origin of an appointment, which a release without this column has left in its sealed content.
+  /// Saves the origin of an appointment, which a release without this column saved only in the sealed
+  /// content.
   mutating func note(_ origin: CallbackOrigin, of id: CallbackID) -> Bool {
     guard let record = rows[id]?.record, record.origin == .unsaved else { return false }
     rows[id] = rows[id]?.changed { record in
@@ -324,8 +328,8 @@ extension CallbackBook {
 }
 
 extension CallbackBook.Row {
-  /// The same row with an appointment that has ended at a time: its content is wiped, and from then on the rest is kept for as long
-  /// as its terms say.
+  /// The same row after the appointment has ended at a time. Its content is wiped, and the retention of the
+  /// rest begins, as long as its terms say.
   func ended(
     _ appointment: CallbackBook.Appointment, at time: Instant, _ change: (inout StoredCallback) -> Void
   ) -> CallbackBook.Row {

@@ -1,4 +1,4 @@
-// How a record takes its allowances, and gives them back, in the transaction that changes it.
+// Takes the allowances of a callback record, and gives them back, in the transaction that changes the record.
 
 import Gate
 
@@ -11,10 +11,10 @@ extension CallbackBook {
   /// Begins an intent if nothing forbids it and nothing is exhausted.
   ///
   /// - Parameters:
-  ///   - states: Of the allowances that it takes from, in the order of `CallbackIntent.chargedKeys`.
+  ///   - states: The states of the intent's allowances, in the order of `CallbackIntent.chargedKeys`.
   ///   - now: The time of the request, which its record has and its response shows.
-  ///   - turn: The time of the transaction, by which allowances are judged.
-  /// - Returns: The changes of those beside the result.
+  ///   - turn: The time of the transaction, at which allowances are evaluated.
+  /// - Returns: The result, and the changes of the allowances.
   mutating func begin(
     _ intent: CallbackIntent, _ names: CallbackNames, instance: Int64, from states: [AllowanceState?],
     at now: Instant, turn: Instant
@@ -29,7 +29,8 @@ extension CallbackBook {
     return (begin(intent, names, instance: instance, at: now), charges.charges.writes(of: outcome))
   }
 
-  /// Books something if nothing forbids it and nothing is exhausted, with the parameters and result of `begin`.
+  /// Books an appointment if nothing forbids it and nothing is exhausted, with the parameters and result of
+  /// `begin`.
   mutating func book(
     _ booking: Booking, _ names: BookingNames, instance: Int64, from states: [AllowanceState?],
     at now: Instant, turn: Instant

@@ -39,7 +39,8 @@ extension CallbackBook {
     return true
   }
 
-  /// The notices of a record that still waits for a certain one. One that asks may be settled while the call is being made.
+  /// The notices of a record, if it still waits for this notice. A question may be settled while the call is
+  /// being made.
   private func standing(of notice: DueNotice) -> CallbackNotices? {
     guard let record = rows[notice.record.id]?.record, let notices = record.notices,
       notices.state == .waiting, notices.serial == notice.serial,
@@ -57,11 +58,11 @@ extension CallbackBook {
   mutating func reschedule(_ change: Rescheduling, at now: Instant) -> ReschedulingResult {
     guard let row = rows[change.id], let appointment = row.appointment else { return .missing }
     var notices = row.record.notices
-    // The serial number tells another time, but only an appointment with notices has one.
+    // The serial number shows whether the time has changed, but only an appointment with notices has one.
     guard row.record.status == .scheduled, notices?.serial ?? 0 == change.serial,
       row.record.at == change.from, change.mostSnoozes.map({ row.record.snoozes < $0 }) ?? true
     else { return .tooLate(row.record) }
-    // A call that is put off or comes now takes no place of its new time.
+    // A call that is postponed or made now takes no place in the slot of its new time.
     let isMoved = change.at != row.record.at
     if isMoved {
       freePlace(of: row)

@@ -3,9 +3,9 @@
 package import Gate
 import Platform
 
-/// Keys, dedupe entries and records of callbacks, and all changes that they allow.
+/// The keys, dedupe entries and records of callbacks that a transaction has read, and all changes to them.
 ///
-/// A store reads the rows of a transaction into a book, lets it work, and writes its changes.
+/// A store reads the rows of a transaction into a book, runs the jobs on the book, and writes its changes.
 package struct CallbackBook: Sendable {
   /// The record of an `Idempotency-Key`.
   package struct Key: Hashable, Sendable {
@@ -66,7 +66,8 @@ package struct CallbackBook: Sendable {
       self.handover = handover
     }
 
-    /// The same row with a callback that has ended at a time: from then on its code is kept for as long as before.
+    /// The same row after the callback has ended at a time. The retention of its code begins at that time,
+    /// and is as long as before.
     func ended(at time: Instant, _ change: (inout StoredCallback) -> Void) -> Row {
       if let appointment { return ended(appointment, at: time, change) }
       return changed { record in
@@ -92,7 +93,7 @@ package struct CallbackBook: Sendable {
     }
   }
 
-  /// A callback that is handed over to Talkdesk.
+  /// The hand-over of a callback to Talkdesk.
   package struct Handover: Hashable, Sendable {
     /// The hash of both numbers.
     package let numbers: StoreID
@@ -109,7 +110,7 @@ package struct CallbackBook: Sendable {
     package var keys: Set<StoreID> = []
     package var places: Set<StoreID> = []
     package var rows: Set<CallbackID> = []
-    /// Notices that were taken; none of them is kept twice. Each has its record among `rows`.
+    /// Notices that were taken for sending. None of them is saved twice. Each has its record among `rows`.
     package var notices: [StoredNotice] = []
 
     package var isEmpty: Bool { keys.isEmpty && places.isEmpty && rows.isEmpty }
@@ -120,9 +121,9 @@ package struct CallbackBook: Sendable {
   package internal(set) var rows: [CallbackID: Row] = [:]
   /// How many appointments have a place in a slot, by its first second. Only the slots of bookings are read.
   package internal(set) var slots: [Int64: Int] = [:]
-  /// The appointments for a number that are not over. Only the numbers of bookings are read.
+  /// The appointments for each number that have not ended. Only the numbers of bookings are read.
   package internal(set) var numbers: [StoreID: Set<CallbackID>] = [:]
-  /// Of the installations that book, those that are alive.
+  /// The installations that book and that are still active.
   package var living: Set<InstallationIdentity> = []
   /// The rows to write, and those to remove.
   package internal(set) var changes = Changes()
@@ -134,7 +135,8 @@ package struct CallbackBook: Sendable {
   /// Adds a row that was read.
   package mutating func add(_ row: Row) { rows[row.record.id] = row }
 
-  /// Adds a dedupe entry of an older release and the record that it names, unless the transaction has read them for itself.
+  /// Adds a dedupe entry of an older release and the record that it names, unless the transaction has already
+  /// read them.
   package mutating func add(former name: StoreID, _ place: Place, _ row: Row) {
     if places[name] == nil { places[name] = place }
     if rows[place.callback] == nil { rows[place.callback] = row }
@@ -143,7 +145,7 @@ package struct CallbackBook: Sendable {
   package mutating func add(slot: Int64, taken: Int) { slots[slot] = taken }
   package mutating func add(number: StoreID, _ ids: Set<CallbackID>) { numbers[number] = ids }
 
-  /// Takes back the row of a dedupe entry that was read.
+  /// Removes a dedupe entry that was read.
   package mutating func forget(place: StoreID) { places[place] = nil }
 
   package func standing(of names: CallbackNames, at now: Instant) -> CallbackStanding {
@@ -158,7 +160,7 @@ package struct CallbackBook: Sendable {
     // Even if the key has expired: while the first request may still run, do not start a second.
     guard now < key.expires || !row.record.status.isFinal else { return .free }
     guard key.fingerprint == names.fingerprint else { return .mismatch }
-    // A booking is answered when it is kept.
+    // A booking is answered as soon as it is saved.
     guard row.record.status != .pending || row.record.at != nil else { return .inProgress(row.record.id) }
     var record = row.record
     record.refusedFields = key.refusedFields
@@ -186,7 +188,7 @@ package struct CallbackBook: Sendable {
     case .replay(let record): return .replay(record)
     }
     if let first = duplicate(of: names, at: time) { return .duplicate(first) }
-    // An id is for one callback; the same one again can only be the same callback again.
+    // Ids are unique, so a known id can only be that of the same callback.
     return rows[intent.id] == nil ? nil : .duplicate(intent.id)
   }
 
@@ -229,13 +231,14 @@ package struct CallbackBook: Sendable {
     return .begun
   }
 
-  /// Whether a settlement changes its record, which it does once.
+  /// Whether a settlement changes its record. It does so only once.
   func settles(_ id: CallbackID, _ settlement: CallbackSettlement) -> Bool {
     guard let record = rows[id]?.record else { return false }
     return record.status == .pending || isRecovered(record, before: settlement)
   }
 
-  /// A settlement that is tried again finds its own first commit, and not a recovered record, where the times agree.
+  /// Whether recovery has ended the record before this settlement. If the times agree, the settlement was
+  /// tried again and finds its own first commit instead.
   private func isRecovered(_ record: StoredCallback, before settlement: CallbackSettlement) -> Bool {
     record.isRecovered && record.settledAt != settlement.time
   }
@@ -254,9 +257,9 @@ package struct CallbackBook: Sendable {
       record.upstreamStatus = settlement.upstreamStatus
       record.platformTID = settlement.platformTID
       record.ticket = settlement.ticket ?? record.ticket
-      // An event that came while the record was recovered as `unknown` was of another call.
+      // An event that came while the record was `unknown` after a recovery belonged to another call.
       if settlement.outcome == .failed { record.outcome = nil }
-      // What recovery wrote may have been read after the response, so the app hears of the correction.
+      // The app may have read what recovery wrote, so it gets a notice of the correction.
       if wasRecovered { record.notices?.correct() } else if settlement.isTold { record.notices?.tell() }
     }
     rows[id] = settled
@@ -304,8 +307,8 @@ package struct CallbackBook: Sendable {
     changes.places.insert(name)
   }
 
-  /// Makes a record `unknown` that is still pending, and counts it.
-  /// - Returns: whether it did.
+  /// Makes a pending record `unknown`, and counts it.
+  /// - Returns: Whether the record was pending.
   @discardableResult
   package mutating func abandon(
     _ id: CallbackID, at now: Instant, countingIn recovered: inout RecoveredRecords
@@ -324,7 +327,7 @@ package struct CallbackBook: Sendable {
 }
 
 extension Int64 {
-  /// A time in nanoseconds some span later, or the last there is.
+  /// This time in nanoseconds plus a span, or the last possible time.
   func adding(_ span: Duration) -> Int64 {
     addingClamped(span.nanosecondsClamped)
   }

@@ -4,7 +4,8 @@ import Gate
 import JOSE
 import Platform
 
-/// The columns of a callback record. Those of appointments, notices, tickets and other interfaces are NULL where it has none.
+/// The columns of a callback record. Those of appointments, notices, tickets and other APIs are NULL in a
+/// record without these.
 package enum CallbackColumn: Int, TableColumn {
   case id, caller, subject, app, contact, created, settled, status, code, upstreamStatus, platformTid
   case key, place, instance, abandoned, expires
@@ -128,7 +129,7 @@ extension TableRow<CallbackColumn> {
     return outcome
   }
 
-  /// A sealed value. It names the key that sealed it: the column of that key is for queries.
+  /// A sealed value. The value itself names the key that sealed it. The column with that key is for queries.
   fileprivate func sealed(
     _ value: CallbackColumn, until end: CallbackColumn
   ) throws(UnreadableValue) -> SealedCode? {
@@ -138,7 +139,7 @@ extension TableRow<CallbackColumn> {
 }
 
 extension CallbackBook.Appointment {
-  /// Nil for a callback that was made at once.
+  /// Nil for an immediate callback.
   fileprivate init?(_ row: TableRow<CallbackColumn>) throws(UnreadableValue) {
     guard let number = try row.optionalID(.number) else { return nil }
     self.init(
@@ -151,9 +152,9 @@ extension CallbackBook.Appointment {
 }
 
 extension CallbackNotices {
-  /// Nil for a callback whose changes are told to no installation.
+  /// Nil for a callback without notices.
   fileprivate init?(_ row: TableRow<CallbackColumn>) throws(UnreadableValue) {
-    // Both are read in any case, so that none is written back as absent.
+    // Read both in any case, so that an unreadable value is not written back as absent.
     let state: State? = try row.optionalWord(.noticeState)
     guard let installation = try row.optionalID(.notifies), let state else { return nil }
     self.init(
@@ -166,7 +167,7 @@ extension CallbackNotices {
 }
 
 extension GivenDevice {
-  /// Nil for a callback whose request has named none.
+  /// Nil for a callback whose request has named no device.
   fileprivate init?(_ row: TableRow<CallbackColumn>) throws(UnreadableValue) {
     let platform = try row.optionalText(.devicePlatform)
     guard let token = try row.sealed(.device, until: .deviceUntil), let platform else { return nil }

@@ -3,8 +3,8 @@
 public import Gate
 import Platform
 
-/// A UUID of version 7 (RFC 9562 §5.7): the time in milliseconds, then 74 random bits of the system. It
-/// cannot be guessed, and ids of one time are neighbours in a store.
+/// A UUID of version 7 (RFC 9562 §5.7): the time in milliseconds, then 74 random bits from the system. It
+/// cannot be guessed, and ids of one time are neighbors in a store.
 public struct CallbackID: Hashable, Comparable, Sendable, LosslessStringConvertible {
   /// The 128 bits.
   package let id: StoreID
@@ -19,7 +19,7 @@ public struct CallbackID: Hashable, Comparable, Sendable, LosslessStringConverti
     Instant(nanosecondsSinceEpoch: Int64(id.high >> 16).multipliedClamped(by: 1_000_000))
   }
 
-  /// A new one for a callback of this time.
+  /// A new id for a callback of this time.
   public init(at now: Instant) {
     var generator = SystemRandomNumberGenerator()
     let milliseconds = UInt64(clamping: now.nanosecondsSinceEpoch / 1_000_000)
@@ -28,7 +28,7 @@ public struct CallbackID: Hashable, Comparable, Sendable, LosslessStringConverti
     id = StoreID(high: high, low: low)
   }
 
-  /// Reads the 36 characters that `description` gives, in either case (RFC 9562 §4); nil for any other text.
+  /// Reads the 36 characters of `description`, in either case (RFC 9562 §4); nil for any other text.
   public init?(_ description: String) {
     guard let id = StoreID(uuid: Array(description.utf8).span) else { return nil }
     self.id = id

@@ -5,24 +5,23 @@ public import Texts
 
 /// A callback that a caller requests: the start of its record, and the data that identify a repetition.
 ///
-/// A store keeps keyed hashes of number, key and fingerprint, and the masked number, but not these
-/// themselves.
+/// A store saves keyed hashes of number, key and fingerprint, and the masked number. It never saves the
+/// values themselves.
 public struct CallbackIntent: Sendable {
   /// An `Idempotency-Key` and the request that it stands for.
   public struct Key: Hashable, Sendable {
     /// The client's text, without quotation marks.
     public let text: String
-    /// The SHA-256 of the request, which tells it from another one with the same key.
+    /// The SHA-256 of the request, which distinguishes it from another request with the same key.
     public let fingerprint: [UInt8]
 
-    /// A key.
     public init(text: String, fingerprint: [UInt8]) {
       self.text = text
       self.fingerprint = fingerprint
     }
   }
 
-  /// What a record is of.
+  /// What a callback record is about.
   public enum Matter: Hashable, Sendable {
     /// A call to a number.
     case call(E164)
@@ -36,10 +35,10 @@ public struct CallbackIntent: Sendable {
     public let dedupeWindow: Duration
     /// How long a key is known. It is known for longer while its callback may still be pending.
     public let keyRetention: Duration
-    /// How long the record can be asked for; at least as long as the others need it.
+    /// How long the record can be read. It lasts longer if its key or its dedupe entry does.
     public let retention: Duration
 
-    /// Terms. They are kept with the callback: a change of the configuration is for later ones.
+    /// Terms that are saved with the callback: a change of the configuration affects only later callbacks.
     public init(dedupeWindow: Duration, keyRetention: Duration, retention: Duration) {
       self.dedupeWindow = dedupeWindow
       self.keyRetention = keyRetention
@@ -47,34 +46,34 @@ public struct CallbackIntent: Sendable {
     }
   }
 
-  /// The name of the record to be.
+  /// The id of the record.
   public let id: CallbackID
-  /// Who asks.
+  /// The caller that makes the request.
   @Exact public private(set) var callerID: String
   /// The person the caller speaks for, if the credential names one.
   @Exact public private(set) var subject: String?
   /// The app, if there is one.
   @Exact public private(set) var appID: String?
-  /// What is requested.
   public let matter: Matter
   /// The key the client gave, if any.
   public let key: Key?
-  /// The retention times.
   public let terms: Terms
-  /// When it is settled at the latest, as long as all is well. One that is still pending a grace after this becomes
-  /// `unknown`.
+  /// The latest time of its settlement if nothing fails. A record that is still pending
+  /// `CallbackRecovery.grace` after this becomes `unknown`.
   public var deadline: Instant
-  /// Its verification code, sealed with a store key, with the bytes of `id` associated; nil where it carries none.
+  /// Its verification code, sealed with a store key and with the bytes of `id` as associated data; nil
+  /// without a code.
   public var sealedCode: [UInt8]?
-  /// What the record takes from allowances, in the transaction that saves it; nil for nothing.
+  /// The allowances that the record takes in the transaction that saves it; nil for none.
   public var charges: RecordCharges?
-  /// The installation that makes it; nil where its caller is none.
+  /// The installation that makes the callback; nil if the caller is not an installation.
   public var installation: InstallationIdentity?
-  /// The installation that gets notices of it; nil where its caller is none, or the server sends none.
+  /// The installation that gets notices of the callback; nil if the caller is not an installation, or the
+  /// server sends no notices.
   public var notifies: InstallationIdentity?
   /// The device that gets notices of it in place of an installation's.
   public private(set) var device: GivenDevice?
-  /// Its name in another interface; nil where it was made by this server's own.
+  /// Its name in another API; nil if it is made with this server's own API.
   public var alias: CallbackAlias?
   /// The customer's consent; nil without one.
   public var consent: StoredConsent?
@@ -89,7 +88,7 @@ public struct CallbackIntent: Sendable {
   /// The conversation of an AI agent that requests it; nil for all other clients.
   public var conversation: AgentConversation?
 
-  /// An intent.
+  /// An intent of a call.
   public init(
     id: CallbackID, callerID: String, subject: String?, appID: String?, contact: E164, key: Key?,
     terms: Terms, deadline: Instant
@@ -116,7 +115,7 @@ public struct CallbackIntent: Sendable {
 }
 
 extension CallbackIntent {
-  /// Has a device get the notices, in place of an installation's.
+  /// Sends the notices to a device, in place of an installation's device.
   package mutating func notify(_ device: GivenDevice) {
     self.device = device
     notifies = .device(of: id)
@@ -130,11 +129,11 @@ extension CallbackIntent {
 
   var isTicket: Bool { if case .ticket = matter { true } else { false } }
 
-  /// The number as its record has it; empty for a ticket.
+  /// The masked number, as the record has it; empty for a ticket.
   package var maskedContact: String { if case .call(let number) = matter { number.masked } else { "" } }
 
-  /// The owner as one text: the caller, and its user where it has such. A number that one user has asked for is no duplicate for
-  /// another one.
+  /// The owner as one text: the caller, and its user if it has one. So a number that one user has requested
+  /// is not a duplicate for another user.
   package var owner: String {
     guard let subject, !subject.hasSameBytes(as: callerID) else { return callerID }
     return callerID + "\u{0}" + subject

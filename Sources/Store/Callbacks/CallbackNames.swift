@@ -4,17 +4,18 @@ package import Gate
 
 /// The hashes that a store keeps in place of personal data.
 package struct CallbackNames: Hashable, Sendable {
-  /// Of caller and `Idempotency-Key`.
+  /// The hash of caller and `Idempotency-Key`.
   package let key: StoreID?
-  /// Of these and the request.
+  /// The hash of caller, `Idempotency-Key` and request.
   package let fingerprint: StoreID?
-  /// Of owner and number, and of the time of an appointment; of owner and content of a ticket; nil where repetitions are no duplicates.
+  /// The hash that finds the dedupe entry; nil if repetitions are not duplicates. It covers owner and number,
+  /// for an appointment also the time, and for a ticket owner and content.
   package let place: StoreID?
-  /// The place that the first release gave a user's call; nil where it is the same one.
+  /// The dedupe entry that the first release made for a user's call; nil if that is the same entry.
   package let former: FormerPlace?
-  /// Of both numbers of a call; nil for a ticket, and for an appointment before its call.
+  /// The hash of both numbers of a call; nil for a ticket, and for an appointment before its call.
   package let numbers: StoreID?
-  /// For how long an AI agent's callback is answered for its key; nil for a client's own key.
+  /// How long the key of an AI agent gets the same callback; nil for a client's own key.
   package let repeats: Duration?
 
   package init(
@@ -31,8 +32,9 @@ package struct CallbackNames: Hashable, Sendable {
   }
 }
 
-/// A dedupe entry by caller and number. The first release made one for the users of a caller together, so it counts for the user of its
-/// record only. This release makes it for callers without users, and reads the others until they expire.
+/// A dedupe entry by caller and number. The first release made one entry for all users of a caller together,
+/// so it counts only for the user of its record. This release makes such entries only for callers without
+/// users, and reads the older ones until they expire.
 package struct FormerPlace: Hashable, Sendable {
   package let name: StoreID
   /// The user.
@@ -42,12 +44,12 @@ package struct FormerPlace: Hashable, Sendable {
 /// The hashes of a booking.
 package struct BookingNames: Hashable, Sendable {
   package let callback: CallbackNames
-  /// Of owner and number.
+  /// The hash of owner and number.
   package let number: StoreID
 }
 
 extension StoreIDMaker {
-  /// The names of an intent.
+  /// The hashes of an intent.
   package func names(of intent: CallbackIntent) -> CallbackNames {
     let caller = Array(intent.callerID.utf8)
     let key = intent.key.map { Array($0.text.utf8) }
@@ -71,7 +73,8 @@ extension StoreIDMaker {
     }
   }
 
-  /// The names of a booking. It is a duplicate of bookings for the same time only, and an immediate callback is none of it.
+  /// The hashes of a booking. Only bookings for the same time count as duplicates. Immediate callbacks do
+  /// not.
   package func names(of booking: Booking) -> BookingNames {
     let immediate = names(of: booking.intent)
     let owner = Array(booking.intent.owner.utf8)
@@ -84,7 +87,7 @@ extension StoreIDMaker {
       number: id(of: .bookedNumber, [owner, number]))
   }
 
-  /// The name of a slot, by which a store with several writers locks it.
+  /// The id of a slot, with which a store with several writers locks the slot.
   package func name(ofSlot slot: Int64) -> StoreID { id(of: .slot, [bytes(slot)]) }
 
   private func bytes(_ number: Int64) -> [UInt8] {

@@ -1,40 +1,43 @@
-// What a callback record says of its notices: which installation gets them, and what became of the current one.
+// The notices of a callback record: which installation gets the push notifications, and the state of the
+// current one.
 
 public import Gate
 
 /// The notices of a callback. At most one waits at a time: the question before an appointment, or the news of the end.
 public struct CallbackNotices: Hashable, Sendable {
-  /// What became of the current notice.
+  /// The state of the current notice.
   public enum State: String, Sendable {
-    /// It waits for its time, or for another try.
+    /// The notice waits for its time, or for another try.
     case waiting
-    /// The provider took it.
+    /// The provider accepted the notice.
     case taken
-    /// It was given up: its tries were in vain, or its time was over.
+    /// The notice was given up: every try failed, or its time has passed.
     case dropped
-    /// The app has read the end of the callback in a response, so no notice tells it.
+    /// The app has read the end of the callback in a response, so no notice is sent.
     case told
   }
 
   /// A notice about an ended callback is sent for up to this long.
   public static let newsLife = Duration.seconds(3600)
-  /// The time between an end and its notice, in which the response that is being written may tell it.
+  /// The time between an end and its notice. Meanwhile, the app may learn of the end from the response that
+  /// is being written.
   public static let grace = Duration.seconds(1)
 
-  /// The installation that gets the notices, or what stands for `device` in its place.
+  /// The installation that gets the notices, or the stand-in for `device`.
   public internal(set) var installation: InstallationIdentity
-  /// The device that the callback's request named; nil where an installation's gets the notices, and once none is left to send.
+  /// The device that the callback's request named; nil if an installation's device gets the notices, or if no
+  /// notice is left to send.
   package internal(set) var device: GivenDevice?
-  /// When the installation is asked to confirm the appointment; nil where it is not asked.
+  /// When the installation is asked to confirm the appointment; nil if it is not asked.
   public internal(set) var confirmAt: Instant?
-  /// Counts the times of the appointment: each move, snooze and connection has another one, and so another `_id`. So has the
-  /// correction of an end.
+  /// The serial number of the current notice. Each move, snooze and immediate connection of an appointment
+  /// raises it, and so do the correction of an end and the news of a call's outcome. Each serial number has
+  /// its own `_id`.
   public internal(set) var serial: Int
-  /// What became of the current notice.
   public internal(set) var state: State
-  /// When an instance takes the current notice next; nil where there is nothing to send.
+  /// When an instance takes the current notice next; nil if there is nothing to send.
   package internal(set) var next: Instant?
-  /// How often it was tried in vain.
+  /// The number of failed tries.
   package internal(set) var tries: Int
 
   package init(
@@ -50,9 +53,9 @@ public struct CallbackNotices: Hashable, Sendable {
     self.tries = tries
   }
 
-  /// The notices of a new record; nil where no device gets any.
+  /// The notices of a new record; nil if no device gets any.
   ///
-  /// - Parameter end: When the callback is over at the latest, in nanoseconds since the epoch.
+  /// - Parameter end: The latest end of the callback, in nanoseconds since the epoch.
   init?(_ intent: CallbackIntent, confirmAt: Instant?, end: Int64) {
     guard let installation = intent.notifies else { return nil }
     self.init(
@@ -60,42 +63,43 @@ public struct CallbackNotices: Hashable, Sendable {
       next: confirmAt)
   }
 
-  /// The callback has another time, and is over at the latest at the end of it.
+  /// Keeps the device of the callback for a new latest end.
   mutating func last(until end: Int64) { device = device?.lasting(until: end) }
 
-  /// Begins the notice of a new time.
+  /// Schedules the question about a new time of the appointment, or none if `time` is nil.
   mutating func ask(at time: Instant?) {
     serial += 1
     confirmAt = time
     begin(at: time)
   }
 
-  /// Begins the notice of the end.
+  /// Schedules the notice of the end.
   mutating func end(at time: Instant) { begin(at: time.advanced(by: Self.grace)) }
 
-  /// The notice of a corrected end is another one, so that the answer of a provider to the first one does not settle it.
+  /// Gives the notice of a corrected end another serial number, so that a provider's response to the first
+  /// notice does not settle it.
   mutating func correct() { serial += 1 }
 
-  /// Begins another notice of the end, which has more to tell now.
+  /// Schedules another notice of the end, because there is more to report.
   mutating func tellAgain(at time: Instant) {
     serial += 1
     end(at: time)
   }
 
-  /// They go over to another installation. A question that waits for an answer is asked again, with another serial number: the
-  /// earlier one belongs to the installation before.
+  /// Moves the notices to another installation. A question that waits for an answer is asked again with
+  /// another serial number, because the earlier number belongs to the previous installation.
   mutating func pass(to installation: InstallationIdentity) {
     self.installation = installation
     if let confirmAt { ask(at: confirmAt) }
   }
 
-  /// Nobody gets them any more.
+  /// Gives up the notices, so that no device gets another one.
   mutating func drop() { settle(.dropped, isLast: true) }
 
-  /// The app has read the end.
+  /// Records that the app has read the end.
   mutating func tell() { settle(.told, isLast: true) }
 
-  /// The current notice is over. After the last one the device of the callback is forgotten.
+  /// Settles the current notice. After the last one, the device of the callback is deleted.
   mutating func settle(_ state: State, isLast: Bool) {
     self.state = state
     next = nil
@@ -115,14 +119,14 @@ public enum NoticeAction: String, Sendable, CaseIterable {
   case confirmWithCode = "get-dialog-user-confirmation-provide_code-true"
   /// Confirm the appointment.
   case confirm = "get-dialog-user-confirmation-provide_code-false"
-  /// The callback has ended: ask for it.
+  /// The callback has ended: read its record.
   case changed
   /// The appointment could not be made in time.
   case expired
-  /// The call comes now. It is sent at the hand-over, beside the current notice.
+  /// The call comes now. This is sent at the hand-over, in addition to the current notice.
   case calling
 
-  /// Whether it is the question before an appointment.
+  /// Whether the notice is the question before an appointment.
   public var asks: Bool { self == .confirm || self == .confirmWithCode }
 }
 
@@ -137,6 +141,6 @@ extension StoredCallback {
     }
   }
 
-  /// Whether it has ended and its app does not know.
+  /// Whether the callback has ended and its app does not know that yet.
   public var waitsToBeTold: Bool { status.isFinal && notices?.state == .waiting }
 }

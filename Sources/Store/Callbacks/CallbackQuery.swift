@@ -2,7 +2,7 @@
 
 /// A page of callbacks. Ids begin with their time, so the order of ids is that of time.
 public struct CallbackQuery: Hashable, Sendable {
-  /// How many there may be on a page.
+  /// The allowed sizes of a page.
   public static let limits = 1...1000
 
   /// Only those of one status; nil for all.
@@ -12,7 +12,6 @@ public struct CallbackQuery: Hashable, Sendable {
   /// How many at most.
   public var limit: Int
 
-  /// A page.
   public init(status: StoredCallback.Status? = nil, after: CallbackID? = nil, limit: Int) {
     precondition(Self.limits.contains(limit))
     self.status = status
@@ -20,16 +19,16 @@ public struct CallbackQuery: Hashable, Sendable {
     self.limit = limit
   }
 
-  /// All records it asks for have smaller ids.
+  /// The upper bound of the page: all its records have smaller ids.
   package var bound: StoreID { after?.id ?? StoreID(high: .max, low: .max) }
 
   /// The condition as SQL after WHERE; the caller appends `id < ` and a parameter. The word of a rare status
-  /// is a literal, so that the index that holds only those applies.
+  /// is a literal, so that the partial index on rare statuses applies.
   package static func condition(_ status: StoredCallback.Status?) -> String {
     switch status {
     case nil: ""
     case .accepted: "status = 'accepted' AND "
-    // One with an outcome is not unknown to operators.
+    // For operators, a record with an outcome is not unknown.
     case .unknown: "status = 'unknown' AND status <> 'accepted' AND outcome IS NULL AND "
     case let status?: "status = '\(status.rawValue)' AND status <> 'accepted' AND "
     }

@@ -4,17 +4,16 @@ public import Gate
 
 /// An outcome, as the process that sent the callback saw it.
 public struct CallbackSettlement: Hashable, Sendable {
-  /// The certain outcome.
+  /// The outcome of the request to Talkdesk.
   public enum Outcome: String, Sendable {
-    /// Talkdesk took it.
+    /// Talkdesk accepted the callback.
     case accepted
-    /// Talkdesk certainly did not accept it, so the number is no duplicate any more.
+    /// Talkdesk certainly did not accept the callback, so another one to the same number is not a duplicate.
     case failed
-    /// Talkdesk may have accepted it.
+    /// Talkdesk may have accepted the callback.
     case unknown
   }
 
-  /// The certain outcome.
   public let outcome: Outcome
   /// Why it is not accepted: a problem's code.
   public let code: String?
@@ -29,16 +28,15 @@ public struct CallbackSettlement: Hashable, Sendable {
   /// How long the key is kept, from the creation of the callback. Nil leaves it as `begin` set it, at least
   /// as long as the callback could be pending.
   public let keyRetention: Duration?
-  /// What a ticket came to; nil for a callback, and where it is not known.
+  /// The ticket that the desk opened; nil for a callback, and if the ticket is not known.
   public let ticket: StoredTicket?
-  /// When.
+  /// The time of the settlement.
   public let time: Instant
-  /// Whether the app has read this outcome in a response, so that no notice tells it.
+  /// Whether the app has read this outcome in a response, so that no notice is sent.
   public var isTold = false
-  /// What the record has taken from allowances and gives back with this outcome.
+  /// The allowances that the record has taken and gives back with this outcome.
   public var returned: [KeptReceipt] = []
 
-  /// A settlement.
   public init(
     _ outcome: Outcome, code: String? = nil, upstreamStatus: Int? = nil, platformTID: String? = nil,
     refusedFields: [String] = [], keepsKey: Bool, keyRetention: Duration? = nil,

@@ -4,11 +4,11 @@ public import Gate
 
 /// The state of an `Idempotency-Key`.
 public enum KeyStanding: Hashable, Sendable {
-  /// Nothing: there is no key, or it was never used, its time is over, or its callback left it free.
+  /// The key may be used: there is no key, or it was never used, has expired, or was freed by its callback.
   case free
   /// The first request is still running.
   case inProgress(CallbackID)
-  /// It was used for something else.
+  /// The key was used for something else.
   case mismatch
   /// The first request is settled: retries get the outcome of its record.
   case replay(StoredCallback)
@@ -18,14 +18,13 @@ public enum KeyStanding: Hashable, Sendable {
 public struct CallbackStanding: Hashable, Sendable {
   /// The state of its key, which is checked before the rules.
   public let key: KeyStanding
-  /// A callback of the same caller to the same number that is not over, if there is one: to be judged after them.
+  /// The earlier callback that makes the intent a duplicate, if there is one. It is checked after the rules.
   public let duplicate: CallbackID?
   /// When the number of `CallbackIntent.ownership` was proven. Nil if the store does not remember it.
   public var proven: Instant?
   /// The saved verdict on the number. Nil if there is none, or if `CallbackIntent.screening` is nil.
   public var screening: ScreeningVerdict?
 
-  /// A standing.
   public init(key: KeyStanding, duplicate: CallbackID?) {
     self.key = key
     self.duplicate = duplicate
@@ -38,12 +37,13 @@ public enum CallbackBeginning: Hashable, Sendable {
   case begun
   /// Not saved: this caller already has a running callback to this number.
   case duplicate(CallbackID)
-  /// Nothing was kept: the first request with this key is still running.
+  /// Not saved: the first request with this key is still running.
   case inProgress(CallbackID)
-  /// Nothing was kept: the key was used for something else.
+  /// Not saved: the key was used for something else.
   case mismatch
-  /// Nothing was kept: the first request with this key is settled.
+  /// Not saved: the first request with this key is settled.
   case replay(StoredCallback)
-  /// Nothing was kept: of an allowance nothing is left (`RecordCharges.refusal`). Everything else would allow it.
+  /// Not saved: an allowance is exhausted (`RecordCharges.refusal`). Everything else would allow the
+  /// callback.
   case exhausted
 }

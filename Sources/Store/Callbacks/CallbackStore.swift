@@ -19,30 +19,31 @@ public protocol CallbackStore: Sendable {
   /// Settles a `pending` record. A record that is settled already stays as it is. Only the process that began
   /// a record settles it, so its outcome replaces an `unknown` that recovery has written meanwhile.
   ///
-  /// - Returns: the record as it is now, so that a late writer sees the outcome that others have read; nil if
+  /// - Returns: The record as it is now, so that a late writer sees the outcome that others have read; nil if
   ///   there is none.
   @discardableResult
   func settle(_ id: CallbackID, _ settlement: CallbackSettlement) async throws(StoreError) -> StoredCallback?
 
-  /// Removes a `pending` record with its key and its dedupe entry, as if it had never begun. Certainly
-  /// nothing was sent for it. An `unknown` that recovery has written meanwhile is removed too. A missing or
-  /// settled record stays as it is. When this returns, the record does not exist and never will. If it
-  /// throws, the caller has to try again.
+  /// Removes a `pending` record with its key and its dedupe entry, as if it had never begun. Call it only if
+  /// certainly nothing was sent for the record. An `unknown` that recovery has written meanwhile is removed
+  /// too. A missing or settled record stays as it is. When this returns, the record does not exist and never
+  /// will. If it throws, the caller has to try again.
   ///
-  /// - Parameter receipts: What the record has taken from allowances. It is given back if the record is removed now.
+  /// - Parameter receipts: The allowances that the record has taken. They are given back if the record is
+  ///   removed now.
   func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant)
     async throws(StoreError)
 
   /// A caller's record; nil for another caller's.
   func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback?
 
-  /// Makes `pending` records `unknown` that no process will settle. Either the record's process is gone, or
-  /// this process began it, its deadline has passed by `CallbackRecovery.grace`, and `inHand` does not list
-  /// it. Other living processes settle their own records. Also renews this process's sign of life, for stores
-  /// that others share. Call it after `migrate` and about each second.
+  /// Marks abandoned `pending` records as `unknown`. A record is abandoned if its process is gone. A record
+  /// of this process is abandoned if its deadline has passed by `CallbackRecovery.grace` and `inHand` does
+  /// not list it. Other living processes settle their own records. Also renews this process's heartbeat, for
+  /// stores that others share. Call it after `migrate` and about each second.
   ///
-  /// - Parameter inHand: the records that this process has yet to settle or withdraw, at any time.
-  /// - Returns: how many became `unknown`.
+  /// - Parameter inHand: The records that this process has yet to settle or withdraw, however late.
+  /// - Returns: How many became `unknown`.
   @discardableResult
   func recoverCallbacks(
     at now: Instant, besides inHand: Set<CallbackID>
@@ -50,7 +51,7 @@ public protocol CallbackStore: Sendable {
 }
 
 extension CallbackStore {
-  /// Removes a record that has taken nothing from allowances.
+  /// Removes a record that has used no allowances.
   public func withdraw(_ id: CallbackID) async throws(StoreError) {
     try await withdraw(id, returning: [], at: Instant(nanosecondsSinceEpoch: 0))
   }
@@ -64,12 +65,11 @@ extension CallbackStore {
 
 /// How many records recovery made `unknown`, by what was requested.
 public struct RecoveredRecords: Hashable, Sendable {
-  /// Calls, appointments' included.
+  /// Calls, including those of appointments.
   public private(set) var callbacks: Int
   /// Tickets of chat desks.
   public private(set) var tickets: Int
 
-  /// So many records.
   public init(callbacks: Int = 0, tickets: Int = 0) {
     self.callbacks = callbacks
     self.tickets = tickets
@@ -88,6 +88,6 @@ public struct RecoveredRecords: Hashable, Sendable {
 public enum CallbackRecovery {
   /// The time from a record's deadline to its recovery: more than the difference of instances' clocks, and more than a commit takes.
   public static let grace = Duration.seconds(10)
-  /// The reason such a record shows.
+  /// The code of such a record.
   public static let code = "outcome_unknown"
 }

@@ -1,4 +1,4 @@
-// A notice of a callback that is to be sent, and what the store keeps of one that was.
+// A notice of a callback that is due, and the record of a notice that was sent.
 
 public import Gate
 public import JOSE
@@ -13,16 +13,17 @@ public struct DueNotice: Hashable, Sendable {
   public let serial: Int
   /// When it is to be sent.
   public let due: Instant
-  /// How often it was tried in vain.
+  /// The number of failed tries.
   public let tries: Int
-  /// The device that the record's installation has registered; nil where the device of the record gets it.
+  /// The device that the record's installation has registered; nil if the record's own device gets the
+  /// notice.
   public let device: StoredDevice?
-  /// The installation, or what stands for the record's device in its place.
+  /// The installation, or the stand-in for the record's own device.
   public let installation: InstallationIdentity
-  /// The service that carries it.
+  /// The service that carries the notice to the device.
   public let platform: String
 
-  /// Nil where the record has no notice to send.
+  /// Nil if the record has no notice to send.
   ///
   /// - Parameter device: The device of its installation; nil for the record's own.
   package init?(_ record: StoredCallback, to device: StoredDevice? = nil) {
@@ -40,7 +41,7 @@ public struct DueNotice: Hashable, Sendable {
     self.device = device
   }
 
-  /// From when on it is of no use.
+  /// The time from which the notice is of no use.
   public var ends: Instant {
     action.asks
       ? record.at ?? due : (record.settledAt ?? due).advanced(by: CallbackNotices.newsLife)
@@ -53,7 +54,7 @@ public struct StoredNotice: Hashable, Sendable {
   public let id: SHA256Digest
   /// The callback; nil for the notice of a device that was replaced.
   public let callback: CallbackID?
-  /// The installation that gets it: to another one it is unknown.
+  /// The installation that gets it. For any other installation, the notice is unknown.
   public let installation: InstallationIdentity
   /// What it says.
   public let action: NoticeAction
@@ -62,7 +63,7 @@ public struct StoredNotice: Hashable, Sendable {
   /// When it was first taken.
   public let created: Instant
 
-  /// What the column `callback` has where there is none.
+  /// The content of the column `callback` without a callback.
   package static let noCallback = StoreID(high: 0, low: 0)
 
   package init(
@@ -88,11 +89,11 @@ extension StoredNotice {
   }
 }
 
-/// A notice with its callback, both from one reading.
+/// A notice with its callback, both read at once.
 public struct FoundNotice: Hashable, Sendable {
   /// The notice.
   public let notice: StoredNotice
-  /// Its callback; nil where the record is gone.
+  /// Its callback; nil if the record is gone.
   public let record: StoredCallback?
 
   package init(notice: StoredNotice, record: StoredCallback?) {
@@ -100,42 +101,44 @@ public struct FoundNotice: Hashable, Sendable {
     self.record = record
   }
 
-  /// Whether the customer can still answer it: it asks about an appointment that waits for the time that it asked about. So
-  /// each answer, each move, each end and the call itself spend it, without another write.
+  /// Whether the customer can still answer it: the notice asks about the current time of a `scheduled`
+  /// appointment. So each answer, each move, each end and the call itself make it invalid, without another
+  /// write.
   public var isLive: Bool {
     notice.action.asks && record?.status == .scheduled
       && record?.notices?.serial == notice.serial
   }
 }
 
-/// What became of a notice that an instance took.
+/// The outcome of a notice that an instance took.
 public enum NoticeOutcome: Hashable, Sendable {
-  /// The provider has it.
+  /// The provider accepted the notice.
   case taken
-  /// It waits for another try, after this many in vain.
+  /// The notice waits for another try, after this many failed ones.
   case again(at: Instant, tries: Int)
-  /// It is given up.
+  /// The notice is given up.
   case dropped
 }
 
-/// Another time of an appointment by a dialog. A later or earlier one takes no place in a slot, and gives back the one that the appointment has.
+/// A new time for an appointment, chosen in a dialog. An appointment whose time changes gives its place in
+/// its slot back and takes no new place.
 public struct Rescheduling: Hashable, Sendable {
   /// The appointment.
   public let id: CallbackID
   /// The serial number of the notice that was answered; 0 for an appointment without notices.
   public let serial: Int
-  /// The time of the appointment that the customer was asked about. If it has another one meanwhile, nothing changes.
+  /// The time of the appointment that the customer was asked about. If the appointment has another time by
+  /// now, nothing changes.
   public let from: Instant
   /// When the phone is to ring.
   public let at: Instant
   /// When the customer is asked again; nil for never.
   public let confirmAt: Instant?
-  /// When the appointment is over at the latest, as in its intent.
+  /// The latest end of the appointment, as in its intent.
   public let deadline: Instant
-  /// How often a customer may snooze; nil where this is no snooze.
+  /// How often a customer may snooze; nil if this is not a snooze.
   public let mostSnoozes: Int?
 
-  /// Another time.
   public init(
     id: CallbackID, serial: Int, from: Instant, at: Instant, confirmAt: Instant?, deadline: Instant,
     mostSnoozes: Int?
@@ -152,9 +155,10 @@ public struct Rescheduling: Hashable, Sendable {
 
 /// The result of `reschedule`.
 public enum ReschedulingResult: Hashable, Sendable {
-  /// It has the new time, and the next serial number.
+  /// The appointment has the new time, and the next serial number.
   case rescheduled(StoredCallback)
-  /// Nothing was changed: it is not `scheduled` any more, has another serial number, or was snoozed as often as it may.
+  /// Nothing was changed: the appointment is no longer `scheduled`, has another serial number or time, or was
+  /// snoozed as often as allowed.
   case tooLate(StoredCallback)
   /// There is no such appointment.
   case missing

@@ -1,8 +1,8 @@
-// Finds the one callback that a call of Talkdesk's explains.
+// Finds the one callback that a call in Talkdesk belongs to.
 
 public import Gate
 
-/// A call that has ended, as Talkdesk tells it.
+/// A call that has ended, as Talkdesk reports it.
 public struct EndedCall: Hashable, Sendable {
   /// Talkdesk's id of the call.
   public let id: String
@@ -12,10 +12,8 @@ public struct EndedCall: Hashable, Sendable {
   public let talkdesk: E164
   /// When the call began.
   public let start: Instant
-  /// What became of it.
   public let outcome: CallOutcome
 
-  /// A call.
   public init(id: String, contact: E164, talkdesk: E164, start: Instant, outcome: CallOutcome) {
     self.id = id
     self.contact = contact
@@ -25,7 +23,7 @@ public struct EndedCall: Hashable, Sendable {
   }
 }
 
-/// A callback that is handed over to Talkdesk: its numbers, and when.
+/// The hand-over of a callback to Talkdesk: its numbers and its time.
 public struct CallHandover: Hashable, Sendable {
   /// The number of the person.
   public let contact: E164
@@ -34,7 +32,6 @@ public struct CallHandover: Hashable, Sendable {
   /// The time of the request.
   public let time: Instant
 
-  /// A callback that is handed over.
   public init(contact: E164, talkdesk: E164, time: Instant) {
     self.contact = contact
     self.talkdesk = talkdesk
@@ -43,14 +40,14 @@ public struct CallHandover: Hashable, Sendable {
 }
 
 extension CallbackIntent {
-  /// Its call, handed over now; nil where its content names no number of the account.
+  /// The hand-over of its call now; nil if the intent names no number of the account.
   package func handover(at now: Instant) -> CallHandover? {
     talkdeskNumber.map { CallHandover(contact: contact, talkdesk: $0, time: now) }
   }
 }
 
 extension StoreIDMaker {
-  /// What a record saves of it.
+  /// The hand-over as a record saves it.
   func handover(_ handover: CallHandover) -> CallbackBook.Handover {
     CallbackBook.Handover(
       numbers: numbers(contact: handover.contact, talkdesk: handover.talkdesk), time: handover.time)
@@ -59,19 +56,18 @@ extension StoreIDMaker {
 
 /// How far the beginning of a call may be from the moment when its callback was handed over to Talkdesk.
 public struct CallWindow: Hashable, Sendable {
-  /// A call may begin so long before the callback was handed over: the difference of two clocks.
+  /// How long before the hand-over a call may begin: the difference of two clocks.
   public var before: Duration
-  /// A call may begin so long after it: the wait for an agent.
+  /// How long after the hand-over a call may begin: the wait for an agent.
   public var after: Duration
 
-  /// A window.
   public init(before: Duration, after: Duration) {
     self.before = before
     self.after = after
   }
 }
 
-/// What an ended call explains.
+/// The callback that an ended call belongs to, if any.
 public enum CallMatch: Hashable, Sendable {
   /// One callback, whose record has its outcome now.
   case set(StoredCallback)
@@ -79,37 +75,39 @@ public enum CallMatch: Hashable, Sendable {
   case known(StoredCallback)
   /// No callback.
   case none
-  /// The callback that it may explain is not settled yet.
+  /// A callback that may match is not settled yet.
   case pending
-  /// Several callbacks, so none of them.
+  /// Several callbacks match, so none of them gets the outcome.
   case several
 }
 
-/// A store that finds the callback that a call explains.
+/// A store that finds the callback that a call belongs to.
 public protocol OutcomeStore: Sendable {
-  /// Sets the outcome of a callback if the call explains exactly this one. A record never changes its outcome, and a call explains at
-  /// most one callback, however many instances try at once. Doing it again changes nothing.
+  /// Sets the outcome of the callback that a call belongs to, if exactly one matches. A record never changes
+  /// its outcome, and a call belongs to at most one callback, however many instances try at once. A
+  /// repetition changes nothing.
   ///
-  /// - Parameter now: The time from which notices tell the outcome.
+  /// - Parameter now: The time from which notices report the outcome.
   func conclude(_ call: EndedCall, within window: CallWindow, at now: Instant) async throws(StoreError)
     -> CallMatch
 }
 
 extension EndedCall {
-  /// The callback that a call explains, among those between its numbers in its window.
+  /// The callback that a call belongs to, among those between its numbers in its window.
   ///
-  /// A call belongs to a callback that was handed over. One that is pending may be it, so nothing is certain before it is settled.
+  /// A call belongs to a callback that was handed over. A pending callback may be that one, so nothing is
+  /// certain before it is settled.
   /// - Parameters:
   ///   - call: The hash of the call's id.
-  ///   - outcome: What became of it.
-  /// - Returns: The callback; nil and what it is otherwise.
+  ///   - outcome: The outcome of the call.
+  /// - Returns: The callback; nil and the reason if there is none.
   static func candidate(
     among records: [StoredCallback], for call: StoreID?, _ outcome: CallOutcome
   ) -> (callback: CallbackID?, otherwise: CallMatch) {
     if let known = records.first(where: { $0.outcome?.isOf(call, outcome) == true }) {
       return (nil, .known(known))
     }
-    // Of so many there may be more that were not read.
+    // With this many, there may be more that were not read.
     guard records.count < mostRead else { return (nil, .several) }
     let open = records.filter { $0.outcome == nil && $0.mayHaveCall }
     guard let first = open.first else { return (nil, .none) }
@@ -117,13 +115,13 @@ extension EndedCall {
     return first.status == .pending ? (nil, .pending) : (first.id, .none)
   }
 
-  /// How many callbacks of a window are read. As many are taken for several that fit.
+  /// The most callbacks of a window that are read. If there are this many, they count as several matches.
   package static let mostRead = 100
 }
 
-/// A call whose callbacks are looked for.
+/// A search for the callback of a call.
 package struct SoughtCall: Hashable, Sendable {
-  /// The hash of its numbers.
+  /// The hash of the call's two numbers.
   package let numbers: StoreID
   private let first, last: Instant
 
@@ -133,12 +131,12 @@ package struct SoughtCall: Hashable, Sendable {
     last = call.start.advanced(by: window.before)
   }
 
-  /// What `CallbackStatements.ofCall` takes.
+  /// The parameters of `CallbackStatements.ofCall`.
   package var parameters: [ColumnValue] {
     [.id(numbers), .time(first), .time(last), .integer(Int64(EndedCall.mostRead))]
   }
 
-  /// Whether a callback that was handed over may be its.
+  /// Whether the call may belong to a callback with this hand-over.
   func mayBe(_ handover: CallbackBook.Handover) -> Bool {
     handover.numbers == numbers && first <= handover.time && handover.time <= last
   }
@@ -148,8 +146,9 @@ extension CallOutcome {
   /// The ends of a call by two sources differ by no more than this.
   private static let spread = Duration.seconds(60)
 
-  /// Whether it is the outcome of that call: by its id, or, where another source with ids of its own tells it, by its end. Two calls
-  /// between the same two numbers do not end within a minute and are told by one source each.
+  /// Whether this is the outcome of that call. The ids of the call are compared. Another source has other
+  /// ids, so there the ends of the call are compared. Two calls between the same numbers would be confused
+  /// only if they ended within a minute of each other and each was reported by a different source.
   fileprivate func isOf(_ call: StoreID?, _ other: CallOutcome) -> Bool {
     if let call, self.call == call { return true }
     let apart = at - other.at
@@ -158,7 +157,7 @@ extension CallOutcome {
 }
 
 extension StoredCallback {
-  /// Whether Talkdesk may call for it, or have called.
+  /// Whether Talkdesk may make a call for it, or may have made one.
   fileprivate var mayHaveCall: Bool {
     switch status {
     case .pending, .accepted, .unknown: true
@@ -166,14 +165,15 @@ extension StoredCallback {
     }
   }
 
-  /// Whether Talkdesk may still tell its outcome.
+  /// Whether Talkdesk may still report its outcome.
   package var awaitsOutcome: Bool { outcome == nil && (status == .accepted || status == .unknown) }
 }
 
 extension CallbackBook {
-  /// Sets the outcome of a callback that has none. News of it go out, whatever the app has read before.
+  /// Sets the outcome of a callback that has none. The app gets a notice of it, whatever it has read before.
   ///
-  /// - Parameter sought: The call. Its callbacks were read in this transaction, so one that began since it was matched counts, too.
+  /// - Parameter sought: The search for the call's callback. Its callbacks were read in this transaction, so
+  ///   a callback that began after the match counts, too.
   mutating func conclude(
     _ id: CallbackID, _ outcome: CallOutcome, of sought: SoughtCall, at now: Instant
   ) -> StoredCallback? {

@@ -1,4 +1,4 @@
-// The device that a request for a callback names, as the store keeps it.
+// The device that a request for a callback names, as the store saves it.
 
 import Gate
 public import Texts
@@ -8,10 +8,10 @@ public import Texts
 public struct GivenDevice: Hashable, Sendable {
   /// The service that carries notices to the device: `fcm`, `apns` or `http`.
   @Exact public private(set) var platform: String
-  /// The sealed token. It is of use until an hour after the end of the callback.
+  /// The sealed token. It is needed until an hour after the end of the callback.
   public private(set) var token: SealedCode
 
-  /// A device whose time is set when its record is saved.
+  /// A device whose expiry is set when its record is saved.
   package init(platform: String, sealed: [UInt8]) {
     self.init(platform: platform, token: SealedCode(sealed, until: Instant(seconds: 0)))
   }
@@ -21,7 +21,7 @@ public struct GivenDevice: Hashable, Sendable {
     self.token = token
   }
 
-  /// The same for a callback that has ended at a time.
+  /// The same device, for a callback that ends at a time.
   func lasting(until end: Int64) -> GivenDevice {
     var device = self
     device.token.until = Instant(nanosecondsSinceEpoch: end).advanced(by: CallbackNotices.newsLife)
@@ -30,11 +30,12 @@ public struct GivenDevice: Hashable, Sendable {
 }
 
 extension InstallationIdentity {
-  /// Stands in the place of an installation for the device that a callback's request named. No installation has this generation.
+  /// The stand-in for an installation if a callback's request named a device. No installation has this
+  /// generation.
   package static func device(of callback: CallbackID) -> InstallationIdentity {
     InstallationIdentity(InstallationID(callback.id), generation: -1)
   }
 
-  /// Whether it stands for such a device.
+  /// Whether this is the stand-in for such a device.
   package var isDevice: Bool { generation < 0 }
 }

@@ -13,7 +13,7 @@ package enum KeyColumn: Int, TableColumn {
     case .id: .id(.never) { $0.name }
     case .callback: .id(.changes) { $0.key?.callback.id }
     case .fingerprint: .id(.changes) { $0.key?.fingerprint }
-    // The first release had the status of the answer here.
+    // The first release saved the status of the response here.
     case .answerStatus: .small(.changes) { _ in nil }
     case .answer: .bytes(.changes) { $0.key.flatMap { RefusedFields.written($0.refusedFields) } }
     case .expires: .integer(.changes) { $0.key?.expires ?? 0 }
@@ -37,7 +37,7 @@ package enum PlaceColumn: Int, TableColumn {
 }
 
 extension CallbackBook {
-  /// A key by its name; without one for a row that was made to be locked.
+  /// A key with its hash. The key is nil for a row that was made to be locked.
   package struct NamedKey: TableEntry {
     package let name: StoreID
     package let key: Key?
@@ -60,7 +60,7 @@ extension CallbackBook {
     }
   }
 
-  /// A dedupe entry by its name; without one for a row that was made to be locked.
+  /// A dedupe entry with its hash. The entry is nil for a row that was made to be locked.
   package struct NamedPlace: TableEntry {
     package let name: StoreID
     package let place: Place?
@@ -80,7 +80,8 @@ extension CallbackBook {
   package mutating func add(_ named: NamedKey) { if let key = named.key { keys[named.name] = key } }
   package mutating func add(_ named: NamedPlace) { if let place = named.place { places[named.name] = place } }
 
-  /// The keys to write, and the names of those to remove; the same of dedupe entries.
+  /// The keys to write, and the hashes of the keys to remove. `changedPlaces` does the same for dedupe
+  /// entries.
   package var changedKeys: (put: [NamedKey], removed: [StoreID]) {
     let all = changes.keys.map { NamedKey($0, keys[$0]) }
     return (all.filter { $0.key != nil }, all.filter { $0.key == nil }.map(\.name))

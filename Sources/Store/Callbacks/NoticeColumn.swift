@@ -3,7 +3,7 @@
 import Gate
 import JOSE
 
-/// The columns of a notice. It is found by the digest of its id, and none changes.
+/// The columns of a notice, which is found by the digest of its id. No column ever changes.
 package enum NoticeColumn: Int, TableColumn {
   case id, callback, installation, action, serial, created, generation
 

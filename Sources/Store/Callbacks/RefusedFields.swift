@@ -4,8 +4,8 @@ import JSON
 
 /// The content of the column `answer`: a JSON array of names, or null for none.
 ///
-/// Earlier releases kept the whole answer of the first request there, with its status beside it. Of these only the names in `fields`
-/// are read; the record has the rest.
+/// Earlier releases saved the whole response to the first request there, with its status beside it. Of these
+/// only the names in `fields` are read; the record has the rest.
 package enum RefusedFields {
   package static func read(_ stored: [UInt8]) -> [String] {
     do throws(JSONError) {
@@ -13,7 +13,7 @@ package enum RefusedFields {
       return value.array?.compactMap(\.string)
         ?? value.object?["fields"]?.array?.compactMap { $0["name"]?.string } ?? []
     } catch {
-      // No release wrote that. Without names the answer still has its status and code.
+      // No release wrote that. Without names, the response still has its status and code.
       return []
     }
   }

@@ -1,13 +1,15 @@
-// The verification code of a callback, as a store keeps it.
+// A sealed value of a callback, as a store saves it.
 
 public import Gate
 import Sealing
 
-/// A verification code, sealed with a store key and tied to the id of its callback. A store cannot read it.
+/// A verification code, the content of an appointment or the token of a device, sealed with a store key and
+/// tied to the id of its callback. A store cannot read it.
 public struct SealedCode: Hashable, Sendable {
   /// The sealed value.
   public let sealed: [UInt8]
-  /// When it is forgotten: the end of the callback and `keyRetention`. While the callback is pending, the latest time that can be.
+  /// When the value expires. A code expires `keyRetention` after the end of the callback. While the callback
+  /// is pending, this is the latest possible time.
   public internal(set) var until: Instant
 
   package init(_ sealed: [UInt8], until: Instant) {
@@ -15,6 +17,6 @@ public struct SealedCode: Hashable, Sendable {
     self.until = until
   }
 
-  /// The name of the key that sealed it, for queries; nil if it is not a sealed value.
+  /// The id of the key that sealed it, for queries; empty if it is not a sealed value.
   package var key: [UInt8] { StoreKeys.keyID(of: sealed)?.bytes ?? [] }
 }

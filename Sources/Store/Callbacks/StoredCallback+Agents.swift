@@ -1,4 +1,4 @@
-// Tells whether an AI agent's callback is the answer to a later request.
+// Decides whether a later request of an AI agent gets its earlier callback.
 
 import Gate
 
@@ -6,7 +6,7 @@ extension StoredCallback {
   /// The state of the agent's key that belongs to this callback.
   ///
   /// - Parameters:
-  ///   - span: For how long a repeated request gets the callback, from its creation on.
+  ///   - span: How long after the callback's creation a repeated request gets the callback.
   ///   - now: In nanoseconds since the epoch.
   func standing(repeatedFor span: Duration, at now: Int64) -> KeyStanding {
     switch status {

@@ -3,32 +3,32 @@
 public import Gate
 public import Texts
 
-/// The record of a callback. It holds a masked number. The full number is in the sealed content of an appointment only.
+/// The record of a callback, with a masked number. Only the sealed content of an appointment has the full
+/// number.
 public struct StoredCallback: Hashable, Sendable {
-  /// Its state; docs/build/callbacks.md has the states and their changes.
+  /// The state of a callback; docs/build/callbacks.md has the states and their changes.
   public enum Status: String, Sendable, CaseIterable {
     /// An appointment that waits for its time.
     case scheduled
     /// Saved. The request to Talkdesk may have started.
     case pending
-    /// Talkdesk took it.
+    /// Talkdesk accepted the callback.
     case accepted
-    /// Certainly not taken.
+    /// Talkdesk certainly did not accept the callback.
     case failed
     /// The call may have been requested, and no one can tell.
     case unknown
-    /// An appointment that its owner does not want any more.
+    /// An appointment that its owner cancelled or did not confirm, or that ended with its installation.
     case cancelled
     /// An appointment whose time passed before it could be tried.
     case expired
 
-    /// Whether it changes by itself no more.
+    /// Whether the status is final: neither `scheduled` nor `pending`.
     public var isFinal: Bool { self != .scheduled && self != .pending }
   }
 
-  /// Its name.
   public let id: CallbackID
-  /// Its owner. Other callers cannot read it.
+  /// The caller that owns the record. Other callers cannot read it.
   @Exact public private(set) var callerID: String
   /// The person the caller spoke for, if the credential named one.
   @Exact public private(set) var subject: String?
@@ -36,13 +36,12 @@ public struct StoredCallback: Hashable, Sendable {
   @Exact public private(set) var appID: String?
   /// The number to be called, masked: `+*********65`. Empty for a ticket.
   public let contact: String
-  /// When the intent was kept.
+  /// The time of the request.
   public let createdAt: Instant
   /// The time of an appointment; nil for an immediate callback.
   public internal(set) var at: Instant?
   /// When it left `pending`.
   public internal(set) var settledAt: Instant?
-  /// Its state.
   public internal(set) var status: Status
   /// Why it is not `accepted`: a problem's code.
   public internal(set) var code: String?
@@ -52,25 +51,26 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var platformTID: String?
   /// The names of the fields that Talkdesk refused. Filled only when the record is read by its key.
   public internal(set) var refusedFields: [String] = []
-  /// Its verification code; nil where it carried none, and where a purge has removed it.
+  /// Its verification code; nil if it had none, or a purge has removed it.
   public internal(set) var verificationCode: SealedCode?
-  /// Its notices; nil where no installation gets any.
+  /// Its notices; nil if no device gets any.
   public internal(set) var notices: CallbackNotices?
   /// How often the customer has snoozed it, with or without a device for notices.
   public internal(set) var snoozes: Int
   /// Who made it.
   public internal(set) var origin: CallbackOrigin
-  /// What came of a ticket; nil for a callback.
+  /// The ticket at the chat desk; nil for a callback.
   public internal(set) var ticket: StoredTicket?
-  /// Its name in another interface; nil where it was made by this server's own.
+  /// Its name in another API; nil if it was made with this server's own API.
   public let alias: CallbackAlias?
   /// The digest of the AI agent's conversation in which it was requested; nil for all other clients.
   package let conversation: StoreID?
   /// The customer's consent; nil without one.
   public internal(set) var consent: StoredConsent?
-  /// What became of its call; nil as long as Talkdesk has not told it.
+  /// The outcome of its call; nil until Talkdesk reports it.
   public internal(set) var outcome: CallOutcome?
-  /// Whether it had been recovered as `unknown` before its process settled it. Only what `settle` returns says so.
+  /// Whether recovery had made it `unknown` before its process settled it. Set only in the result of
+  /// `settle`.
   public internal(set) var wasRecovered = false
 
   package init(
@@ -104,16 +104,17 @@ public struct StoredCallback: Hashable, Sendable {
     self.conversation = conversation
   }
 
-  /// Whether recovery made it `unknown`, as far as the record tells: there is no upstream status.
+  /// Whether recovery made it `unknown`, as far as the record shows: there is no upstream status.
   var isRecovered: Bool {
     status == .unknown && code == CallbackRecovery.code && upstreamStatus == nil && platformTID == nil
   }
 }
 
 extension StoredCallback {
-  /// Whether it is a subject's of its caller: users of one issuer do not see each other's.
+  /// Whether the record belongs to a subject of its caller. Users of one issuer do not see each other's
+  /// records.
   public func belongs(to subject: String) -> Bool { (self.subject ?? callerID).hasSameBytes(as: subject) }
 
-  /// Whether a caller has asked for it.
+  /// Whether a caller has requested the callback.
   package func isOwned(by callerID: String) -> Bool { self.callerID.hasSameBytes(as: callerID) }
 }

@@ -1,19 +1,18 @@
-// What a chat desk made of a ticket, as the record of its request keeps it.
+// The ticket that a chat desk opened, as the record of its request saves it.
 
 import JSON
 
-/// A ticket in the record of its request. Without an id as long as the desk has not accepted it.
+/// A ticket in the record of its request. It has no id until the desk has accepted it.
 public struct StoredTicket: Hashable, Sendable {
-  /// What an accepted request came to.
+  /// The ticket after the desk has accepted the request.
   public struct Opened: Hashable, Sendable {
     /// The ticket's id at the desk.
     public let id: String
-    /// Its channel.
+    /// The URL of the ticket's channel.
     public let channelURL: String
-    /// Whether the first message was sent. False also where the request had none.
+    /// Whether the first message was sent. Also false if the request had none.
     public let isMessageSent: Bool
 
-    /// An opened ticket.
     public init(id: String, channelURL: String, isMessageSent: Bool) {
       self.id = id
       self.channelURL = channelURL
@@ -24,7 +23,6 @@ public struct StoredTicket: Hashable, Sendable {
   /// The ticket at the desk; nil before it is certain.
   public let opened: Opened?
 
-  /// A ticket.
   public init(_ opened: Opened? = nil) { self.opened = opened }
 
   /// Reads the column `ticket`. An unreadable value still marks the record as a ticket.

@@ -8,10 +8,10 @@ import JSON
 import Pages
 import Serving
 
-/// Both forms for one kind of configuration, made at the first request.
+/// The API description for one kind of configuration, built at the first request.
 struct APIDescription: Sendable {
   let openAPI: FixedDocument
-  /// The page at `/docs`, and what is below `/docs/`.
+  /// The page at `/docs`, and the pages below `/docs/`.
   let page: FixedDocument
   let pages: [String: FixedDocument]
 
@@ -35,6 +35,6 @@ struct APIDescription: Sendable {
 }
 
 extension Handlers {
-  /// How the interface is described at the moment.
+  /// The API description for the current configuration.
   var description: APIDescription { APIDescription.of(generations.current.configuration) }
 }

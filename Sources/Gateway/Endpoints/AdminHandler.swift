@@ -26,7 +26,7 @@ final class AdminHandler: RequestHandler {
     if route.endpoint?.audience == .operators || route.isUnknownToOperators {
       return administration.handle(route.served, access, request, &exchange)
     }
-    // Close the connection of every client that has not given the right token.
+    // Close the connection of every client that has not sent the right token.
     exchange.closeAfterAnswer()
     if let redirect = AdminAccess.redirect(request) { return exchange.respond(redirect) }
     switch route.served?.handler(for: request.method) {

@@ -16,7 +16,7 @@ extension Administration {
   /// Answers a request for an operators' path.
   /// - Parameters:
   ///   - served: The endpoint; nil for another path, which may be a file of the operator's page.
-  ///   - access: How its listener authenticates operators.
+  ///   - access: How the listener authenticates operators.
   ///   - hasFetchedKeys: Whether the request has already waited for the keys of its JWT.
   func handle(
     _ served: ServedEndpoint?, _ access: AdminAccess, _ request: borrowing Request,
@@ -48,11 +48,11 @@ extension Administration {
       if problem.code == .invalidToken {
         log.write(.warning, "admin request rejected: wrong token", ["address": "\(address)"])
       }
-      // Close the connection of every client that has not given the right token.
+      // Close the connection of every client that has not sent the right token.
       exchange.closeAfterAnswer()
       return exchange.respond(problem.response(requestID: exchange.requestID))
     case .fetchFirst(let source):
-      // The whole request waits.
+      // Wait until the whole request has arrived.
       guard !exchange.isEarly else { return }
       guard exchange.mayDefer else {
         return exchange.respond(Problem.tooManyWaiting.response(requestID: exchange.requestID))

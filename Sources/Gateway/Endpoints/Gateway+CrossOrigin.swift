@@ -1,4 +1,4 @@
-// The response fields for web pages of allowed origins, and the response to `OPTIONS`.
+// Response fields for web pages of allowed origins (CORS), and the response to `OPTIONS`.
 
 import API
 import HTTP
@@ -7,12 +7,12 @@ import Handling
 import Serving
 
 extension Gateway {
-  /// The response fields for a browser; nil for other clients.
+  /// The CORS response fields for a browser; nil for other clients.
   func crossOriginFields(_ endpoint: Endpoint?, _ request: borrowing Request) -> PreparedFields? {
     guard let endpoint, endpoint.audience == .apps || endpoint.audience == .agents else { return nil }
-    // Without an origin only a cacheable response has to name the fields that it depends on.
+    // Without `Origin`, only a cacheable response needs `Vary`.
     guard request.value(of: .origin) != nil || endpoint.isKept else { return nil }
-    // A preflight has its own.
+    // A preflight gets its fields from `options`.
     guard request.method != .options || request.value(of: .accessControlRequestMethod) == nil else {
       return nil
     }
@@ -21,7 +21,7 @@ extension Gateway {
       for: request)
   }
 
-  /// The response to `OPTIONS`, a browser's preflight or not.
+  /// The response to `OPTIONS`, whether or not it is a browser's preflight.
   func options(_ endpoint: Endpoint, _ request: borrowing Request) -> Response {
     var fields: Fields = ["Allow": endpoint.allowed]
     if endpoint.audience == .apps,

@@ -11,14 +11,14 @@ import Records
 import Serving
 
 extension Gateway {
-  /// Writes the audit line of a refused request. Where its request line was read it is a request to that path like any
-  /// other, whatever came after.
+  /// Writes the audit line of a refused request. If the request line was read, the request counts as one to
+  /// that path, whatever came after the line.
   func auditRefusal(_ code: Problem.Code, _ refused: RefusedRequest) {
     guard let request = refused.request,
       let action = Route(request).endpoint?.action(audited: request.method)
     else { return }
     var record = AuditRecord(action: action, requestID: refused.requestID, address: refused.peer.address)
-    // A proxy's claim about its client may be in a field that was not read.
+    // A proxy may name its client in a field. Use the address only if the fields were read.
     if refused.hasFields {
       record.address = generations.current.clientAddress.resolve(request, peer: refused.peer.address)
       record.trace = TraceContext(request)

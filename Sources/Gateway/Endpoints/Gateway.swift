@@ -1,4 +1,5 @@
-// The public listener's handler: gives each request one response, and each vending request one audit record.
+// The request handler of the public listener: sends one response to each request, and writes one audit record
+// for each audited request.
 
 import API
 import Admin
@@ -16,8 +17,8 @@ import Serving
 
 /// Handles all requests of the public listener.
 ///
-/// It responds to cached requests before `handle` returns, on the connection's loop. A request that needs
-/// Talkdesk ID continues in a task, and its response returns through the responder.
+/// A request for a cached token gets its response before `handle` returns, on the connection's loop. A
+/// request that needs Talkdesk ID continues in a task, which responds through the responder.
 public final class Gateway: RequestHandler {
   private let handlers: Handlers
   private let health: Health
@@ -66,7 +67,7 @@ public final class Gateway: RequestHandler {
 
   public func judge(_ request: borrowing Request, _ exchange: inout Exchange) { handle(request, &exchange) }
 
-  /// Whether a web page sent the request whose origin is not listed.
+  /// Whether the request comes from a web page whose origin is not listed.
   private func isOfForeignPage(_ request: borrowing Request) -> Bool {
     request.namesForeignOrigin && !generations.current.crossOrigin.lists(request)
   }
@@ -82,7 +83,8 @@ public final class Gateway: RequestHandler {
     return problem.response(requestID: request.requestID)
   }
 
-  /// `OPTIONS`, and methods that the endpoint does not know. Where every request is audited, these are, too.
+  /// Responds to `OPTIONS` and to methods that the endpoint does not support. If every request to the
+  /// endpoint is audited, these are, too.
   private func answerOtherMethod(
     _ endpoint: Endpoint, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
@@ -96,7 +98,7 @@ public final class Gateway: RequestHandler {
     exchange.respond(options(endpoint, request))
   }
 
-  /// Writes the audit line of a request that no handler gets, if there is one.
+  /// Writes the audit line of a request that reaches no handler, if the endpoint is audited.
   /// - Parameter code: Why it is refused; nil if it is not.
   private func audit(
     _ code: Problem.Code?, _ endpoint: Endpoint, _ request: borrowing Request, _ exchange: borrowing Exchange

@@ -6,7 +6,7 @@ import HTTP
 import HTTPServer
 import Records
 
-/// The parameters of a path, in their order, as ranges of the request's head that are percent-encoded still.
+/// The parameters of a path, in order, as ranges of the request's head, still percent-encoded.
 typealias PathParameters = [Range<Int>]
 
 /// The endpoint of a request's path. Literal paths are compared as received: they need no percent-encoding.
@@ -47,10 +47,10 @@ struct Route {
     }
   }
 
-  /// The facts of the endpoint, if there is one.
+  /// The endpoint's description, if there is an endpoint.
   var endpoint: Endpoint? { served?.endpoint }
 
-  /// The endpoint, if there is one.
+  /// The endpoint with its handlers, if there is one.
   var served: ServedEndpoint? {
     if case .endpoint(let index) = destination { ServedEndpoint.table[index] } else { nil }
   }
@@ -61,7 +61,7 @@ struct Route {
 
   /// A path that a client probably meant. Operators' paths are not suggested.
   static func nearest(to request: borrowing Request) -> String? {
-    // Longer ones are no slip, and comparing them would take time.
+    // A longer path is no typing mistake, and comparing it would take time.
     guard request.path.count <= 64 else { return nil }
     let known = Endpoint.all.filter { $0.audience != .operators }.flatMap(\.paths)
       // Our text: the table's paths.
@@ -82,7 +82,7 @@ struct Route {
 
   /// A path with parameters. Duplicate and trailing slashes are tolerated.
   private struct Template: Sendable {
-    /// Nil for a parameter.
+    /// The literal segments; nil for a parameter.
     let segments: [String?]
     let endpoint: Int
 
@@ -119,14 +119,15 @@ extension Route {
     }
   }
 
-  /// A path that leads nowhere, or to the sandbox.
+  /// The label of an unknown path, or of a path that the sandbox serves.
   private static let otherLabel: UInt8 = 0
-  /// A refused request whose path is not known.
+  /// The label of a refused request whose path is unknown.
   private static let refusedLabel: UInt8 = 1
   private static let serverLabel: UInt8 = 2
   private static let firstLabel = 3
 
-  /// The values of the label `route`: the template of the usual path, so that no client can make series without end.
+  /// The values of the label `route`: the template of each endpoint's first path, so that clients cannot
+  /// create an unlimited number of series.
   static let labels = ["other", "refused", "*"] + Endpoint.all.map { $0.paths[0] }
 
   /// The label of a request that the server refused before a handler saw it.
@@ -138,7 +139,7 @@ extension Route {
 }
 
 extension ServiceMetrics {
-  /// Metrics of the endpoints of the table, on so many loops.
+  /// Creates the metrics of all endpoints, for the given number of loops.
   convenience init(loops: Int) {
     self.init(loops: loops, routes: Route.labels, audited: Set(Endpoint.all.flatMap(\.actions)))
   }

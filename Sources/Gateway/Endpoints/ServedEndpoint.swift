@@ -1,4 +1,4 @@
-// One entry of the table of endpoints: the facts of an endpoint and its handlers.
+// One entry of the endpoint table: an endpoint's description and its handlers.
 
 import API
 import Admin
@@ -11,14 +11,14 @@ import Serving
 
 /// An endpoint and its handlers by method.
 final class ServedEndpoint: Sendable {
-  /// Handles a request.
+  /// The handler of a request, by the kind of endpoint.
   enum Handler: Sendable {
     case clients(@Sendable (Handlers, borrowing Request, PathParameters, inout Exchange) -> Void)
     /// Served on the admin listener too, for health checks of that listener.
     case health(@Sendable (Health) -> PreparedResponse)
     /// Served on the admin listener too, for operators who cannot reach the public one.
     case document(FixedDocument)
-    /// The operator's page, which is for everybody where operators are served at all.
+    /// The operator's page. Where operators are served at all, everybody may load it.
     case page
     case operators(
       @Sendable (Administration, borrowing Request, OperatorRequest, inout Exchange) throws(Problem) -> Void)
@@ -62,9 +62,10 @@ final class ServedEndpoint: Sendable {
   }
 
   let endpoint: Endpoint
-  /// Whether it accepts forms. A page of any site can have a browser send one without asking this server first.
+  /// Whether the endpoint accepts forms. A page of any site can make a browser send a form without a
+  /// preflight.
   let takesForms: Bool
-  /// In the order of the endpoint's operations.
+  /// The handlers, in the order of the endpoint's operations.
   private let handlers: [Handler]
 
   init(

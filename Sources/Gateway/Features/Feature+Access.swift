@@ -1,4 +1,4 @@
-// Tokens: by a request, and by a notice.
+// Endpoints for tokens, in the response or by push notification.
 
 import API
 import HTTP
@@ -21,7 +21,7 @@ extension Feature {
       ServedEndpoint(
         "/token/{app}", for: .apps, auditing: .every(.access),
         .clients(.token) { handlers, request, parameters, exchange in
-          // A name that does not decode is no app's name.
+          // An undecodable name is not an app's name.
           let app = request.percentDecoded(parameters[0]).map { Request.QueryItem.value($0) } ?? .malformed
           handlers.vend(as: .stock, app: app, request, &exchange)
         }),

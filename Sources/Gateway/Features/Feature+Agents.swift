@@ -1,4 +1,4 @@
-// Tools for AI agents.
+// The endpoints for AI agents.
 
 import API
 import Configuration
@@ -10,7 +10,7 @@ import Records
 import Serving
 
 extension Feature {
-  /// The door for AI agents (Model Context Protocol).
+  /// The endpoints for AI agents (Model Context Protocol).
   static let agents = Feature(
     endpoints: [
       ServedEndpoint(

@@ -1,4 +1,4 @@
-// Whether a callback is possible, and how many agents are available.
+// The endpoint that tells whether a callback is possible, and the number of available agents.
 
 import API
 import Configuration

@@ -1,4 +1,4 @@
-// Callbacks, now and at a time.
+// Endpoints and parts for callbacks: immediate callbacks and appointments.
 
 import API
 import Admin
@@ -15,7 +15,7 @@ import Serving
 import Store
 
 extension Feature {
-  /// Callbacks now, and appointments.
+  /// Immediate callbacks, and appointments.
   static let callbacks = Feature(
     endpoints: [
       ServedEndpoint(
@@ -28,7 +28,7 @@ extension Feature {
         .clients(.callbacks.alias(of: "/calls/callback")) { handlers, request, _, exchange in
           handlers.call(request, &exchange)
         }),
-      // An id that does not decode is none, and finds nothing.
+      // An undecodable ID is treated as an unknown one.
       ServedEndpoint(
         "/callbacks/{id}", for: .apps, auditing: .some([.patch: .change, .delete: .cancel]),
         .clients(.callback) { handlers, request, parameters, exchange in
@@ -75,7 +75,7 @@ extension Feature {
           drain: { [keeper = wiring.keeper] step in
             switch step {
             case .announced: appointments.watch.end()
-            // Until now requests booked some.
+            // Not earlier, because until this step requests may book appointments.
             case .closed: keeper?.stop()
             }
           })

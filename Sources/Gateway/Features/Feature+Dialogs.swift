@@ -1,4 +1,4 @@
-// Answers to the questions of notices, and verification codes.
+// Endpoints for answers to the questions in notifications, and for verification codes.
 
 import API
 import HTTP
@@ -9,7 +9,7 @@ extension Feature {
   /// Dialogs about due callbacks, and verification codes.
   static let dialogs = Feature(
     endpoints: [
-      // An id or an action that does not decode is none.
+      // An undecodable ID or action is treated as an unknown one.
       ServedEndpoint(
         "/genesys/1/service/{id}/{action}", for: .apps, auditing: .handled([.connect, .snooze, .cancel]),
         takesHead: false,

@@ -1,4 +1,4 @@
-// Callbacks of GMS clients.
+// Endpoints for clients of Genesys Mobile Services (GMS).
 
 import API
 import HTTP
@@ -9,7 +9,8 @@ extension Feature {
   /// Callbacks of clients that were written for Genesys Mobile Services.
   static let gms = Feature(
     endpoints: [
-      // Before the dialogs, whose paths have the same form. A name or an id that does not decode is none.
+      // These endpoints come before the dialogs, whose paths have the same form. An undecodable name or ID is
+      // treated as an unknown one.
       ServedEndpoint(
         "/genesys/1/service/callback", for: .apps,
         .clients(.gmsFindAll) { handlers, request, _, exchange in

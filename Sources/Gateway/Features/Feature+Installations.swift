@@ -1,4 +1,4 @@
-// Installations: enrolling, attestations, proofs of keys, and their end.
+// Endpoints and parts for installations: enrollment, attestations, key proofs and revocation.
 
 import API
 import Callers
@@ -13,7 +13,7 @@ import Serving
 import Store
 
 extension Feature {
-  /// Installations of apps, with a credential each.
+  /// Installations of apps, each with its own credential.
   static let installations = Feature(
     endpoints: [
       ServedEndpoint(
@@ -38,7 +38,7 @@ extension Feature {
               text.sample([("state", state.rawValue)], counts[state])
             }
           },
-          // The last uses are saved before the store closes.
+          // Save the times of last use before the store closes.
           end: { work, _ in
             work?.cancel()
             await work?.value

@@ -1,4 +1,4 @@
-// Notices: devices, tokens by push, and notices of callbacks.
+// Endpoints and parts for push notifications: devices, tokens by push, and notifications about callbacks.
 
 import API
 import Configuration
@@ -13,7 +13,7 @@ import Serving
 import Store
 
 extension Feature {
-  /// Notices by FCM, APNs and webhooks.
+  /// Push notifications by FCM, APNs and webhooks.
   static let notices = Feature(
     endpoints: [
       ServedEndpoint(
@@ -23,7 +23,7 @@ extension Feature {
         },
         .clients(.removeDevice) { handlers, request, _, exchange in handlers.removeDevice(request, &exchange)
         }),
-      // An id that does not decode is none.
+      // An undecodable ID is treated as an unknown one.
       ServedEndpoint(
         "/notices/{id}", for: .apps,
         .clients(.notice) { handlers, request, parameters, exchange in
@@ -42,14 +42,14 @@ extension Feature {
             metrics?.appendNotices(generations.current, to: &$0)
           },
           drain: { [keeper = wiring.noticeKeeper] in if $0 == .closed { keeper?.stop() } },
-          // Notices on their way have a few seconds.
+          // Notifications that are being sent get a few seconds.
           end: { work, _ in await work?.value }),
       ]
     }
 }
 
 extension ServiceMetrics {
-  /// Notices and their providers, while there are any.
+  /// Appends the metrics of notifications and their providers, if any are configured.
   fileprivate func appendNotices(_ generation: Generation, to text: inout MetricsText) {
     if generation.configuration.gms != nil { ignoredDevices.append(to: &text) }
     guard let senders = generation.push?.senders, !senders.platforms.isEmpty else { return }

@@ -1,4 +1,4 @@
-// Outcomes of calls: events from Talkdesk, and its nightly report.
+// Endpoint and parts for call outcomes: Talkdesk's events, and its nightly report.
 
 import API
 import Configuration
@@ -16,7 +16,7 @@ import Talkdesk
 import Tokens
 
 extension Feature {
-  /// What became of calls, from Talkdesk.
+  /// Call outcomes, as Talkdesk reports them.
   static let outcomes = Feature(
     endpoints: [
       ServedEndpoint(

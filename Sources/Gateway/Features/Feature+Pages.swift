@@ -1,4 +1,4 @@
-// Pages: landing page and the API's description.
+// Endpoints for the landing page and the API description.
 
 import API
 import HTTP
@@ -7,7 +7,7 @@ import Handling
 import Pages
 
 extension Feature {
-  /// The landing page and the API's description.
+  /// The landing page and the API description.
   static let pages = Feature(
     endpoints: [
       ServedEndpoint(
@@ -26,7 +26,7 @@ extension Feature {
           exchange.respond(handlers.description.page.answer(to: request))
         }),
       ServedEndpoint(RunbookPage.path, for: .everybody, .document(.runbook, RunbookPage.document)),
-      // A name that does not decode is none.
+      // An undecodable name is answered like an unknown page.
       ServedEndpoint(
         "/docs/{tag}", for: .everybody,
         .clients(.docsPage) { handlers, request, parameters, exchange in

@@ -13,7 +13,7 @@ extension Feature {
       ServedEndpoint(
         "/tickets", for: .apps, auditing: .known(.ticket),
         .clients(.tickets) { handlers, request, _, exchange in handlers.openTicket(request, &exchange) }),
-      // An id that does not decode is none.
+      // An undecodable ID is treated as an unknown one.
       ServedEndpoint(
         "/tickets/{id}", for: .apps,
         .clients(.ticket) { handlers, request, parameters, exchange in

@@ -1,14 +1,14 @@
-// The list of features. A feature is its endpoints and its parts.
+// The list of the server's features. A feature consists of endpoints and parts.
 
 import API
 import HTTP
 import HTTPServer
 
-/// A feature of the server: its endpoints, and the parts that work beside requests.
+/// A feature of the server: its endpoints, and the parts that run alongside requests.
 struct Feature: Sendable {
-  /// In the order in which paths are compared.
+  /// The endpoints, in the order in which paths are compared.
   let endpoints: [ServedEndpoint]
-  /// Makes its parts, in the order in which they start.
+  /// Creates the feature's parts, in the order in which they start.
   let parts: @Sendable (Wiring) -> [Part]
 
   init(endpoints: [ServedEndpoint], parts: @escaping @Sendable (Wiring) -> [Part] = { _ in [] }) {
@@ -31,6 +31,6 @@ extension ServedEndpoint {
 }
 
 extension Endpoint {
-  /// The facts of every endpoint, in the order of the table.
+  /// The description of every endpoint, in the order of the table.
   static let all = ServedEndpoint.table.map(\.endpoint)
 }

@@ -25,7 +25,7 @@ extension Part {
       + [operatorsListener(operators), requests(wiring, server)]
   }
 
-  // MARK: What every feature uses
+  // MARK: Parts that every feature uses
 
   private static func store(_ wiring: Wiring) -> Part {
     Part(name: "store", end: { [store = wiring.store] _, _ in await store.close() })
@@ -68,7 +68,7 @@ extension Part {
     Part(name: "tokens", end: { [tokens = wiring.upstreams.tokens] _, _ in tokens.shutdown() })
   }
 
-  /// Keeps the store in order.
+  /// Runs the regular maintenance of the store.
   private static func upkeep(_ wiring: Wiring) -> Part {
     let (runtime, generations, log) = (wiring.runtime, wiring.generations, wiring.log)
     let upkeep = Upkeep(
@@ -81,7 +81,8 @@ extension Part {
     return Part(name: "upkeep", work: upkeep.run)
   }
 
-  /// Shares with other instances, and saves for the next start, where passwords were right.
+  /// Remembers at which addresses passwords were right: shares this with other instances, and saves it for
+  /// the next start.
   private static func logins(_ wiring: Wiring) -> Part {
     let memory = wiring.runtime.throttle.memory
     return Part(
@@ -92,7 +93,7 @@ extension Part {
       })
   }
 
-  /// Keeps the keys of callers' issuers fresh.
+  /// Keeps the keys of callers' issuers up to date.
   private static func issuers(_ wiring: Wiring) -> Part {
     let (keys, generations, clock) = (wiring.runtime.keys, wiring.generations, wiring.clock)
     return Part(name: "issuers", work: { await keys.keepFresh(generations, clock: clock) })
@@ -108,7 +109,7 @@ extension Part {
     Part(name: "operators' listener", end: { _, _ in await server?.shutdown(within: .seconds(1)) })
   }
 
-  /// The public listener, with the callbacks that its requests have begun.
+  /// The public listener, with the callbacks that its requests started.
   private static func requests(_ wiring: Wiring, _ server: Server) -> Part {
     let (callbacks, health, clock) = (wiring.runtime.callbacks, wiring.health, wiring.clock)
     let (tls, upstream) = (wiring.tls, wiring.upstreams.callbacks)
@@ -131,22 +132,22 @@ extension Part {
         }
       },
       end: { _, limit in
-        // Shortly before the end, while the server can still respond to clients, callbacks end: sent ones become unknown, unsent ones
-        // are refused, and both get a response.
+        // End callbacks shortly before the limit, while the server can still respond to clients: sent
+        // callbacks become unknown, unsent ones are refused, and both get a response.
         let end = clock.now + (limit - min(.seconds(1), limit / 10))
         let callbacksEnd = Task {
-          // After a cancellation nothing runs any more.
+          // A cancellation means that nothing is running.
           guard await clock.hasSlept(until: end) else { return }
           callbacks.queue.shutdown()
           await upstream.shutdown()
         }
         await server.shutdown(within: limit)
-        // A callback goes on after its client has closed the connection.
+        // A callback continues after its client has closed the connection.
         await callbacks.inHand.finished(within: max(end - clock.now, .zero), clock)
         callbacksEnd.cancel()
         callbacks.queue.shutdown()
         await upstream.shutdown()
-        // Each callback has its outcome now and saves it.
+        // Each callback now has an outcome. Wait until it is saved.
         await callbacks.inHand.finished(within: .seconds(5), clock)
       })
   }

@@ -1,4 +1,4 @@
-// A part of the running server: its work beside requests, what it shows in metrics, and how it ends.
+// A part of the running server: its background work, its metrics, and how it ends.
 
 import Metrics
 import Platform
@@ -8,25 +8,25 @@ import Synchronization
 struct Part: Sendable {
   /// A step of draining, before any part ends.
   enum DrainStep: Sendable {
-    /// The readiness check fails. Requests still come for `drain_delay`.
+    /// The readiness check fails. Requests still arrive for `drain_delay`.
     case announced
-    /// No connection is accepted, and no job takes up anything new.
+    /// No connection is accepted, and no job starts anything new.
     case closed
   }
 
-  /// Its name in the list.
+  /// The name in the list of parts.
   let name: String
-  /// Its work beside requests, from the server's start to the part's end.
+  /// The background work, from the start of the server to the end of the part.
   var work: @Sendable () async -> Void = {}
-  /// Its families on the page of metrics, which must not keep the part alive.
+  /// Appends the part's metrics. Must not keep the part alive.
   var metrics: (@Sendable (inout MetricsText) -> Void)?
-  /// Takes a step of draining; must not wait.
+  /// Performs a step of draining. Must not wait.
   var drain: @Sendable (DrainStep) -> Void = { _ in }
-  /// Ends the part, with the task of its work, in at most the duration that requests have.
+  /// Ends the part and the task of its work, within the time limit for running requests.
   var end: @Sendable (Task<Void, Never>?, Duration) async -> Void = { work, _ in work?.cancel() }
 }
 
-/// The parts of a server in one order. They start in this order, and end in the reverse order.
+/// The parts of a server in a fixed order. Parts start in this order, and end in the reverse order.
 final class Parts: Sendable {
   private let all: [Part]
   private let tasks = Mutex<[Task<Void, Never>]>([])
@@ -36,18 +36,18 @@ final class Parts: Sendable {
   var names: [String] { all.map(\.name) }
   var metrics: [@Sendable (inout MetricsText) -> Void] { all.compactMap(\.metrics) }
 
-  /// Begins the work of each part.
+  /// Starts the work of each part.
   func start() {
     tasks.withLock { tasks in tasks = all.map { part in Task { await part.work() } } }
   }
 
-  /// Takes a step of draining in each part, the last first.
+  /// Performs a step of draining in each part, the last part first.
   func drain(_ step: Part.DrainStep) {
     for part in all.reversed() { part.drain(step) }
   }
 
-  /// Ends each part, the last first.
-  /// - Parameter limit: How long running requests have.
+  /// Ends each part, the last part first.
+  /// - Parameter limit: The time limit for running requests.
   func end(within limit: Duration) async {
     let tasks = tasks.withLock { $0 }
     for (index, part) in all.enumerated().reversed() {

@@ -1,4 +1,4 @@
-// The lines about its configuration that a server logs at its start.
+// Log lines about the configuration, written when a server starts.
 
 import Configuration
 import Delivery

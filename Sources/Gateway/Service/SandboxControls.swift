@@ -1,4 +1,4 @@
-// The controls of the server for the sandbox on its port.
+// The controls of a running server that the sandbox uses.
 
 import Admin
 import Callers
@@ -13,11 +13,11 @@ import Store
 import Tokens
 import Trust
 
-/// The ids by which attestations name the apps of a server.
+/// The IDs that attestations use for the apps of a server.
 public struct AttestedAppIDs: Sendable {
   /// The Firebase project, if there is one.
   public let project: (number: String, id: String)?
-  /// The Firebase project of proofs of numbers, if there is one.
+  /// The Firebase project for proofs of phone numbers, if there is one.
   public let numberProject: (number: String, id: String)?
   /// The first Firebase app id of each app that has one, by the app's name.
   public let firebase: [String: String]
@@ -29,26 +29,26 @@ public struct AttestedAppIDs: Sendable {
 
 /// The controls of a running server that only the sandbox uses.
 public struct SandboxControls: Sendable {
-  /// Forgets the access tokens that the server keeps.
+  /// Drops all cached tokens of the server.
   public let forgetTokens: @Sendable () -> Void
-  /// Adapts the server after its clock was moved by so many seconds; less than zero is back.
+  /// Adapts the server after its clock was moved by this many seconds; a negative number means back.
   public let clockMoved: @Sendable (Int64) -> Void
   /// The apps that the server attests at the moment.
   public let attestedApps: @Sendable () -> AttestedAppIDs
-  /// For how long the server does not ask an upstream, named as in the sandbox's faults. Upstreams that it asks are left out.
+  /// How long the server sends nothing to an upstream, named as in the sandbox's faults. Upstreams without a
+  /// pause are left out.
   public let pauses: @Sendable () -> [(of: String, remaining: Duration)]
-  /// Ends these pauses: the next request asks again.
+  /// Ends these pauses, so that the next request reaches the upstream again.
   public let endPauses: @Sendable () -> Void
   /// Answers a request to approve an installation: `{"user_code"}`.
   public let approveInstallation: @Sendable (borrowing Request, inout Exchange) -> Void
-  /// The trace id of Talkdesk's answer, and the masked number, of a callback by its id.
+  /// Finds a callback by its ID. Returns the trace ID of Talkdesk's response, and the masked number.
   public let findCallback: @Sendable (String) async -> (traceID: String?, contact: String)?
-  /// Sends JSON to a URL, whatever is answered.
+  /// Sends JSON to a URL, and ignores the response.
   public let post: @Sendable (_ url: String, _ content: [UInt8]) async -> Void
 }
 
 extension SandboxControls {
-  /// The controls of a server.
   init(
     _ runtime: Runtime, _ generations: Generations, _ administration: Administration,
     _ transport: any HTTPTransport
@@ -61,9 +61,9 @@ extension SandboxControls {
     self.init(
       forgetTokens: forgetTokens,
       clockMoved: { seconds in
-        // By the new time the tokens have expired, or are not valid yet.
+        // At the new time, the tokens have expired or are not valid yet.
         forgetTokens()
-        // What was used at a later time would refuse requests until that time comes.
+        // Allowances that were used at a later time would refuse requests until that time comes.
         guard seconds < 0 else { return }
         runtime.ledger.forgetMemory()
         runtime.callbacks.brakes.forget()
@@ -108,12 +108,12 @@ extension SandboxControls {
       approveInstallation: { administration.approveInSandbox($0, &$1) },
       findCallback: { [store = runtime.callbacks.store.base] text in
         guard let id = CallbackID(text) else { return nil }
-        // A store that fails finds none.
+        // If the store fails, no callback is found.
         guard let record = try? await store.callbacks([id]).first else { return nil }
         return (record.platformTID, record.contact)
       },
       post: { url, content in
-        // As Talkdesk may: an event that is lost is lost.
+        // Do not repeat a lost event: Talkdesk may lose one, too.
         _ = try? await transport.send(
           OutboundRequest(
             method: .post, url: url, fields: ["Content-Type": "application/json"], content: content,

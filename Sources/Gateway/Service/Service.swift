@@ -27,17 +27,17 @@ import Tokens
 import Trust
 import Upstream
 
-/// The running server: made from a configuration, started, drained and ended.
+/// The running server. It is created from a configuration, then prepared, started and drained.
 public final class Service: Sendable {
   private let wiring: Wiring
   private let server: Server
   /// The operators' own listener, if there is one.
   private let adminServer: Server?
-  /// Everything that runs, in the order in which it starts.
+  /// All parts, in the order in which they start.
   let parts: Parts
-  /// The wait for a database that was away at the start. The drain ends it.
+  /// The wait for a database that was unavailable at the start. Draining ends the wait.
   private let wait = Mutex<(task: Task<Void, Never>?, isOver: Bool)>((nil, false))
-  /// Whether sockets of another program take the place of the configured address.
+  /// Whether the server uses listening sockets of another program instead of the configured address.
   private let isInherited: Bool
   /// The connection limit, if the limit on descriptors allows fewer connections than configured.
   private let cappedConnections: Int?
@@ -47,21 +47,21 @@ public final class Service: Sendable {
   private var store: any Store { wiring.store }
   private var log: Log { wiring.log }
 
-  /// Makes a server. It listens on nothing and sends no request before `start`.
+  /// Creates a server. It does not listen before `start`, and sends no request before `prepare`.
   ///
   /// - Parameters:
-  ///   - configuration: Loaded for serving.
-  ///   - readStore: Reads the store's setting again, from the same sources.
+  ///   - configuration: The configuration, loaded for serving.
+  ///   - readStore: Reads the setting `store` again, from the same sources.
   ///   - reload: Loads the configuration again, as at the start.
   ///   - front: Wraps the gateway's handler, as the sandbox does.
-  ///   - loops: The loops to run on.
+  ///   - loops: The event loops to run on.
   ///   - inherited: Listening descriptors to take over instead of binding the configured address.
-  ///   - clock: The clock of everything that the server judges, logs and shows.
-  ///   - scheduler: The clock by which appointments are due; nil for the same.
-  ///   - descriptorLimit: How many descriptors the process may open; connections are capped to fit it.
-  ///   - isColoured: Whether stdout is a terminal that shows colours.
-  ///   - write: Writes lines to stdout, and may block. Returns how many bytes it took, up to the end of a line. Called from two threads
-  ///     if audit lines have a chain.
+  ///   - clock: The clock for all decisions, logs and displayed times.
+  ///   - scheduler: The clock that decides when appointments are due; nil to use `clock`.
+  ///   - descriptorLimit: The number of descriptors that the process may open. It limits the connections.
+  ///   - isColoured: Whether stdout is a terminal that shows colors.
+  ///   - write: Writes lines to stdout, and may block. Returns the number of bytes written, up to the end of
+  ///     a line. Called from two threads if audit lines form a chain.
   public init(
     configuration: Configuration, loops: EventLoopGroup, descriptorLimit: Int, inherited: [Int32] = [],
     clock: any TimeSource = SystemClock(), scheduler: (any TimeSource)? = nil,
@@ -101,7 +101,8 @@ public final class Service: Sendable {
       fields: Self.everyResponse, filteredFields: Self.strictTransport(configuration),
       observer: ServerCounting(metrics: metrics, countsConnections: true))
     adminServer = configuration.admin.listener.map { listener in
-      // Operators need few connections, and other clients cannot use them up for the public listener.
+      // Operators need few connections. The small limit keeps other clients of this listener from using up
+      // the connections of the public listener.
       limits.connections = min(limits.connections, 64)
       limits.idleTimeout = min(limits.idleTimeout, .seconds(10))
       limits.closesLongestSilent = true
@@ -116,7 +117,7 @@ public final class Service: Sendable {
     for shown in parts.metrics { metrics.addPart(shown) }
   }
 
-  /// No browser may take a response for something that its `Content-Type` does not name.
+  /// Fields of every response. `nosniff` keeps browsers from guessing another content type.
   private static let everyResponse: Fields = ["X-Content-Type-Options": "nosniff"]
 
   private static func strictTransport(_ configuration: Configuration) -> Fields {
@@ -133,9 +134,11 @@ public final class Service: Sendable {
     return address
   }
 
-  /// Opens the store and updates it, and fetches the keys for callers' tokens. Call it before `start`.
+  /// Opens the store, brings it up to date, and fetches the keys for callers' tokens. Call this before
+  /// `start`.
   ///
-  /// If the database is away, `start` keeps trying. Until it succeeds the server refuses what a stop could refuse.
+  /// If the database is unavailable, `start` keeps trying. Until that succeeds, the server refuses every
+  /// request that a stop could refuse.
   public func prepare() async throws(StartError) {
     do throws(StartError) {
       try await openStore()
@@ -148,7 +151,8 @@ public final class Service: Sendable {
     }
   }
 
-  /// Brings the store up to date and reads what the server needs from it, the stops last: with them the server serves.
+  /// Brings the store up to date, and reads what the server needs from it. The stops come last, because the
+  /// server serves requests once it knows them.
   private func openStore() async throws(StartError) {
     try await useStoreKeys()
     do throws(StoreError) {
@@ -156,7 +160,8 @@ public final class Service: Sendable {
       if store.health.isClockRight {
         runtime.recovered(try await store.recoverCallbacks(at: Instant(clock.unixTime)))
       }
-      // Without a store key instances recognise each other's nonces by a key that the first of them has made.
+      // Without a store key, all instances share a key for nonces, created by the first of them, so that they
+      // recognize each other's nonces.
       if wiring.storeKeys == nil {
         let key = try await store.sharedSecret("proof-nonce", or: runtime.nonces.exposedKey())
         runtime.nonces.use(Secret(key))
@@ -169,14 +174,15 @@ public final class Service: Sendable {
     } catch {
       throw .store(kind: runtime.storeKind, StoreFailure(error, of: runtime.storeKind))
     }
-    // Before the first request: an address that guesses at once locks nobody out who was there before the restart.
+    // Load logins before the first request. Otherwise, an address that starts guessing at once could lock out
+    // users who logged in before the restart.
     await runtime.throttle.memory?.refresh()
   }
 
   /// Tries to open the store every 5 s, and then starts all parts.
-  /// - Parameter onFailure: Gets a failure that no waiting cures.
+  /// - Parameter onFailure: Called with a failure that waiting cannot fix.
   private func waitForStore(_ onFailure: @Sendable (StartError) -> Void) async {
-    // Up to a quarter more, so that instances do not come back in step.
+    // Add up to a quarter, so that instances do not all try at the same time.
     while await clock.hasSlept(until: clock.now + Duration.seconds(5) * Double.random(in: 1...1.25)) {
       do throws(StartError) {
         try await openStore()
@@ -188,16 +194,16 @@ public final class Service: Sendable {
     }
   }
 
-  /// Brings the store up to date, and takes its keys into use if they are the ones that it knows.
+  /// Brings the store up to date, and uses the store keys if they are the ones that the store knows.
   private func useStoreKeys() async throws(StartError) {
     let ruling: KeyRuling
     do throws(StoreError) {
       try await store.migrate(
         MigrationWait(.seconds(90)) { [log] in log.write(.info, "schema upgrade", ["progress": $0]) })
-      // A clock that is wrong is known before the first request, and before anything is judged by it.
+      // Find out about a wrong clock before the first request, and before anything is decided by it.
       try await store.ping()
       let now = Instant(wiring.storeClock.unixTime)
-      // By a wrong clock no value counts as forgotten.
+      // With a wrong clock, no value counts as expired.
       let judged = store.health.isClockRight ? now : Instant(seconds: 0)
       ruling = try await store.updateKeys(at: now) { [storeKeys = wiring.storeKeys] in
         KeyRuling($0, holding: storeKeys, at: judged)
@@ -211,7 +217,7 @@ public final class Service: Sendable {
     }
   }
 
-  /// How many clients are connected, and how many requests wait for their answers.
+  /// The number of open connections, and the number of requests that wait for a response.
   var connections: (open: Int, waiting: Int) { (server.connectionCount, server.deferredCount) }
 
   /// The level of lines about a start without problems. The sandbox shows its first screen instead.
@@ -220,8 +226,9 @@ public final class Service: Sendable {
   /// The scheme of the public address: `http` or `https`.
   public var scheme: String { wiring.tls == nil ? "http" : "https" }
 
-  /// Begins to listen and returns the public addresses, and that of the admin listener, if there is one.
-  /// - Parameter onFailure: Gets the reason why a store that was away cannot be used when it is back. The server is of no use then.
+  /// Starts to listen. Returns the public addresses, and the address of the admin listener, if there is one.
+  /// - Parameter onFailure: Called if a store that was unavailable responds, but cannot be used. The server
+  ///   is useless then.
   public func start(
     onFailure: @escaping @Sendable (StartError) -> Void = { _ in }
   ) throws(StartError) -> (clients: [SocketAddress], operators: SocketAddress?) {
@@ -229,7 +236,7 @@ public final class Service: Sendable {
     if let adminServer, let listener = configuration.admin.listener {
       let address = try start(adminServer, listener.host, listener.port)[0]
       operators = address
-      // Kept until the log is written, so that the public address is the first line.
+      // The log buffers this line until `startLog`, so that the line with the public address comes first.
       log.write(startLevel, "admin listener started", ["address": "\(address)"])
     }
     let addresses = try start(server, configuration.listen.host, configuration.listen.port)
@@ -262,7 +269,8 @@ public final class Service: Sendable {
     }
   }
 
-  /// Reloads the configuration. If it has no mistake, it serves all requests after the return. Otherwise the log shows the mistake.
+  /// Reloads the configuration. If it is valid, all requests after the return use it. Otherwise the log shows
+  /// the mistakes.
   /// - Parameter reason: The reason of the reload, for the log.
   /// - Returns: Whether the new configuration is in use.
   @discardableResult
@@ -270,10 +278,10 @@ public final class Service: Sendable {
     await wiring.reloader.reload(because: reason).isSuccess
   }
 
-  /// Opens the file of audit lines anew, after it was renamed.
+  /// Reopens the audit file after it was renamed.
   public func reopenAuditFile() { wiring.surroundings.trail?.reopen() }
 
-  /// Begins to write the log. Separate from `start`, so that the line with the public address comes first.
+  /// Starts to write the log. Separate from `start`, so that the line with the public address comes first.
   public func startLog() {
     wiring.surroundings.sink.start { [log] lost in
       log.line(.warning, "log lines were lost because the reader was too slow", ["lost": lost])
@@ -282,10 +290,10 @@ public final class Service: Sendable {
     log.write(startOf: configuration, cappedConnections: cappedConnections)
   }
 
-  /// Fails the readiness check, takes requests for `drain_delay`, finishes running requests within `drain_timeout`, and ends
-  /// everything.
+  /// Fails the readiness check, accepts requests for `drain_delay`, finishes running requests within
+  /// `drain_timeout`, and ends everything.
   ///
-  /// - Returns: How many log and audit lines are lost, of those that the log could not count.
+  /// - Returns: The number of lost log and audit lines that the log could not report.
   @discardableResult
   public func drain() async -> Int {
     wait.withLock { wait in
@@ -298,13 +306,13 @@ public final class Service: Sendable {
       ["drain_timeout": DurationText.text(of: limits.drainTimeout)])
     parts.drain(.announced)
     if limits.drainDelay > .zero {
-      // Cancellation would only mean that draining goes faster.
+      // A cancellation would only make draining faster.
       try? await clock.sleep(until: clock.now + limits.drainDelay)
     }
     parts.drain(.closed)
     await parts.end(within: limits.drainTimeout)
     log.write(.info, "stopped")
-    // A reader that does not read must not keep the process from ending.
+    // A stalled reader must not keep the process from ending.
     return wiring.surroundings.closeLog(within: .seconds(1))
   }
 }

@@ -1,4 +1,4 @@
-// The keepers of appointments and notices, made from the parts of a server.
+// Creates the keepers of appointments and notifications from the parts of a server.
 
 import Appointments
 import Configuration
@@ -12,7 +12,7 @@ import Serving
 import Store
 
 extension AppointmentKeeper {
-  /// The keeper of a server's appointments.
+  /// Creates the keeper of a server's appointments.
   convenience init(
     _ runtime: Runtime, _ generations: Generations, _ keys: StoreKeys, _ audit: AuditLog, _ log: Log,
     notices: NoticeKeeper?
@@ -30,7 +30,7 @@ extension AppointmentKeeper {
 }
 
 extension NoticeKeeper {
-  /// The keeper of a server's notices of callbacks.
+  /// Creates the keeper of a server's notifications about callbacks.
   convenience init(_ push: PushParts, _ runtime: Runtime, _ generations: Generations) {
     self.init(
       push.notices, push.book, scheduler: runtime.callbacks.scheduler, metrics: runtime.metrics,

@@ -1,4 +1,4 @@
-// Makes the parts of a server that outlive a configuration.
+// Creates the parts of a server that outlive a configuration.
 
 import Appointments
 import AskingGoogle
@@ -19,7 +19,7 @@ import Tokens
 import Trust
 
 extension Runtime {
-  /// The parts of a server that outlive a configuration, from the one that it starts with.
+  /// Creates the parts of a server that outlive a configuration, from the configuration at the start.
   init(
     _ configuration: Configuration, _ upstreams: Upstreams, _ store: any Store, kind: String,
     _ keys: StoreKeys?, _ nonces: ProofNonces, _ surroundings: Surroundings, scheduler: (any TimeSource)?
@@ -27,7 +27,7 @@ extension Runtime {
     let (log, metrics, clock) = (surroundings.log, surroundings.metrics, surroundings.clock)
     let ledger = AllowanceLedger(store: store)
     let storeClock = StoreClock(clock, store.health)
-    // A reload may add appointments, and a store that keeps them is opened at the next start only.
+    // A reload may add appointments, but a store that can save them is only opened at the next start.
     let keepsAppointments = store.sharing != .process || configuration.purpose == .sandbox
     let directory = InstallationDirectory(store: store, clock: storeClock)
     let callbacks = CallbackParts(configuration, store, surroundings, storeClock, scheduler: scheduler)
@@ -86,7 +86,7 @@ extension Runtime {
 }
 
 extension CallbackParts {
-  /// The parts of callbacks over a store.
+  /// Creates the parts of callbacks for a store.
   fileprivate init(
     _ configuration: Configuration, _ store: any Store, _ surroundings: Surroundings, _ clock: StoreClock,
     scheduler: (any TimeSource)?

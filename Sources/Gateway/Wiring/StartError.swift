@@ -1,20 +1,20 @@
-// The reasons why a server does not start, by whether waiting or a new configuration helps.
+// The reasons why a server does not start, and whether waiting or another configuration helps.
 
 public import Platform
 public import Stores
 
-/// Why no server could be made or started.
+/// Why a server could not be created or started.
 public enum StartError: Error, Sendable, CustomStringConvertible {
   /// The address cannot be listened on: taken, not this machine's, or not allowed.
   case listen(host: String, port: UInt16, SystemError)
-  /// The upstream client cannot be made.
+  /// The upstream client cannot be created.
   case upstream(String)
-  /// The file of audit lines cannot be opened.
+  /// The audit file cannot be opened.
   case audit(path: String, SystemError)
   /// The store cannot be opened or brought up to date.
   case store(kind: String, StoreFailure)
 
-  /// Whether another address or time could succeed.
+  /// Whether another address, or the same one at another time, could succeed.
   public var isUnavailable: Bool {
     switch self {
     case .listen: true
@@ -23,7 +23,7 @@ public enum StartError: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether the store is a database that does not answer. A server waits for it.
+  /// Whether the store is a database that does not respond. The server waits for it.
   var isStoreAway: Bool { if case .store(_, let failure) = self { failure.isAway } else { false } }
 
   /// The mistakes in the configuration itself, one line each.

@@ -1,4 +1,4 @@
-// What all parts of a server write to, are counted in and tell the time by.
+// The log, metrics, clock and audit trail that all parts of a server share.
 
 import Configuration
 import HTTP
@@ -8,15 +8,15 @@ import Records
 import Sealing
 import Upstream
 
-/// What all parts of a server write to, are counted in and tell the time by.
+/// The log, metrics, clock and audit trail that all parts of a server share.
 struct Surroundings: Sendable {
   let sink: LogSink
   let log: Log
   let metrics: ServiceMetrics
   let clock: any TimeSource
-  /// The audit's own way out; nil where its lines go with the log's.
+  /// The separate output of audit lines; nil if they go into the log.
   let trail: AuditTrail?
-  /// How many event loops serve requests.
+  /// The number of event loops that serve requests.
   let loops: Int
 
   init(
@@ -45,28 +45,28 @@ struct Surroundings: Sendable {
     }
   }
 
-  /// How many log and audit lines were lost.
+  /// The number of lost log and audit lines.
   var lostLines: @Sendable () -> Int {
     { [sink, trail] in sink.droppedLines + (trail?.lostLines ?? 0) }
   }
 
-  /// Ends the log, after the audit.
+  /// Closes the log, after the audit.
   ///
-  /// - Returns: How many lines are lost that no line has reported.
+  /// - Returns: The number of lost lines that no line has reported.
   func closeLog(within timeout: Duration) -> Int {
     let isClosed = sink.close(within: timeout)
-    // A log that was written completely has reported the audit's.
+    // If the log was written completely, it has reported the lost audit lines.
     return sink.unreportedLines + (isClosed ? 0 : trail?.unreportedLines ?? 0)
   }
 
-  /// A name that no other start has.
+  /// A name that no other start of a server has.
   private static func bootName() -> String {
     do throws(OpenSSLError) { return Hex.encode(try RandomBytes.make(8)) } catch {
       preconditionFailure("OpenSSL makes no random bytes: \(error)")
     }
   }
 
-  /// A transport whose requests count as that upstream's.
+  /// A transport whose requests count for the given upstream.
   func metered(_ transport: any HTTPTransport, _ upstream: ServiceMetrics.Upstream) -> MeteredTransport {
     MeteredTransport(transport: transport, upstream: upstream, metrics: metrics, clock: clock)
   }

@@ -8,19 +8,19 @@ import Upstream
 
 /// The connections of a server to other services. They outlive a configuration.
 struct Upstreams: Sendable {
-  /// For everything that has none of its own.
+  /// The transport for every service without its own.
   let transport: CurlTransport
-  /// For the Callback API: its own, so that a crowd of callbacks takes nothing from exchanges.
+  /// The transport for the Callback API. Separate, so that many callbacks do not delay token exchanges.
   let callbacks: CurlTransport
   /// The source of Talkdesk tokens.
   let tokens: TokenSource
   private let authorities: Authorities?
   private let proxies: ProxySettings?
 
-  /// Makes them. They send nothing yet.
+  /// Creates the connections. They send nothing yet.
   init(_ configuration: Configuration, _ surroundings: Surroundings) throws(StartError) {
     authorities = configuration.authorities
-    // The sandbox is on this machine, whatever proxy leads out of it.
+    // The sandbox runs on this machine, so requests to it bypass any proxy.
     proxies = configuration.purpose == .sandbox ? .direct : nil
     let (log, metrics, clock) = (surroundings.log, surroundings.metrics, surroundings.clock)
     do {
@@ -35,6 +35,7 @@ struct Upstreams: Sendable {
     }
   }
 
-  /// A connection for APNs. The others have the same settings, so only a lack of memory or descriptors stops this one.
+  /// A transport for APNs; nil if it cannot be created. The others have the same settings, so only a lack of
+  /// memory or descriptors can cause that.
   func apns() -> CurlTransport? { try? CurlTransport(.apns(authorities, proxies: proxies)) }
 }

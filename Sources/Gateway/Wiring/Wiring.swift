@@ -1,4 +1,4 @@
-// Everything that the parts and handlers of one server work with, made in one place.
+// Everything that the parts and handlers of one server use, created in one place.
 
 import Appointments
 import Configuration
@@ -19,16 +19,16 @@ import Talkdesk
 import Tokens
 import Trust
 
-/// Everything that the parts and handlers of one server work with. Making it sends nothing and listens on nothing.
+/// Everything that the parts and handlers of one server use. Creating it sends nothing and does not listen.
 struct Wiring: Sendable {
   let configuration: Configuration
   let clock: any TimeSource
   let surroundings: Surroundings
   let upstreams: Upstreams
   let store: any Store
-  /// The time of rows and of requests.
+  /// The clock for the store's rows and for requests.
   let storeClock: StoreClock
-  /// The sandbox makes one where none is configured.
+  /// The store keys; nil without any. The sandbox uses its own if none are configured.
   let storeKeys: StoreKeys?
   let runtime: Runtime
   /// TLS on the public listener; nil without TLS.
@@ -37,11 +37,11 @@ struct Wiring: Sendable {
   let watch: FileWatch
   let reloader: Reloader
   let audit: AuditLog
-  /// Sends notices of callbacks; nil without a store key.
+  /// Sends notifications about callbacks; nil without a store key.
   let noticeKeeper: NoticeKeeper?
-  /// Carries appointments out; nil without a store key.
+  /// Handles due appointments; nil without a store key.
   let keeper: AppointmentKeeper?
-  /// Takes events of calls.
+  /// Processes events about calls.
   let outcomes: OutcomeDesk
   /// Counts the decisions of each minute.
   let activity: RecentActivity
@@ -53,7 +53,7 @@ struct Wiring: Sendable {
   /// - Parameters:
   ///   - reload: Loads the configuration again, as at the start.
   ///   - readStore: Reads the store's setting again.
-  ///   - scheduler: The clock by which appointments are due; nil for the same.
+  ///   - scheduler: The clock that decides when appointments are due; nil to use `clock`.
   init(
     _ configuration: Configuration, _ storeKeys: StoreKeys?, _ surroundings: Surroundings,
     scheduler: (any TimeSource)?, readStore: @escaping @Sendable () -> Configuration.Store?,
@@ -112,7 +112,8 @@ struct Wiring: Sendable {
     }
   }
 
-  /// The nonces of proofs: by the store keys, or until `prepare` by a random key.
+  /// The nonces of key proofs: derived from the store keys, or without any, from a random key until
+  /// `prepare`.
   private static func nonces(_ keys: StoreKeys?) -> ProofNonces {
     if let keys { return ProofNonces(keys: keys.all.map { $0.derived(.proofNonce, count: 32) }) }
     do throws(OpenSSLError) { return try ProofNonces() } catch {

@@ -49,7 +49,8 @@ public struct Upkeep: Sendable {
   ///
   /// - The kill switch is refreshed every second.
   /// - The blocked numbers are refreshed every second.
-  /// - Callbacks are recovered every second, and the store is purged every minute.
+  /// - Callbacks are recovered every second, the store is tested every three seconds, and a purge starts
+  ///   every minute.
   public func run() async {
     async let stops: Void = everySecond { _ in
       let over = board.removeEnded()

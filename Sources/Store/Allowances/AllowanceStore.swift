@@ -11,8 +11,9 @@ public protocol AllowanceStore: Sendable {
   /// - Parameters:
   ///   - keys: Distinct keys.
   ///   - now: The time of the request.
-  ///   - body: A pure function of the states, in the keys' order, and of the time. It may be called more than once; its last result
-  ///     counts. If `now` was read from this machine's clock, its time is that of the store's clock while the states are locked.
+  ///   - body: A pure function of the states, in the keys' order, and of the time. It may be called more than
+  ///     once; its last result counts. If `now` was read from this machine's clock, `body` gets the time of
+  ///     the store's clock while the states are locked.
   func update<Result: Sendable>(
     _ keys: [AllowanceKey], at now: Instant,
     _ body: @escaping @Sendable ([AllowanceState?], Instant) -> AllowanceUpdate<Result>

@@ -88,7 +88,7 @@ public protocol AppointmentStore: Sendable {
   /// Records of any owner, for requests that wait for a change. Missing records are left out.
   func callbacks(_ ids: Set<CallbackID>) async throws(StoreError) -> [StoredCallback]
 
-  /// The number of appointments in each state. Overdue are those that were due before a time.
+  /// The number of appointments in each state. Overdue appointments were due before a time.
   func appointmentCounts(dueBefore time: Instant) async throws(StoreError) -> AppointmentCounts
 }
 

@@ -29,7 +29,7 @@ public struct CallOutcome: Hashable, Sendable {
   public let talkSeconds: Int?
   /// How long the person waited, in seconds; nil if Talkdesk does not report it.
   public let waitedSeconds: Int?
-  /// The keyed hash of Talkdesk's id of the call. A store sets it.
+  /// The keyed hash of Talkdesk's id for the call. A store sets it.
   package internal(set) var call: StoreID?
 
   public init(

@@ -30,7 +30,6 @@ public struct CallbackAlias: Hashable, Sendable {
 public struct AliasRenewal: Hashable, Sendable {
   /// The hash of owner and number.
   public let number: SHA256Digest
-  /// The sealed content.
   public let content: [UInt8]
 
   public init(number: SHA256Digest, content: [UInt8]) {

@@ -132,7 +132,7 @@ extension CallbackBook {
     takePlace(names.callback.place, booking.intent, at: time)
     release(appointment.slot)
     slots[booking.slot, default: 0] += 1
-    // It may have been booked before there were notices.
+    // The appointment may have been booked before there were notices.
     var notices =
       row.record.notices
       ?? booking.intent.notifies.map { CallbackNotices(installation: $0, confirmAt: nil, next: nil) }
@@ -244,7 +244,7 @@ extension CallbackBook {
   mutating func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) -> EndResult {
     guard let row = rows[id], let appointment = row.appointment else { return .missing }
     guard row.record.status == .scheduled else { return .unchanged(row.record) }
-    // It was moved, or another instance tried it.
+    // The appointment was moved, or another instance tried it.
     if let due = ending.due, appointment.due != due.nanosecondsSinceEpoch { return .unchanged(row.record) }
     // An answer or a move has meanwhile raised the serial number.
     if let serial = ending.serial, row.record.notices?.serial != serial { return .unchanged(row.record) }

@@ -8,7 +8,7 @@ extension CallbackIntent {
 }
 
 extension CallbackBook {
-  /// Begins an intent if nothing forbids it and nothing is exhausted.
+  /// Begins a callback if nothing forbids it and no allowance is exhausted.
   ///
   /// - Parameters:
   ///   - states: The states of the intent's allowances, in the order of `CallbackIntent.chargedKeys`.
@@ -29,8 +29,8 @@ extension CallbackBook {
     return (begin(intent, names, instance: instance, at: now), charges.charges.writes(of: outcome))
   }
 
-  /// Books an appointment if nothing forbids it and nothing is exhausted, with the parameters and result of
-  /// `begin`.
+  /// Books an appointment if nothing forbids it and no allowance is exhausted, with the parameters and result
+  /// of `begin`.
   mutating func book(
     _ booking: Booking, _ names: BookingNames, instance: Int64, from states: [AllowanceState?],
     at now: Instant, turn: Instant

@@ -13,7 +13,7 @@ package struct CallbackBook: Sendable {
     package let fingerprint: StoreID
     /// The fields of the callback that Talkdesk refused.
     package var refusedFields: [String] = []
-    /// In nanoseconds since the epoch, as all times in a book.
+    /// When the key expires, in nanoseconds since the epoch, as all times in a book.
     package var expires: Int64
 
     package init(
@@ -26,7 +26,7 @@ package struct CallbackBook: Sendable {
     }
   }
 
-  /// A caller's last callback to a number, for deduplication.
+  /// A dedupe entry: the last callback of an owner to a number.
   package struct Place: Hashable, Sendable {
     package let callback: CallbackID
     package let expires: Int64
@@ -47,7 +47,7 @@ package struct CallbackBook: Sendable {
     /// When it counts as abandoned: its deadline and the grace.
     package let abandoned: Int64
     package let expires: Int64
-    /// The further columns of an appointment.
+    /// The additional columns of an appointment.
     package let appointment: Appointment?
     /// When it was handed over to Talkdesk, and for which numbers; nil for tickets, and for appointments before their call.
     package let handover: Handover?
@@ -178,7 +178,7 @@ package struct CallbackBook: Sendable {
 
   // MARK: Work
 
-  /// Why an intent cannot begin, allowances aside; nil if it can.
+  /// Why a callback cannot begin, allowances aside; nil if it can.
   func obstacle(to intent: CallbackIntent, _ names: CallbackNames, at now: Instant) -> CallbackBeginning? {
     let time = now.nanosecondsSinceEpoch
     switch keyStanding(of: names, at: time) {

@@ -6,7 +6,6 @@ import Platform
 /// A UUID of version 7 (RFC 9562 §5.7): the time in milliseconds, then 74 random bits from the system. It
 /// cannot be guessed, and ids of one time are neighbors in a store.
 public struct CallbackID: Hashable, Comparable, Sendable, LosslessStringConvertible {
-  /// The 128 bits.
   package let id: StoreID
 
   package init(_ id: StoreID) { self.id = id }

@@ -31,7 +31,7 @@ public struct CallbackIntent: Sendable {
 
   /// The retention times of a callback's rows, from its creation on.
   public struct Terms: Hashable, Sendable {
-    /// How long the same number of the same caller is a duplicate; zero for never.
+    /// How long another callback of the same owner to the same number is a duplicate; zero for never.
     public let dedupeWindow: Duration
     /// How long a key is known. It is known for longer while its callback may still be pending.
     public let keyRetention: Duration

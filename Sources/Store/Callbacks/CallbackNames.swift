@@ -37,7 +37,6 @@ package struct CallbackNames: Hashable, Sendable {
 /// users, and reads the older ones until they expire.
 package struct FormerPlace: Hashable, Sendable {
   package let name: StoreID
-  /// The user.
   package let subject: String?
 }
 
@@ -99,7 +98,7 @@ extension StoreIDMaker {
     id(of: .callNumbers, [Array(contact.text.utf8), Array(talkdesk.text.utf8)])
   }
 
-  /// The hash of Talkdesk's id of a call.
+  /// The hash of Talkdesk's id for a call.
   package func name(ofCall call: String) -> StoreID { id(of: .call, [Array(call.utf8)]) }
 
   private enum Purpose: UInt8 {

@@ -5,11 +5,11 @@ public struct CallbackQuery: Hashable, Sendable {
   /// The allowed sizes of a page.
   public static let limits = 1...1000
 
-  /// Only those of one status; nil for all.
+  /// The status of the callbacks; nil for all.
   public var status: StoredCallback.Status?
-  /// Only those that are older than this one; nil for the newest.
+  /// The callback whose older ones the page lists; nil for the newest.
   public var after: CallbackID?
-  /// How many at most.
+  /// The most callbacks on the page.
   public var limit: Int
 
   public init(status: StoredCallback.Status? = nil, after: CallbackID? = nil, limit: Int) {

@@ -1,4 +1,4 @@
-// Tells whether a new callback may begin, given the records that the store already has.
+// Whether a new callback may begin, given the records that the store already has.
 
 public import Gate
 
@@ -14,7 +14,7 @@ public enum KeyStanding: Hashable, Sendable {
   case replay(StoredCallback)
 }
 
-/// The state of an intent, read without a lock: `begin` may find another one.
+/// The state of an intent, read without a lock, so `begin` may find another state.
 public struct CallbackStanding: Hashable, Sendable {
   /// The state of its key, which is checked before the rules.
   public let key: KeyStanding
@@ -35,7 +35,7 @@ public struct CallbackStanding: Hashable, Sendable {
 public enum CallbackBeginning: Hashable, Sendable {
   /// The record is there, `pending`, and durable: now it may be sent.
   case begun
-  /// Not saved: this caller already has a running callback to this number.
+  /// Not saved: an earlier callback, whose id this is, makes the new one a duplicate.
   case duplicate(CallbackID)
   /// Not saved: the first request with this key is still running.
   case inProgress(CallbackID)

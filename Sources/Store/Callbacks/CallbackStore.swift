@@ -84,10 +84,10 @@ public struct RecoveredRecords: Hashable, Sendable {
   }
 }
 
-/// How records that no process settles become `unknown`.
+/// The recovery of records that no process settles: they become `unknown`.
 public enum CallbackRecovery {
   /// The time from a record's deadline to its recovery: more than the difference of instances' clocks, and more than a commit takes.
   public static let grace = Duration.seconds(10)
-  /// The code of such a record.
+  /// The code of a recovered record.
   public static let code = "outcome_unknown"
 }

@@ -3,7 +3,7 @@
 public import Gate
 public import JOSE
 
-/// A notice whose time has come or is near, and who gets it.
+/// A notice that is due now or soon, and the device that gets it.
 public struct DueNotice: Hashable, Sendable {
   /// The callback as it was read.
   public let record: StoredCallback
@@ -56,7 +56,6 @@ public struct StoredNotice: Hashable, Sendable {
   public let callback: CallbackID?
   /// The installation that gets it. For any other installation, the notice is unknown.
   public let installation: InstallationIdentity
-  /// What it says.
   public let action: NoticeAction
   /// The serial number that the record had.
   public let serial: Int
@@ -91,7 +90,6 @@ extension StoredNotice {
 
 /// A notice with its callback, both read at once.
 public struct FoundNotice: Hashable, Sendable {
-  /// The notice.
   public let notice: StoredNotice
   /// Its callback; nil if the record is gone.
   public let record: StoredCallback?
@@ -123,7 +121,6 @@ public enum NoticeOutcome: Hashable, Sendable {
 /// A new time for an appointment, chosen in a dialog. An appointment whose time changes gives its place in
 /// its slot back and takes no new place.
 public struct Rescheduling: Hashable, Sendable {
-  /// The appointment.
   public let id: CallbackID
   /// The serial number of the notice that was answered; 0 for an appointment without notices.
   public let serial: Int
@@ -165,6 +162,6 @@ public enum ReschedulingResult: Hashable, Sendable {
 }
 
 extension [DueNotice] {
-  /// The earliest of them.
+  /// The earliest of these notices.
   package func earliest(_ most: Int) -> [DueNotice] { Array(sorted { $0.due < $1.due }.prefix(most)) }
 }

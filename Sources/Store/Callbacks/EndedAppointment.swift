@@ -4,11 +4,11 @@ public import Gate
 
 /// An appointment that ended with its installation.
 public struct EndedAppointment: Sendable {
-  /// Its record.
   public let record: StoredCallback
   /// The allowances that it gave back in the transaction that ended it; nil if its content could not be opened. Then they stay used.
   public let returned: [AllowanceReceipt]?
 }
 
-/// Reads the allowances that an appointment has taken from its sealed content; nil if the content cannot be opened.
+/// Reads in the sealed content of an appointment which allowances it has taken; nil if the content cannot be
+/// opened.
 public typealias ReceiptReader = @Sendable (CallbackID, _ content: [UInt8]) -> [KeptReceipt]?

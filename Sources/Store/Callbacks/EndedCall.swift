@@ -4,7 +4,7 @@ public import Gate
 
 /// A call that has ended, as Talkdesk reports it.
 public struct EndedCall: Hashable, Sendable {
-  /// Talkdesk's id of the call.
+  /// Talkdesk's id for the call.
   public let id: String
   /// The number of the person.
   public let contact: E164
@@ -69,11 +69,10 @@ public struct CallWindow: Hashable, Sendable {
 
 /// The callback that an ended call belongs to, if any.
 public enum CallMatch: Hashable, Sendable {
-  /// One callback, whose record has its outcome now.
+  /// One callback. Its record has the outcome of the call now.
   case set(StoredCallback)
-  /// A callback whose record had the outcome of this call before.
+  /// A callback whose record already had the outcome of this call.
   case known(StoredCallback)
-  /// No callback.
   case none
   /// A callback that may match is not settled yet.
   case pending

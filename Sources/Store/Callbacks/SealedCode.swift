@@ -6,7 +6,6 @@ import Sealing
 /// A verification code, the content of an appointment or the token of a device, sealed with a store key and
 /// tied to the id of its callback. A store cannot read it.
 public struct SealedCode: Hashable, Sendable {
-  /// The sealed value.
   public let sealed: [UInt8]
   /// When the value expires. A code expires `keyRetention` after the end of the callback. While the callback
   /// is pending, this is the latest possible time.

@@ -40,7 +40,7 @@ public struct StoredCallback: Hashable, Sendable {
   public let createdAt: Instant
   /// The time of an appointment; nil for an immediate callback.
   public internal(set) var at: Instant?
-  /// When it left `pending`.
+  /// When the status became final.
   public internal(set) var settledAt: Instant?
   public internal(set) var status: Status
   /// Why it is not `accepted`: a problem's code.
@@ -57,7 +57,7 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var notices: CallbackNotices?
   /// How often the customer has snoozed it, with or without a device for notices.
   public internal(set) var snoozes: Int
-  /// Who made it.
+  /// The installation that made it, if one did.
   public internal(set) var origin: CallbackOrigin
   /// The ticket at the chat desk; nil for a callback.
   public internal(set) var ticket: StoredTicket?

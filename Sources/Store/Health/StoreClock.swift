@@ -8,7 +8,7 @@ public import Platform
 ///
 /// All instances then use one time, and an instance whose clock is wrong does not write wrong times. The
 /// machine's clock is used unchanged without a measurement, with a store that has no clock of its own, and up
-/// to a difference of `StoreHealth.clockWarning`: a measurement is only as exact as the network is fast, and
+/// to a difference of `StoreHealth.clockWarning`. A measurement is only as exact as the network is fast, and
 /// nothing may happen even milliseconds too early.
 public struct StoreClock: TimeSource {
   private let machine: any TimeSource

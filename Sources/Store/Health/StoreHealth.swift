@@ -18,7 +18,8 @@ public final class StoreHealth: Sendable {
     case unavailable(StoreError)
     /// The store can be read and written again, after this time.
     case available(after: Duration)
-    /// This machine's clock is ahead of the store's by more than `clockWarning`; behind it where negative.
+    /// This machine's clock is ahead of the store's by more than `clockWarning`, or behind it if the value is
+    /// negative.
     /// - Parameter isTooMuch: Whether by more than `clockLimit`.
     case clockDiffers(by: Duration, isTooMuch: Bool)
     /// The clocks agree again.
@@ -47,7 +48,7 @@ public final class StoreHealth: Sendable {
   static let patience = Duration.milliseconds(1500)
 
   private struct State {
-    /// When an operation last succeeded, and when a write.
+    /// When any operation last succeeded, and when a write last succeeded.
     var answered: MonotonicTime?
     var wrote: MonotonicTime?
     var failure: (error: StoreError, isWrite: Bool, since: MonotonicTime)?

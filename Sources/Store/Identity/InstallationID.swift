@@ -2,7 +2,6 @@
 
 /// An installation's `client_id`: any UUID, compared without regard to case.
 public struct InstallationID: Hashable, Comparable, Sendable, LosslessStringConvertible {
-  /// The 128 bits.
   package let id: StoreID
 
   package init(_ id: StoreID) { self.id = id }

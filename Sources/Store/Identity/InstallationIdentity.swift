@@ -1,10 +1,9 @@
-// How records name an installation: by its id and the generation of its secret.
+// The identity by which records name an installation: its id and the generation of its secret.
 
 /// The `client_id` of an installation and the generation of its secret. Notices, devices, claims, dialogs and
 /// appointments belong to this pair. If another secret is delivered for the same `client_id`, that is another
 /// installation.
 public struct InstallationIdentity: Hashable, Sendable {
-  /// The `client_id`.
   public let id: InstallationID
   /// The generation of the secret. 0 in rows that a release without this column has saved.
   public let generation: Int64

@@ -32,13 +32,13 @@ public struct Installation: Hashable, Sendable {
   public let address: String
   /// SHA-256 of the current secret.
   public let secret: SHA256Digest
-  /// Counts the secrets of this id, so that each has one-time passwords of its own.
+  /// The time when this secret was delivered, in nanoseconds since the epoch, and greater than the generation
+  /// of any earlier secret of this id. So each secret has one-time passwords of its own.
   public let generation: Int64
   /// When this secret was delivered.
   public let createdAt: Instant
   /// When it was last used, accurate to a tenth of the idle time.
   public var usedAt: Instant
-  /// When it was revoked.
   public var revokedAt: Instant?
   /// Until when another revocation gets the same response as the first one, because the response to that was
   /// in doubt. Nil if it was certain.
@@ -84,7 +84,7 @@ public struct Installation: Hashable, Sendable {
     public var lastStep: Int64
     /// How many codes for callbacks were made: the next counter (RFC 4226).
     public var counter: Int64
-    /// How many wrong codes came since the last right one.
+    /// How many wrong codes were checked since the last right one.
     public var failures: Int64
     /// Until when no code is verified.
     public var lockedUntil: Instant?

@@ -139,7 +139,7 @@ public enum InstallationEntry: Hashable, Sendable {
 
 /// A query for one page of a list for operators.
 public struct InstallationQuery: Hashable, Sendable {
-  /// The states, in the order of a list of everything.
+  /// The states, in the order in which a list of all states shows them.
   public enum State: String, Sendable, CaseIterable { case pending, approved, active, denied, revoked }
 
   /// The most revoked installations of an owner that the store keeps.
@@ -147,9 +147,9 @@ public struct InstallationQuery: Hashable, Sendable {
 
   /// The listed state.
   public var state: State
-  /// The key of the last entry of the page before (`InstallationPage.next`).
+  /// The key of the last entry on the previous page (`InstallationPage.next`).
   public var after: String?
-  /// How many entries a page has at most.
+  /// The most entries on a page.
   public var limit: Int
   /// The time of the query. Requests that have expired by then are left out.
   public var now: Instant
@@ -181,7 +181,6 @@ public struct InstallationCounts: Hashable, Sendable {
 
   public init(_ counts: [InstallationQuery.State: Int] = [:]) { self.counts = counts }
 
-  /// The number in a state.
   public subscript(state: InstallationQuery.State) -> Int { counts[state] ?? 0 }
 }
 
@@ -257,7 +256,7 @@ public struct InstallationOutcome<Result: Sendable>: Sendable {
 }
 
 extension InstallationStore {
-  /// The same for a store whose appointments have used no allowances.
+  /// The same as `change`, for a store whose appointments have used no allowances.
   public func change<Result: Sendable>(
     _ scope: InstallationScope, at now: Instant,
     _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)

@@ -77,7 +77,7 @@ extension KeyRuling {
   /// | nothing | any | usable; the current key is added |
   /// | keys | none | refused |
   /// | keys | none of these | refused |
-  /// | another key beside a held one, with values | | refused until they are forgotten |
+  /// | another key beside a held one, with values | | refused until they expire |
   /// | another key beside a held one, without values | | usable; that key is removed |
   /// | the previous key, not the current one | both | usable; the current key is added |
   ///

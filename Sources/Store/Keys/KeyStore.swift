@@ -84,7 +84,7 @@ package struct SealedTable: Sendable {
   let value: String
   /// The column with the id of the key that sealed it.
   package let key: String
-  /// The column that says when the value is forgotten, in nanoseconds since the epoch.
+  /// The column with the time when the value expires, in nanoseconds since the epoch.
   let until: String
   /// Whether the values of records that have not ended outlast that time.
   let outlasts: Bool

@@ -14,11 +14,11 @@ public struct StoredClaim: Hashable, Sendable {
   /// SHA-256 of the notice's id. The store never has the id itself, so reading the store is not enough to
   /// claim.
   public let id: SHA256Digest
-  /// The installation that asked for the token: no other may claim it.
+  /// The installation that requested the token: no other may claim it.
   public let installation: InstallationIdentity
   /// The id of the configured app that the token is for.
   @Exact public private(set) var appID: String
-  /// When the installation asked.
+  /// When the installation requested the token.
   public let created: Instant
   /// The time from which it can no longer be claimed.
   public let expires: Instant

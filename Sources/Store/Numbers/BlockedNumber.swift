@@ -9,7 +9,7 @@ public struct BlockedNumber: Hashable, Sendable {
   /// How long a store keeps a block after its end, so that every instance reads the change.
   package static let lingering: Int64 = 60
 
-  /// `NumberKey.id(of:)`.
+  /// The hash of the number by `NumberKey.id(of:)`.
   package let id: StoreID
   /// The number with all but its last two digits hidden.
   package let mask: String

@@ -21,7 +21,7 @@ final class WorkQueue: Sendable {
     let fail: @Sendable (StoreError) -> Void
   }
 
-  /// Indirect, since entries are copied often and a change of a callback is some hundred octets.
+  /// Indirect, because entries are copied often and a change of a callback is several hundred octets.
   indirect enum Work: Sendable {
     case update(UpdateJob)
     case call(Call)

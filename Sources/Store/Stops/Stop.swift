@@ -87,7 +87,7 @@ extension Stop.Target: Hashable {
 }
 
 extension Stop.Target {
-  /// The kind of target and its id, empty for all: the words of the admin interface and of the store.
+  /// The kind of target and its id, empty for all, in the words of the admin API and of the store.
   public var parts: (scope: String, id: String) {
     switch self {
     case .all: ("all", "")

@@ -21,7 +21,6 @@ package enum ColumnValue: Hashable, Sendable {
   package static func time(_ time: Instant?) -> ColumnValue { .optional(time?.nanosecondsSinceEpoch) }
 }
 
-/// The type of a column.
 package enum ColumnType: Sendable {
   /// 64 bits.
   case integer

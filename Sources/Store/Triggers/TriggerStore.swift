@@ -5,11 +5,11 @@ import JSON
 
 /// A trigger that was registered with Talkdesk.
 public struct StoredTrigger: Hashable, Sendable {
-  /// Talkdesk's name of the trigger.
+  /// Talkdesk's name for the trigger.
   public let name: String
-  /// Talkdesk's id of the registration.
+  /// Talkdesk's id for the registration.
   public let id: String
-  /// Identifies the URL and the template that were registered.
+  /// A hash of the URL, the secret and the template that were registered.
   public let mark: String
 
   public init(name: String, id: String, mark: String) {

@@ -39,7 +39,7 @@ package final class BrakeWatch: Sendable {
     }
   }
 
-  // MARK: What happens
+  // MARK: Use
 
   /// Reads the current use from the store, to include the time before a restart and other instances.
   package func restore(_ policy: Policy, _ ledger: AllowanceLedger) async {
@@ -78,7 +78,7 @@ package final class BrakeWatch: Sendable {
     }
   }
 
-  /// Updates the gauges after allowances were returned. Subtracts only what has not been earned back over
+  /// Updates the gauges after allowances were given back. Subtracts only what has not been earned back over
   /// time.
   package func gaveBack(_ receipts: [AllowanceReceipt]) {
     let time = Instant(clock.unixTime).nanosecondsSinceEpoch
@@ -134,7 +134,7 @@ package final class BrakeWatch: Sendable {
     return quotient + (remainder > 0 ? 1 : 0)
   }
 
-  // MARK: What the log says
+  // MARK: Log lines
 
   private func logUsage(_ brake: Brake, _ gauge: Gauge, isFull: Bool, _ limit: Int64, at time: Int64) {
     let isDue =

@@ -26,7 +26,7 @@ package final class CallbackQueue: Sendable {
   /// The party that callbacks count against, for fairness: a caller, and its user if the caller has users.
   package typealias Party = AdmissionQueue<UInt64>.Party
 
-  /// A turn at Talkdesk. Return it with `end`.
+  /// A turn at Talkdesk. Give it back with `end`.
   package struct Turn: Sendable {
     fileprivate let id: UInt64
     /// Minimum time before the deadline. With less, the server does not send the callback.
@@ -112,7 +112,7 @@ package final class CallbackQueue: Sendable {
     return try result.get()
   }
 
-  /// Returns a turn, so that the next callback gets one.
+  /// Gives a turn back, so that the next callback gets one.
   /// - Parameter wasSent: Whether the request was sent. Only then does its duration count for estimates.
   func end(_ turn: Turn, wasSent: Bool) {
     let now = time.now
@@ -139,7 +139,7 @@ package final class CallbackQueue: Sendable {
 
   // MARK: Pausing and ending
 
-  /// Pauses all requests to Talkdesk, for `longestPause` at most, and refuses waiting callbacks.
+  /// Pauses callbacks to Talkdesk, for `longestPause` at most, and refuses waiting ones.
   func pause(for span: Duration) {
     let now = time.now
     let (waiters, rest) = state.withLock { state in

@@ -33,7 +33,7 @@ package final class CallbacksInHand: Sendable {
     }
   }
 
-  /// A number, or another subject of an intent, and the owner of the request.
+  /// A number, or a ticket's content, and the owner of the request.
   package struct Number: Hashable, Sendable {
     @Exact private(set) var owner: String
     let matter: CallbackIntent.Matter

@@ -44,7 +44,7 @@ package final class CallbackDelivery: Sendable {
   }
 
   /// Carries out an order, and calls `then` once with the result. If the provider certainly did not accept
-  /// the order, the allowances are returned together with its record.
+  /// the order, the allowances are given back together with its record.
   ///
   /// A client that leaves cancels the task, but only until the order waits in the queue or has a record.
   /// After that the server completes the order.

@@ -73,7 +73,7 @@ package struct DeliveryResult: Sendable {
     self.upstreamStatus = upstreamStatus
   }
 
-  /// Whether the appointment has now ended, certainly without a call. Then the server returns its allowances.
+  /// Whether the appointment has now ended, certainly without a call. Then its allowances are given back.
   package var endsWithoutCall: Bool {
     switch outcome {
     case .undelivered(.unknown, _): false

@@ -40,7 +40,7 @@ package struct CallbackParts: Sendable {
     self.audit = audit
   }
 
-  /// Updates brakes and metrics after an appointment ended without a call and its allowances were returned.
+  /// Updates brakes and metrics after an appointment ended without a call and gave its allowances back.
   package func ended(_ status: StoredCallback.Status, returning receipts: [AllowanceReceipt]) {
     brakes.gaveBack(receipts)
     metrics.callbacks.count(status.rawValue)

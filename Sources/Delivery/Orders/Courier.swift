@@ -38,7 +38,7 @@ package struct CourierReport: Sendable {
   package enum Outcome: Sendable {
     /// The call was requested.
     case accepted
-    /// The call was not requested. Its allowances may be returned, and it may be requested again.
+    /// The call was not requested. Its allowances may be given back, and it may be requested again.
     case notAccepted(Reason)
     /// The call may have been requested: a second request could make the phone ring twice. The value says
     /// whether the provider responded.

@@ -45,7 +45,7 @@ package struct Hold: ~Copyable, Sendable {
     return turn
   }
 
-  /// Keeps the allowances that the saved record used.
+  /// Notes the allowances that the saved record used, for `BrakeWatch` and for `withdraw`.
   package mutating func took(_ receipts: [AllowanceReceipt], at now: Instant) {
     self.receipts = receipts
     parts.brakes.taken(receipts, contact: intent.maskedContact, at: now)
@@ -76,7 +76,7 @@ package struct Hold: ~Copyable, Sendable {
     parts.inHand.release(number, standing: standing)
   }
 
-  /// Returns the turn, so that the next callback gets it.
+  /// Gives the turn back, so that the next callback gets it.
   /// - Parameter wasSent: Whether the request was sent. Only then does its duration count for estimates.
   mutating func endTurn(wasSent: Bool) {
     guard let turn = turn.take() else { return }
@@ -86,8 +86,8 @@ package struct Hold: ~Copyable, Sendable {
   /// Ends the hold of a callback that was made, or may have been. Its allowances stay used.
   package consuming func settle() { end() }
 
-  /// Ends the hold of a callback that was certainly not made. The store returns its allowances together with
-  /// its record.
+  /// Ends the hold of a callback that was certainly not made. The store gives its allowances back together
+  /// with its record.
   package consuming func withdraw() {
     parts.brakes.gaveBack(receipts)
     end()

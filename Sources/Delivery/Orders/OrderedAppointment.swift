@@ -16,7 +16,7 @@ package struct OrderedAppointment: Sendable {
   /// The number of failed attempts so far.
   package let tries: Int
 
-  /// The allowances that the booking used. They are returned if the appointment ends without a call.
+  /// The allowances that the booking used. They are given back if the appointment ends without a call.
   package let receipts: [KeptReceipt]
 
   package init(at: Instant, due: Instant, lastTry: Instant, tries: Int, receipts: [KeptReceipt]) {
@@ -75,7 +75,7 @@ extension Undelivered {
       .notAccepted(.forbidden), .notAccepted(.refused), .unknown:
       .ends
     case .inProgress, .mismatch, .duplicate, .exhausted:
-      // A mark checks neither keys nor numbers, and takes no allowances.
+      // A mark checks neither keys nor numbers, and uses no allowances.
       .ends
     }
   }

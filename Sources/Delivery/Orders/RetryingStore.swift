@@ -17,12 +17,12 @@ import Synchronization
 ///    first request still runs.
 /// 3. *A commit of a booking is in doubt.* Other instances confirm, move and call whatever was saved, so the
 ///    server withdraws nothing. The allowances are used together with the booking or not at all, so there is
-///    nothing to return either.
+///    nothing to give back either.
 /// 4. *A mark is in doubt.* The server sends nothing without a certain mark, so it takes the mark back. An
 ///    appointment that is `scheduled` is not changed: it was moved or tried since, or was never marked.
 /// 5. *The end of an appointment is in doubt.* Its owner may have moved it since, so the server does not
-///    repeat the end. It checks whether the end was made. The allowances are returned together with the end
-///    or not at all.
+///    repeat the end. It checks whether the end was made. The allowances are given back together with the
+///    end or not at all.
 /// 6. *Taking a mark back is in doubt.* The server repeats it, as in case 4.
 /// 7. *A revocation or a delivery of a secret is in doubt.* As in case 5, the server checks whether the
 ///    change was made, and completes it.
@@ -304,7 +304,7 @@ package final class RetryingStore: Sendable {
     return fact
   }
 
-  /// Checks in the background whether an installation's change was committed whose commit was in doubt.
+  /// Checks in the background whether a change of an installation, whose commit is in doubt, was made.
   /// - Parameter step: Queries the store, and completes the change if it was made. Throws as long as that is
   ///   not certain.
   package func findOut(

@@ -38,7 +38,7 @@ package struct InstallationConsequences: Sendable {
   let findOut: @Sendable (InstallationID, @escaping @Sendable () async throws(StoreError) -> Void) -> Void
 
   /// - Parameters:
-  ///   - receipts: Reads the allowances that an appointment returns.
+  ///   - receipts: Reads the allowances that an appointment gives back.
   ///   - complete: Completes appointments that the store has ended.
   ///   - findOut: Runs a step in the background, and retries it until it does not throw.
   package init(

@@ -1,4 +1,4 @@
-// Parses the JSON body that gives an appointment another time.
+// Parses the JSON body that moves an appointment to another time.
 
 package import API
 package import Gate

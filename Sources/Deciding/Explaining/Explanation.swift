@@ -111,7 +111,7 @@ extension Decider {
   /// The app of a hypothetical request, after the same checks as for a real one.
   package func admit(_ entrance: Entrance) throws(Refusal) -> App? {
     let facts = entrance.facts
-    // An enrolment without a user has no caller that a stop could name.
+    // An enrollment without a user has no caller that a stop could name.
     return try admit(
       Applicant(
         callerID: facts.action == .enrol ? facts.callerID : facts.effectiveCaller,

@@ -61,7 +61,7 @@ struct Route {
 
   /// A path that a client probably meant. Operators' paths are not suggested.
   static func nearest(to request: borrowing Request) -> String? {
-    // A longer path is no typing mistake, and comparing it would take time.
+    // A longer path is hardly a typing mistake, and comparing it would take time.
     guard request.path.count <= 64 else { return nil }
     let known = Endpoint.all.filter { $0.audience != .operators }.flatMap(\.paths)
       // Our text: the table's paths.

@@ -42,7 +42,8 @@ public struct SandboxControls: Sendable {
   public let endPauses: @Sendable () -> Void
   /// Answers a request to approve an installation: `{"user_code"}`.
   public let approveInstallation: @Sendable (borrowing Request, inout Exchange) -> Void
-  /// Finds a callback by its ID. Returns the trace ID of Talkdesk's response, and the masked number.
+  /// Finds a callback by its ID. Returns the trace ID of Talkdesk's response, and the masked number; nil if
+  /// there is none.
   public let findCallback: @Sendable (String) async -> (traceID: String?, contact: String)?
   /// Sends JSON to a URL, and ignores the response.
   public let post: @Sendable (_ url: String, _ content: [UInt8]) async -> Void

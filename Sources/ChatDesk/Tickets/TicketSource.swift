@@ -148,7 +148,8 @@ package final class TicketSource: Sendable {
     }
   }
 
-  /// Whether the latest request whose result applies to all users succeeded. Also true before the first request.
+  /// Whether the latest request whose result applies to all users succeeded. Also true before the first
+  /// request.
   package var isWell: Bool { state.withLock { $0.standing.latest?.failure == nil } }
 }
 

@@ -211,7 +211,7 @@ package struct ClaimBook: Sendable {
     guard isRedeemed else { throw .claimExpired }
   }
 
-  /// Counts a request with an unknown ID. All instances count together.
+  /// Counts a request with an unknown ID from an address. All instances count together.
   ///
   /// - Throws: `rate_limited` above 60 requests a minute.
   package func countUnknown(from address: IPAddress) async throws(Problem) {

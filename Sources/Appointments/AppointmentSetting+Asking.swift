@@ -1,4 +1,4 @@
-// Checks the rules for an appointment at another time, before anyone moves it there.
+// Checks the rules for an appointment as if it were due at another time, for the choices of a dialog.
 
 package import API
 import Callers

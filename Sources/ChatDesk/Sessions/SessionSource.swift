@@ -45,7 +45,7 @@ package final class SessionSource: Sendable {
   ///
   /// - Parameters:
   ///   - observe: Called with a report of each request. Must return at once.
-  ///   - count: Called with the outcome of each lookup of a token, with its loop. Must return at once.
+  ///   - count: Called with the outcome of each request for a token, with its loop. Must return at once.
   ///   - jitter: Random numbers in 0..<1.
   package init(
     _ api: SendbirdAPI, time: any TimeSource,

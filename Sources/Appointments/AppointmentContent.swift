@@ -225,7 +225,7 @@ extension AppointmentContent {
       let fields = object["fields"]?.all({ $0.strings(2) }),
       let receipts = object["receipts"]?.all({ KeptReceipt(document: FactValue($0)) }),
       let requestID = object["request_id"]?.string.flatMap({ RequestID($0) }),
-      // No range check: this server wrote the numbers, and a `Duration` can represent all of them.
+      // Any number: this server wrote the numbers, and a `Duration` can represent all of them.
       let spans = object["terms"]?.all({ $0.int }), spans.count == 3,
       let callerID = object.optionalText("caller"), let subject = object.optionalText("subject"),
       let appID = object.optionalText("app"), let trace = object.optionalText("trace"),
@@ -265,7 +265,7 @@ extension KeptInstallation {
 
   fileprivate init?(_ value: JSONValue) {
     guard let object = value.object, let id = object["id"]?.string.flatMap({ InstallationID($0) }),
-      // No range check: this server wrote the number, and only compares it.
+      // Any number: this server wrote the number, and only compares it.
       let generation = object["generation"]?.int, let callerID = object.optionalText("caller")
     else { return nil }
     self.init(id: id, callerID: callerID, generation: generation)

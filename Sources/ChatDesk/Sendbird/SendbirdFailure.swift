@@ -69,7 +69,7 @@ package struct SendbirdFailure: Error, Sendable {
   /// The `code` of an error; nil if there is none.
   private static func code(_ content: [UInt8]) -> Int64? {
     do {
-      // No range check: the code is only compared.
+      // Any number: the code is only compared.
       return try JSONValue(parsing: content).object?["code"]?.int
     } catch {
       // Not JSON. The position of the error helps no operator.

@@ -98,7 +98,7 @@ package struct CallEvent: Sendable {
   /// alone is not enough: the report, which has the end, would then count the same call as another one.
   private var times: (start: Instant, end: Instant)? {
     let (start, end) = (time("start_time"), time("timestamp"))
-    // No range check: a week at most.
+    // Any number: a week at most.
     let total = seconds("total_duration").map { Duration.milliseconds(Int64($0 * 1000)) }
     guard let begun = start ?? total.flatMap({ end?.advanced(by: .zero - $0) }),
       let ended = end ?? total.flatMap({ start?.advanced(by: $0) })

@@ -18,7 +18,7 @@ package enum CallTime {
   /// The whole seconds of a duration, rounded up. Nil for a part of a second, which may be the fraction of a
   /// day in an older format of Talkdesk.
   package static func whole(_ seconds: Double) -> Int? {
-    // No range check: a week at most.
+    // Any number: a week at most.
     seconds > 0 && seconds < 1 ? nil : Int(seconds.rounded(.up))
   }
 
@@ -33,7 +33,7 @@ package enum CallTime {
       (0...253_402_300_799).contains(seconds)
     else { return nil }
     let (whole, part) = (seconds.rounded(.down), seconds.truncatingRemainder(dividingBy: 1))
-    // No range check: both values have limits above.
+    // Any number: both values have limits above.
     return Instant(seconds: Int64(whole), nanoseconds: Int32(part * 1e9))
   }
 }

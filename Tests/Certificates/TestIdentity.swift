@@ -3,11 +3,12 @@
 import COpenSSL
 import Glibc
 
-/// A key with its certificate, made for a test run, valid for an hour around now unless it says otherwise.
+/// A key and its certificate, generated for one test run. The certificate is valid from an hour ago to an
+/// hour from now unless `init` says otherwise. `@unchecked Sendable`: nothing changes after `init`, and
+/// OpenSSL counts references atomically.
 ///
 /// `@unchecked Sendable`: nothing changes after `init`; OpenSSL counts references atomically.
 public final class TestIdentity: @unchecked Sendable {
-  /// What kind of key.
   public enum Key: Sendable {
     case p256, p384, ed25519
     case rsa(bits: Int32)
@@ -16,8 +17,8 @@ public final class TestIdentity: @unchecked Sendable {
   public let key: OpaquePointer
   public let certificate: OpaquePointer
 
-  /// Makes a certificate for names in OpenSSL's form (`DNS:localhost,IP:127.0.0.1`), signed by the issuer or
-  /// by itself.
+  /// Makes a certificate for names in OpenSSL's form (`DNS:localhost,IP:127.0.0.1`), signed by `issuer`;
+  /// self-signed if nil.
   ///
   /// - Parameters:
   ///   - validFrom: seconds from now.
@@ -51,7 +52,7 @@ public final class TestIdentity: @unchecked Sendable {
     EVP_PKEY_free(key)
   }
 
-  /// The last second of its validity, since 1970-01-01T00:00:00Z.
+  /// The last second in which the certificate is valid, since 1970-01-01T00:00:00Z.
   public var notAfter: Int {
     var time = tm()
     precondition(ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &time) == 1, "ASN1_TIME_to_tm")
@@ -61,7 +62,8 @@ public final class TestIdentity: @unchecked Sendable {
   /// The certificate as PEM.
   public var certificatePEM: [UInt8] { Self.pem { PEM_write_bio_X509($0, certificate) } }
 
-  /// SHA-256 of the public key as DER (SubjectPublicKeyInfo), in Base64: what pins name (RFC 7469 §2.4).
+  /// SHA-256 of the public key as DER (SubjectPublicKeyInfo), in Base64: the form in which a pin names a key
+  /// (RFC 7469 §2.4).
   public var keyPin: String {
     var der: UnsafeMutablePointer<UInt8>?
     let count = i2d_PUBKEY(key, &der)
@@ -79,7 +81,7 @@ public final class TestIdentity: @unchecked Sendable {
     Self.pem { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) }
   }
 
-  /// The private key as PEM under a passphrase.
+  /// The private key as PEM, encrypted with a passphrase.
   public func keyPEM(passphrase: String) -> [UInt8] {
     Self.pem {
       PEM_write_bio_PrivateKey($0, key, EVP_aes_128_cbc(), passphrase, Int32(passphrase.utf8.count), nil, nil)

@@ -1,4 +1,4 @@
-// A delivery for tests, with a provider, an issuer of tokens and a store that do what a test says.
+// A callback delivery for tests, whose provider, token issuer and store are scripted.
 
 import Gate
 import HTTP
@@ -16,9 +16,9 @@ import Testing
 @testable import Responses
 @testable import Tokens
 
-/// A provider that says what it is told to say.
+/// A callback provider that reports the outcomes given to `init`, in order.
 final class ScriptedCourier: Courier {
-  /// What it was asked.
+  /// One request to the provider.
   struct Request: Sendable {
     let token: String
     let timeout: Duration
@@ -27,7 +27,7 @@ final class ScriptedCourier: Courier {
 
   private let reports: Mutex<[CourierReport.Outcome]>
   private let asked = Mutex<[Request]>([])
-  /// Runs when it is asked, before it answers.
+  /// Runs after a request has arrived and before its report.
   private let onRequest = Mutex<(@Sendable () async throws -> Void)?>(nil)
 
   init(_ outcomes: [CourierReport.Outcome]) { reports = Mutex(outcomes) }
@@ -52,11 +52,11 @@ final class ScriptedCourier: Courier {
   }
 }
 
-/// Gives another token each time, or none.
+/// Issues `token-1`, `token-2` and so on, or fails when a test says so.
 final class NumberedIssuer: TokenIssuer {
   private let count = Atomic<Int>(0)
   private let time: any TimeSource
-  /// Runs before each exchange, which fails with what it throws.
+  /// Runs before each exchange. An error that it returns is thrown instead of a token.
   private let before = Mutex<(@Sendable () -> TokenExchangeError?)?>(nil)
 
   init(_ time: any TimeSource) { self.time = time }
@@ -92,9 +92,9 @@ final class DeliveryFixture: Sendable {
   let delivery: CallbackDelivery
   let stops: StopBoard
   let blocked: BlockedNumbers
-  /// The caller whom the policy grants it to; the record belongs to `app`.
+  /// The caller in the grant. The record belongs to `app` in any case.
   let callerID: String
-  /// What is known of the clocks.
+  /// Health of the store, which also says whether this machine's clock is right.
   let health: StoreHealth
 
   convenience init(_ outcomes: CourierReport.Outcome..., callerID: String = "app") {
@@ -137,7 +137,7 @@ final class DeliveryFixture: Sendable {
       deadline: now.advanced(by: deadline))
   }
 
-  /// The leave to make a callback, with what its record takes; nil where the number's callbacks of the day are used up.
+  /// The grant for a callback, with the charges of its record; nil if the number's daily limit is used up.
   private func grant(_ intent: CallbackIntent, by policy: Policy) async throws -> Grant? {
     let facts = Facts(
       action: .callback, callerID: callerID, address: nil, phone: intent.contact, instant: now)
@@ -150,12 +150,12 @@ final class DeliveryFixture: Sendable {
     return grant
   }
 
-  /// What the record of an intent takes: the number's only callback of the day; nil where it is used up.
+  /// Charges of the intent's record: the only callback that its number has per day. Nil if that is used up.
   func charges(_ intent: CallbackIntent) async throws -> RecordCharges? {
     try await grant(intent, by: policy)?.charges
   }
 
-  /// Nil where the number's only callback of the day is used up.
+  /// An order for the intent; nil if the number's daily limit is used up.
   func order(_ intent: CallbackIntent, recheck: (@Sendable () async -> Undelivered?)? = nil) async throws
     -> CallbackOrder?
   {
@@ -167,7 +167,7 @@ final class DeliveryFixture: Sendable {
       context: RequestContext(requestID: .init(), trace: nil), recheck: recheck)
   }
 
-  /// Makes a callback as the gateway does; nil where the number's allowance is used up.
+  /// Makes a callback as the gateway does; nil if the number's daily limit is used up.
   func call(recheck: (@Sendable () async -> Undelivered?)? = nil) async throws -> DeliveryResult? {
     let intent = try intent()
     var hold = Hold(intent, parts)
@@ -183,7 +183,7 @@ final class DeliveryFixture: Sendable {
   private func carryOut(_ order: CallbackOrder, _ hold: consuming Hold) async -> DeliveryResult? {
     let (results, continuation) = AsyncStream.makeStream(of: DeliveryResult.self)
     await delivery.carryOut(order, hold) { continuation.yield($0) }
-    // Not in this task, which may be cancelled.
+    // A task of its own still gets the result when the caller's task is cancelled.
     return await Task { await results.first { _ in true } }.value
   }
 
@@ -193,7 +193,7 @@ final class DeliveryFixture: Sendable {
       && parts.inHand.count(at: CallbacksInHand.Number(intent)) == 0 && parts.queue.load == (0, 0)
   }
 
-  /// Returns once something sleeps for a span or less.
+  /// Returns once a sleeper wakes within a span.
   func untilSleeping(for span: Duration) async throws {
     let end = time.now + span
     try await eventually { self.time.due.contains { $0 <= end } }
@@ -201,7 +201,7 @@ final class DeliveryFixture: Sendable {
 
   // MARK: Appointments
 
-  /// How late an appointment of the fixture may be sent.
+  /// How long after its time an appointment of this fixture may still be sent.
   static let late = Duration.seconds(180)
 
   /// Books an appointment for now.
@@ -214,7 +214,7 @@ final class DeliveryFixture: Sendable {
   }
 
   /// Carries an appointment out as its keeper does.
-  /// - Parameter due: When it was due as it was read; nil for now.
+  /// - Parameter due: When the appointment was due when the keeper read it; nil for its stored time.
   func tryOut(
     _ booking: Booking, due: Instant? = nil, receipts: [AllowanceReceipt] = [],
     recheck: (@Sendable () async -> Undelivered?)? = nil

@@ -1,4 +1,4 @@
-// A store for tests whose connection breaks when a test says so.
+// A store for tests whose connection breaks on demand.
 
 import Gate
 import Store
@@ -6,7 +6,8 @@ import StoreSupport
 import Synchronization
 import Testing
 
-/// A store whose connection breaks: what it is asked to begin, book, mark or postpone may be there all the same.
+/// A store whose connection can break during a commit. The caller gets an error, and the commit may have
+/// happened or not.
 final class DoubtfulStore: StoreDecorator {
   enum Fate { case fine, refused, committedInDoubt, lostInDoubt }
 
@@ -26,23 +27,23 @@ final class DoubtfulStore: StoreDecorator {
   let base = memoryStore()
   private let state = Mutex(State())
 
-  /// What beginning, booking and marking come to.
+  /// Result of `begin`, `book` and `mark`, and whether `withdraw` works.
   func set(_ fate: Fate, withdraws: Bool = true) {
     state.withLock { ($0.fate, $0.withdraws) = (fate, withdraws) }
   }
   func set(settles: Bool) { state.withLock { $0.settles = settles } }
   func set(postpones: Fate) { state.withLock { $0.postpones = postpones } }
-  /// Whether it can say what came of a commit in doubt.
+  /// Whether `certainRecord` can find out whether a commit in doubt happened.
   func set(isCertain: Bool) { state.withLock { $0.isCertain = isCertain } }
-  /// What ending an appointment comes to.
+  /// Result of ending an appointment.
   func set(ends: Fate) { state.withLock { $0.ends = ends } }
-  /// Runs when a mark is committed, before it is answered.
+  /// Runs after a mark is committed and before `mark` returns.
   func onMark(_ body: @escaping @Sendable () async throws -> Void) { state.withLock { $0.onMark = body } }
-  /// What looking for due appointments comes to.
+  /// Result of `dueAppointments`.
   func set(looks: Fate) { state.withLock { $0.looks = looks } }
-  /// Runs when due appointments are read, before they are answered.
+  /// Runs after due appointments are read and before `dueAppointments` returns.
   func onLook(_ body: @escaping @Sendable () async throws -> Void) { state.withLock { $0.onLook = body } }
-  /// How often it was asked to withdraw, settle or postpone, or what came of something.
+  /// Number of calls of `withdraw`, `settle`, `postpone` and `certainRecord`.
   var tries: Int { state.withLock { $0.tries } }
 
   private func run(_ body: (@Sendable () async throws -> Void)?) async {

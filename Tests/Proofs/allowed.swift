@@ -1,4 +1,5 @@
-// Must compile: code that takes a caller and a grant from those who make them, and a token for the grant.
+// Must compile: code that accepts a caller and a grant from the rooms that make them, and vends a token for
+// the grant.
 
 import Callers
 import Gate

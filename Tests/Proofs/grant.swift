@@ -1,4 +1,4 @@
-// Must not compile: code outside of `Gate` permits a request without asking the rules.
+// Must not compile: code outside of `Gate` makes a grant without evaluating the rules.
 
 import Gate
 

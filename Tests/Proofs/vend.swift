@@ -1,4 +1,4 @@
-// Must not compile: code outside of `Tokens` takes a token without a grant.
+// Must not compile: code outside of `Tokens` reads a cached token without a grant.
 
 import Platform
 import Tokens

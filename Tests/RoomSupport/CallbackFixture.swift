@@ -7,22 +7,22 @@ import JSON
 @testable import Callbacks
 @testable import Configuration
 
-/// A number of the account, the one to call, and another of the account.
+/// The account's number.
 let accountNumber = "+18500000000"
 let customerNumber = "+14155550100"
 
 extension CallbackTerms {
-  /// Two numbers and no schema.
+  /// Settings with two account numbers and no schema.
   static func plain() throws -> CallbackTerms {
     CallbackTerms(talkdeskNumbers: [try E164(accountNumber), try E164("+18500000001")])
   }
 
-  /// The same of an app whose callbacks carry verification codes.
+  /// Settings of an app whose callbacks carry verification codes.
   static func verified(_ schema: Configuration.ContextSchema? = nil) throws -> CallbackTerms {
     CallbackTerms(talkdeskNumbers: [try E164(accountNumber)], schema: schema, addsVerificationCode: true)
   }
 
-  /// A schema of an app: an issue that has to be there, a phone, a URL, and what the server adds.
+  /// Settings with a schema: a required issue, an optional phone and URL, and a field that the server adds.
   static func strict(others: Bool = false) throws -> CallbackTerms {
     let fields: [Configuration.ContextSchema.Field] = [
       .made("issue", maximumLength: 5, isRequired: true), .made("mobile", .phone),
@@ -36,7 +36,7 @@ extension CallbackTerms {
 }
 
 extension Configuration.ContextSchema.Field {
-  /// A field without what is not given.
+  /// A field in which everything but the name is optional.
   static func made(
     _ name: String, _ type: Configuration.ContextSchema.DataType = .text, displayName: String? = nil,
     tooltip: String? = nil, maximumLength: Int? = nil, isRequired: Bool = false
@@ -48,13 +48,12 @@ extension Configuration.ContextSchema.Field {
 }
 
 extension CallbackRequest {
-  /// Reads a text.
   init(_ text: String, terms: CallbackTerms) throws {
     try self.init(parsing: Array(text.utf8), terms: terms)
   }
 }
 
-/// The problem a text is refused with, if it is.
+/// The problem with which a body is refused; nil if it is accepted.
 func refusal(of content: [UInt8], terms: CallbackTerms) -> Problem? {
   do throws(Problem) {
     _ = try CallbackRequest(parsing: content, terms: terms)

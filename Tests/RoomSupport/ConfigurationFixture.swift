@@ -10,15 +10,15 @@ import Testing
 
 /// Loads configurations from texts: nothing here touches the machine's files or environment.
 enum Fixture {
-  /// The name the YAML file has in problems.
+  /// Name of the YAML file in problems.
   static let file = "config.yaml"
 
-  /// A key on P-256, as the variable holds it.
+  /// A key on P-256, encoded as the environment variable expects it.
   static let key: String = base64Key(for: .ES256)
   /// A key on P-384.
   static let otherKey: String = base64Key(for: .ES384)
 
-  /// The file of a Google service account.
+  /// Content of a Google service account's key file.
   static let serviceAccount: String = {
     guard let key = try? PrivateKey.generate(for: .RS256).pem().exposedString() else {
       preconditionFailure("no key can be made")
@@ -30,7 +30,7 @@ enum Fixture {
     return String(decoding: members.serialized(), as: UTF8.self)
   }()
 
-  /// What `serve` needs: a credential and a caller.
+  /// The smallest environment that `serve` starts with: a credential and a caller.
   static let environment: [String: String] = [
     "TD_ACCOUNT_NAME": "acme", "TD_CLIENT_ID": "client-1", "TD_KEY_ID": "key-1", "TD_PRIVATE_KEY": key,
     "DEFAULT_USERNAME": "app-user", "DEFAULT_PASSWORD": "correct horse battery",
@@ -51,12 +51,12 @@ enum Fixture {
     return try ConfigurationLoader.load(sources, for: purpose)
   }
 
-  /// The policy of rules written below each other, each after a dash.
+  /// A policy from YAML rules, one per line after a dash.
   static func policy(_ rules: String, beside rest: String = "") throws(ConfigurationErrors) -> Policy {
     try load("rules:\n\(rules)\n\(rest)", environment: [:], for: .explain).configuration.policy
   }
 
-  /// The problems of a configuration that must not load, one line each.
+  /// Problems of a configuration that must fail to load, one per line.
   static func problems(
     _ yaml: String? = nil, environment: [String: String] = environment, host: String? = nil,
     port: String? = nil,
@@ -103,7 +103,7 @@ enum Fixture {
 }
 
 extension Configuration.SigningKey {
-  /// The key of one that is here.
+  /// The private key itself. Traps if a signer holds it.
   var key: PrivateKey {
     guard case .key(let key) = source else { preconditionFailure("a key with a signer") }
     return key

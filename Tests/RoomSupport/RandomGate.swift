@@ -6,7 +6,7 @@ import Platform
 import TestSupport
 
 extension SeededGenerator {
-  /// Some of a list, at least one, as a YAML list.
+  /// A random choice from a list, at least one element, as a YAML list.
   mutating func some(of choices: [String]) -> String {
     let chosen = choices.filter { _ in chance(50) }
     return "[" + (chosen.isEmpty ? [one(of: choices)] : chosen).joined(separator: ", ") + "]"
@@ -15,14 +15,15 @@ extension SeededGenerator {
 
 /// Rules of every kind, as an operator could have written them.
 struct RandomRules {
-  /// Whether the rules are asked at any time, or now: then hours and rates are such that they say the same for seconds.
+  /// Whether a running server evaluates the rules now, instead of a test at a chosen time. If so, hours and
+  /// rates are such that their verdict stays the same for seconds.
   var isLive = false
 
   static let callers = ["ios-app", "partner", "app-users", "anonymous"]
   static let apps = ["shop", "help", "open", "news", "chat", "silent"]
 
-  /// Every kind that needs nothing but itself, those more often that count or compare in several ways. Kinds that ask for proofs,
-  /// consents or lookups need settings, and have tests of their own.
+  /// Every rule kind that needs no other setting. Kinds that count or compare in several ways appear twice.
+  /// Kinds that need proofs, consents or lookups have tests of their own.
   private static let kinds = Rule.Kind.Word.allCases.flatMap { kind in
     switch kind {
     case .rate, .quota, .field: [kind, kind]
@@ -38,7 +39,7 @@ struct RandomRules {
   }
 
   private func rule(_ number: Int, _ dice: inout SeededGenerator) -> String {
-    // How many agents a server knows changes by itself.
+    // A server's agent count changes during the test.
     let kind = dice.one(of: Self.kinds.filter { !isLive || $0 != .agents })
     var key = dice.one(of: ["caller", "subject", "app", "address", "phone", "global"])
     var parts = ["kind: \(kind.rawValue)"]
@@ -90,7 +91,7 @@ struct RandomRules {
           : ["access", "callback", "[callback, access]", "[ticket, access]"]
         parts.append("on: \(dice.one(of: actions))")
       }
-      // A rule that no request can meet is refused: every caller may use the app that is open.
+      // The configuration refuses a rule that no request can match. Every caller may use the app `open`.
       let hasCallers = dice.chance(30)
       if hasCallers { parts.append("callers: \(dice.some(of: Self.callers))") }
       if dice.chance(25) {
@@ -126,7 +127,7 @@ struct RandomRules {
   }
 }
 
-/// A request as a client could send it, with what is used already and what remote policies would say.
+/// A random request, as a client could send it.
 struct RandomRequest {
   var action = Gate.Action.access
   var caller: String?
@@ -152,7 +153,7 @@ struct RandomRequest {
         #"{"tier":{"gold":"gold"},"age":42.0,"verified":1}"#,
       ])
     }
-    // Most callers have an app that lists them, and "nope" is none.
+    // Most callers are listed by some app. No app is called `nope`.
     if dice.chance(50) { app = dice.one(of: RandomRules.apps + (dice.chance(10) ? ["nope"] : [])) }
     address = dice.one(of: [
       "203.0.113.9", "203.0.113.200", "198.51.100.7", "198.51.100.8", "192.0.2.1", "2001:db8::1",
@@ -172,7 +173,7 @@ struct RandomRequest {
     if dice.chance(10) { fields.append(("x-app-version", "3")) }
     if dice.chance(60) { fields.append(("X-Platform", dice.one(of: ["ios", "android", "iOS", "web"]))) }
     if dice.chance(50) { fields.append(("X-Mode", dice.one(of: ["on", "off", "ON"]))) }
-    // About the changes of clocks, holidays and months.
+    // Days around clock changes, holidays and ends of months.
     let days = [
       "2026-03-28", "2026-03-08", "2026-10-24", "2026-10-31", "2026-12-23", "2026-12-31", "2026-04-04",
     ]

@@ -1,4 +1,4 @@
-// Asks a decider as the gateway does, and keeps what tests look at.
+// Gets rulings from a decider as the gateway does, in a form that tests can keep.
 
 import Gate
 import Platform
@@ -6,9 +6,9 @@ import Platform
 @testable import API
 @testable import Deciding
 
-/// What a ruling says. A ruling holds a grant, so nothing copies it: tests look at this.
+/// A copy of what a ruling says. `Ruling` itself contains a grant, so it cannot be copied.
 struct Ruled: Sendable {
-  /// What is left of a grant.
+  /// The part of a grant that can be copied.
   struct Granted: Sendable {
     let receipts: [AllowanceReceipt]
   }
@@ -31,7 +31,7 @@ struct Ruled: Sendable {
 }
 
 extension Decider {
-  /// The ruling, if it needs to wait for nobody.
+  /// The ruling, if the decider can make it without waiting; nil otherwise.
   func ruledAtOnce(_ facts: Facts, taking takes: Bool) -> Ruled? {
     switch ruleAtOnce(facts, taking: takes) {
     case .ruled(let ruling): Ruled(ruling)
@@ -39,7 +39,7 @@ extension Decider {
     }
   }
 
-  /// The ruling, by the way that it needs.
+  /// The ruling, made at once if possible and after waiting otherwise.
   func ruled(_ facts: Facts, taking takes: Bool, deadline: MonotonicTime? = nil) async throws(Problem)
     -> Ruled
   {

@@ -1,4 +1,4 @@
-// A store for tests of many requests, which need exact counts and no database.
+// A store for tests that send many requests and check exact counts, without a database.
 
 package import Gate
 package import Store

@@ -1,4 +1,4 @@
-// A store for tests of the rooms in front of it.
+// A store for tests of the code that calls a store.
 
 import SQLiteStore
 package import Store

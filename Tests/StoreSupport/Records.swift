@@ -1,13 +1,14 @@
-// Records of installations for tests, of which a test writes only what matters to it.
+// Installation records for tests, in which a test sets only what matters to it.
 
 package import Gate
 package import JOSE
 package import Store
 
 extension Installation {
-  /// An installation that is alive.
+  /// An installation. It is active unless `revokedAt` is set.
   ///
-  /// - Parameter operatorDeliveries: Nil counts this one alone.
+  /// - Parameter operatorDeliveries: If nil, counts one delivery for an installation without a user and none
+  ///   for others.
   package init(
     client: InstallationClient, appID: String, user: InstallationUser?, address: String, secret: SHA256Digest,
     generation: Int64, createdAt: Instant, usedAt: Instant, revokedAt: Instant? = nil,
@@ -24,7 +25,7 @@ extension Installation {
 }
 
 extension Enrolment {
-  /// A request of a phone without keys, or with those that a test names.
+  /// An enrollment request, without keys unless a test passes them.
   package init(
     request: SHA256Digest, client: InstallationClient, appID: String, userCode: String, address: String,
     createdAt: Instant, expiresAt: Instant, forgottenAt: Instant, answeredAt: Instant, state: State,

@@ -5,31 +5,31 @@ package import Store
 import Synchronization
 import TestSupport
 
-/// Counts what it is asked and fails when it is told to.
+/// Counts updates and reads, and fails or waits when a test says so.
 package final class ScriptedStore: StoreDecorator {
   struct Script {
     var isDown = false
     var updates = 0
     var reads = 0
-    /// Whether purging takes as long as this says so.
+    /// Whether a purge waits until this is false.
     var holdsPurge = false
     var isPurging = false
-    /// Whether the next stop is held before it is kept; and whether one is.
+    /// Whether stops wait before they are saved, and whether one is waiting.
     var holdsStop = false
     var isStopping = false
-    /// Whether the next resume is held before it is kept; and whether one is.
+    /// Whether resumes wait before they are saved, and whether one is waiting.
     var holdsResume = false
     var isResuming = false
-    /// Whether stops can be read, and not changed.
+    /// Whether stops are read-only.
     var isReadOnly = false
-    /// Whose stops it cannot keep.
+    /// The target whose stops the store rejects.
     var rejected: Stop.Target?
-    /// Whether resumes are made, and not answered.
+    /// Whether resumes are saved but their response is lost.
     var isInDoubt = false
-    /// Whether the next update's answer is kept back; and whether one is.
+    /// Whether the next update's response is held back, and whether one is held.
     var holdsNext = false
     var isHolding = false
-    /// How long updates take, and their answers to arrive, in turns of others.
+    /// Random delays of updates and of their responses, in turns of other tasks.
     var lag: SeededGenerator?
   }
 
@@ -38,13 +38,13 @@ package final class ScriptedStore: StoreDecorator {
   package let health = StoreHealth()
   private let script = Mutex(Script())
 
-  /// A store over another one, or over one in memory of its own.
+  /// A store on top of another, by default an empty one in memory.
   package init(_ base: any Store = memoryStore(), sharing: StoreSharing) {
     self.base = base
     self.sharing = sharing
   }
 
-  /// How many updates and reads of allowances it was asked for.
+  /// Numbers of allowance updates and reads so far.
   package var updates: Int { script.withLock { $0.updates } }
   package var reads: Int { script.withLock { $0.reads } }
   package func setDown(_ isDown: Bool) { script.withLock { $0.isDown = isDown } }
@@ -52,12 +52,12 @@ package final class ScriptedStore: StoreDecorator {
   package var isPurging: Bool { script.withLock { $0.isPurging } }
   package func setPurging(_ isHeld: Bool) { script.withLock { $0.holdsPurge = isHeld } }
 
-  /// Keeps back the answer to the next update, which is done all the same, until `release`.
+  /// Holds back the response to the next update until `release`. The update itself happens.
   package func holdNext(_ holds: Bool = true) { script.withLock { $0.holdsNext = holds } }
   package var isHolding: Bool { script.withLock { $0.isHolding } }
   package func release() { script.withLock { $0.isHolding = false } }
 
-  /// Lets updates and their answers take their time, now more and now less.
+  /// Delays updates and their responses by random times.
   package func lag(seed: UInt64) { script.withLock { $0.lag = SeededGenerator(seed) } }
 
   private func takeTime() async {
@@ -101,7 +101,7 @@ package final class ScriptedStore: StoreDecorator {
     return try await base.states(of: keys)
   }
 
-  /// Holds the next stop, which is kept when it is let go.
+  /// Makes stops wait until this is called with false.
   package func holdStop(_ holds: Bool) { script.withLock { $0.holdsStop = holds } }
   package var isStopping: Bool { script.withLock { $0.isStopping } }
 
@@ -109,7 +109,7 @@ package final class ScriptedStore: StoreDecorator {
 
   package func reject(_ target: Stop.Target) { script.withLock { $0.rejected = target } }
 
-  /// Makes resumes, and does not answer them.
+  /// Saves resumes and loses the response, as a broken connection does.
   package func setInDoubt(_ isInDoubt: Bool) { script.withLock { $0.isInDoubt = isInDoubt } }
 
   private func checkWritable() throws(StoreError) {
@@ -126,7 +126,7 @@ package final class ScriptedStore: StoreDecorator {
     try await base.stop(stop)
   }
 
-  /// Holds the next resume, which is kept when it is let go.
+  /// Makes resumes wait until this is called with false.
   package func holdResume(_ holds: Bool) { script.withLock { $0.holdsResume = holds } }
   package var isResuming: Bool { script.withLock { $0.isResuming } }
 

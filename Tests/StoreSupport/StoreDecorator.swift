@@ -1,16 +1,17 @@
-// A store for tests in front of another one, which a test changes in places.
+// A store that forwards to another, so that a test can replace some of its functions.
 
 package import Gate
 package import JOSE
 package import Sealing
 package import Store
 
-/// Passes everything to another store, unless `check` throws. Types replace what they are to change.
+/// Forwards every call to another store, unless `check` throws. A conforming type replaces the functions that
+/// it wants to change.
 package protocol StoreDecorator: Store {
-  /// The store behind it.
+  /// The store that gets the calls.
   var base: any Store { get }
 
-  /// Called before everything that is passed on.
+  /// Called before each forwarded call, which fails with the error that this throws.
   func check() throws(StoreError)
 }
 

@@ -2,9 +2,9 @@
 
 public import Foundation
 
-/// The checkout that the tests were compiled from.
+/// The checkout from which the tests were compiled.
 public enum Checkout {
-  /// Its folder.
+  /// The checkout's root folder.
   public static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 }

@@ -1,4 +1,4 @@
-// Names of different octets that Swift's `String` takes for equal.
+// Names that differ in bytes and that Swift's `String` treats as equal.
 
 /// Pairs of different names that are canonically equivalent.
 package let equivalentNames = [

@@ -1,4 +1,4 @@
-// The facts of requests for tests, of which a test writes only what matters to it.
+// Facts of requests for tests, in which a test sets only what matters to it.
 
 package import Gate
 package import Platform

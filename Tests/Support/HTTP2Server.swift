@@ -1,17 +1,18 @@
-// Starts the HTTP/2 server of http2_server.py, tells it what to answer, and reads what it reports.
+// Starts http2_server.py, an HTTP/2 server, tells it how to respond, and reads its reports.
 
 import Dispatch
 import Glibc
 public import JSON
 import Synchronization
 
-/// An HTTP/2 server over TLS on a loopback port, in a process of its own. It answers every request with 200 unless told otherwise.
+/// An HTTP/2 server over TLS on a loopback port, in its own process. It answers 200 to every request unless
+/// told otherwise.
 public final class HTTP2Server: Sendable {
   public struct Failure: Error, CustomStringConvertible {
     public let description: String
   }
 
-  /// Whether its library is installed: script/bootstrap does that.
+  /// Whether the server's Python library is installed: script/bootstrap does that.
   public static let isAvailable: Bool = {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -35,8 +36,8 @@ public final class HTTP2Server: Sendable {
   private let output: Int32
   private let state = Mutex(State())
 
-  /// Starts it.
-  /// - Parameter streams: how many it lets a client open at once.
+  /// Starts the server.
+  /// - Parameter streams: how many streams a client may open at once.
   public init(certificatePEM: [UInt8], keyPEM: [UInt8], streams: Int = 1000) throws {
     let (input, output) = (try Self.socketPair(), try Self.socketPair())
     defer {
@@ -62,28 +63,29 @@ public final class HTTP2Server: Sendable {
     close(output)
   }
 
-  /// Ends it.
+  /// Kills the server.
   public func stop() {
     kill(pid, SIGKILL)
     _ = Self.end(of: pid)
   }
 
-  /// What it has reported so far.
+  /// The server's reports so far.
   public var events: [JSONObject] { state.withLock { $0.events } }
 
-  /// The events of one kind.
+  /// The reports of one kind.
   public func events(_ kind: String) -> [JSONObject] { events.filter { $0["event"]?.string == kind } }
 
   /// The requests that have arrived.
   public var requests: [JSONObject] { events("request") }
 
-  /// Its port.
+  /// The server's port.
   public func port() async throws -> Int {
     try await wait { !events("listening").isEmpty }
     return Int(events("listening").first?["port"]?.int ?? 0)
   }
 
-  /// Tells it something in the form of http2_server.py, the next answer or an order, and returns when it knows.
+  /// Sends a message in the form that http2_server.py documents: the next response, or a command. Returns
+  /// when the server has confirmed it.
   public func send(_ message: JSONObject) async throws {
     let told = state.withLock { state in
       state.told += 1
@@ -103,7 +105,7 @@ public final class HTTP2Server: Sendable {
     }
   }
 
-  /// Returns when something holds; throws if the server has ended.
+  /// Returns when a condition is true; throws if the server has ended.
   public func wait(until condition: () -> Bool) async throws {
     try await eventually {
       if condition() { return true }
@@ -130,7 +132,8 @@ public final class HTTP2Server: Sendable {
     state.withLock { $0.hasEnded = true }
   }
 
-  /// Two connected sockets, as glibc shows Swift no pipe that other children do not inherit.
+  /// Two connected sockets in place of a pipe: glibc shows Swift no way to make a pipe that other child
+  /// processes do not inherit.
   private static func socketPair() throws -> (ours: Int32, theirs: Int32) {
     var ends: [Int32] = [0, 0]
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -156,7 +159,7 @@ public final class HTTP2Server: Sendable {
   }
 }
 
-/// Runs a test's body against a server and ends the server after it.
+/// Runs a test's body against a new server, and stops the server afterwards.
 public func withHTTP2Server<Result>(
   certificatePEM: [UInt8], keyPEM: [UInt8], streams: Int = 1000,
   _ body: (HTTP2Server) async throws -> Result

@@ -5,8 +5,8 @@ package import JOSE
 import JSON
 import Synchronization
 
-/// Callers' identity provider: gives its replies one after the other and the last for ever, counts how often it is
-/// asked, and can be made to think for as long as a test wants.
+/// An identity provider of callers. Gives its replies in order and repeats the last one, counts requests, and
+/// can wait before it answers.
 package final class KeyProvider: HTTPTransport {
   package typealias Reply = Result<InboundResponse, TransportError>
 
@@ -21,7 +21,7 @@ package final class KeyProvider: HTTPTransport {
 
   package init(_ replies: [Reply]) { state = Mutex(State(replies: replies)) }
 
-  /// A JWK set of keys by their `kid`, in the order that is given.
+  /// A JWK set from pairs of `kid` and key, in the given order.
   package static func set(_ keys: KeyValuePairs<String, PublicKey>) -> [UInt8] {
     let entries = keys.map { id, key in
       var members = key.jwk()
@@ -31,13 +31,13 @@ package final class KeyProvider: HTTPTransport {
     return (["keys": .array(entries)] as JSONValue).serialized()
   }
 
-  /// How often it was asked.
+  /// Number of requests so far.
   package var count: Int { state.withLock { $0.count } }
 
-  /// From now on answers are kept back.
+  /// Holds back responses from now on.
   package func think() { state.withLock { $0.isThinking = true } }
 
-  /// Gives the answers that were kept back.
+  /// Sends the responses held back so far, and stops holding.
   package func answer() {
     let waiting = state.withLock { state in
       state.isThinking = false
@@ -61,7 +61,7 @@ package final class KeyProvider: HTTPTransport {
 }
 
 extension KeyProvider.Reply {
-  /// The answer that holds these keys.
+  /// A response that publishes these keys.
   package static func publishing(_ keys: KeyValuePairs<String, PublicKey>, _ fields: Fields = [:]) -> Self {
     .success(InboundResponse(status: 200, fields: fields, content: KeyProvider.set(keys)))
   }

@@ -3,7 +3,8 @@
 public import Platform
 import Synchronization
 
-/// Clocks that move only when a test says so; whoever sleeps is woken when they have come that far.
+/// A monotonic clock and a wall clock that move only when a test moves them. Moving them wakes the sleepers
+/// whose time has come.
 public final class ManualTime: TimeSource {
   private struct Sleeper {
     let due: MonotonicTime
@@ -12,7 +13,7 @@ public final class ManualTime: TimeSource {
 
   private struct State {
     var elapsed = Duration.zero
-    /// How far the wall clock was stepped alone, in seconds.
+    /// How far the wall clock was stepped without the monotonic clock, in seconds.
     var steps: Int64 = 0
     var sleepers: [UInt64: Sleeper] = [:]
     var last: UInt64 = 0
@@ -22,7 +23,7 @@ public final class ManualTime: TimeSource {
   private let start: UnixTime
   private let state = Mutex(State())
 
-  /// - Parameter start: what the wall clock shows at first, a whole second.
+  /// - Parameter start: the wall clock's first time, a whole second.
   public init(_ start: UnixTime = UnixTime(seconds: 1_800_000_000)) { self.start = start }
 
   public var now: MonotonicTime {
@@ -39,10 +40,10 @@ public final class ManualTime: TimeSource {
       nanoseconds: Int32(elapsed.attoseconds / 1_000_000_000))
   }
 
-  /// When those who sleep want to wake, the earliest first.
+  /// Wake-up times of the sleepers, earliest first.
   public var due: [MonotonicTime] { state.withLock { state in state.sleepers.values.map(\.due).sorted() } }
 
-  /// Moves both clocks, and wakes whoever is due.
+  /// Moves both clocks, and wakes every sleeper that is due.
   public func advance(by span: Duration) {
     let woken = state.withLock { state in
       state.elapsed += span
@@ -56,7 +57,7 @@ public final class ManualTime: TimeSource {
 
   public func advance(to point: MonotonicTime) { advance(by: point - now) }
 
-  /// Steps the wall clock alone.
+  /// Steps the wall clock without the monotonic clock, and wakes nobody.
   public func stepWallClock(by seconds: Int64) { state.withLock { $0.steps += seconds } }
 
   public func sleep(until due: MonotonicTime) async throws {
@@ -80,9 +81,8 @@ public final class ManualTime: TimeSource {
     if !slept { throw CancellationError() }
   }
 
-  /// How many sleep.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-  /// Returns once so many sleep, or more.
+  /// Returns once at least `count` tasks sleep.
   public func untilSleepers(_ count: Int) async throws { try await eventually { sleeperCount >= count } }
 }

@@ -1,16 +1,16 @@
-// Keys for tests of every algorithm.
+// Private keys for tests, one or two per algorithm.
 
 public import JOSE
 
 extension PrivateKey {
   private static let rsa = (0..<2).map { _ in Result { try generate(for: .RS256) } }
 
-  /// A key of an algorithm. RSA's is made once in a process, since that takes a second.
+  /// A key for an algorithm. The RSA key is generated once per process, because that takes a second.
   public static func one(for algorithm: SignatureAlgorithm) throws -> PrivateKey {
     try algorithm.isRSA ? rsa[0].get() : generate(for: algorithm)
   }
 
-  /// Another key of an algorithm.
+  /// A second key for the same algorithm.
   public static func another(for algorithm: SignatureAlgorithm) throws -> PrivateKey {
     try algorithm.isRSA ? rsa[1].get() : generate(for: algorithm)
   }

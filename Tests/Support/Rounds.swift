@@ -1,16 +1,17 @@
-// How thorough tests with very many cases are: `script/test --all` sets the variable CALLGATE_LONG.
+// How many cases the longest tests run: `script/test --all` sets CALLGATE_LONG and runs all of them.
 
 import Glibc
 
 /// Whether every case of every test is run.
 private let isLong = getenv("CALLGATE_LONG") != nil
 
-/// How many rounds a test with random cases makes.
+/// Number of rounds of a test with random cases.
 ///
 /// - Parameters:
-///   - few: Enough to find what the test has ever found.
-///   - all: In `script/test --all`.
+///   - few: enough to find every bug that the test has found so far.
+///   - all: in `script/test --all`.
 public func rounds(_ few: Int, of all: Int) -> Int { isLong ? all : few }
 
-/// The distance of the cases that are run, of a test that goes through very many in their order: 1 in `script/test --all`.
+/// Step between the cases that run, in a test that goes through very many of them in order: 1 in `script/test
+/// --all`.
 public func spacing(_ distance: Int) -> Int { isLong ? 1 : distance }

@@ -1,9 +1,9 @@
-// A fake network that responds as a test says.
+// A fake network whose responses a test writes.
 
 public import HTTP
 import Synchronization
 
-/// A network on which the test answers: at once by a script, or by hand where the script holds a request.
+/// A transport that responds at once by a script, or by hand if the script holds the request.
 public final class ScriptedTransport: HTTPTransport {
   public enum Answer: Sendable {
     case reply(InboundResponse)
@@ -20,18 +20,18 @@ public final class ScriptedTransport: HTTPTransport {
   private let state = Mutex(State())
   private let script: @Sendable (Int, OutboundRequest) -> Answer
 
-  /// - Parameter script: gets each request with its number, from 0.
+  /// - Parameter script: called with each request and its number, from 0.
   public init(_ script: @escaping @Sendable (Int, OutboundRequest) -> Answer = { _, _ in .hold }) {
     self.script = script
   }
 
-  /// Everything sent so far.
+  /// Every request sent so far.
   public var requests: [OutboundRequest] { state.withLock { $0.requests } }
   public var count: Int { state.withLock { $0.requests.count } }
   /// The numbers of requests that wait for an answer.
   public var held: [Int] { state.withLock { $0.held.keys.sorted() } }
 
-  /// Answers a held request, once it is there.
+  /// Answers a held request. Waits for it if it has not been sent yet.
   public func answer(_ number: Int, _ answer: Answer) async throws {
     try await eventually { self.held.contains(number) }
     state.withLock { $0.held.removeValue(forKey: number) }?.resume(returning: answer)

@@ -1,7 +1,7 @@
 // A random generator that repeats its numbers on every run, so that failures can be reproduced.
 
-/// The same numbers on every run, so that a failure can be repeated: SplitMix64 (Steele, Lea and Flood, "Fast
-/// Splittable Pseudorandom Number Generators", 2014).
+/// A generator that gives the same numbers on every run, so that a failure can be reproduced: SplitMix64
+/// (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
@@ -15,15 +15,15 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     return z ^ (z >> 31)
   }
 
-  /// From 0 up to and without a bound.
+  /// A number from 0 to below `count`.
   public mutating func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &self) }
 
-  /// From 0 up to and without 1.
+  /// A number from 0 to below 1.
   public mutating func unit() -> Double { .random(in: 0..<1, using: &self) }
 
-  /// True so many times in a hundred.
+  /// True in `percent` of 100 calls, on average.
   public mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 
-  /// One of a list that is not empty.
+  /// A random element of a list, which must not be empty.
   public mutating func one<Choice>(of choices: [Choice]) -> Choice { choices[below(choices.count)] }
 }

@@ -1,10 +1,11 @@
-// Numbers at and beyond the edges of what integers and doubles hold, for every reader of what others write.
+// Numbers at and beyond the limits of integers and doubles, for tests of every parser of untrusted numbers.
 
 import JSON
 
-/// Numbers that a stranger may write, and documents full of them.
+/// Numbers that a client may send, and documents that contain them.
 public enum StrangeNumbers {
-  /// JSON numbers: the ends of 64 and 53 bits with their neighbours, and what no integer or no double holds.
+  /// JSON numbers: the limits of 64 and 53 bits with their neighbors, and values that no integer or no double
+  /// can represent.
   public static let texts = [
     "-9223372036854775808", "-9223372036854775807", "-9223372036854775809", "-9223370000000000000", "-1",
     "-0", "0",
@@ -13,10 +14,10 @@ public enum StrangeNumbers {
     "18446744073709551616", "-99999999999999999999", "1e400", "-1e400", "1e-400", "1e18", "-1.5", "0.5",
   ]
 
-  /// All documents that a document becomes when one of its values, or the value of one more member, is a strange number,
-  /// as a number and as a string.
+  /// Every document that results from replacing one value, or the value of one added member, with a strange
+  /// number, once as a number and once as a string.
   ///
-  /// - Parameter more: Names of members that readers know and the document does not have.
+  /// - Parameter more: names of members that the parser accepts and the document lacks.
   public static func documents(like text: String, more: [String] = []) throws -> [String] {
     var value = try JSONValue(parsing: Array(text.utf8))
     if case .object(var object) = value {

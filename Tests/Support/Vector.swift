@@ -6,9 +6,9 @@
   import Foundation
 #endif
 
-/// A line of a table of published vectors (Tests/Fixtures/vectors), which `script/fixtures` makes.
+/// A row of a table of published vectors (Tests/Fixtures/vectors), which `script/fixtures` writes.
 public struct Vector: Sendable, CustomStringConvertible {
-  /// A table that is not there or has no such cell.
+  /// A missing table, or a missing or malformed cell.
   public struct Malformed: Error, CustomStringConvertible {
     public let description: String
   }
@@ -17,7 +17,7 @@ public struct Vector: Sendable, CustomStringConvertible {
   private let columns: [String: Int]
   private let cells: [String]
 
-  /// The lines of a table.
+  /// The rows of a table.
   ///
   /// - Parameter name: the path of its file in Tests/Fixtures/vectors, without `.tsv`.
   public static func table(_ name: String) throws -> [Vector] {
@@ -38,7 +38,7 @@ public struct Vector: Sendable, CustomStringConvertible {
       guard cells.count == columns.count else {
         throw Malformed(description: "\(name): line \(vectors.count + 2)")
       }
-      // The cell above.
+      // A quotation mark alone repeats the cell above.
       for index in cells.indices where cells[index] == "\"" {
         cells[index] = vectors.last?.cells[index] ?? ""
       }
@@ -47,13 +47,13 @@ public struct Vector: Sendable, CustomStringConvertible {
     return vectors
   }
 
-  /// The cell of a column.
+  /// The text in a column.
   public func text(_ column: String) throws -> String {
     guard let index = columns[column] else { throw Malformed(description: "\(table): no column \(column)") }
     return cells[index]
   }
 
-  /// The octets of a column in Base64.
+  /// The bytes in a column that contains Base64.
   public func octets(_ column: String) throws -> [UInt8] {
     guard let data = Data(base64Encoded: try text(column)) else {
       throw Malformed(description: "\(self): \(column) is not Base64")
@@ -69,12 +69,13 @@ public struct Vector: Sendable, CustomStringConvertible {
     return number
   }
 
-  /// What the source calls it, behind its table.
+  /// The table's name and the source's name for this vector.
   public var description: String { "\(table) \(cells[0])" }
 }
 
 extension Vector {
-  /// JSONTestSuite's texts by their names, which say what RFC 8259 says of them: `y_` valid, `n_` not, `i_` as one likes.
+  /// JSONTestSuite's texts with their names. The first letters say what RFC 8259 requires: `y_` must parse,
+  /// `n_` must not, `i_` may do either.
   public static func jsonTestSuite() throws -> [(name: String, content: [UInt8])] {
     try table("json-test-suite").map { vector in
       let unit = try vector.octets("octets")

@@ -2,15 +2,16 @@
 
 public import Platform
 
-/// A test waited for something that did not happen.
+/// The event that a test waited for did not happen in time.
 public struct NeverHappened: Error {
   public init() {}
 }
 
-/// Returns as soon as something holds.
+/// Returns as soon as a condition is true.
 ///
-/// - Parameter limit: Ends only a wait that would never end: no machine is so busy. The last check begins after it.
-/// - Throws: `NeverHappened` after the limit, and whatever the condition throws at once.
+/// - Parameter limit: ends only a wait that would never end, since no machine is that slow. The condition is
+///   checked once more after it.
+/// - Throws: `NeverHappened` after the limit, and at once any error that the condition throws.
 public func eventually(
   within limit: Duration = .seconds(60), clock: any TimeSource = SystemClock(),
   _ condition: () async throws -> Bool
@@ -20,7 +21,7 @@ public func eventually(
     let elapsed = clock.now - start
     if try await condition() { return }
     guard elapsed <= limit else { throw NeverHappened() }
-    // Most conditions hold after a few turns of other tasks. After that, leave the processor to them.
+    // Most conditions become true after a few turns of other tasks. After that, leave the processor to them.
     if elapsed < .milliseconds(5) {
       await Task.yield()
     } else {
@@ -29,7 +30,7 @@ public func eventually(
   }
 }
 
-/// Repeats something until it does not throw.
+/// Repeats a call until it succeeds.
 ///
 /// - Parameter limit: As for `eventually`.
 /// - Throws: The error of the last try.
@@ -45,7 +46,7 @@ public func retry(
   }
 }
 
-/// Lets other tasks run for long enough that what could happen has happened.
+/// Lets other tasks run long enough for anything that could happen to have happened.
 public func settle() async {
   for _ in 0..<200 { await Task.yield() }
 }

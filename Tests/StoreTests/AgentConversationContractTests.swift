@@ -31,7 +31,7 @@ import Testing
     }
     #expect(record.id == first.id && record.status == .pending)
     #expect(record.conversation == Self.conversation)
-    // Even after its span, while the phone may still ring.
+    // The record answers even after its span, while the phone may still ring.
     #expect(try await store.standing(of: Self.made(at: now), at: now.later(1000)).key == .replay(record))
     await store.close()
   }

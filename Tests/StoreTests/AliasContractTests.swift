@@ -1,4 +1,4 @@
-// Tests of names in another interface, and of changed contents, that every store must pass.
+// Tests, for every store, of a callback's alias in another API and of rewritten contents.
 
 import Gate
 import JOSE
@@ -13,7 +13,7 @@ import Testing
     CallbackAlias(name: digest(name), number: digest(number), service: "support é")
   }
 
-  /// A booking with a name.
+  /// A booking with an alias.
   private static func booking(_ name: String, _ number: String, at now: Instant = .noon()) -> Booking {
     let made = Booking.made(at: now)
     var intent = made.intent
@@ -61,7 +61,7 @@ import Testing
   ) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
-    // More than SQLite changes in one transaction.
+    // More rows than SQLite changes in one transaction.
     let count = kind == .sqlite ? 260 : 20
     var bookings: [Booking] = []
     for number in 0..<count {
@@ -103,7 +103,7 @@ import Testing
     #expect(try await store.scheduledAppointment(booking.id)?.content == [2])
     let before = try await store.callback(booking.id, of: "ios-app")
     #expect(before?.alias == Self.alias("one", "number") && before?.at == booking.at)
-    // A move leaves it, unless it says otherwise.
+    // A move keeps the content unless it replaces it.
     let plain = Booking.made(for: 7200, moving: booking.id, content: [9])
     #expect(try await store.move(plain, at: .noon()).moved?.at == plain.at)
     #expect(try await store.scheduledAppointment(booking.id)?.content == [2])
@@ -146,7 +146,7 @@ import Testing
     }
     #expect(snoozed.at == first && snoozed.snoozes == 1 && snoozed.notices == nil)
     #expect(try await isRefused(change(0, from: first, to: .noon(8000), snoozes: 1)), "once too often")
-    // The customer was asked about a time that it no longer has.
+    // The customer's answer is about a time that the appointment no longer has.
     #expect(try await isRefused(change(0, from: booking.at, to: .noon(60), snoozes: 3)))
     #expect(try await isRefused(change(0, from: booking.at, to: .noon(60))))
     guard

@@ -19,7 +19,7 @@ import Testing
       #expect((try await ledger.request(allowances, at: .noon()).grant != nil) == (number < 5))
     }
     #expect(store.updates == 8 && store.reads == 0)
-    // Those that were refused took nothing from the rate.
+    // The refused requests took nothing from the rate.
     let charges = allowances.charges(at: .noon())
     let state = try await store.base.states(of: [charges[0].key])[0]
     #expect(charges[0].plan.count(of: state, at: .noon()).remaining == 95)
@@ -37,7 +37,7 @@ import Testing
       #expect(request.remaining == Int64(100 - granted))
     }
     #expect(granted == 100)
-    // The next day there are as many again.
+    // The next day the whole quota is available again.
     for number in 0..<150 {
       if try await ledgers[number % 3].request(allowances, at: .noon(86_400)).grant != nil { granted += 1 }
     }
@@ -92,7 +92,7 @@ import Testing
     }
     let granted = try await burst()
     #expect(granted.count == 50)
-    // Also those that others have used since.
+    // A receipt counts even if other requests have used the quota since.
     for grant in granted.prefix(7) { await ledgers[0].giveBack(grant.receipts, at: .noon()) }
     #expect(try await burst().count == 7)
     await first.close()
@@ -118,7 +118,7 @@ import Testing
     let allowances = try Allowances([try Allowances.quota(limit: 1, onFailure: .allow)])
     store.setDown(true)
     for _ in 0..<3 { #expect(try await ledger.request(allowances, at: .noon()).grant != nil) }
-    // What could not be counted was not.
+    // Requests that could not be counted are not counted later.
     store.setDown(false)
     #expect(try await ledger.request(allowances, at: .noon()).grant != nil)
     #expect(try await ledger.request(allowances, at: .noon()).grant == nil)
@@ -140,14 +140,14 @@ import Testing
 }
 
 @Suite struct LedgerPropertyTests {
-  /// One random schedule: requests to a few instances, some of them given back.
+  /// A random schedule of requests to several instances, some of which are given back.
   private struct Schedule {
     var generator: SeededGenerator
     let rate: RateLimit
     let allowances: Allowances
     let ledgers: [AllowanceLedger]
-    /// Whether what is given back was taken some time ago. Several of those, out of turn, may free a little less than
-    /// one request too much (docs/decisions/0007-rules.md).
+    /// Whether the schedule gives back older grants. Several of them, out of order, may free a little less
+    /// than one request too many (docs/decisions/0007-rules.md).
     let givesBackLate: Bool
     var time = 0.0
     var kept: [(at: Instant, receipts: [AllowanceReceipt])] = []
@@ -194,14 +194,14 @@ import Testing
             ? Int.random(in: max(0, kept.count - 5)..<kept.count, using: &generator) : kept.count - 1
           await ledgers[0].giveBack(kept.remove(at: place).receipts, at: .noon(time))
         } else if chance(5) {
-          // What a response says is left, is: for whichever instance.
+          // The remaining count in a response is right, whichever instance gets the next requests.
           for number in 0..<(try #require(request.remaining)) {
             #expect(try await ask().grant != nil, "\(number) of \(request.remaining ?? 0)")
           }
           #expect(try await ask().grant == nil)
         }
       } else {
-        // Who waits as told succeeds, if nobody else comes.
+        // A client that waits for as long as the refusal says succeeds if no other request comes first.
         let wait = try #require(request.retryAfter)
         time += Double(wait)
         #expect(try await ask().grant != nil, "after \(wait)")
@@ -213,7 +213,7 @@ import Testing
   func `no schedule exceeds a rate, and a retry after Retry-After succeeds`(_ seed: Int) async throws {
     var schedule = try Schedule(seed: seed)
     for _ in 0..<250 { try await schedule.step() }
-    // Exact counting would have granted each of them.
+    // An exact count would have granted each of these requests.
     let rate = schedule.rate
     let plan = AllowancePlan.rate(
       try RateLimit(limit: rate.limit, per: rate.per, burst: rate.burst + (schedule.givesBackLate ? 1 : 0)))

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct AppointmentContractTests {
-  /// Runs things beside each other, and returns their results.
+  /// Runs `count` calls at once and returns their results.
   private func all<Result: Sendable>(
     _ count: Int, _ body: @escaping @Sendable (Int) async throws -> Result
   ) async throws -> [Result] {
@@ -71,7 +71,7 @@ import Testing
     #expect(try await replayed(at: .noon(3))?.at == .noon(7200))
     #expect(try await store.mark(booking.id, for: .noon(7200), deadline: .noon(7230)))
     #expect(try await replayed(at: .noon(7201))?.status == .pending)
-    // Whatever came of the call: the answer was that to the booking.
+    // A repetition gets the answer to the booking, whatever the outcome of the call.
     _ = try await store.settle(booking.id, .failed(at: .noon(7205)))
     #expect(try await replayed(at: .noon(7206))?.status == .failed)
     #expect(try await replayed(at: .noon(10_804))?.status == .failed)
@@ -104,7 +104,7 @@ import Testing
     #expect(try await store.book(.made(for: 3601), at: .noon(59)) == .booked)
     #expect(try await store.begin(.made(), at: .noon(59)) == .begun)
     #expect(try await store.book(.made(for: 3602), at: .noon(59)) == .booked)
-    // Others' are none of it, and a window that is over is none.
+    // Bookings of other owners or for other numbers are not duplicates, nor is one after the window.
     #expect(try await store.book(.made(subject: "user"), at: .noon(59)) == .booked)
     #expect(try await store.book(.made(caller: "partner"), at: .noon(59)) == .booked)
     #expect(try await store.book(.made("+14155550166"), at: .noon(59)) == .booked)
@@ -127,7 +127,7 @@ import Testing
     #expect(try await store.book(third, at: .noon(2)) == .duplicate(first.id))
     #expect(try await store.book(.made(for: 5000, subject: "user", perNumber: 2), at: .noon(2)) == .booked)
     #expect(try await store.book(.made("+14155550166", for: 5000, perNumber: 2), at: .noon(2)) == .booked)
-    // It is one as long as it is carried out, and not when that is over.
+    // The second appointment counts while its call is made, and not after the call is settled.
     #expect(try await store.mark(second.id, for: .noon(3600), deadline: .noon(3620)))
     #expect(try await store.book(third, at: .noon(3601)) == .duplicate(first.id))
     _ = try await store.settle(second.id, .accepted(at: .noon(3602)))
@@ -171,7 +171,8 @@ import Testing
       try await stores[number % 3].book(.made(for: Double(3600 + 900 * number), perNumber: 3), at: .noon())
     }
     #expect(results.filter { $0 == .booked }.count == 3)
-    // Three change places in a circle, again and again: nothing stands still, and the slots hold one each in the end.
+    // Three appointments move again and again between seven slots with room for one each. Some moves succeed,
+    // and no slot ends up with two.
     let slot = Booking.made().slot
     let own = try await store.appointments(of: "ios-app", subject: "ios-app", most: 9).map(\.id)
     let moves = try await all(90) { number in
@@ -196,7 +197,7 @@ import Testing
     let (old, new) = (booking.slot, Booking.made(for: 9000).slot)
     #expect(try await store.book(booking, at: .noon()) == .booked)
     #expect(try await store.postpone(booking.id, until: .noon(3605), code: "upstream_unavailable"))
-    // Sealed anew where it is moved; what was kept stays.
+    // The move brings its own sealed code and content. The stored ones stay.
     let move = Booking.made(for: 9000, moving: booking.id, perNumber: 1, code: [9], content: [9])
     let moved = try #require(try await store.move(move, at: .noon(30)).moved)
     #expect(moved.at == .noon(9000) && moved.status == .scheduled && moved.createdAt == .noon())
@@ -211,7 +212,7 @@ import Testing
     // The old time is free again, and the new one is not.
     #expect(try await store.book(.made(for: 9000), at: .noon(31)) == .duplicate(booking.id))
     #expect(try await store.book(.made(), at: .noon(31)) == .booked)
-    // The key and the record stay as long as the new time asks for.
+    // The key and the record stay as long as the new time requires.
     try await store.purge(at: .noon(3600 + 210 + 3600 + 86_400))
     #expect(try await store.book(.made(key: "k"), at: .noon(12_809)) == .replay(moved))
     await store.close()
@@ -274,7 +275,7 @@ import Testing
     let soonest = [1, 2, 0, 4, 3].map { own[$0].id }
     #expect(try await list("ios-app", "user") == soonest)
     #expect(try await list("ios-app", "user", 2) == Array(soonest.prefix(2)))
-    // A caller that speaks for itself.
+    // A caller without users is its own subject.
     #expect(try await list("ios-app", "ios-app") == [callers.id])
     #expect(try await list("partner", "partner").isEmpty)
     #expect(try await list("ios-app", "").isEmpty)
@@ -328,7 +329,7 @@ import Testing
     #expect(overdue == AppointmentCounts(scheduled: 3, pending: 1, overdue: 1))
     #expect(
       try await store.appointmentCounts(dueBefore: .noon()) == AppointmentCounts(scheduled: 3, pending: 1))
-    // An immediate call that is pending is no appointment.
+    // A pending immediate call is not an appointment.
     let immediate = CallbackIntent.made("+14155550169")
     #expect(try await store.begin(immediate, at: .noon()) == .begun)
     #expect(

@@ -43,7 +43,7 @@ import Testing
       let booking = Booking.made("+1415555016\(place)", key: "\(place)", perNumber: 1)
       #expect(try await store.book(booking, at: .noon()) == .booked)
       let scheduled = try #require(try await store.callback(booking.id, of: "ios-app"))
-      // Judged before it had this time.
+      // An ending that was decided for another time changes nothing.
       for due in [3599, 3601] {
         let result = try await store.end(booking.id, ending(.noon(Double(due))), at: .noon(3600))
         #expect(result == .unchanged(scheduled))
@@ -55,7 +55,7 @@ import Testing
       #expect(content == booking.content && record.settledAt == .noon(3600))
       #expect(record.status == (isExpired ? .expired : .failed))
       #expect(record.code == (isExpired ? nil : "closed"))
-      // Its number is free; its place was in the past.
+      // Its number is free again. Its place in the slot stays taken, since the slot is in the past.
       #expect(
         try await store.book(.made("+1415555016\(place)", for: 7200, perNumber: 1), at: .noon(3600))
           == .booked)
@@ -97,7 +97,7 @@ import Testing
     #expect(try await store.book(booking, at: .noon()) == .booked)
     _ = try await store.move(.made(for: 7200, moving: booking.id), at: .noon(3600))
     #expect(try await !store.mark(booking.id, for: .noon(3600), deadline: .noon(3630)))
-    // Nor does what the try for the old time left undone wait for less than the new one.
+    // A postponement by the attempt for the old time does not make the new time earlier.
     #expect(try await store.postpone(booking.id, until: .noon(3605), code: "upstream_unavailable"))
     let due = try #require(try await store.scheduledAppointment(booking.id))
     #expect(due.due == .noon(7200) && due.tries == 0)
@@ -136,7 +136,7 @@ import Testing
     var due = try #require(try await store.dueAppointments(at: .noon(3602), most: 9).first)
     #expect(due.record.status == .scheduled && due.at == .noon(3600) && due.due == .noon(3602))
     #expect(due.tries == 1 && due.lastCode == "upstream_unavailable" && due.content == [7, 8])
-    // A repetition finds no mark, and changes nothing that came since.
+    // A repeated postponement finds no mark and changes nothing.
     #expect(try await store.postpone(booking.id, until: .noon(3606), code: "token_unavailable"))
     #expect(try await store.postpone(booking.id, until: .noon(3607), code: nil))
     #expect(try await store.scheduledAppointment(booking.id) == due)
@@ -144,7 +144,7 @@ import Testing
     #expect(try await store.postpone(booking.id, until: .noon(3607), code: nil))
     due = try #require(try await store.scheduledAppointment(booking.id))
     #expect(due.due == .noon(3607) && due.tries == 1 && due.lastCode == "upstream_unavailable")
-    // What was postponed is not abandoned at the deadline of the mark before.
+    // The deadline of the earlier mark does not make the postponed appointment abandoned.
     #expect(try await store.recoverCallbacks(at: .noon(3700)).callbacks == 0)
     #expect(try await store.end(booking.id, .cancelled, at: .noon(3603)).ended?.status == .cancelled)
     #expect(try await !store.postpone(booking.id, until: .noon(3610), code: nil))
@@ -165,7 +165,7 @@ import Testing
     #expect(try await !other.postpone(booking.id, until: .noon(3610), code: nil))
     #expect(try await store.callback(booking.id, of: "ios-app")?.status == .pending)
     #expect(try await store.postpone(booking.id, until: .noon(3610), code: nil))
-    // What was read before the try of the first one.
+    // The due time that was read before the first instance's attempt no longer works.
     #expect(try await !other.mark(booking.id, for: .noon(3600), deadline: .noon(3640)))
     #expect(try await other.mark(booking.id, for: .noon(3610), deadline: .noon(3640)))
     await other.close()
@@ -276,7 +276,7 @@ import Testing
     #expect(try await store.callback(ended.id, of: "ios-app")?.status == .cancelled)
     try await store.purge(at: .noon(10 + 86_400))
     #expect(try await store.callback(ended.id, of: "ios-app") == nil)
-    // After an outage of months it is there with its key and its code, to expire.
+    // After an outage of months the appointment still has its key and its code, so that it can expire.
     try await store.purge(at: .noon(9_999_999))
     let due = try #require(try await store.dueAppointments(at: .noon(9_999_999), most: 9).first)
     #expect(due.content == scheduled.content && due.record.verificationCode?.sealed == [1])
@@ -293,7 +293,8 @@ import Testing
 
   // MARK: In doubt
 
-  /// What another instance acknowledges while the one that booked does not know yet that it did.
+  /// The change that another instance confirms while the booking instance does not know yet whether its
+  /// booking was saved.
   enum Acknowledgement: CaseIterable { case nothing, booking, move, cancel, call }
 
   @Test(arguments: StoreKind.lasting, Acknowledgement.allCases)
@@ -321,7 +322,7 @@ import Testing
     try await store.withdraw(booking.id)
     #expect(try await store.certainRecord(booking.id) == before)
     if due != nil {
-      // The release of a mark that was never made.
+      // Releasing a mark that was never made changes nothing.
       #expect(try await store.postpone(booking.id, until: .noon(3605), code: "internal"))
     }
     #expect(try await store.end(booking.id, .expired(due: .noon(3599)), at: .noon(9999)).ended == nil)
@@ -353,7 +354,7 @@ import Testing
     let rotation = StoreKeys(current: new.current, previous: old.current)
     _ = try await store.updateKeys(at: .noon()) { KeyRuling($0, holding: old) }
     _ = try await store.updateKeys(at: .noon(1)) { KeyRuling($0, holding: rotation) }
-    // More than SQLite replaces in one transaction.
+    // More rows than SQLite replaces in one transaction.
     let count = kind == .sqlite ? 260 : 20
     var bookings: [Booking] = []
     for number in 0..<count {
@@ -386,7 +387,7 @@ import Testing
         #expect(try new.open(due.content, for: .appointment, associated: booking.id.bytes) == [7])
       }
     }
-    // Its appointments need it although their time is over.
+    // Overdue appointments still need the old key.
     #expect(try await store.keys().map(\.isOpen) == [false, true])
     for booking in bookings.dropFirst(4) { _ = try await store.end(booking.id, .cancelled, at: .noon(5)) }
     _ = try await store.end(bookings[0].id, .cancelled, at: .noon(5))

@@ -1,4 +1,4 @@
-// Tests of the step that brings a store to the version with appointments.
+// Tests of the upgrade to the schema version with appointments.
 
 import Gate
 import Testing
@@ -7,12 +7,12 @@ import Testing
 @testable import SQLiteStore
 @testable import Store
 
-/// A store as the release before left it, with a callback that is settled and one that is pending.
+/// A store of the previous release, with a settled and a pending callback.
 @Suite struct AppointmentUpgradeTests {
   private static let before = 6
   private static let (settled, pending) = (CallbackID(at: .noon()), CallbackID(at: .noon(1)))
 
-  /// The rows of the release before; the dialects differ in how they write an id.
+  /// Rows of the previous release. The databases differ in how they write an ID.
   private static func rows(_ literal: (StoreID) -> String) -> [String] {
     let (first, second) = (literal(settled.id), literal(pending.id))
     let time = Instant.noon().nanosecondsSinceEpoch
@@ -40,7 +40,8 @@ import Testing
     #expect(record.contact == "+*********65" && record.upstreamStatus == 200)
     #expect(try await store.appointmentCounts(dueBefore: .noon()) == AppointmentCounts())
     #expect(try await store.dueAppointments(at: .noon(9_999_999), most: 9).isEmpty)
-    // The one that the process before left is recovered, and keeps its own time.
+    // The pending callback of the earlier process is recovered, and its record expires when it would have
+    // anyway.
     #expect(try await store.recoverCallbacks(at: .noon(60)).callbacks == 1)
     #expect(try await store.callback(Self.pending, of: "ios-app")?.status == .unknown)
     try await store.purge(at: .noon(8999))

@@ -82,7 +82,7 @@ import Testing
         #expect(found == expected, "\(status.map { "\($0)" } ?? "all") by \(limit)")
       }
     }
-    // What is settled later is found under its new status, from the page it was on.
+    // A callback that is settled later is listed under its new status only.
     let pending = try #require(newestFirst.first { $0.status == .pending })
     let settled = try await store.settle(
       pending.id, CallbackSettlement(.unknown, keepsKey: false, at: .noon(99)))
@@ -131,7 +131,7 @@ import Testing
     #expect(try await store.begin(again, at: .noon(1)) == .inProgress(first.id))
     #expect(try await store.standing(of: other, at: .noon(1)).key == .mismatch)
     #expect(try await store.begin(other, at: .noon(1)) == .mismatch)
-    // Nothing was kept of those.
+    // The refused callbacks left no records.
     #expect(try await store.callback(again.id, of: "ios-app") == nil)
     #expect(try await store.callback(other.id, of: "ios-app") == nil)
 
@@ -141,7 +141,7 @@ import Testing
     #expect(try await store.standing(of: again, at: .noon(3)).key == .replay(record))
     #expect(try await store.begin(again, at: .noon(3)) == .replay(record))
     #expect(try await store.begin(other, at: .noon(3)) == .mismatch)
-    // Another caller's key of the same text is another key.
+    // The same text is a different key for another caller.
     let theirs = CallbackIntent.made(caller: "partner", key: "k", asks: "c")
     #expect(try await store.begin(theirs, at: .noon(3)) == .begun)
     await store.close()
@@ -156,7 +156,7 @@ import Testing
     let first = CallbackIntent.made(key: "k", window: .zero, keyRetention: .seconds(5))
     let again = CallbackIntent.made(key: "k", window: .zero, keyRetention: .seconds(5))
     #expect(try await store.begin(first, at: .noon()) == .begun)
-    // It is pending, whatever its retention says.
+    // The callback is pending, so its key stays taken beyond its retention.
     #expect(try await store.standing(of: again, at: .noon(8)).key == .inProgress(first.id))
     let settlement = CallbackSettlement(.accepted, keepsKey: true, keyRetention: .seconds(5), at: .noon(2))
     let record = try #require(try await store.settle(first.id, settlement))
@@ -216,13 +216,13 @@ import Testing
     #expect(try await store.begin(first, at: .noon()) == .begun)
     #expect(try await store.begin(.made(key: "two"), at: .noon(59)) == .duplicate(first.id))
     #expect(try await store.begin(.made(), at: .noon(59)) == .duplicate(first.id))
-    // What was refused has not used its key.
+    // The refused callback has not used its key.
     #expect(
       try await store.standing(of: .made(key: "two"), at: .noon(59))
         == CallbackStanding(key: .free, duplicate: first.id))
     #expect(try await store.begin(.made("+14155550166"), at: .noon(59)) == .begun)
     #expect(try await store.begin(.made(caller: "partner"), at: .noon(59)) == .begun)
-    // Also once it is accepted or unknown.
+    // The number stays taken once the callback is accepted or unknown.
     #expect(try await store.settle(first.id, .accepted())?.status == .accepted)
     let last = Instant.noon(60).later(0, nanoseconds: -1)
     #expect(try await store.standing(of: .made(), at: last).duplicate == first.id)
@@ -262,7 +262,7 @@ import Testing
     #expect(
       try await store.standing(of: .made(key: "k"), at: .noon(2))
         == CallbackStanding(key: .free, duplicate: nil))
-    // Also for something else than before.
+    // The key is also free for a different request.
     let second = CallbackIntent.made(key: "k", asks: "b")
     #expect(try await store.begin(second, at: .noon(2)) == .begun)
     let refused = try #require(try await store.settle(second.id, .failed(fields: [])))
@@ -271,7 +271,7 @@ import Testing
       try await store.begin(third, at: .noon(3))
         == .replay(refused))
     #expect(try await store.begin(.made(), at: .noon(3)) == .begun)
-    // The first is still what it was.
+    // The first record has not changed.
     #expect(try await store.callback(first.id, of: "ios-app") == failed)
     await store.close()
   }
@@ -344,7 +344,7 @@ import Testing
     try await storm(kind) { .made("+1415555\(1000 + $0)", key: "k") }
   }
 
-  /// Begins much at the same time from several instances of the same place.
+  /// Begins many callbacks at once, from several instances of one store.
   private func storm(_ kind: StoreKind, _ make: @escaping @Sendable (Int) -> CallbackIntent) async throws {
     let (fixture, first) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
@@ -415,7 +415,7 @@ import Testing
   func `any history is what the rules say it is`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
-    // Two engines come to the same.
+    // The store in memory is the reference: both must give the same results.
     let rules = memoryStore()
     var random = SmallRandom(state: 0x5EED)
     var ids: [CallbackID] = []
@@ -454,7 +454,7 @@ import Testing
         what = "recover \(!count.isEmpty)"
         #expect(try await count == rules.recoverCallbacks(at: now, besides: []), "\(step)")
       case 8:
-        // Rows that were only made to be locked are counted too.
+        // The purge also counts rows that were made only to be locked.
         what = "purge"
         #expect(try await store.purge(at: now) >= rules.purge(at: now), "\(step)")
       default:
@@ -465,7 +465,7 @@ import Testing
       seen[what, default: 0] += 1
       #expect(try await store.callback(id, of: "a") == rules.callback(id, of: "a"), "\(step)")
     }
-    // Everything that can happen did.
+    // Every possible result has occurred.
     for what in [
       "begin begun", "begin duplicate", "begin inProgress", "begin mismatch", "begin replay", "settle true",
       "settle false", "recover true", "standing free", "standing replay", "standing mismatch",

@@ -49,16 +49,16 @@ import Testing
     }
     let names = maker.names(of: .made(window: .zero))
     #expect(names.key == nil && names.fingerprint == nil && names.place == nil)
-    // Another store's names are others.
+    // Another store gives the same callback other names.
     let other = StoreIDMaker(key: StoreID(high: 1, low: 3))
     #expect(other.names(of: intents[0]) != maker.names(of: intents[0]))
   }
 
-  /// `damaged` is the kind of a row that cannot be read, as that of a newer release.
+  /// `damaged` is the error for a row that cannot be read, such as one that a newer release wrote.
   @Test(arguments: [StoreError.Kind.rejected, .damaged])
   func `a job that cannot be kept fails alone`(_ failure: StoreError.Kind) async throws {
     let sessions = SessionQueue(label: "test", count: 1, health: StoreHealth()) { PickySession(failure) }
-    // Holds the session until the others wait together.
+    // Blocks the session until all the other jobs wait.
     let results: [Int: StoreError.Kind] = await withTaskGroup(of: (Int, StoreError.Kind?).self) { group in
       group.addTask {
         (-1, await kind { try await sessions.call(.reads) { _ throws(StoreError) in _ = usleep(200_000) } })
@@ -76,7 +76,7 @@ import Testing
   }
 }
 
-/// A session that keeps nothing where the app of a callback is called bad.
+/// A session whose transaction fails if it contains a callback of the app `bad`.
 private final class PickySession: StoreSession {
   private let failure: StoreError.Kind
 

@@ -1,4 +1,4 @@
-// Tests of callback records that nothing settles, and of their deletion, on every store.
+// Tests, for every store, of callbacks that are never settled, and of deleting old records.
 
 import Gate
 import Store
@@ -21,7 +21,7 @@ import Testing
     #expect(record.code == "outcome_unknown")
     #expect(record.settledAt == .noon(30))
     #expect(try await store.recoverCallbacks(at: .noon(31)).callbacks == 0)
-    // Repetitions get it; the number stays taken.
+    // Repetitions get the record, and the number stays taken.
     #expect(try await store.begin(.made(key: "k"), at: .noon(32)) == .replay(record))
     #expect(try await store.begin(.made(), at: .noon(32)) == .duplicate(intent.id))
     await store.close()
@@ -42,7 +42,7 @@ import Testing
     #expect(try await store.callback(lost.id, of: "ios-app")?.status == .unknown)
     #expect(try await store.settle(held.id, .accepted(at: .noon(1)))?.wasRecovered == false)
     #expect(try await store.recoverCallbacks(at: .noon(5000), besides: []).callbacks == 0)
-    // Nor is one that was in hand then and is no longer.
+    // A callback that was in flight during one recovery and is not during the next is recovered then.
     let next = CallbackIntent.made("+14155550167", deadline: 20)
     #expect(try await store.begin(next, at: .noon()) == .begun)
     #expect(try await store.recoverCallbacks(at: .noon(5000), besides: [next.id]).callbacks == 0)
@@ -89,11 +89,12 @@ import Testing
       return
     }
     #expect(record.status == .accepted && !record.wasRecovered)
-    // What certainly was not taken leaves key and number free, and what was not sent is not there.
+    // A callback that was certainly refused frees its key and number, and one that was never sent leaves no
+    // record.
     #expect(try await store.begin(.made("+14155550166", key: "f"), at: .noon(32)) == .begun)
     #expect(try await store.begin(.made("+14155550167", key: "w"), at: .noon(32)) == .begun)
     #expect(try await store.callback(withdrawn.id, of: "ios-app") == nil)
-    // Doing it again changes nothing.
+    // Settling again changes nothing.
     #expect(try await store.settle(accepted.id, .failed(at: .noon(33)))?.status == .accepted)
     await store.close()
   }
@@ -135,7 +136,7 @@ import Testing
     #expect(try await staying.begin(kept, at: .noon()) == .begun)
     #expect(try await staying.recoverCallbacks(at: .noon(1)).callbacks == 0)
     await leaving.close()
-    // The same place, opened again: another instance.
+    // The same store, opened again, is another instance.
     let again = fixture.open()
     #expect(try await again.recoverCallbacks(at: .noon(1)).callbacks == 1)
     #expect(try await again.callback(left.id, of: "ios-app")?.status == .unknown)
@@ -160,7 +161,7 @@ import Testing
     #expect(try await store.begin(again, at: last) == .mismatch)
     #expect(try await store.standing(of: again, at: .noon(100)).key == .free)
     #expect(try await store.begin(again, at: .noon(100)) == .begun)
-    // The end of the old one is not the end of the new one's key.
+    // Settling the old callback does not free the new one's key.
     #expect(try await store.settle(first.id, .failed()) == record)
     #expect(try await store.purge(at: .noon(101)) == 0)
     #expect(
@@ -177,7 +178,7 @@ import Testing
     let first = CallbackIntent.made(key: "k", window: .zero, keyRetention: .seconds(1), deadline: 20)
     #expect(try await store.begin(first, at: .noon()) == .begun)
     #expect(try await store.begin(.made(key: "k", window: .zero), at: .noon(29)) == .inProgress(first.id))
-    // Nobody has recovered it yet, so nobody may begin another, whatever the time.
+    // The callback has not been recovered yet, so no other may begin, however late it is.
     #expect(try await store.purge(at: .noon(5000)) == 0)
     #expect(try await store.begin(.made(key: "k", window: .zero), at: .noon(5000)) == .inProgress(first.id))
     #expect(try await store.recoverCallbacks(at: .noon(5000)).callbacks == 1)
@@ -222,7 +223,7 @@ import Testing
     }
     #expect(record.id == keyed.id)
     #expect(try await store.callback(placed.id, of: "ios-app") != nil)
-    // Two keys' and places' ends, and two records.
+    // Two expired keys or dedupe entries, and two records.
     #expect(try await store.purge(at: .noon(100)) == 4)
     #expect(try await store.callback(keyed.id, of: "ios-app") == nil)
     await store.close()
@@ -248,7 +249,7 @@ import Testing
     defer { fixture.end() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<4100 {
-        // Not so many at once that one would lose its patience on a slow disk.
+        // At most 256 at once, so that none times out on a slow disk.
         if number >= 256 { try await group.next() }
         group.addTask {
           let intent = CallbackIntent.made("+1415555\(1000 + number)", key: "\(number)")

@@ -20,7 +20,7 @@ import Testing
     #expect(try await store.openClaim(other, most: 8).isEmpty)
     #expect(try await store.claim(claim.id) == .live(claim))
     #expect(try await store.claim(other.id) == .live(other))
-    // Neither another installation's try nor one that comes too late spends it.
+    // Neither another installation nor a late attempt can use the claim.
     #expect(try await !store.redeemClaim(claim.id, by: .numbered(2), at: .noon()))
     #expect(try await !store.redeemClaim(claim.id, by: claim.installation, at: claim.expires))
     #expect(try await store.claim(claim.id) == .live(claim))
@@ -55,7 +55,7 @@ import Testing
     for number in 1...3 {
       #expect(try await store.openClaim(.numbered(number, created: Double(number)), most: 3).isEmpty)
     }
-    // Another installation's do not count, and neither does one that is over.
+    // Claims of other installations do not count, and neither do claims already used.
     #expect(try await store.openClaim(.numbered(9, of: 2), most: 1).isEmpty)
     #expect(try await store.redeemClaim(StoredClaim.numbered(2).id, by: .numbered(1), at: .noon(4)))
     #expect(try await store.openClaim(.numbered(4, created: 4), most: 3).isEmpty)
@@ -63,7 +63,7 @@ import Testing
     #expect(try await store.openClaim(.numbered(5, created: 5), most: 3) == [first])
     #expect(try await store.claim(first.id) == .over(first.over))
     #expect(try await !store.redeemClaim(first.id, by: .numbered(1), at: .noon(6)))
-    // Fewer are allowed from now on. The new one stays, though the clock went back.
+    // From now on fewer are allowed. The new claim stays although the clock went back.
     let new = StoredClaim.numbered(6, created: -100)
     #expect(try await Self.ids(store.openClaim(new, most: 1)).count == 3)
     #expect(try await store.claim(new.id) == .live(new))
@@ -98,7 +98,7 @@ import Testing
     for number in 1...70 {
       _ = try await store.openClaim(.numbered(number, created: Double(number)), most: 2)
     }
-    // Each new claim forgets what is too old by then, and counts the claim that gives way just then.
+    // Each new claim deletes the oldest ended claims. The claim that gives way to it already counts as ended.
     for (number, isKept) in [(1, false), (4, false), (5, true), (68, true), (69, true), (70, true)] {
       #expect(try await (store.claim(StoredClaim.numbered(number).id) != nil) == isKept, "\(number)")
     }
@@ -114,7 +114,7 @@ import Testing
     #expect(try await store.withdrawClaim(StoredClaim.numbered(1).id))
     try await store.purge(at: .noon(86_400))
     #expect(try await store.claim(StoredClaim.numbered(1).id) != nil)
-    // Also one that is live still.
+    // A live claim is forgotten, too.
     #expect(try await store.purge(at: .noon(86_402)) == 2)
     #expect(try await store.claim(StoredClaim.numbered(1).id) == nil)
     #expect(try await store.claim(StoredClaim.numbered(2).id) == nil)

@@ -90,7 +90,7 @@ import Testing
     try await store.putInstallation(5)
     #expect(try await store.device(of: Self.id(5)) == nil)
     #expect(try await store.device(of: Self.id(4)) != nil)
-    // The tokens of those that are gone are free.
+    // The tokens of removed devices are free.
     try await store.registerDevice(Self.device(5, token: "3"))
     #expect(try await store.device(of: Self.id(5))?.token == "3")
     await store.close()

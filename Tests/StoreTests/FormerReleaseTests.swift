@@ -9,7 +9,7 @@ import Testing
 @testable import Store
 
 @Suite struct FormerReleaseTests {
-  /// A store of the version of the first release with some rows, brought up to date.
+  /// A store with the first release's schema and some rows, upgraded to this release.
   private static func upgraded(
     _ kind: StoreKind, at path: String, rows: [String], later: [String] = []
   ) async throws -> any Store {
@@ -29,7 +29,7 @@ import Testing
     return store
   }
 
-  /// Every column, and what else the schema of a file has.
+  /// Every column, index and other element in the schema of a file.
   private static func schema(_ connection: SQLiteConnection) throws -> [String] {
     var schema: [String] = []
     try SQLiteStatement(
@@ -73,7 +73,7 @@ import Testing
     let session = SQLiteSession(path: path, vfs: nil)
     let said = Mutex<[String]>([])
     let wait = MigrationWait(nil) { words in said.withLock { $0.append(words) } }
-    // The changes, and two of the indexes.
+    // Three steps of the upgrade: the changes, and two of the indexes.
     for _ in 0..<3 { #expect(try !session.migrate(wait)) }
     session.close()
     #expect(try count(path, "SELECT max(version) FROM callgate_schema") == 3)
@@ -105,7 +105,8 @@ import Testing
     let place = try TemporaryPlace()
     defer { place.end() }
     let first = CallbackIntent.made(caller: "app-users", subject: "ann")
-    // That release made the entry by caller and number alone, as this one does for a caller without users.
+    // The first release made the entry from caller and number alone, as this one does for a caller without
+    // users.
     let entry = try #require(
       StoreIDMaker(key: OldStore.key).names(of: .made(caller: "app-users")).place)
     let (now, end) = (Instant.noon().nanosecondsSinceEpoch, Instant.noon(60).nanosecondsSinceEpoch)
@@ -125,7 +126,7 @@ import Testing
     let again = CallbackIntent.made(caller: "app-users", key: "k", subject: "ann")
     #expect(try await store.standing(of: again, at: .noon(59)).duplicate == first.id)
     #expect(try await store.begin(again, at: .noon(59)) == .duplicate(first.id))
-    // Neither another user's nor another number's, and not for ever.
+    // The entry does not stop other users or numbers, and it expires.
     #expect(try await store.begin(.made(caller: "app-users", subject: "bob"), at: .noon(59)) == .begun)
     #expect(
       try await store.begin(.made("+14155550199", caller: "app-users", subject: "ann"), at: .noon(59))
@@ -156,7 +157,7 @@ import Testing
     } else {
       try SQLiteConnection(path: path).execute(sql)
     }
-    // The latest time at which it could have been called, and a grace, are over.
+    // The latest time for the call has passed, and so has the grace period.
     try await store.purge(at: .noon(4000))
     #expect(try await store.callback(ended.id, of: "ios-app")?.status == .unknown)
     #expect(try await Self.contents(store, path) == 1)
@@ -164,7 +165,7 @@ import Testing
     await store.close()
   }
 
-  /// How many rows hold a sealed content.
+  /// Number of rows with sealed content.
   private static func contents(_ store: any Store, _ path: String) async throws -> Int {
     let sql = "SELECT count(*) FROM callgate_callback WHERE content IS NOT NULL"
     if let store = store as? PostgresStore {

@@ -1,4 +1,4 @@
-// Tests of the step that brings a store to the version with generations of installations.
+// Tests of the upgrade to the schema version with generations of installations.
 
 import Gate
 import JOSE
@@ -9,7 +9,8 @@ import Testing
 @testable import SQLiteStore
 @testable import Store
 
-/// A store as the release before left it, with an installation, its device, its appointment and the question that was sent.
+/// A store of the previous release, with an installation, its device, its appointment, and the question that
+/// was sent.
 @Suite struct GenerationUpgradeTests {
   private static let before = 10
   private static let booked = CallbackID(at: .noon())
@@ -52,10 +53,10 @@ import Testing
     try await store.migrate()
     let kept = try #require(try await store.installation(.numbered(1)))
     #expect(kept.identity == Self.identity && kept.owner.subject == "ann")
-    // The release before did not count: an operator may have approved this id.
+    // The previous release did not count deliveries by operators, so an operator may have approved this ID.
     #expect(kept.operatorDeliveries == 1)
     #expect(try await store.device(of: Self.identity)?.token == "a")
-    // Until the origin is noted, time tells that this generation booked it.
+    // The row has no origin yet. Its time shows that this generation made the booking.
     let always = Instant.noon(-9999)...Instant.noon(9999)
     let notice = try #require(
       try await store.dueNotices(on: "http", questions: always, news: always, most: 9).first)

@@ -1,4 +1,4 @@
-// Tests of the names of hooks, which their users choose, for every store.
+// Tests, for every store, of the names of webhooks, which users choose.
 
 import Gate
 import JOSE
@@ -26,17 +26,17 @@ import Testing
     #expect(try await Self.register(store, 1, at: 0) == .registered(replaced: nil))
     #expect(try await Self.register(store, 2, at: 86_399) == .taken)
     #expect(try await store.device(of: .numbered(2)) == nil)
-    // The same owner takes it at once.
+    // Another installation of the same owner gets the name at once.
     #expect(try await Self.register(store, 3, at: 1) == .registered(replaced: nil))
     #expect(try await store.device(of: .numbered(1)) == nil)
-    // Also one that another device has replaced.
+    // A name stays reserved after another device has replaced its device.
     guard case .registered(let replaced?) = try await Self.register(store, 3, "b", at: 2) else {
       return #expect(Bool(false))
     }
     #expect(replaced.token == "a" && replaced.installation == .numbered(3))
     #expect(try await Self.register(store, 3, "b", at: 3) == .registered(replaced: nil))
     #expect(try await Self.register(store, 2, at: 86_000) == .taken)
-    // A day after its last use it is free.
+    // A day after its last use the name is free.
     #expect(try await Self.register(store, 2, at: 86_401) == .registered(replaced: nil))
     await store.close()
   }
@@ -54,10 +54,10 @@ import Testing
     #expect(try await Self.register(store, 2, at: 100_000) == .taken)
     try await store.removeDevice(of: .numbered(1))
     #expect(try await Self.register(store, 2, at: 100_001) == .registered(replaced: nil))
-    // A revocation, too.
+    // A revocation frees the name, too.
     try await store.putInstallation(2, revokedAt: .noon(100_002))
     #expect(try await Self.register(store, 1, at: 100_003) == .registered(replaced: nil))
-    // And another delivery.
+    // A new delivery frees it, too.
     try await store.putInstallation(1, secret: 2, user: "ann", generation: 2)
     try await store.putInstallation(3, user: "bob")
     #expect(try await Self.register(store, 3, at: 100_004) == .registered(replaced: nil))
@@ -77,10 +77,10 @@ import Testing
     try await store.noteUse(of: device, at: .noon(2))
     #expect(try await Self.register(store, 2, at: 3) == .registered(replaced: nil))
     try await store.noteUse(of: device, at: .noon(4))
-    // The name is its new owner's alone.
+    // Only its new owner can use the name.
     #expect(try await Self.register(store, 1, at: 5) == .taken)
     #expect(try await Self.register(store, 2, at: 6) == .registered(replaced: nil))
-    // Nor does a device keep the name that it had before.
+    // A notification to a replaced device does not keep its name reserved.
     #expect(try await Self.register(store, 1, "b", at: 7) == .registered(replaced: nil))
     let former = try #require(try await store.device(of: .numbered(1)))
     _ = try await Self.register(store, 1, "c", at: 8)

@@ -60,7 +60,7 @@ import Testing
     try await Self.put(made(1, key), store)
     #expect(try await store.installation(Self.client(1).id) == made(1, key))
     #expect(try await isTaken(key, for: 2))
-    // Its own is not another's.
+    // An installation's own key does not count as taken.
     #expect(try await !isTaken(key, for: 1))
     #expect(try await !isTaken(SHA256Digest(of: [3]), for: 2))
     try await Self.put(made(1, key, revokedAt: .noon(5)), store)
@@ -124,7 +124,7 @@ import Testing
     revoked.unconfirmedUntil = .noon(3605)
     try await Self.put(revoked, store)
     #expect(try await store.installation(revoked.client.id) == revoked)
-    // An operator who got no answer to the revocation repeats it by the subject.
+    // An operator who got no response to the revocation repeats it with the subject.
     #expect(try await ids("ann", at: .noon(3604)) == [Self.client(1).id, Self.client(2).id])
     #expect(try await ids("ann", at: .noon(3605)) == [Self.client(1).id])
     try await store.confirmRevocation(revoked.client.id, at: .noon(4))
@@ -141,7 +141,7 @@ import Testing
     }
     let used = Self.installation(1).usedAt
     #expect(try await others("shop", usedSince: used) == 1)
-    // Neither what is idle nor another app's counts.
+    // Idle installations and those of other apps do not count.
     #expect(try await others("shop", usedSince: used.advanced(by: .nanoseconds(1))) == 0)
     #expect(try await others("bank", usedSince: used) == 0)
     let counts = try await store.installationCounts(at: .noon())

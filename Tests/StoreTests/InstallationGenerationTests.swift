@@ -1,4 +1,4 @@
-// Tests that everything of an installation is of its generation, for every store.
+// Tests, for every store, that whatever an installation owns belongs to one generation of it.
 
 import Gate
 import JOSE
@@ -44,7 +44,7 @@ import Testing
     try await store.dueNotices(on: "http", questions: times, news: times, most: 9)
   }
 
-  /// Another delivery for the installation, or its revocation.
+  /// Delivers the installation again, or revokes it.
   private static func succeed(
     _ store: any Store, user: String?, generation: Int64 = 2, revokedAt: Instant? = nil
   ) async throws -> [EndedAppointment] {
@@ -80,18 +80,18 @@ import Testing
       #expect(try await store.callback(ended.record.id, of: "users")?.status == .cancelled)
     }
     #expect(try await store.callback(byJWT.id, of: "ios-app")?.status == .scheduled)
-    // Place and number are free again.
+    // Slot and number are free again.
     #expect(try await store.takenPlaces(in: 7...7).isEmpty)
-    // Another installation registers its device.
+    // After a revocation, a new generation registers its device.
     if next.revokedAt != nil { _ = try await Self.succeed(store, user: "bob", generation: 3) }
     let living = try #require(try await store.installation(.numbered(1))).identity
     let device = StoredDevice(installation: living, platform: "http", token: "token-2", registered: .noon(11))
     #expect(try await store.registerDevice(device) == .registered(replaced: nil))
     #expect(try await Self.due(store).isEmpty)
     #expect(try await store.notice(Self.digest("a"))?.notice.installation == .numbered(1))
-    // What was read before does not count any more.
+    // A notification that was read before this is no longer valid.
     #expect(try await !store.takeNotice(notice, id: Self.digest("b"), until: .noon(40), at: .noon(21)))
-    // The earlier installation does nothing any more.
+    // The earlier generation can no longer do anything.
     #expect(try await store.book(Self.booking(number: 3), at: .noon(12)) == .revoked)
     let late = StoredDevice(
       installation: .numbered(1), platform: "http", token: "token-3", registered: .noon(12))
@@ -127,7 +127,7 @@ import Testing
     #expect(try await store.takeNotice(again, id: Self.digest("b"), until: .noon(40), at: .noon(21)))
     #expect(try await store.notice(Self.digest("a"))?.notice.installation == .numbered(1))
     #expect(try await store.notice(Self.digest("b"))?.notice.installation == next)
-    // Its end comes with the next installation's.
+    // The appointment ends with the next generation.
     #expect(try await Self.succeed(store, user: "ann", generation: 2, revokedAt: .noon(30)).count == 1)
     await store.close()
   }
@@ -211,7 +211,7 @@ import Testing
     #expect(try await isSpent(1))
     #expect(try await !isSpent(2))
     #expect(try await !isSpent(3))
-    // And again.
+    // A second purge deletes it again.
     try await store.putInstallation(1)
     #expect(try await store.purgeInstallations(at: .noon(), unusedSince: ["shop": .noon(99)]) == 1)
     #expect(try await isSpent(1))

@@ -30,14 +30,14 @@ import Testing
   private static let needed = KeyChanges.PreviousKey(id: old.id, sealedUntil: until)
 
   static let cases: [(rows: [KeyInUse], keys: StoreKeys?, ruling: KeyRuling)] = [
-    // A store that no key was used with.
+    // A store without keys.
     ([], nil, usable()),
     ([], onlyOld, usable(added: old)),
     ([], swapped, usable(added: new)),
-    // The key that it knows.
+    // The store's own key.
     ([row(old)], onlyOld, usable()),
     ([row(old, sealed: true)], onlyOld, usable()),
-    // None, or another one, whether or not anything is sealed.
+    // No key, or a key that is not the store's, whether or not anything is sealed.
     ([row(old)], nil, .refused(.missing([old.id]))),
     ([row(old), row(new)], nil, .refused(.missing([old.id, new.id]))),
     ([row(old)], onlyNew, .refused(.other([old.id], held: [new.id]))),
@@ -51,9 +51,9 @@ import Testing
     ([row(old), row(new)], onlyNew, usable(removed: [old])),
     ([row(new)], onlyNew, usable()),
     ([row(new)], swapped, usable()),
-    // Finished too early.
+    // A rotation that was finished too early.
     ([row(old, sealed: true), row(new)], onlyNew, .refused(.stillSealed(old.id, until: until))),
-    // A third key is left from a rotation before.
+    // A third key, left from an earlier rotation.
     ([row(other), row(old)], swapped, usable(added: new, removed: [other], previous: free)),
   ]
 
@@ -131,7 +131,7 @@ import Testing
     await store.close()
   }
 
-  /// The table of keys plays a table of sealed values.
+  /// The keys' own table stands in for a table of sealed values.
   @Test func `a table of sealed values says until when a key is needed`() async throws {
     let (fixture, store) = try await StoreFixture.migrated(.sqlite)
     defer { fixture.end() }

@@ -1,4 +1,4 @@
-// Tests of remembered logins that every store must pass, and of the step of the schema that brings them.
+// Tests of remembered logins that every store must pass, and of the schema upgrade that adds them.
 
 import Gate
 import StoreSupport
@@ -58,7 +58,7 @@ import Testing
   func `of more than 10,000 logins the oldest go`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
-    // All at one time, so that only their ids say which are older.
+    // All have the same time, so only their IDs say which are older.
     for start in stride(from: 1, through: 10_000, by: 1000) {
       try await store.save((start..<(start + 1000)).map { Self.login($0) })
     }
@@ -67,7 +67,7 @@ import Testing
     let rows = try await store.logins(since: .noon(-999))
     #expect(rows.count == 10_000)
     #expect(rows.map(\.id.low).max() == 10_002 && rows.map(\.id.low).min() == 3)
-    // One that is older than all of them does not stay.
+    // A login older than all of them is not kept.
     try await store.save([Self.login(20_000, last: .noon(-1))])
     #expect(try await store.logins(since: .noon(-999)) == rows)
     await store.close()

@@ -9,7 +9,7 @@ import Testing
 @testable import Store
 
 @Suite struct MemoryStoreTests {
-  /// The bytes of a store's database.
+  /// Size of a store's database, in bytes.
   private func bytes(_ store: SQLiteStore) async throws -> Int {
     try await store.sessions.call(.reads) { session throws(StoreError) in
       try session.inspecting { connection throws(StoreError) in

@@ -102,7 +102,7 @@ import Testing
     try await store.settleNotice(again, .taken)
     #expect(try await Self.due(store, 3599).isEmpty)
     #expect(try await store.callback(booking.id, of: "ios-app")?.notices?.state == .taken)
-    // The one that lost its lease says nothing more.
+    // The instance that lost its lease can no longer change the state.
     try await store.settleNotice(notice, .dropped)
     #expect(try await store.callback(booking.id, of: "ios-app")?.notices?.state == .taken)
     let found = try #require(try await stores[1].notice(Self.digest("a")))
@@ -143,7 +143,7 @@ import Testing
     ).moved
     #expect(moved?.notices?.serial == 2 && moved?.notices?.confirmAt == .noon(7080))
     #expect(try await store.notice(Self.digest("a"))?.isLive == false)
-    // What became of the old one does not matter any more.
+    // The outcome of the old notification no longer matters.
     try await store.settleNotice(notice, .dropped)
     #expect(try await Self.due(store, 7079).isEmpty)
     let next = try #require(try await Self.due(store, 7080).first)
@@ -173,10 +173,10 @@ import Testing
     let record = try #require(changed.first)
     #expect(record.at == .noon(3900) && record.notices?.serial == 2 && record.snoozes == 1)
     #expect(try await store.scheduledAppointment(booking.id)?.due == .noon(3900))
-    // It takes no place in a slot.
+    // The snoozed appointment takes no place in a slot.
     #expect(try await store.takenPlaces(in: 0...Int64.max / 2).isEmpty)
     #expect(try await Self.due(store, 3780).first?.serial == 2)
-    // It was the last snooze. A connection is none.
+    // That was the last snooze. Connecting at once does not count as a snooze.
     let more = Rescheduling(
       id: booking.id, serial: 2, from: .noon(3900), at: .noon(4200), confirmAt: nil, deadline: .noon(4400),
       mostSnoozes: 1)
@@ -260,7 +260,7 @@ import Testing
     let news = try await Self.due(store, 3601)
     #expect(news.map(\.action) == [.changed, .expired])
     #expect(news.map(\.due) == [.noon(2), .noon(3601)] && news.map(\.ends) == [.noon(3601), .noon(7200)])
-    // Old news is no news.
+    // News from before `since` is not sent.
     #expect(try await Self.due(store, 3601, since: 2.001).map(\.action) == [.expired])
     try await store.told(intent.id)
     #expect(try await store.callback(intent.id, of: "ios-app")?.notices?.state == .told)
@@ -268,7 +268,7 @@ import Testing
     let expired = try #require(try await Self.due(store, 3601).first)
     #expect(expired.record.id == booking.id && expired.record.waitsToBeTold)
     #expect(try await Self.take(store, expired, until: 3620))
-    // The app asks while its notice is on its way.
+    // The app reads the result while its notification is on its way.
     try await store.told(booking.id)
     try await store.settleNotice(expired, .again(at: .noon(3610), tries: 1))
     #expect(try await Self.due(store, 3700).isEmpty)
@@ -311,12 +311,12 @@ import Testing
     }
     try await store.settle(ids[0], told)
     #expect(try await store.callback(ids[0], of: "ios-app")?.notices?.state == .told)
-    // Its first commit was in doubt.
+    // The second settlement repeats the first, whose commit was in doubt.
     try await store.settle(ids[1], .accepted(at: .noon(1)))
     #expect(try await Self.due(store, 3).map(\.record.id) == [ids[1]])
     try await store.settle(ids[1], told)
     #expect(try await Self.due(store, 3).isEmpty)
-    // The app may have read what recovery wrote.
+    // The app may have read what the recovery wrote, so it needs a correction.
     #expect(try await store.recoverCallbacks(at: .noon(100)).callbacks == 1)
     told = .accepted(at: .noon(110))
     told.isTold = true

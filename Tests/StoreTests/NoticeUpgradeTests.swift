@@ -1,4 +1,4 @@
-// Tests of the step that brings a store to the version with notices of callbacks.
+// Tests of the upgrade to the schema version with notifications about callbacks.
 
 import Gate
 import JOSE
@@ -8,13 +8,13 @@ import Testing
 @testable import SQLiteStore
 @testable import Store
 
-/// A store as the release before left it, with a callback that is pending, a claim that is live and one that is over.
+/// A store of the previous release, with a pending callback, a live claim and an ended one.
 @Suite struct NoticeUpgradeTests {
   private static let before = 8
   private static let pending = CallbackID(at: .noon())
   private static let (live, over) = (StoredClaim.numbered(1), StoredClaim.numbered(2))
 
-  /// The rows of the release before; the dialects differ in how they write bytes and ids.
+  /// Rows of the previous release. The databases differ in how they write bytes and IDs.
   private static func rows(_ id: (StoreID) -> String, _ bytes: ([UInt8]) -> String) -> [String] {
     let time = Instant.noon().nanosecondsSinceEpoch
     let claims = [(live, "live"), (over, "redeemed")].map { claim, state in

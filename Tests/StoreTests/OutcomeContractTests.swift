@@ -111,7 +111,7 @@ import Testing
     #expect(try await Self.write(first.id, Self.call(), store) == nil)
     #expect(try await store.callback(first.id, of: "ios-app")?.outcome == nil)
     #expect(try await Self.conclude(store, Self.call()) == .several)
-    // Outside the window, it does not.
+    // A callback outside the window does not count.
     let late = try Self.intent("+14155550167")
     let later = try Self.intent("+14155550167", at: 16)
     for (intent, time) in [(late, 0.0), (later, 15.5)] {
@@ -138,7 +138,7 @@ import Testing
       #expect(try await store.begin(intent, at: .noon(time)) == .begun)
       try await store.settle(intent.id, .accepted())
     }
-    // The second one's call; the first one had none.
+    // This call is the second callback's. The first led to no call.
     guard case .several = try await Self.conclude(store, Self.call("c2", at: 605)) else {
       Issue.record("both fit")
       return
@@ -189,7 +189,7 @@ import Testing
   {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
-    // As a release before, without outcomes, saves it.
+    // Saved as by a release that had no outcomes.
     let silent = CallbackIntent.made("+14155550165", window: .zero)
     #expect(try await store.begin(silent, at: .noon()) == .begun)
     let intent = try Self.intent(at: 100)
@@ -242,7 +242,8 @@ import Testing
     #expect(try await Self.conclude(store, Self.call("c2", at: 105)) == .several)
     try await store.settle(second.id, .unknown(at: .noon(101)))
     #expect(try await Self.conclude(store, Self.call("c2", at: 105)) == .several)
-    // The second was handed over too late for this one, so it is the first one's. Then only one is left.
+    // The second callback was handed over too late for this call, so the first gets it. Only one is left
+    // then.
     guard case .set(let one) = try await Self.conclude(store, Self.call("c1", at: 5)) else {
       Issue.record("the first was not set")
       return

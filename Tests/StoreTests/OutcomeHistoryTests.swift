@@ -7,14 +7,15 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Random callbacks to one person, their calls, and the events that tell of them: late, twice, out of order, or never.
+/// Random callbacks to one person, their calls, and the events that report them: late, twice, out of order,
+/// or never.
 ///
-///     HISTORIES=10000   how many histories there are (300)
+///     HISTORIES=10000   number of histories (300)
 @Suite struct OutcomeHistoryTests {
   private static let count =
     ProcessInfo.processInfo.environment["HISTORIES"].flatMap { Int($0) } ?? rounds(300, of: 1000)
   private static let window = CallWindow(before: .seconds(10), after: .seconds(7200))
-  /// When an event that explains no callback is tried again, after it came.
+  /// Seconds after its arrival at which an event that matches no callback is tried again.
   private static let tries: [Double] = [0, 1, 3, 8, 20, 40, 60]
 
   private struct Tally {
@@ -45,7 +46,7 @@ import Testing
     case event(EndedCall, of: Int?, try: Int)
   }
 
-  /// One history. Nil is the callback of a foreign call.
+  /// Runs one history. A call whose callback is nil is foreign.
   private static func run(_ number: Int, isForeign: Bool, _ store: any Store) async throws -> Tally {
     var random = SeededGenerator(UInt64(number) * 2 + (isForeign ? 1 : 0))
     let contact = try E164("+1415\(5_000_000 + number)")
@@ -67,7 +68,7 @@ import Testing
       if let owner { calls[owner] = call }
       guard Int.random(in: 0..<20, using: &random) > 0 else { return }
       for _ in 0...Int.random(in: 0...2, using: &random) {
-        // Whatever the difference of the clocks, the request comes first.
+        // However far apart the clocks are, the request comes first.
         let arrival =
           max(end, requested + 0.1)
           + Double.random(in: 0...(Bool.random(using: &random) ? 2 : 90), using: &random)

@@ -39,7 +39,7 @@ import Testing
     #expect(try await Self.enrol(Self.installation(1), store))
     #expect(try await store.installation(key: Self.key) == Self.installation(1))
     #expect(try await store.installation(Self.client(1).id) == Self.installation(1))
-    // Its own does not stand in its way; phones without a key never meet.
+    // An installation may keep its own key. Phones without a key never conflict.
     #expect(try await Self.enrol(Self.installation(1), store))
     #expect(try await !Self.enrol(Self.installation(2), store))
     #expect(try await Self.enrol(Self.installation(3, key: nil), store))
@@ -50,7 +50,7 @@ import Testing
     #expect(try await store.installation(key: Self.key) == nil)
     #expect(try await Self.enrol(Self.installation(2), store))
     #expect(try await store.installation(key: Self.key) == Self.installation(2))
-    // Replaced by one with another key, and by one without.
+    // The installation is replaced by one with another key, and by one without a key.
     #expect(try await Self.enrol(Self.installation(2, key: .zero), store))
     #expect(try await store.installation(key: Self.key) == nil)
     #expect(try await store.installation(key: .zero)?.client.id == Self.client(2).id)

@@ -1,4 +1,4 @@
-// Tests of database URLs as people write them, with mistakes that would publish a password and without.
+// Tests of database URLs as people write them, including mistakes that could publish a password.
 
 import DatabaseURL
 import Foundation
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  /// The password has `Head` and `Tail`.
+  /// The password contains `Head` and `Tail`, which no message may repeat.
   @Test(
     arguments: [
       ("postgres://u:Head@Tail@127.0.0.1:9/d", .host),
@@ -93,7 +93,7 @@ import Testing
       providers == ["Heroku Postgres", "Neon", "Supabase", "Amazon RDS", "Cloud SQL", "a Unix socket"])
   }
 
-  // MARK: What no waiting cures
+  // MARK: Problems that waiting does not solve
 
   private func problem(
     _ query: String, at host: String = "127.0.0.1:1", home: String = "/nonexistent"
@@ -125,7 +125,7 @@ import Testing
     #expect(error?.message.contains("sslrootcert=/etc/ssl/certs/ca-certificates.crt") == true)
     #expect(error?.message.contains("disable") == false)
     #expect(try problem("?sslmode=\(mode)&hostaddr=192.0.2.1", at: "db.example")?.kind == .misconfigured)
-    // A socket has no TLS, a service's file may name the root certificates, and the user may have some.
+    // A socket has no TLS, a service file may name the root certificates, and the user may have some at home.
     #expect(try problem("?sslmode=\(mode)", at: "%2Frun%2Fpostgresql") == nil)
     #expect(
       try problem("?sslmode=\(mode)&service=callgate", at: "db.example")?.message.contains("sslrootcert")

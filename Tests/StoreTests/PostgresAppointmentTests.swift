@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.enabled(if: PostgresServer.isInstalled, "a PostgreSQL server is not installed"))
 struct PostgresAppointmentTests {
-  /// A database that one store reaches directly, and another through a proxy on one connection.
+  /// A database with two stores: one connects directly, the other through a proxy on one connection.
   private struct Place {
     let server: PostgresServer
     let name: String
@@ -33,7 +33,7 @@ struct PostgresAppointmentTests {
       try server.query(name, sql).trimmingCharacters(in: .newlines)
     }
 
-    /// Runs something whose COMMIT is held up: its caller gets an error in doubt.
+    /// Runs a call whose COMMIT is held up, so that it fails with an error in doubt.
     func hold(_ body: () async throws -> Void) async throws {
       proxy.cut([.beforeCommit], thenRefuses: true)
       let error = try #require(await #expect(throws: StoreError.self) { try await body() })
@@ -56,7 +56,7 @@ struct PostgresAppointmentTests {
       _ = try await place.behind.move(.made(for: 7200, moving: booking.id), at: .noon(1))
     }
     async let end = place.direct.end(booking.id, .cancelled, at: .noon(2))
-    // It has looked up the dedupe entry before the move, and waits for its locks.
+    // The cancellation has read the dedupe entry from before the move, and waits for its locks.
     try await retry {
       let waiting = try place.query(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = '\(place.name)' AND wait_event_type = 'Lock'")

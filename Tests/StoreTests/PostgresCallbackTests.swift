@@ -12,7 +12,7 @@ import Testing
 
 @Suite(.enabled(if: PostgresServer.isInstalled, "a PostgreSQL server is not installed"))
 struct PostgresCallbackTests {
-  /// A database of its own, its name and a store on it.
+  /// A new database: its server, its name, and a function that opens a store on it.
   private func migrated() async throws -> (server: PostgresServer, name: String, open: () -> PostgresStore) {
     let server = try PostgresServer.shared.get()
     let address = try server.database()
@@ -29,7 +29,7 @@ struct PostgresCallbackTests {
     let intent = CallbackIntent.made(key: "k")
     #expect(try await lost.begin(intent, at: .noon()) == .begun)
     #expect(try await watching.recoverCallbacks(at: .noon(1)).callbacks == 0)
-    // Eleven seconds in which only the second was heard.
+    // As if only the second instance had reported in the last eleven seconds.
     _ = try server.query(
       name,
       """
@@ -39,7 +39,7 @@ struct PostgresCallbackTests {
       """)
     #expect(try await watching.recoverCallbacks(at: .noon(2)).callbacks == 1)
     #expect(try await watching.callback(intent.id, of: "ios-app")?.status == .unknown)
-    // The lost one comes back, and knows what came of it.
+    // The first instance comes back and knows the outcome.
     #expect(try await lost.recoverCallbacks(at: .noon(3)).callbacks == 0)
     #expect(try await lost.settle(intent.id, .accepted())?.wasRecovered == true)
     #expect(try await watching.callback(intent.id, of: "ios-app")?.status == .accepted)
@@ -53,7 +53,7 @@ struct PostgresCallbackTests {
     let intent = CallbackIntent.made(key: "k")
     #expect(try await one.begin(intent, at: .noon()) == .begun)
     #expect(try await other.recoverCallbacks(at: .noon(1)).callbacks == 0)
-    // A minute in which nobody could be heard.
+    // As if no instance had been able to report for a minute.
     _ = try server.query(
       name,
       "UPDATE callgate_instance SET since = since - interval '1 h', alive_until = now() - interval '50 s'")
@@ -89,7 +89,7 @@ struct PostgresCallbackTests {
     #expect(try await store.recoverCallbacks(at: .noon()).callbacks == 0)
     #expect(try server.query(name, "SELECT count(*) FROM callgate_instance") == "1\n")
     await store.close()
-    // Who leaves takes it along.
+    // An instance deletes its row when it closes.
     #expect(try server.query(name, "SELECT count(*) FROM callgate_instance") == "0\n")
   }
 
@@ -122,7 +122,7 @@ struct PostgresCallbackTests {
         #expect(try await store.settle(intent.id, .accepted())?.status == .accepted)
       }
     }
-    // Before anything is planned: a change of a table has its plans made anew.
+    // This comes before any statement is planned, because changing a table discards its plans.
     _ = try server.query(
       name,
       """
@@ -130,7 +130,7 @@ struct PostgresCallbackTests {
       ALTER TABLE callgate_callback_key SET (autovacuum_enabled = off);
       ALTER TABLE callgate_callback_place SET (autovacuum_enabled = off);
       """)
-    // Statements are planned while there is next to nothing.
+    // The statements are planned while the tables are almost empty.
     try await work(0..<20)
     _ = try server.query(
       name,
@@ -154,7 +154,7 @@ struct PostgresCallbackTests {
     }
     let before = try rowsRead()
     try await work(100..<160)
-    // The server counts with a delay, both in one go.
+    // The server's statistics lag, but both numbers change together.
     try await retry {
       try await store.ping()
       if try rowsRead().found < before.found + 60 { throw PostgresServer.Failure(description: "not yet") }
@@ -210,7 +210,7 @@ struct PostgresCallbackTests {
     try await store.migrate()
     #expect(try await store.take(charges, at: .noon()).isTaken)
     #expect(try await store.take(charges, at: .noon()).isRefused)
-    // What stopped every action of its time stops every action.
+    // A stop of all actions that its release knew is now a stop of all actions.
     #expect(
       try await store.stops().list == [Stop(.all, .all, since: 2), Stop(.app("shop"), .access, since: 3)])
     #expect(try await store.begin(.made(key: "k"), at: .noon()) == .begun)

@@ -1,4 +1,4 @@
-// Tests of a PostgreSQL database whose texts have the order of a language, not of their octets.
+// Tests of a PostgreSQL database that sorts texts by a language instead of by their bytes.
 
 import Gate
 import StoreSupport
@@ -9,7 +9,8 @@ import Testing
 
 @Suite(.enabled(if: PostgresServer.isInstalled, "a PostgreSQL server is not installed"))
 struct PostgresCollationTests {
-  /// English, and English without regard to spaces and signs: there no range of texts holds those that begin alike.
+  /// English, and English that ignores spaces and punctuation. In these, no range contains exactly the texts
+  /// that share a beginning.
   private static let languages = ["en-US", "en-u-ka-shifted"]
 
   @Test(arguments: languages)
@@ -18,14 +19,14 @@ struct PostgresCollationTests {
   {
     let store = PostgresStore(try PostgresServer.shared.get().database(language: language))
     try await store.migrate()
-    // Where English puts a before B.
+    // English sorts a before B, and bytes the other way round.
     let triggers = ["B", "B c", "Bb", "a", "a-c", "ab"].map { StoredTrigger(name: $0, id: "1", mark: "m") }
     let anchors = ["00aa", "0a0a", "a000"].map { StoredAnchor(boot: $0, sequence: 1, code: "c", follows: "") }
     for trigger in triggers.reversed() { try await store.save(trigger) }
     for anchor in anchors.reversed() { try await store.save(anchor) }
     #expect(try await store.triggers() == triggers)
     #expect(try await store.anchors() == anchors)
-    // Each is the one of its name.
+    // Saving and forgetting affect only the trigger of that name.
     let renewed = StoredTrigger(name: "a", id: "2", mark: "n")
     try await store.save(renewed)
     try await store.forgetTrigger("Bb")
@@ -58,7 +59,7 @@ struct PostgresCollationTests {
     let listed = try await store.callbacks(CallbackQuery(limit: 9)).map(\.id.description)
     #expect(listed.count == 4 && listed == listed.sorted(by: >))
     #expect(Set(listed) == Set(ids))
-    // An app is named by its octets.
+    // App names are compared byte by byte.
     let stops = [Stop(.app("shop"), .access, since: 1), Stop(.app("Shop"), .access, since: 2)]
     for stop in stops { try await store.stop(stop) }
     #expect(try await store.stops().list.count == 2)

@@ -11,7 +11,7 @@ import Testing
 @testable import PostgresStore
 @testable import Store
 
-/// What a real server makes of the ways to it, and what is known of it.
+/// How a store reaches a real server, and what its health says about it.
 @Suite(.enabled(if: PostgresServer.isInstalled, "a PostgreSQL server is not installed"))
 struct PostgresHealthTests {
   private let server = PostgresServer.shared
@@ -34,7 +34,7 @@ struct PostgresHealthTests {
     let callback = await kind { _ = try await store.begin(.made(), at: .noon()) }
     #expect(callback == .readOnly)
     #expect(store.health.failure?.kind == .readOnly)
-    // It can still be read.
+    // The store can still be read.
     try await retry { _ = try await store.stops() }
     #expect(store.health.failure?.kind == .readOnly)
     #expect(await kind { try await store.ping() } == .readOnly)
@@ -73,7 +73,7 @@ struct PostgresHealthTests {
     )
     let store = PostgresStore(address, connections: 1)
     try await store.migrate()
-    // On a busy machine the other one may need a second try.
+    // On a busy machine the other server may need a second attempt.
     #expect(silent.accepted >= 1)
     for _ in 0..<3 {
       _ = try server.query(
@@ -131,7 +131,7 @@ struct PostgresHealthTests {
       let rows = try connection.run([.plain("SHOW port")], within: .seconds(3))
       #expect(rows[0].rows == [PostgresRow(["\(server.port)"])])
     }
-    // One that stands alone can be read, and the address may ask for any.
+    // A standby alone is accepted for reading, and an address may accept any server.
     _ = try route([standby.port]).connect(to: address, within: .seconds(3))
     let any = try PostgresAddress(
       "postgres://callgate:secret@db.example/postgres?target_session_attrs=any")
@@ -149,7 +149,7 @@ struct PostgresHealthTests {
     try await made.stop(Stop(.all, .all, since: 5))
     await made.close()
     _ = try server.query("postgres", "ALTER DATABASE \(name) SET default_transaction_read_only = on")
-    // As `localhost` is, which has two addresses.
+    // Two addresses for one name, like `localhost`.
     let route = PostgresRoute { host in
       [1, 2].map { PostgresHost(name: host.name, address: "127.0.0.\($0)", port: host.port) }
     }
@@ -170,7 +170,7 @@ struct PostgresHealthTests {
 
   @Test func `results that do not come are no reason to ask for ever`() async throws {
     let (_, address, _) = try database()
-    // A loop without end would end the other process.
+    // An endless loop would end the other process by its alarm.
     await #expect(processExitsWith: .success) { [text = address.text as String] in
       alarm(30)
       let connection = try PostgresRoute().connect(to: try PostgresAddress(text), within: .seconds(10))
@@ -335,18 +335,18 @@ struct PostgresHealthTests {
     #expect(await kind { _ = try await store.stops() } == .unavailable)
     let started = clock.now
     for _ in 0..<100 {
-      // As a request of a rule that allows without its store, or only audits.
+      // A request under a rule that allows when its store fails, or that only audits.
       #expect(await kind { _ = try await ledger.states(of: charges) } == .unavailable)
       guard case .unavailable = await ledger.take(charges, at: .noon()).outcome else {
         Issue.record("taken from a store that hangs")
         break
       }
     }
-    // Six seconds each, where they wait for it.
+    // If each request waited, each would take six seconds.
     #expect(clock.now - started < .seconds(60))
     try server.freeze(false)
     try await retry { try await store.ping() }
-    // All connections are used again, not only the one that found out.
+    // All connections are used again, not only the one that noticed.
     await withTaskGroup(of: StoreError.Kind?.self) { group in
       for _ in 0..<50 {
         group.addTask { await kind { _ = try await store.states(of: charges.map(\.key)) } }
@@ -375,7 +375,7 @@ struct PostgresHealthTests {
       try hosts("postgres://db.example/d?hostaddr=10.0.0.1") == [
         PostgresHost(name: "db.example", address: "10.0.0.1")
       ])
-    // libpq takes them from the environment, or says what is wrong.
+    // Nil: libpq reads the hosts from the environment, or reports what is wrong.
     #expect(try hosts("postgres:///d") == nil)
     #expect(try hosts("postgres:///d?service=main") == nil)
     #expect(try hosts("postgres://a,b/d?hostaddr=10.0.0.1") == nil)
@@ -410,7 +410,6 @@ struct PostgresHealthTests {
   }
 }
 
-/// A wall clock that is wrong.
 private struct ShiftedClock: TimeSource {
   let shift: Duration
   private let system = SystemClock()
@@ -425,7 +424,7 @@ private struct ShiftedClock: TimeSource {
   func sleep(until point: MonotonicTime) async throws { try await system.sleep(until: point) }
 }
 
-/// Takes connections and never says anything, as a server does that is frozen.
+/// Accepts connections and never answers, like a frozen server.
 private final class SilentServer: Sendable {
   let port: Int
   private let listener: Int32
@@ -451,7 +450,7 @@ private final class SilentServer: Sendable {
 
   deinit { close(listener) }
 
-  /// How many connections have come.
+  /// Number of connections accepted so far.
   var accepted: Int {
     var count = 0
     while true {

@@ -1,4 +1,4 @@
-// Tests of a login that changes while the server runs.
+// Tests of a database password that changes while the server runs.
 
 import DatabaseURL
 import Foundation
@@ -13,7 +13,7 @@ import Testing
 
 @Suite(.enabled(if: PostgresServer.isInstalled, "a PostgreSQL server is not installed"))
 struct PostgresLoginTests {
-  /// A store whose role has just got another password, and the reads of its address since then.
+  /// A store whose role has just got another password, and a count of the reads of its address since then.
   private struct Rotated {
     let store: PostgresStore
     let reads: Counter
@@ -78,7 +78,7 @@ struct PostgresLoginTests {
     rotated.clock.advance(by: .seconds(2))
     #expect(await kind { try await rotated.store.ping() } == .refused)
     #expect(rotated.reads.value == 2)
-    // A reload brings the new one.
+    // A reload brings the new password.
     rotated.login.use(rotated.current)
     rotated.clock.advance(by: .seconds(2))
     try await rotated.store.ping()

@@ -11,10 +11,11 @@ import Testing
 @testable import PostgresStore
 @testable import Store
 
-/// What was committed and not answered is done once; what was not committed is done, or certainly not.
+/// A change whose COMMIT was not answered takes effect once if it was committed. Otherwise it is repeated, or
+/// certainly did not happen.
 @Suite(.enabled(if: PostgresServer.isInstalled, "a PostgreSQL server is not installed"))
 struct PostgresLostAnswerTests {
-  /// A database behind a proxy, and a store that reaches it through that, on one connection.
+  /// A database, and a store that connects to it through a proxy on one connection.
   private struct Place {
     let server: PostgresServer
     let name: String
@@ -43,7 +44,7 @@ struct PostgresLostAnswerTests {
     }
   }
 
-  /// The error of something that must fail.
+  /// The error of a call that must fail.
   private func failure(_ body: () async throws -> Void) async throws -> StoreError {
     try #require(await #expect(throws: StoreError.self) { try await body() })
   }
@@ -58,7 +59,7 @@ struct PostgresLostAnswerTests {
     #expect(try await place.store.begin(intent, at: .noon()) == .begun)
     #expect(place.proxy.count == 1)
     #expect(try place.query("SELECT count(*) FROM callgate_callback WHERE status = 'pending'") == "1")
-    // It is itself, and others are told so.
+    // The callback has begun, and other requests learn that.
     let again = CallbackIntent.made(key: key, window: .seconds(window))
     let said = try await place.store.begin(again, at: .noon())
     #expect(said == (key != nil ? .inProgress(intent.id) : window > 0 ? .duplicate(intent.id) : .begun))
@@ -110,7 +111,8 @@ struct PostgresLostAnswerTests {
     place.proxy.cut([.beforeCommit], thenRefuses: true)
     let error = try await failure { _ = try await place.store.begin(intent, at: .noon()) }
     #expect(error.isInDoubt)
-    // The way is free again, and the COMMIT is still on it: nobody can say yet.
+    // The proxy accepts connections again while the COMMIT is still on its way: nobody can know its outcome
+    // yet.
     place.proxy.refuse(false)
     try await retry { try await place.store.ping() }
     #expect(place.proxy.held == 1)
@@ -134,7 +136,7 @@ struct PostgresLostAnswerTests {
     place.proxy.cut([.beforeCommit], thenRefuses: true)
     let error = try await failure { _ = try await place.store.begin(intent, at: .noon()) }
     #expect(error.isInDoubt)
-    // Refused outright: certainly nothing.
+    // The connection was refused, so certainly nothing was saved.
     let second = try await failure { _ = try await place.store.begin(.made("+14155550166"), at: .noon()) }
     #expect(!second.isInDoubt)
     place.proxy.refuse(false)
@@ -162,9 +164,9 @@ struct PostgresLostAnswerTests {
       return await group.reduce(into: 0) { count, isFailed in count += isFailed ? 1 : 0 }
     }
     #expect(failed == 200)
-    // The store is well: it is a transaction that is open.
+    // The store is healthy. Only a transaction is open.
     #expect(place.store.health.failure == nil && place.store.health.errors == errors)
-    // One by one it would have been half a minute.
+    // One after the other would take half a minute.
     #expect(clock.now - start < .seconds(15))
     place.proxy.release(passesOn: false)
     try await retry { try await place.store.withdraw(intent.id) }
@@ -186,7 +188,7 @@ struct PostgresLostAnswerTests {
     place.proxy.cut([.afterCommit], thenRefuses: true)
     let error = try await failure { try await place.store.resume(.all, .all) }
     #expect(error.isInDoubt)
-    // Nobody got through: certainly nothing.
+    // The connection was refused, so certainly nothing was saved.
     let refused = try await failure { try await place.store.stop(stop) }
     #expect(!refused.isInDoubt)
     place.proxy.refuse(false)
@@ -203,7 +205,7 @@ struct PostgresLostAnswerTests {
     place.proxy.cut([.beforeCommit], thenRefuses: true)
     #expect(try await failure { try await place.store.stop(Stop(.all, .all, since: 5)) }.isInDoubt)
     #expect(place.proxy.held == 1)
-    // It waits until the server has ended the other transaction.
+    // This stop waits until the server has ended the other transaction.
     let kept = Stop(.app("shop"), .access, since: 6)
     try await other.stop(kept)
     place.proxy.release(passesOn: true)
@@ -254,7 +256,7 @@ struct PostgresLostAnswerTests {
     #expect(made.withLock { $0 } == 1)
     place.proxy.refuse(false)
     try await retry { try await place.store.ping() }
-    // Its COMMIT is still on the way: nobody can say yet.
+    // The COMMIT is still on its way: nobody can know its outcome yet.
     let early = try await failure { _ = try await place.store.certainInstallation(.numbered(1)) }
     #expect(early.kind == .unavailable && !early.isInDoubt)
     place.proxy.release(passesOn: isCommitted)
@@ -291,7 +293,7 @@ struct PostgresLostAnswerTests {
     await ledger.giveBack(receipts, at: .noon(1))
     #expect(place.proxy.count == 1)
     #expect(try await place.store.states(of: charges.map(\.key))[0]?.count == 4)
-    // Nor where the question after it is not answered either.
+    // The receipt is given back once even if the check afterwards is not answered either.
     place.proxy.cut([.afterCommit], thenRefuses: true)
     await ledger.giveBack(receipts, at: .noon(1))
     place.proxy.refuse(false)
@@ -325,7 +327,7 @@ struct PostgresLostAnswerTests {
                 tally.lose()
               }
             } catch {
-              // It may stay counted.
+              // The allowance may stay counted.
               tally.lose()
             }
           }
@@ -365,7 +367,7 @@ struct PostgresLostAnswerTests {
   }
 }
 
-/// How much is in use, and how often nobody knows.
+/// The number of allowances in use, and of those that may have stayed counted.
 private final class Tally: Sendable {
   private let state = Mutex((now: 0, most: 0, lost: 0, isOver: false))
   var isOver: Bool { state.withLock { $0.isOver } }

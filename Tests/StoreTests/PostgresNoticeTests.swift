@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.enabled(if: PostgresServer.isInstalled, "a PostgreSQL server is not installed"))
 struct PostgresNoticeTests {
-  /// A database behind a proxy, and a store that reaches it through that, on one connection.
+  /// A database, and a store that connects to it through a proxy on one connection.
   private struct Place {
     let proxy: CuttingProxy
     let direct, behind: PostgresStore
@@ -66,7 +66,7 @@ struct PostgresNoticeTests {
     #expect(error.isInDoubt)
     place.proxy.refuse(false)
     place.proxy.release(passesOn: isCommitted)
-    // The next one waits until that is decided.
+    // The next redemption waits until the first is decided.
     #expect(try await place.direct.redeemClaim(id, by: owner, at: .noon()) == !isCommitted)
     await place.end()
   }

@@ -8,7 +8,7 @@ import Testing
 @testable import Store
 
 @Suite(.enabled(if: PostgresServer.isInstalled)) struct PostgresPlanTests {
-  /// The statements of PostgreSQL that are put together.
+  /// PostgreSQL's statements that the sources assemble from parts.
   static let own =
     [
       PostgresStatements.aliasNumbers, PostgresStatements.callbacks, PostgresStatements.formerPlaces,
@@ -30,7 +30,7 @@ import Testing
     return listed + here.compactMap(\.whole).filter(isStatement)
   }
 
-  /// Not a condition only.
+  /// Whether an SQL text is a statement and not just a condition.
   private static func isStatement(_ sql: String) -> Bool {
     sql.contains(#/^(SELECT|INSERT|UPDATE|DELETE|WITH) /#)
   }
@@ -43,7 +43,8 @@ import Testing
       ], until: SystemClock().now + .seconds(5))
   }
 
-  /// A time at which nothing is due yet, in seconds; and values of other types.
+  /// SQL that writes a parameter's value by its type. For a number, it is a time, in seconds, at which
+  /// nothing is due yet.
   private static let value = """
     CASE WHEN type::text LIKE '%[]' THEN quote_literal('{}') WHEN type = 'uuid'::regtype
       THEN quote_literal('80000000-0000-0000-0000-000000000000')
@@ -51,10 +52,10 @@ import Testing
       THEN quote_literal('x') ELSE '\(Instant.noon().seconds)' END
     """
 
-  /// The lines of each statement's plan, made for its values, as the store has plans made.
+  /// The lines of each statement's plan, made for specific values as the store has it made.
   static func plans(_ statements: [String], _ connection: PostgresConnection) throws -> [[String]] {
     let prepare: [PostgresCommand] = statements.enumerated().map { index, sql in
-      // A portion is a small number.
+      // A limit or an offset is a small number.
       .plain("PREPARE s\(index) AS " + sql.replacing(#/(LIMIT|OFFSET) \$[0-9]+/#) { "\($0.output.1) 10" })
     }
     let explain: [PostgresCommand] = statements.indices.map { index in
@@ -72,7 +73,7 @@ import Testing
     }
   }
 
-  /// The steps of a plan that read a whole table or index.
+  /// The steps of a plan that read an entire table or index.
   static func scans(_ plan: [String]) -> [String] {
     plan.indices.filter { index in
       if plan[index].contains("Seq Scan on") { return true }
@@ -82,12 +83,13 @@ import Testing
     }.map { plan[$0] }
   }
 
-  /// What is wrong with the plans of all statements, in a database with many callbacks, installations and allowances.
+  /// Statements that read an entire table or index, in a database with many callbacks, installations and
+  /// allowances.
   static func faults(_ connection: PostgresConnection) throws -> [String] {
     let statements = try all()
     return zip(statements, try plans(statements, connection)).flatMap { sql, plan in
       scans(plan).filter { !SmallTables.isOne(of: $0) }
-        // Of an empty table, a search costs as much as reading it.
+        // In an empty table, a search costs as much as reading all of it.
         .filter { $0.contains(#/Seq Scan| on callgate_(callback|installation|allowance)( |$)/#) }
         .map { "\($0): \(sql)" }
     }
@@ -98,7 +100,7 @@ import Testing
     defer { fixture.end() }
     let connection = try Self.connect(fixture.databaseName)
     try ManyRows(count: 2000).fill(connection)
-    // The others are empty, and PostgreSQL would rather read one whole than use an index.
+    // The other tables are empty, and PostgreSQL would rather read one of them entirely than use an index.
     _ = try connection.run([.plain("SET enable_seqscan = off")], within: .seconds(1))
     for fault in try Self.faults(connection) { Issue.record("\(fault)") }
     // The check finds a table that has no index for a condition.

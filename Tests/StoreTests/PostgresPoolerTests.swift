@@ -9,7 +9,7 @@ import Testing
 @testable import PostgresStore
 @testable import Store
 
-/// What a real PgBouncer does to a store.
+/// How a store behaves behind a real PgBouncer.
 @Suite(
   .enabled(
     if: PgBouncer.isInstalled && PostgresServer.isInstalled,
@@ -24,7 +24,7 @@ struct PostgresPoolerTests {
     let store = PostgresStore(try pooler.address(of: try server.database()))
     try await retry {
       do throws(StoreError) { _ = try await store.inspect() } catch {
-        // Until it listens.
+        // Retried until PgBouncer listens.
         if error.kind == .unavailable { throw error }
         #expect(error.kind == .misconfigured && error.operation == StoreError.pooler)
         return

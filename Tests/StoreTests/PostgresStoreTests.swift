@@ -52,13 +52,13 @@ struct PostgresStoreTests {
       #expect(
         await kind { _ = try await store.take(allowances.charges(at: .noon()), at: .noon()) } == .unavailable)
       #expect(await kind { _ = try await store.stops() } == .unavailable)
-      // Neither waits for a session until its patience of five seconds is over.
+      // Neither call waits for a session for its limit of five seconds.
       #expect(clock.now - started < .seconds(5))
     }
     try server.start()
     try await retry { try await store.ping() }
     #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isTaken)
-    // Of what was only counted, the server may have lost the last moments.
+    // The server may lose a count of its own, which it commits without waiting for the disk.
     let count = try await store.states(of: allowances.charges(at: .noon()).map(\.key))[0]?.count
     #expect(count == 1 || count == 2)
     await store.close()
@@ -103,9 +103,9 @@ struct PostgresStoreTests {
           var begun = 0
           while !isDone.isSet {
             do {
-              // Counts of their own, which a crash may take.
+              // A count without a record, which a crash may lose.
               guard try await store.take(charges, at: .noon()).isTaken else { return begun }
-              // As a callback: its count, and then its record.
+              // Like a callback: first its count, then its record.
               guard try await store.take(charges, at: .noon()).isTaken else { return begun }
               _ = try await store.begin(.made(window: .zero), at: .noon())
               begun += 1
@@ -122,7 +122,7 @@ struct PostgresStoreTests {
           try server.stop()
           try server.start()
         }
-        // Enough for the rest; a guard against waiting for ever.
+        // Long enough for the other tasks. Only prevents an endless wait.
         do { try await Task.sleep(for: .seconds(60)) } catch { return 0 }
         isDone.set()
         return 0
@@ -165,13 +165,13 @@ struct PostgresStoreTests {
     let store = PostgresStore(
       try PostgresAddress("postgres://callgate:hunter2@127.0.0.1:\(server.port)/postgres"))
     let error = await #expect(throws: StoreError.self) { try await store.migrate() }
-    // Waiting helps nobody here, and the server says so by its code.
+    // Waiting does not help here, and the server's error code says so.
     #expect(error?.kind == .refused)
     #expect(error.map { "\($0)".contains("hunter2") } == false)
     #expect(error?.message.contains("password authentication failed") == true)
     #expect(error?.message.contains("LOCATION") == false)
     #expect(error?.message.hasSuffix("(28P01)") == true)
-    // It is not asked again at once: a server counts failed logins.
+    // The server is not asked again at once, because it may count failed logins.
     #expect(await kind { try await store.ping() } == .refused)
     await store.close()
     let none = PostgresStore(try server.address("none"))
@@ -241,7 +241,7 @@ struct PostgresStoreTests {
       #expect(try await store.stops().isEmpty)
       #expect(store.health.failure == nil)
     }
-    // A new connection sees which schema it has come to.
+    // A new connection checks the schema.
     _ = try server.query(
       "postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'")
     #expect(await kind { try await store.ping() } == .incompatible)
@@ -262,7 +262,7 @@ struct PostgresStoreTests {
     try await eventually { store.sessions.idle == 3 }
     try await store.ping()
     _ = try server.query(name, "INSERT INTO callgate_schema (version, applied) VALUES (99, 0)")
-    // The one that was used last is the next to work.
+    // The connection that was used last is the next to be used.
     _ = try server.query(
       "postgres",
       """
@@ -279,7 +279,7 @@ struct PostgresStoreTests {
     try await store.ping()
     #expect(store.health.failure == nil)
     for _ in 0..<20 {
-      // A connection answers before it is idle.
+      // A connection returns its result before it is idle.
       try await eventually { store.sessions.idle == 3 }
       #expect(try await store.take(charges, at: .noon()).isTaken)
     }

@@ -1,4 +1,4 @@
-// Tests of the upgrade of a PostgreSQL store beside sessions that use its tables.
+// Tests of upgrading a PostgreSQL store while other sessions use its tables.
 
 import DatabaseURL
 import Gate
@@ -12,20 +12,21 @@ import Testing
 struct PostgresUpgradeTests {
   /// The version of the first release.
   private static let first = 3
-  /// What is left of an upgrade: indexes that are missing or cannot be used, and its mark.
+  /// Query for traces of an unfinished upgrade: the version, missing or invalid indexes, and the upgrade's
+  /// mark.
   private static let remains = """
     SELECT (SELECT max(version) FROM callgate_schema), (SELECT count(*) FROM pg_index WHERE NOT indisvalid),
       (SELECT count(*) FROM pg_indexes WHERE indexname LIKE 'callgate_%'),
       (SELECT count(*) FROM callgate_meta WHERE name = 'upgrade')
     """
 
-  /// Some records of the release before.
+  /// Some records of the previous release.
   private static let records = """
     INSERT INTO callgate_callback (id, caller, contact, created, status, instance, abandoned, expires)
     SELECT gen_random_uuid(), 'ios-app', '+*********66', 1, 'accepted', 1, 1, 9000000000000000000 FROM generate_series(1, 1000)
     """
 
-  /// What `remains` finds in a database that was made at once.
+  /// The result of `remains` in a new database.
   private static func expected() async throws -> String {
     let server = try PostgresServer.shared.get()
     let address = try server.database()
@@ -91,7 +92,7 @@ struct PostgresUpgradeTests {
     let words = await said.first { _ in true } ?? ""
     #expect(words.hasPrefix("the upgrade of the schema waits for process "))
     #expect(words.hasSuffix(" (pg_dump)"))
-    // Nothing waits in front of this one: it would fail after a tenth of a second.
+    // The waiting upgrade does not block this update, which would fail after 100 ms.
     try Self.run(request, "SET lock_timeout = 100", "UPDATE callgate_callback SET settled = 2")
     #expect(try server.query(name, "SELECT max(version) FROM callgate_schema") == "\(Self.first)\n")
     try Self.run(reader, "COMMIT")
@@ -124,7 +125,7 @@ struct PostgresUpgradeTests {
         index.sql, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = '\(index.name)'::regclass",
         "INSERT INTO callgate_meta (name, value) VALUES ('\(SchemaUpgrade.mark)', '\(Migration.latest)')",
       ])
-    // Until the version is written, the release before may connect.
+    // Until the version is written, the previous release may connect.
     #expect(try server.query(name, "SELECT max(version) FROM callgate_schema") == "\(Self.first)\n")
     let store = PostgresStore(address)
     try await store.migrate()

@@ -22,7 +22,7 @@ import Testing
       try await store.remember(Self.number(index), at: .noon(Double(index)), until: .noon(999))
     }
     try await store.remember(Self.number(1, of: 2), at: .noon(), until: .noon(999))
-    // Proven again, the first is the newest.
+    // After another proof, the first number is the newest.
     try await store.remember(Self.number(1), at: .noon(6), until: .noon(999))
     try await store.remember(Self.number(6), at: .noon(7), until: .noon(999))
     let other = fixture.open()

@@ -18,7 +18,7 @@ import Testing
     ])
   }
 
-  /// What a record takes: decided as if nothing were used, so that the store refuses.
+  /// Charges of a record, decided as if nothing were used, so that only the store refuses.
   private func charges(_ allowances: Allowances) throws -> RecordCharges {
     let decision = allowances.policy.decide(allowances.facts(at: .noon()), states: PresumedStates())
     guard case .granted(_, let grant) = decision.settledWithRecord(at: .noon()) else {
@@ -36,7 +36,7 @@ import Testing
 
   private struct Unexpected: Error {}
 
-  /// How many of the day are in use, and how many of the rate are left.
+  /// How much of the day's quota and of the rate is in use.
   private func used(_ store: any Store, _ allowances: Allowances) async throws -> [Int64] {
     let charges = allowances.charges(at: .noon())
     let states = try await store.states(of: charges.map(\.key))
@@ -64,7 +64,7 @@ import Testing
     #expect(late.charges?.refusal?.denial.rule == "daily" && late.charges?.receipts.isEmpty == true)
     #expect(late.charges?.refusal?.denial.retryAfter == 43_199)
     #expect(try await store.callback(late.id, of: "ios-app") == nil)
-    // A duplicate and a repeated key come first, and take nothing.
+    // A duplicate and a repeated key are found first, and take nothing.
     let first = try #require(last)
     #expect(try await store.begin(try intent(allowances, 2), at: .noon(1)) == .duplicate(first.id))
     #expect(try await store.begin(try intent(allowances, 9, key: "2"), at: .noon(1)) == .inProgress(first.id))
@@ -88,7 +88,7 @@ import Testing
     for _ in 0..<2 { #expect(try await store.settle(intents[1].id, failure)?.status == .failed) }
     #expect(try await used(store, allowances) == [1, 1])
     try await store.settle(intents[2].id, .accepted(at: .noon()))
-    // What is settled is not withdrawn, so nothing of it is given back.
+    // A settled callback cannot be withdrawn, so nothing is given back.
     try await store.withdraw(intents[2].id, returning: receipts(2), at: .noon())
     #expect(try await store.settle(intents[2].id, failure)?.status == .accepted)
     #expect(try await used(store, allowances) == [1, 1])
@@ -177,7 +177,7 @@ import Testing
     ]
     for (number, ending) in endings.enumerated() {
       let (booking, receipts) = booked[number]
-      // Another time than that of the end: nothing ends, and nothing is given back.
+      // An ending for another time ends nothing and gives nothing back.
       let stale = AppointmentEnding.expired(due: .noon(1))
       _ = try await store.end(booking.id, stale, returning: receipts, at: .noon())
       for _ in 0..<2 { _ = try await store.end(booking.id, ending, returning: receipts, at: .noon()) }
@@ -195,7 +195,7 @@ import Testing
     let allowances = try policy()
     let booked = try await booked(store, allowances)
     @Sendable func read(_ id: CallbackID, _ content: [UInt8]) -> [KeptReceipt]? {
-      // The content of the last one cannot be opened.
+      // The content of the last booking cannot be opened.
       content == [2] ? nil : booked.first { $0.booking.id == id }?.receipts.map(\.kept)
     }
     func change(generation: Int64, revokedAt: Instant? = nil) async throws -> [EndedAppointment] {

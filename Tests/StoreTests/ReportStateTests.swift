@@ -1,4 +1,4 @@
-// Tests of how far the report of calls was read, which every store must pass.
+// Tests, for every store, of the saved position in the report of calls.
 
 import Gate
 import StoreSupport

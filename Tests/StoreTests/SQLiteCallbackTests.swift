@@ -46,11 +46,11 @@ import Testing
       #expect(record.status == .unknown && record.code == "outcome_unknown")
     }
     guard case .replay(let record) = try await next.begin(.made(key: "settled"), at: .noon(2)) else {
-      // Another number, which is another request: judged by its key all the same.
+      // The number differs from that of the record: the key alone decides.
       return #expect(Bool(false))
     }
     #expect(record.status == .accepted)
-    // The process beside it lives.
+    // The first process is alive.
     #expect(try await next.callback(kept.id, of: "ios-app")?.status == .pending)
     #expect(try await first.settle(kept.id, .accepted())?.status == .accepted)
     await next.close()
@@ -104,7 +104,7 @@ import Testing
     #expect(stat(file, &status) == 0)
     #expect(status.st_mode & 0o777 == 0o600)
     #expect(status.st_size == 0)
-    // Its owner notices within a turn of the upkeep, and others see it alive again.
+    // The instance notices the missing file during its next upkeep, and others see it as alive again.
     unlink(file)
     #expect(try await store.recoverCallbacks(at: .noon(1)).callbacks == 0)
     let other = SQLiteStore(path: path)
@@ -199,14 +199,14 @@ import Testing
     try await store.ping()
     #expect(try await store.take(charges, at: .noon()).isTaken)
     #expect(try await store.take(charges, at: .noon()).isRefused)
-    // What stopped every action of its time stops every action.
+    // A stop of all actions that its release knew is now a stop of all actions.
     #expect(
       try await store.stops().list == [Stop(.all, .all, since: 2), Stop(.app("shop"), .access, since: 3)])
     #expect(try await store.begin(.made(key: "k"), at: .noon()) == .begun)
     await store.close()
   }
 
-  /// - Parameter times: How often the other process seals the value again right after it was read.
+  /// - Parameter times: how often the other process seals the value again right after it was read.
   @Test(arguments: [(times: 1, count: 1, kept: [2, 3] as [UInt8]), (times: 9, count: 0, kept: [4])])
   func `a value that another process has sealed again meanwhile is read again, and not replaced unread`(
     times: Int, count: Int, kept: [UInt8]

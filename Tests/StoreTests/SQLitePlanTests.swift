@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 
 @Suite struct SQLitePlanTests {
-  /// The statements of SQLite that are put together.
+  /// SQLite's statements that the sources assemble from parts.
   static let own = [
     SQLiteCallbacks.SQL.readRow, SQLiteCallbacks.SQL.putRow, SQLiteCallbacks.SQL.putKey,
     SQLiteCallbacks.SQL.putPlace, SQLiteCallbacks.SQL.putNotice, SQLiteCallbacks.SQL.ofInstallation,
@@ -31,7 +31,7 @@ import Testing
     return listed + (try SQLStatement.all(in: "SQLiteStore").compactMap(\.whole).filter(isStatement))
   }
 
-  /// Not a condition only.
+  /// Whether an SQL text is a statement and not just a condition.
   private static func isStatement(_ sql: String) -> Bool { sql.contains(#/^(SELECT|INSERT|UPDATE|DELETE) /#) }
 
   /// The steps of a statement's plan.
@@ -41,10 +41,10 @@ import Testing
     return plan
   }
 
-  /// The tables and indexes that are read whole.
+  /// The tables and indexes that a statement reads entirely.
   static func scans(_ sql: String, _ connection: SQLiteConnection) throws -> [String] {
     let plan = try plan(sql, connection)
-    // What a part of the statement has found.
+    // Intermediate results of the statement.
     let found = plan.filter { $0.hasPrefix("CO-ROUTINE ") || $0.hasPrefix("MATERIALIZE ") }
       .compactMap { $0.split(separator: " ").last }
     return plan.filter { step in
@@ -68,7 +68,7 @@ import Testing
         == ["SCAN callgate_callback"])
   }
 
-  /// SQLite numbers them as they come first in the text, whatever their digits.
+  /// SQLite numbers parameters by their first appearance in the text, whatever their digits.
   @Test func `parameters with a dollar sign come in their order`() {
     for sql in StoreStatements.queries + StoreStatements.changes.map(\.withoutLocks) + Self.own {
       var seen: [Int] = []

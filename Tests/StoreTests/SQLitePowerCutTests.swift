@@ -10,9 +10,9 @@ import Testing
 @testable import SQLiteStore
 @testable import Store
 
-/// What a disk has that loses its power, fails, is full or hangs, and what callers are told.
+/// What remains on a disk that loses power, fails, is full or hangs, and what callers are told.
 @Suite struct SQLitePowerCutTests {
-  /// What is found of a callback after a power cut.
+  /// Status of a callback after a power cut; nil if its record is lost.
   private func status(
     _ intent: CallbackIntent, after path: String, _ disk: TestDisk
   ) async throws -> StoredCallback.Status? {
@@ -22,7 +22,7 @@ import Testing
     return found
   }
 
-  /// The failure of something that has to fail.
+  /// The error of a call that must fail.
   private func failure(_ body: () async throws -> Void) async -> StoreError? {
     do {
       try await body()
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  /// Has the store's own connection move the log into the database.
+  /// Moves the log into the database, on the store's own connection.
   private func checkpoint(_ store: SQLiteStore, _ kind: String) async throws {
     try await store.sessions.call(.reads) { session throws(StoreError) in
       try session.use { open throws(StoreError) in
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  /// Writes so many allowances in one transaction.
+  /// Writes `count` allowances in one transaction.
   private func fill(_ store: SQLiteStore, round: Int, _ count: Int = 500) async throws {
     let keys = (0..<count).map {
       AllowanceKey(rule: "daily", party: .subject("user-\($0 * 977 + round * 31)"))
@@ -66,7 +66,7 @@ import Testing
       #expect(try await status(intent, after: path, disk) == .pending)
       try await store.settle(intent.id, .accepted())
       #expect(try await status(intent, after: path, disk) == .accepted)
-      // Moved to the end: SQLite begins the log anew with the next transaction.
+      // After a complete move, SQLite restarts the log with the next transaction.
       if number % 7 == 0 { try await checkpoint(store, number % 2 == 0 ? "PASSIVE" : "TRUNCATE") }
       #expect(try await status(intent, after: path, disk) == .accepted)
     }
@@ -82,7 +82,7 @@ import Testing
     for round in 0..<60 { try await fill(store, round: round) }
     let intent = CallbackIntent.made()
     #expect(try await store.begin(intent, at: .noon()) == .begun)
-    // A transaction of the above changes a thousand pages at most.
+    // Each transaction above changes at most a thousand pages.
     #expect(disk.mostLog > SQLiteConnection.logPages * page, "nothing is tested")
     #expect(disk.mostLog < (SQLiteConnection.logPages + 2000) * page)
     #expect(try await status(intent, after: path, disk) == .pending)
@@ -102,7 +102,7 @@ import Testing
     disk.failNext(.database)
     #expect(await failure { try await checkpoint(store, "PASSIVE") } != nil)
     #expect(try await status(intent, after: path, disk) == .pending)
-    // The log is begun anew when the database has all of it.
+    // The log restarts once the database contains all of it.
     try await retry { try await checkpoint(store, "TRUNCATE") }
     #expect(try await status(intent, after: path, disk) == .pending)
     try await store.settle(intent.id, .accepted())
@@ -143,7 +143,7 @@ import Testing
     #expect(try await store.begin(intent, at: .noon()) == .begun)
     #expect(try await status(intent, after: path, disk) == .pending)
     #expect(try await count() == 3)
-    // What was counted since is on the disk when the store has closed.
+    // Counts since then are on the disk once the store has closed.
     #expect(try await store.take(charges, at: .noon()).isTaken)
     #expect(try await count() == 3)
     await store.close()
@@ -178,7 +178,7 @@ import Testing
     let (place, path, disk, first) = try await TestDisk.made()
     defer { place.end() }
     #expect(try await first.begin(.made("+14155550100"), at: .noon()) == .begun)
-    // It is killed right when it is told that the flush failed: before it lets go of the file.
+    // The process is killed just as it learns that the flush failed, before it releases the file.
     let copy = Mutex("")
     disk.failNext()
     let lost = CallbackIntent.made("+14155550101")
@@ -203,7 +203,7 @@ import Testing
     let killed = copy.withLock { $0 }
     try #require(!killed.isEmpty)
     let second = SQLiteStore(path: killed, vfs: disk.vfs)
-    // The next process can read it, so it is what was begun.
+    // The next process can read the record, so the callback counts as begun.
     #expect(try await second.callback(lost.id, of: "ios-app")?.status == .pending)
     let next = CallbackIntent.made("+14155550102")
     #expect(try await second.begin(next, at: .noon()) == .begun)
@@ -285,7 +285,7 @@ import Testing
     let intent = CallbackIntent.made("+14155550100")
     let late = await failure { _ = try await store.begin(intent, at: .noon()) }
     #expect(late?.kind == .unavailable && late?.isInDoubt == true)
-    // It is known now: readiness fails, and nothing is changed.
+    // The store now knows that the disk hangs: every call fails at once, and nothing is changed.
     let clock = ContinuousClock()
     let began = clock.now
     let early = await failure { _ = try await store.begin(.made("+14155550101"), at: .noon()) }
@@ -296,7 +296,7 @@ import Testing
     #expect(await kind { try await store.withdraw(intent.id) } == .unavailable)
     #expect(clock.now - began < .milliseconds(400))
     disk.letGo()
-    // What was in doubt is in the file, so it is taken back.
+    // The record in doubt is in the file, so it is withdrawn.
     try await retry { try await store.ping() }
     #expect(try await store.callback(intent.id, of: "ios-app")?.status == .pending)
     try await store.withdraw(intent.id)

@@ -29,7 +29,7 @@ import Testing
     try await store.migrate()
     for file in [path, path + "-wal", path + "-shm"] { #expect(mode(file) == 0o600, "\(file)") }
     await store.close()
-    // One that is open to others is closed to them.
+    // A file that others can open is closed to them.
     chmod(path, 0o664)
     let again = SQLiteStore(path: path)
     try await again.ping()
@@ -165,7 +165,7 @@ import Testing
     let path = "\(place.path)/\(name)"
     func contents() throws -> [String: Data] {
       try FileManager.default.contentsOfDirectory(atPath: place.path).reduce(into: [:]) { files, file in
-        // Its memory says who reads.
+        // The shared memory records readers, so it may differ.
         let isMemory = file.hasSuffix("-shm")
         files[file] = isMemory ? Data() : try Data(contentsOf: URL(fileURLWithPath: "\(place.path)/\(file)"))
       }
@@ -219,12 +219,12 @@ import Testing
     defer { place.end() }
     let store = SQLiteStore(path: path)
     try await store.migrate()
-    // Makes the file of the instances.
+    // Creates the instances file.
     try await store.recoverCallbacks(at: .noon())
     #expect(Self.asStranger { try SQLiteFile.requireWritable(path) } == .refused)
     chmod(path, 0o666)
     chmod(place.path, 0o755)
-    // The log and the folder are still its owner's alone.
+    // Only the owner can still write the log and the folder.
     #expect(Self.asStranger { try SQLiteFile.requireWritable(path) } == .refused)
     for file in [path + "-wal", path + "-shm"] { chmod(file, 0o666) }
     #expect(Self.asStranger { try SQLiteFile.requireWritable(path) } == .refused)
@@ -314,7 +314,7 @@ import Testing
     defer { _ = try? ChildProcess.run(["umount", "-l", volume]) }
     let store = SQLiteStore(path: volume + "/state.sqlite3")
     try await store.migrate()
-    // Each writes a page or more: more than the volume, one after the other.
+    // Each writes at least a page: together, more than fits on the volume.
     for _ in 0..<2000 { try await store.ping() }
     let log = try #require(try SQLiteFile.status(volume + "/state.sqlite3-wal"))
     #expect(log.st_size < 3 << 20)
@@ -348,10 +348,10 @@ import Testing
       #expect(await kind { _ = try await store.callback(intent.id, of: "ios-app") } == .unavailable)
       if what == "moved away and back" { rename(path + ".away", path) }
     }
-    // Nothing was made in its place.
+    // No new file was made in its place.
     if what == "removed" { #expect(access(path, F_OK) != 0) }
     await store.close()
-    // The log belongs to the file that has gone.
+    // The log belongs to the file that is gone.
     if what != "moved away and back" { for end in ["-wal", "-shm"] { unlink(path + end) } }
     let again = SQLiteStore(path: path)
     try await again.migrate()
@@ -375,7 +375,8 @@ import Testing
     try await store.migrate()
     let allowances = try Allowances([try Allowances.quota(limit: 3)])
     let filler = volume + "/filler"
-    // A process that another test starts must not hold it open, too: the space would last as long as that.
+    // A process that another test starts must not inherit the open file, which would use the space until that
+    // process ends.
     let descriptor = open(filler, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     try #require(descriptor >= 0)
     let page = [UInt8](repeating: 0, count: 4096)
@@ -393,7 +394,7 @@ import Testing
       }
     }
     #expect(failure?.kind == .full, "\(taken) \(String(describing: failure))")
-    // What can be read and not written is not well, and a write of one row says so.
+    // A store that can be read but not written is unhealthy, and a write of one row notices it.
     _ = try await store.stops()
     #expect(store.health.failure?.kind == .full)
     try await retry {
@@ -452,7 +453,7 @@ import Testing
   }
 }
 
-/// What kind of failure something ends with; nil for none.
+/// The kind of error that a call fails with; nil if it succeeds.
 func kind(_ body: () async throws -> Void) async -> StoreError.Kind? {
   do {
     try await body()

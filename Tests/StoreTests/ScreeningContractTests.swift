@@ -17,7 +17,7 @@ import Testing
       id: StoreID(high: 3, low: UInt64(number)), settings: .min, refusal: refusal, ends: ends)
   }
 
-  /// Saves one in a store that has three at most.
+  /// Saves a verdict in a store that keeps at most three.
   private static func save(_ verdict: ScreeningVerdict, in store: any Store) async throws {
     if let store = store as? QueuedStore<SQLiteSession> {
       try await store.save(verdict, most: 3)
@@ -53,7 +53,7 @@ import Testing
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
     for number in 1...3 { try await Self.save(Self.verdict(number, ends: .noon(Double(number))), in: store) }
-    // The first becomes the newest.
+    // Saved again, the first becomes the newest.
     try await Self.save(Self.verdict(1, ends: .noon(9)), in: store)
     try await Self.save(Self.verdict(4, ends: .noon(9)), in: store)
     var left: [Bool] = []

@@ -12,7 +12,7 @@ import Testing
   }
   private static let (old, new) = (keys(1), keys(2))
 
-  /// An intent with a code, kept for an hour after its end.
+  /// An intent with a code that is kept for an hour after the callback ends.
   private static func intent(
     _ contact: String = "+14155550165", key: String? = nil, by keys: StoreKeys = old,
     retention: Double = 86_400,
@@ -44,7 +44,7 @@ import Testing
     let settled = try await store.settle(intent.id, .accepted(at: .noon(5)))
     #expect(settled?.verificationCode?.until == .noon(5 + 3600))
     #expect(try await store.callback(intent.id, of: "ios-app") == settled)
-    // Whoever repeats the request is shown the same one.
+    // A repeated request shows the same code.
     #expect(
       try await store.standing(of: Self.intent(key: "k"), at: .noon(9)).key.code == intent.sealedCode)
     #expect(
@@ -138,7 +138,7 @@ import Testing
     let rotation = StoreKeys(current: Self.new.current, previous: Self.old.current)
     _ = try await store.updateKeys(at: .noon()) { KeyRuling($0, holding: Self.old) }
     _ = try await store.updateKeys(at: .noon(1)) { KeyRuling($0, holding: rotation) }
-    // More than SQLite replaces in one transaction.
+    // More rows than SQLite replaces in one transaction.
     let count = kind == .sqlite ? 260 : 20
     let intents = try (100..<100 + count).map { try Self.intent("+14155550\($0)") }
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -169,7 +169,7 @@ import Testing
       #expect(opened == Array("755224".utf8))
     }
     #expect(try await code(theirs, store)?.sealed == theirs.sealedCode)
-    // The callbacks go on as before.
+    // The callbacks continue as before.
     let settled = try await store.settle(intents[0].id, .accepted(at: .noon(5)))
     #expect(settled?.verificationCode?.until == .noon(3605))
     _ = try await store.settle(intents[3].id, .accepted(at: .noon(5)))

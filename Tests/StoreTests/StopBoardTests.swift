@@ -79,7 +79,7 @@ import Testing
     #expect(board.stop(for: .access, callerID: nil, appID: nil) != nil)
     store.setDown(false)
     var lapsed: [Stop] = []
-    // It can be read again, and not yet written.
+    // The store can be read again, but not yet written.
     try await board.refresh(isStoreBack: { false }, onLapse: { lapsed += $0 })
     #expect(board.stops.list == [stop] && board.isOnlyHere(stop) && lapsed.isEmpty)
     for _ in 0..<2 { try await board.refresh(onLapse: { lapsed += $0 }) }
@@ -136,7 +136,7 @@ import Testing
     store.holdStop(true)
     async let stop: Void = board.stop(Stop(.all, .all, since: 5))
     try await eventually { store.isStopping }
-    // A refresh meanwhile does not end it.
+    // A refresh meanwhile does not end the stop.
     try await board.refresh()
     #expect(!board.stops.isEmpty)
     async let resume = board.resume(.all, .all)
@@ -162,7 +162,7 @@ import Testing
     try await eventually { board.stop(for: .callback, callerID: nil, appID: nil)?.reason == "meanwhile" }
     await settle()
     store.holdResume(false)
-    // What was stopped before is resumed.
+    // The resume ends only the earlier stop.
     #expect(try await resume == (earlier != nil))
     try await stop
     let callbacks = Stop(.all, .callback, since: 7, until: until, reason: "meanwhile")
@@ -170,7 +170,7 @@ import Testing
     #expect(try await store.base.stops() == board.stops)
     try await board.refresh()
     #expect(board.stop(for: .callback, callerID: nil, appID: nil) == callbacks)
-    // One that comes afterwards ends it.
+    // A later resume ends the new stop.
     try await board.resume(.all, .callback)
     #expect(board.stop(for: .callback, callerID: nil, appID: nil) == nil)
     #expect(try await store.base.stops() == board.stops)
@@ -210,7 +210,7 @@ import Testing
     var lapsed: [Stop] = []
     try await board.refresh(onLapse: { lapsed += $0 })
     #expect(board.stops.list == [saved] && !board.isOnlyHere(saved))
-    // Requests are stopped as before.
+    // Requests are stopped as before, so no stop has lapsed.
     #expect(lapsed.isEmpty)
   }
 
@@ -257,7 +257,7 @@ import Testing
       store: store, board: StopBoard(store: store, clock: clock),
       clock: clock, recovered: { count in told.withLock { $0.append(count) } })
     let task = Task { await upkeep.run() }
-    // Its deadline and the grace: 20 s and 10 s.
+    // The callback's deadline and the grace period: 20 s and 10 s.
     for second in 0..<33 {
       try await clock.untilSleepers(2)
       #expect(
@@ -293,7 +293,7 @@ import Testing
     try await clock.untilSleepers(2)
     if isRight { try await eventually { try await store.callback(over.id, of: "ios-app") == nil } }
     #expect((try await store.callback(over.id, of: "ios-app") == nil) == isRight)
-    // What was recovered has been forgotten, too.
+    // The recovered callback has been forgotten, too.
     #expect(try await store.callback(pending.id, of: "ios-app")?.status == (isRight ? nil : .pending))
     task.cancel()
     clock.advance(by: .seconds(1))
@@ -359,7 +359,7 @@ import Testing
     stops.resume(.caller("partner"), .access)
     #expect(stops.stop(for: .access, callerID: "partner", appID: nil, at: 9) == nil)
     #expect(stops.stop(for: .callback, callerID: "partner", appID: nil, at: 9)?.since == 2)
-    // Resuming everyone ends no stop that was made for someone.
+    // Resuming everyone does not end a stop for a single caller or app.
     stops.resume(.all, .all)
     #expect(stops.list.filter { $0.target == .caller("partner") }.count == Action.allCases.count - 1)
     #expect(stops.list.filter { $0.target != .caller("partner") }.count == 2)
@@ -432,11 +432,11 @@ import Testing
     }
     #expect(board.stop(for: .access, callerID: nil, appID: nil) != nil)
     clock.advance(by: .seconds(2))
-    // Nobody has refreshed it.
+    // The stop ends without a refresh.
     #expect(board.stop(for: .access, callerID: nil, appID: nil) == nil)
     #expect(board.removeEnded().count == 1)
     #expect(board.removeEnded().isEmpty)
-    // What is over is not kept afterwards either.
+    // A stop that has ended is not saved afterwards either.
     store.setDown(false)
     try await board.refresh()
     #expect(try await store.base.stops().isEmpty)
@@ -453,7 +453,7 @@ import Testing
       stops.stop(Stop(.all, .access, since: 6, until: second, reason: "last"))
       #expect(stops.list.first?.reason == "last")
     }
-    // One that is over is not extended: the new one begins when it is made.
+    // A stop that has ended is not extended: the new one begins when it is made.
     var stops = StopSet()
     stops.stop(Stop(.all, .all, since: 1, until: 5, reason: "first"))
     stops.stop(Stop(.all, .access, since: 5, until: 9))
@@ -469,7 +469,7 @@ private final class LateReader: StoreDecorator {
   let base: any Store = memoryStore()
   private let meanwhile = Mutex<(@Sendable () async throws -> Void)?>(nil)
 
-  /// Runs something within the next read.
+  /// Runs a closure during the next read.
   func run(_ body: @escaping @Sendable () async throws -> Void) { meanwhile.withLock { $0 = body } }
 
   func stops() async throws(StoreError) -> StopSet {

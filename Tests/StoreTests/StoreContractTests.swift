@@ -99,7 +99,7 @@ import Testing
     #expect(try await store.take(try charges(before, used), at: used).isTaken)
     // A refusal writes nothing.
     #expect(try await store.take(try charges(after, used), at: used).isRefused)
-    // Midnight there is over, by more than what ends are rounded up by.
+    // Midnight has passed there, by more than the rounding of ends.
     let later = used.later(2 * 3600)
     try await store.purge(at: later)
     #expect(try await store.take(try charges(after, later), at: later).isRefused)
@@ -137,7 +137,7 @@ import Testing
     let charges = allowances.charges(at: now)
     let taken = try await withThrowingTaskGroup(of: Int.self) { group in
       for task in 0..<8 {
-        // Two instances of the same place.
+        // Two instances of the same store.
         let store = task % 2 == 0 ? first : second
         group.addTask {
           var taken = 0
@@ -193,7 +193,7 @@ import Testing
     }
     #expect(seen == [AllowanceState(mark: -1, count: 0), extreme])
     #expect(try await store.states(of: keys) == [extreme, nil, nil])
-    // Nothing to say is nothing written.
+    // An update without writes writes nothing.
     try await store.update(keys, at: .noon()) { _, _ in AllowanceUpdate(writes: [], result: ()) }
     #expect(try await store.states(of: []) == [])
     await store.close()
@@ -233,7 +233,7 @@ import Testing
     try await store.stop(Stop(.all, .all, since: 1, until: 100, by: ann))
     let other = fixture.open()
     #expect(try await other.stops().list == [Stop(.all, .all, since: 1, until: 100, by: ann)])
-    // A release that stores no operator takes none away.
+    // A stop by a release that stores no operators does not remove the stored operator.
     try await store.stop(Stop(.all, .all, since: 2, until: 90))
     #expect(try await other.stops().list.map(\.by) == [ann])
     try await store.stop(Stop(.all, .all, since: 3, until: 90, by: bob))
@@ -259,7 +259,7 @@ import Testing
         Stop(.all, .all, since: 100, until: 200, reason: text),
         Stop(.app("shop"), .access, since: 100, until: 300), Stop(.caller("x"), .access, since: 100),
       ])
-    // Another stop never shortens one, and keeps the reason unless it brings one.
+    // A second stop never shortens the first, and keeps its reason unless it has its own.
     try await other.stop(Stop(.all, .access, since: 110, until: 150))
     try await other.stop(Stop(.all, .callback, since: 110, until: 250, reason: "later"))
     try await other.stop(Stop(.app("shop"), .access, since: 110, reason: "for good"))
@@ -273,7 +273,7 @@ import Testing
         Stop(.app("shop"), .access, since: 100, reason: "for good"),
         Stop(.caller("x"), .access, since: 100),
       ])
-    // One that is over is a new one.
+    // After a stop has ended, the next one is new.
     try await store.stop(Stop(.all, .access, since: 200, until: 220))
     #expect(try await other.stops().list.first == Stop(.all, .access, since: 200, until: 220))
     // Instances whose clocks are behind still see it for a minute.
@@ -357,7 +357,7 @@ import Testing
       for store in stores { group.addTask { try await store.migrate() } }
       try await group.waitForAll()
     }
-    // All have the same key for their names: they see each other's states.
+    // All instances hash names with the same key, so they see each other's states.
     let allowances = try Allowances([try Allowances.quota(limit: 1)])
     #expect(try await stores[0].take(allowances.charges(at: .noon()), at: .noon()).isTaken)
     for store in stores {

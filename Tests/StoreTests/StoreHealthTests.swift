@@ -43,7 +43,7 @@ import Testing
     clock.advance(by: .seconds(1))
     health.succeeded(.updates)
     #expect(health.failure == nil)
-    // A read that fails among writes that fail does not make a read enough.
+    // A failed read among failed writes does not make a successful read enough.
     health.failed(full, .writes, since: clock.now)
     health.failed(down, .reads, since: clock.now + .nanoseconds(1))
     health.succeeded(.reads)
@@ -170,7 +170,7 @@ import Testing
     clock.advance(by: .seconds(3))
     hang.end(fails: true)
     #expect(await first == .unavailable)
-    // It waited behind the first, and is not tried.
+    // The second call waited behind the first and is not tried.
     #expect(await second == .unavailable)
     #expect(health.failure?.operation == "test")
     for _ in 0..<10 {
@@ -224,17 +224,17 @@ extension SessionQueueTests {
     }
     await sessions.inEach { _ in }
     #expect(made.count == 3)
-    // A call and an update; the session that is broken is the one that works next.
+    // A call and an update. The broken session is the one that is used next.
     let work: [@Sendable () async throws -> Void] = [
       { try await sessions.call(.reads) { session throws(StoreError) in try session.work() } },
       { _ = try await sessions.begin(.made(), at: .noon()) },
     ]
     for work in work {
-      // The last one that becomes idle works next.
+      // The session that became idle last is used next.
       try await eventually { sessions.idle == 3 }
       made.setBroken(try await sessions.call(.reads) { session throws(StoreError) in session.number })
       for fails in [true] + Array(repeating: false, count: 20) {
-        // A session answers before it is idle.
+        // A session returns its result before it is idle.
         try await eventually { sessions.idle == 3 }
         #expect(await kind { try await work() } == (fails ? .incompatible : nil))
       }
@@ -288,7 +288,7 @@ private final class FailingSession: StoreSession {
   func close() {}
 }
 
-/// What was told, in its order.
+/// The reported events, in order.
 private final class Events: Sendable {
   private let events = Mutex<[StoreHealth.Event]>([])
   var all: [StoreHealth.Event] { events.withLock { $0 } }

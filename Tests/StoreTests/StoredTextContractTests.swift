@@ -1,4 +1,4 @@
-// Tests that every store gives each text back octet for octet, or refuses it.
+// Tests that every store returns each text byte for byte, or refuses it.
 
 import Gate
 import JOSE
@@ -7,20 +7,21 @@ import StoreSupport
 import Testing
 
 @Suite struct StoredTextContractTests {
-  /// Texts that a store may confuse with others: with a NUL, of the longest names, beyond the first plane, NFC and NFD, and of octets
-  /// that have a meaning in SQL, arrays or JSON.
+  /// Texts that a store may confuse with others: with NUL, of the greatest length, outside the Basic
+  /// Multilingual Plane, in NFC and NFD, and with characters that have a meaning in SQL, arrays or JSON.
   private static let texts = [
     "ann\0x", "\0", "ann\u{FFFD}x", String(repeating: "é", count: 127) + "a", "\u{10FFFF}", "\u{E9}",
     "e\u{301}",
     "\u{212A}", "NULL", "\\x61", "{a,\"b\"}", "\u{202E}\u{FEFF}",
   ]
 
-  /// Writes a text and reads it. A refusal of PostgreSQL's is right for a NUL only, and leaves nothing.
+  /// Writes a text and reads it back. Only PostgreSQL may refuse it, only for NUL, and then nothing may be
+  /// saved.
   ///
   /// - Parameters:
-  ///   - column: Names the failed case.
-  ///   - write: Saves the text.
-  ///   - read: Gives what is there; nil for nothing.
+  ///   - column: names the failed case.
+  ///   - write: saves the text.
+  ///   - read: returns the saved text; nil if there is none.
   private func check(
     _ column: String, _ kind: StoreKind, _ text: String, write: () async throws -> Void,
     read: () async throws -> String?
@@ -68,7 +69,7 @@ import Testing
       } read: {
         try await store.callback(coded.id, of: "of-code")?.code
       }
-      // Talkdesk's words name nothing. What it says must not keep an outcome from being saved.
+      // Talkdesk's trace ID is never looked up, and must not keep an outcome from being saved.
       let told = CallbackIntent.made(caller: "of-tid", window: .zero)
       _ = try await store.begin(told, at: .noon())
       _ = try await store.settle(

@@ -21,7 +21,8 @@ import Testing
 
   private static func time(_ seconds: Int64) -> Instant { now.advanced(by: .seconds(seconds)) }
 
-  /// What a row says is the same after it was written and read. A column without a value would show nothing.
+  /// Checks that a row is unchanged after it is written and read. A column without a value would not prove
+  /// anything.
   private func check<Entry: TableEntry>(_ entry: Entry, unused: [Entry.Column] = []) throws {
     let values = Entry.Column.table.values(of: entry)
     for (column, value) in zip(Entry.Column.allCases, values) {

@@ -8,10 +8,10 @@ import Testing
 
 @testable import Store
 
-/// Policies of hours, rates and quotas in front of a store, through changes of rules and clocks put back.
+/// Policies with hours, rates and quotas on one store, while rules change and the clock is put back.
 @Suite struct WholePolicyTests {
   private struct Schedule {
-    /// One grant by the time that passes, by the clock, and as it was counted.
+    /// A grant: the time elapsed, the clock's time, and its receipts.
     struct Grant {
       var time: Double
       var clock: Instant
@@ -21,10 +21,11 @@ import Testing
     var generator: SeededGenerator
     let ledgers: [AllowanceLedger]
     var allowances: Allowances
-    /// The time that passes, and by how much the clock was put back: never as far as to before noon.
+    /// Seconds elapsed, and seconds by which the clock was put back: never so far that it shows a time before
+    /// noon.
     var time = 864_000.0
     var back = 0.0
-    /// Grants since the rules were changed last.
+    /// Grants since the last change of rules.
     var grants: [Grant] = []
     var waits = 0
 
@@ -45,7 +46,7 @@ import Testing
 
     private static func allowances(_ generator: inout SeededGenerator) throws -> Allowances {
       var rules: [Rule] = []
-      // A rule that keeps its name keeps its kind, and changes everything else.
+      // A rule with the same name has the same kind. Everything else about it may change.
       for place in 0..<Int.random(in: 1...4, using: &generator) {
         let limit = Int64([1, 2, 5, 20, 100].randomElement(using: &generator) ?? 5)
         switch Int.random(in: 0..<6, using: &generator) {
@@ -79,7 +80,7 @@ import Testing
 
     mutating func step() async throws {
       let gaps: [Double] = [0, 0, 0, 0.1, 1, 10, 200, 5000]
-      // In parts of a second that a sum of them holds exactly.
+      // Multiples of 1/1024 s, whose sums are exact.
       time +=
         ((gaps.randomElement(using: &generator) ?? 0) * Double.random(in: 0...1, using: &generator) * 1024)
         .rounded() / 1024
@@ -91,7 +92,7 @@ import Testing
       if chance(30) { back += Double(Int.random(in: 0...5000, using: &generator)) }
       let ledger = ledgers[Int.random(in: 0..<ledgers.count, using: &generator)]
       let request = try await ask(ledger)
-      // Nothing to wait for where hours exclude each other.
+      // If hours exclude each other, there is nothing to wait for.
       guard request.grant == nil, let wait = request.retryAfter else { return }
       time += Double(wait)
       let again = try await ask(ledger)
@@ -108,11 +109,11 @@ import Testing
       return request
     }
 
-    /// Between any two grants no more than a burst and what the time between them earned; and in no period more than a
-    /// quota, whatever was kept from before.
+    /// Checks that between any two grants there are no more than a burst and what the time between them
+    /// earned, and in no period more than a quota, whatever the store has from before.
     ///
-    /// The clock does not tell in which period a grant is to be counted: after it was put back past midnight, new ones
-    /// count in the day that had begun. But it is never a period that is over.
+    /// The clock does not tell in which period a grant counts: after it was put back past midnight, new
+    /// grants still count in the day that had begun. But no grant counts in a period that has ended.
     func checkLimits() {
       for rule in allowances.policy.rules {
         switch rule.kind {
@@ -125,7 +126,7 @@ import Testing
             }
           }
         case .quota(let quota, _, _):
-          // The end of a period names it.
+          // The end of a period identifies it.
           var used: [Int64: Int64] = [:]
           for grant in grants {
             let end = grant.receipts.first { $0.key.rule == rule.name }.map { quota.end(of: $0.taken) }
@@ -159,7 +160,7 @@ import Testing
     }
     for _ in 0..<2 { #expect(try await ask(midnight - 10)) }
     #expect(try await ask(midnight + 1))
-    // Everything that is left: nothing counts in the day that is over.
+    // Takes everything that is left. Nothing counts in the day that has ended.
     for time in [midnight - 5, midnight + 2] { while try await ask(time) {} }
     #expect(used.values.sorted() == [2, 40])
   }

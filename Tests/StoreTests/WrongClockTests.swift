@@ -1,4 +1,4 @@
-// Tests of what an instance may do whose clock is known to be wrong, and by which time.
+// Tests of what an instance with a wrong clock may do, and of the time that it uses.
 
 import Gate
 import Platform
@@ -17,7 +17,7 @@ import Testing
     return health
   }
 
-  /// Whether something is refused because of the clock.
+  /// Whether a call is refused because of the clock.
   private func isRefused(_ body: () async throws -> Void) async -> Bool {
     do {
       try await body()
@@ -59,13 +59,14 @@ import Testing
     let time = StoreClock(clock, health)
     let right = Instant(clock.unixTime).advanced(by: .seconds(-600))
     #expect(Instant(time.unixTime) == right && Instant(time.credentialTime) == right)
-    // A jump changes nothing. What a request proves is judged by the machine's clock until somebody has measured: it may be the right one.
+    // A jump of the clock does not change the time of rows. Credentials are checked by the machine's clock
+    // until the clocks are compared again, because it may be right now.
     clock.stepWallClock(by: 3600)
     #expect(Instant(time.unixTime) == right)
     #expect(Instant(time.credentialTime) == right.advanced(by: .seconds(4200)))
     health.compared(clockAhead: .zero)
     #expect(time.unixTime == clock.unixTime && time.credentialTime == clock.unixTime)
-    // Before the first comparison, and without a clock of the database, it is the machine's.
+    // Before the first comparison, and if the database has no clock, the machine's clock counts.
     #expect(StoreClock(clock, StoreHealth(clock: clock, hasClock: true)).unixTime == clock.unixTime)
     #expect(StoreClock(clock, StoreHealth(clock: clock)).unixTime == clock.unixTime)
   }
@@ -80,7 +81,7 @@ import Testing
       }
       #expect(health.turn(database: .noon()).time(of: now) == .noon())
     }
-    // A sandbox's clock; an earlier event.
+    // Times of a sandbox's clock, or of an earlier event.
     for other in [now.advanced(by: .seconds(11)), database.advanced(by: .milliseconds(-10_001)), .noon()] {
       #expect(health.turn().time(of: other) == other)
     }
@@ -132,7 +133,7 @@ import Testing
       await isRefused {
         _ = try await store.change(InstallationScope(id), at: .noon()) { _ in (InstallationChange(), ()) }
       })
-    // What others began can be read, given back and ended.
+    // Records that other instances began can be read, given back and ended.
     #expect(try await store.callbacks(CallbackQuery(status: .scheduled, limit: 9)).count == 1)
     #expect(try await store.claim(claim.id) == .live(claim))
     _ = try await store.change(InstallationScope(id, takes: false), at: .noon()) { _ in
@@ -163,7 +164,7 @@ import Testing
     let charges = allowances.charges(at: now)
     let outcomes = [
       await AllowanceLedger(store: first).take(charges, at: now).outcome,
-      // It was read before, and waited.
+      // This time was read earlier, and the request waited.
       await AllowanceLedger(store: second).take(charges, at: now.advanced(by: .milliseconds(-500))).outcome,
       await AllowanceLedger(store: first).take(charges, at: now).outcome,
     ]

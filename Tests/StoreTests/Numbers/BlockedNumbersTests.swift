@@ -1,4 +1,4 @@
-// Tests of how blocks reach every instance, and of the most there can be.
+// Tests of how blocks of numbers reach every instance, and of their limit.
 
 import Gate
 import Platform
@@ -115,7 +115,7 @@ import Testing
     #expect(numbers.contain(number) && numbers.count == 100_000)
   }
 
-  /// Writes rows at once that no test needs one by one.
+  /// Writes many blocks in one statement, where only their number matters.
   private func fillBlocks(of store: any Store, with count: Int, since now: Instant) async throws {
     let queued = try #require(store as? QueuedStore<SQLiteSession>)
     let fill = Change(

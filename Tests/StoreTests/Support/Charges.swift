@@ -31,7 +31,7 @@ struct Allowances {
     Facts(action: .access, callerID: caller, subject: subject, address: nil, phone: nil, instant: now)
   }
 
-  /// What a request takes.
+  /// The charges of a request.
   func charges(_ caller: String = "ios-app", subject: String? = nil, at now: Instant) -> [AllowanceCharge] {
     let decision = policy.decide(facts(caller, subject: subject, at: now), states: FetchedStates())
     guard case .allow(let clearance) = decision.outcome else { return [] }
@@ -56,7 +56,7 @@ extension ChargeOutcome {
 }
 
 extension Instant {
-  /// 2026-11-20T12:00:00Z and so many seconds.
+  /// 2026-11-20T12:00:00Z plus some seconds.
   static func noon(_ seconds: Double = 0) -> Instant {
     let nanoseconds = Int64((seconds * 1e9).rounded())
     return Instant(
@@ -67,7 +67,7 @@ extension Instant {
 extension Store {
   /// Takes all charges of a request, or none.
   ///
-  /// - Returns: `taken` or `refused`, never `unavailable`: that is thrown.
+  /// - Returns: `taken` or `refused`. A store that is unavailable throws instead.
   func take(_ charges: [AllowanceCharge], at now: Instant) async throws(StoreError) -> ChargeOutcome {
     guard !charges.isEmpty else { return .taken([]) }
     return try await update(charges.map(\.key), at: now) { states, now in
@@ -76,7 +76,7 @@ extension Store {
     }
   }
 
-  /// Gives back what receipts say was taken.
+  /// Gives back the allowances in receipts.
   func giveBack(_ receipts: [AllowanceReceipt], at now: Instant) async throws(StoreError) {
     guard !receipts.isEmpty else { return }
     try await update(receipts.map(\.key), at: now) { states, now in

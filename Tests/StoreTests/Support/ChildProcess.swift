@@ -11,10 +11,10 @@ struct ChildProcess {
 
   let pid: pid_t
 
-  /// Held where a descriptor is made that no child may inherit, and where a child is made.
+  /// Held while a descriptor is made that no child may inherit, and while a child is started.
   private static let making = Mutex(())
 
-  /// A pipe that children inherit only where they are given an end.
+  /// A pipe that children inherit only if they are given an end.
   static func pipe() throws -> (read: Int32, write: Int32) {
     let ends = making.withLock { _ -> [Int32]? in
       var ends: [Int32] = [0, 0]
@@ -57,18 +57,18 @@ struct ChildProcess {
     self.pid = pid
   }
 
-  /// Waits for its end; its status as wait(2) gives it.
+  /// Waits until the program has ended, and returns its status from wait(2).
   func wait() -> Int32 {
     var status: Int32 = 0
     while waitpid(pid, &status, 0) < 0, errno == EINTR {}
     return status
   }
 
-  /// Runs a program to its end and gives what it printed; throws that where it fails.
+  /// Runs a program to its end and returns its output; throws the output if the program fails.
   @discardableResult static func run(_ command: [String], environment: [String: String] = [:]) throws
     -> String
   {
-    // A file and not a pipe: a server left behind keeps what it inherits open.
+    // A file instead of a pipe: a server left running keeps open whatever it inherits.
     var template = Array("/tmp/callgate-output-XXXXXX".utf8CString)
     let file = mkstemp(&template)
     guard file >= 0 else { throw Failure(description: "mkstemp: \(errno)") }

@@ -7,11 +7,11 @@ import PostgresStore
 import Store
 import Synchronization
 
-/// Passes bytes on between a loopback port of its own and a server's, until it is told to cut a connection at a COMMIT.
+/// Forwards bytes between its own loopback port and a server, and cuts connections at a COMMIT when told to.
 final class CuttingProxy: Sendable {
-  /// What becomes of a connection whose client sends a COMMIT.
+  /// What happens to a connection whose client sends a COMMIT.
   enum Cut: Sendable {
-    /// It is passed on, and when the server has answered, the client's side breaks instead.
+    /// The COMMIT is forwarded, and after the server's answer the client's side breaks.
     case afterCommit
     /// The client's side breaks, and the server gets the COMMIT when the test says so, or never.
     case beforeCommit
@@ -19,11 +19,11 @@ final class CuttingProxy: Sendable {
 
   private struct State {
     var cuts: [Cut] = []
-    /// Whether the next cut is also the end of all others, and of new ones.
+    /// Whether the next cut also closes all other connections and refuses new ones.
     var thenRefuses = false
     var isRefusing = false
     var count = 0
-    /// What becomes of a COMMIT that is held: passed on, or dropped with its connection.
+    /// Whether held COMMITs are forwarded or dropped with their connections; nil while they wait.
     var verdict: Bool?
     var held = 0
     var isClosed = false
@@ -52,13 +52,13 @@ final class CuttingProxy: Sendable {
     Self.thread { self.accept() }
   }
 
-  /// The address of a database behind it.
+  /// The address of a database behind the proxy.
   func address(_ name: String) throws -> PostgresAddress {
     try PostgresAddress("postgres://callgate:secret@127.0.0.1:\(port)/\(name)?sslmode=disable")
   }
 
-  /// Cuts the next connections that commit, one for each of these.
-  /// - Parameter refuses: whether nobody gets through from the first cut on, until `refuse(false)`.
+  /// Cuts the next connections that commit, one per element.
+  /// - Parameter refuses: whether all connections are refused from the first cut on, until `refuse(false)`.
   func cut(_ cuts: [Cut], thenRefuses refuses: Bool = false) {
     state.withLock { state in
       state.cuts = cuts
@@ -66,7 +66,7 @@ final class CuttingProxy: Sendable {
     }
   }
 
-  /// Refuses everybody, or no longer.
+  /// Refuses all connections, or accepts them again.
   func refuse(_ isRefusing: Bool) { state.withLock { $0.isRefusing = isRefusing } }
 
   /// How many connections were cut.
@@ -74,10 +74,10 @@ final class CuttingProxy: Sendable {
   /// How many COMMITs are held.
   var held: Int { state.withLock { $0.held } }
 
-  /// Passes held COMMITs on, or drops them.
+  /// Forwards held COMMITs, or drops them.
   func release(passesOn: Bool) { state.withLock { $0.verdict = passesOn } }
 
-  /// Ends it and every connection through it.
+  /// Closes the proxy and every connection through it.
   func close() {
     state.withLock { $0.isClosed = true }
     shutdown(listener, Int32(SHUT_RDWR))
@@ -99,7 +99,7 @@ final class CuttingProxy: Sendable {
     }
   }
 
-  /// Passes bytes on until either side ends or it is cut.
+  /// Forwards bytes until either side ends or the connection is cut.
   private func pass(_ client: Int32) {
     defer { _ = Glibc.close(client) }
     let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -111,14 +111,14 @@ final class CuttingProxy: Sendable {
       }
     }
     guard isConnected else { return }
-    // The end of what was passed on: a COMMIT may come in two pieces.
+    // The end of the forwarded bytes: a COMMIT may arrive in two pieces.
     var tail: [UInt8] = []
     while true {
       var descriptors = [
         pollfd(fd: client, events: Int16(POLLIN), revents: 0),
         pollfd(fd: server, events: Int16(POLLIN), revents: 0),
       ]
-      // Looks up now and then, in case everybody is to be refused.
+      // Wakes every 20 ms, in case connections are to be refused.
       guard poll(&descriptors, 2, 20) >= 0 || errno == EINTR else { return }
       if state.withLock({ $0.isRefusing || $0.isClosed }) { return }
       if descriptors[1].revents != 0 {
@@ -162,7 +162,7 @@ final class CuttingProxy: Sendable {
     }
   }
 
-  /// Reads the answer to its end: the server is ready, and in no transaction.
+  /// Reads the response to its end: the server is ready, and not in a transaction.
   private func swallow(_ server: Int32) {
     var answer: [UInt8] = []
     while !answer.suffix(6).elementsEqual([0x5A, 0, 0, 0, 5, 0x49]) {
@@ -206,7 +206,7 @@ final class CuttingProxy: Sendable {
     return address
   }
 
-  /// A thread of its own: these block, and tests need the pool.
+  /// Runs on a thread of its own: these calls block, and tests need the pool.
   private static func thread(_ body: @escaping @Sendable () -> Void) {
     let thread = Thread(block: body)
     thread.start()

@@ -21,7 +21,7 @@ extension CallbackIntent {
 }
 
 extension Instant {
-  /// So many seconds, and nanoseconds, later.
+  /// This time plus seconds and nanoseconds.
   func later(_ seconds: Double, nanoseconds: Int64 = 0) -> Instant {
     let sum = nanosecondsSinceEpoch + Int64(seconds * 1e9) + nanoseconds
     return Instant(seconds: sum / 1_000_000_000, nanoseconds: Int32(sum % 1_000_000_000))
@@ -29,19 +29,19 @@ extension Instant {
 }
 
 extension CallbackSettlement {
-  /// Accepted; its key is kept.
+  /// An accepted callback. Its key stays taken.
   static func accepted(at time: Instant = .noon(1)) -> CallbackSettlement {
     CallbackSettlement(
       .accepted, upstreamStatus: 200, platformTID: "tid-1",
       keepsKey: true, at: time)
   }
 
-  /// It may ring.
+  /// An unknown outcome: the phone may ring.
   static func unknown(at time: Instant = .noon(1)) -> CallbackSettlement {
     CallbackSettlement(.unknown, code: "outcome_unknown", upstreamStatus: 500, keepsKey: true, at: time)
   }
 
-  /// Not accepted: with refused fields for repetitions, or without any answer for them.
+  /// A failed callback. Repetitions get the refused fields; without fields the key is free again.
   static func failed(fields: [String]? = nil, at time: Instant = .noon(1)) -> CallbackSettlement {
     CallbackSettlement(
       .failed, code: "upstream_unavailable", upstreamStatus: 503,
@@ -50,7 +50,7 @@ extension CallbackSettlement {
 }
 
 extension CallbackBeginning {
-  /// The callback in whose favour nothing was begun.
+  /// The earlier callback because of which nothing began.
   var first: CallbackID? {
     switch self {
     case .begun, .mismatch, .exhausted: nil

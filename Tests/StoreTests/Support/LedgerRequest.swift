@@ -4,7 +4,8 @@ import Gate
 
 @testable import Store
 
-/// A request as the gateway makes it: decide, take from the store, and decide again where something was missing.
+/// A request as the gateway makes it: decide, take allowances from the store, and decide again if one was
+/// missing.
 struct LedgerRequest {
   var decision: Decision
   var grant: Granted?
@@ -33,7 +34,7 @@ extension AllowanceLedger {
   }
 }
 
-/// What a grant says. Nothing copies a grant: tests look at this.
+/// A copy of what a grant contains. A `Grant` itself cannot be copied.
 struct Granted: Sendable {
   let receipts: [AllowanceReceipt]
   let statuses: [AllowanceStatus]
@@ -47,7 +48,7 @@ struct Granted: Sendable {
 }
 
 extension Decision.Settled {
-  /// The decision, and what its grant says.
+  /// The decision, and a copy of its grant.
   consuming func parts() -> (decision: Decision, grant: Granted?) {
     switch consume self {
     case .granted(let decision, let grant): (decision, Granted(grant))

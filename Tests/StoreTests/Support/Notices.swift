@@ -22,7 +22,7 @@ extension InstallationIdentity {
 }
 
 extension StoredClaim {
-  /// A claim of a minute.
+  /// A claim that is valid for a minute.
   static func numbered(
     _ number: Int, of installation: Int = 1, created second: Double = 0, receipts: [UInt8] = [0, 255, 7]
   ) -> StoredClaim {

@@ -1,4 +1,4 @@
-// Stores as a release of an earlier version of the schema has left them.
+// Stores with an earlier version of the schema, as an older release left them.
 
 import DatabaseURL
 
@@ -10,11 +10,11 @@ enum OldStore {
   /// The hash key of these stores.
   static let key = StoreID(high: 1, low: 2)
 
-  /// A database of a version.
+  /// A PostgreSQL database with an earlier version of the schema.
   ///
   /// - Parameters:
-  ///   - rows: Statements that fill it.
-  ///   - language: As `PostgresServer.database` has it.
+  ///   - rows: statements that fill the database.
+  ///   - language: as for `PostgresServer.database`.
   static func postgres(
     version: Int, rows: [String] = [], language: String? = nil
   ) throws -> (name: String, address: PostgresAddress) {
@@ -28,9 +28,9 @@ enum OldStore {
     return (name, address)
   }
 
-  /// A file of a version.
+  /// An SQLite file with an earlier version of the schema.
   ///
-  /// - Parameter rows: Statements that fill it.
+  /// - Parameter rows: statements that fill the file.
   static func sqlite(_ path: String, version: Int, rows: [String] = []) throws {
     let connection = try SQLiteConnection(path: path)
     let statements =

@@ -7,12 +7,12 @@ import PostgresStore
 import Store
 import Synchronization
 
-/// A server of our own. A small shell waits on a pipe from this process and ends the server and its directory when
-/// this process is gone, however it went.
+/// A server for the tests. A small shell waits on a pipe from this process. It ends the server and deletes
+/// its directory when this process is gone, for whatever reason.
 final class PostgresServer: Sendable {
   typealias Failure = ChildProcess.Failure
 
-  /// Where the server's programs are; nil where there are none.
+  /// The folder of the server's programs; nil if none are installed.
   static let programs: String? = {
     let root = "/usr/lib/postgresql"
     let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
@@ -27,13 +27,13 @@ final class PostgresServer: Sendable {
 
   static var isInstalled: Bool { programs != nil }
 
-  /// The server that tests share which do not stop it.
+  /// The server shared by tests that do not stop it.
   static let shared = Result { try PostgresServer(options: [], copying: nil) }
 
   let directory: String
   let port: Int
   private let programs: String
-  /// The janitor sees this end close.
+  /// The shell that cleans up notices when this end closes.
   private let lifeline: Int32
   private let databases = Mutex(0)
 
@@ -41,7 +41,7 @@ final class PostgresServer: Sendable {
     try self.init(options: options, copying: "\(Self.shared.get().directory)/cluster")
   }
 
-  /// - Parameter cluster: A directory as `initdb` makes it; nil to make one, which takes seconds.
+  /// - Parameter cluster: a directory made by `initdb`; nil to make one, which takes seconds.
   private init(options: [String], copying cluster: String?) throws {
     guard let programs = Self.programs else { throw Failure(description: "no server installed") }
     self.programs = programs
@@ -52,8 +52,8 @@ final class PostgresServer: Sendable {
     let pipe = try ChildProcess.pipe()
     lifeline = pipe.write
     defer { close(pipe.read) }
-    // Not a child of this process: the library's exit tests look at any child that has ended, and as long as there is one
-    // that nobody waits for, they see no other.
+    // Not a child of this process: the testing library's exit tests wait for any child that has ended, and
+    // miss theirs as long as there is one that nobody waits for.
     let shell = try ChildProcess(
       [
         "sh", "-c",
@@ -82,7 +82,7 @@ final class PostgresServer: Sendable {
     let settings =
       [
         "listen_addresses = '127.0.0.1'", "port = \(port)", "unix_socket_directories = '\(directory)'",
-        // What is tested is this program's part; the kernel of this machine does not fail here.
+        // The tests are about this program. The machine's kernel does not crash here.
         "fsync = off", "max_connections = 1500", "shared_buffers = 16MB", "log_min_messages = fatal",
       ] + options
     let file = "\(directory)/data/postgresql.conf"
@@ -100,12 +100,12 @@ final class PostgresServer: Sendable {
     ])
   }
 
-  /// Ends it at once, as a crash would.
+  /// Stops the server at once, like a crash.
   func stop() throws {
     try run(["\(programs)/pg_ctl", "-D", "\(directory)/data", "-m", "immediate", "-w", "-s", "stop"])
   }
 
-  /// Halts every process of the server, or lets them go on.
+  /// Suspends every process of the server, or resumes them.
   func freeze(_ isFrozen: Bool) throws {
     let text = try String(contentsOfFile: "\(directory)/data/postmaster.pid", encoding: .utf8)
     guard let pid = text.split(separator: "\n").first.flatMap({ Int32($0) }) else {
@@ -117,10 +117,10 @@ final class PostgresServer: Sendable {
     }
   }
 
-  /// A new, empty database.
+  /// A new database.
   /// - Parameters:
-  ///   - language: Whose order of texts it has, as ICU names it; that of the octets without one.
-  ///   - template: The database of which it is a copy; without one it is empty.
+  ///   - language: the ICU name of the language that sorts texts; nil to sort by bytes.
+  ///   - template: the name of the database to copy; nil for an empty database.
   func database(language: String? = nil, template: String? = nil) throws -> PostgresAddress {
     let name = databases.withLock { count in
       count += 1
@@ -135,7 +135,8 @@ final class PostgresServer: Sendable {
     return try address(name)
   }
 
-  /// The name of a database of the shared server with the newest schema, which nobody uses: to be copied.
+  /// The name of a database on the shared server with the newest schema. No test uses it, so it can be
+  /// copied.
   static let template = Task {
     let address = try shared.get().database()
     let store = PostgresStore(address, connections: 1)
@@ -148,7 +149,7 @@ final class PostgresServer: Sendable {
     try PostgresAddress("postgres://callgate:secret@127.0.0.1:\(port)/\(name)\(parameters)")
   }
 
-  /// What a query gives as text, asked with the server's own client.
+  /// The result of a query as text, from the server's own client.
   func query(_ database: String, _ sql: String) throws -> String {
     try ChildProcess.run(
       [
@@ -159,7 +160,7 @@ final class PostgresServer: Sendable {
 
   // MARK: Processes
 
-  /// Who runs the server: it refuses to be root.
+  /// The user that runs the server, which refuses to run as root.
   static let user = getpwnam("postgres") != nil ? "postgres" : "nobody"
 
   func run(_ command: [String]) throws {

@@ -1,17 +1,17 @@
-// A statement of SQL as the sources have it: a text, with gaps where it is put together.
+// An SQL statement as it appears in the sources: a text with gaps where it is assembled from parts.
 
 import Foundation
 import TestSupport
 
 struct SQLStatement {
-  /// Its parts between the gaps, each without needless white space.
+  /// The parts between the gaps, each with normalized white space.
   let parts: [String]
   let file: String
 
-  /// The whole statement; nil for one with gaps.
+  /// The whole statement; nil if it has gaps.
   var whole: String? { parts.count == 1 ? parts[0] : nil }
 
-  /// Whether some SQL has all its parts, in their order.
+  /// Whether an SQL text contains all parts in order.
   func isPart(of sql: String) -> Bool {
     var rest = sql[...]
     for part in parts where !part.isEmpty {
@@ -25,7 +25,7 @@ struct SQLStatement {
     sql.split(whereSeparator: \.isWhitespace).joined(separator: " ")
   }
 
-  /// Those in the sources of a room: whole statements, and conditions of some.
+  /// All statements in the sources of a room, and some conditions.
   static func all(in room: String) throws -> [SQLStatement] {
     let root = Checkout.root.appending(path: "Sources/\(room)")
     let names = try FileManager.default.subpathsOfDirectory(atPath: root.path()).sorted()
@@ -41,12 +41,12 @@ struct SQLStatement {
 
   private static let verbs = ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH "]
 
-  /// What runs in an upgrade only reads tables of the schema, which are small.
+  /// Whether a file belongs to the upgrade, whose statements only read the schema's own small tables.
   private static func isOfSchema(_ name: String) -> Bool {
     ["Schema/", "+Schema.swift", "PostgresUpgrade.swift"].contains { name.contains($0) }
   }
 
-  /// The texts in a source, each as its parts between interpolations.
+  /// The string literals in a source, each split at its interpolations.
   private static func literals(in source: String) -> [[String]] {
     let text = Array(source)
     var found: [[String]] = []

@@ -18,7 +18,7 @@ enum SmallTables {
     "callgate_schema": "one for each step of the schema",
   ]
 
-  /// Whether a step of a plan names one, or an index of one.
+  /// Whether a step of a plan reads a small table or its index.
   static func isOne(of step: String) -> Bool {
     step.split(separator: " ").contains { word in
       reasons.keys.contains { word == $0 || word.hasPrefix("\($0)_pkey") }

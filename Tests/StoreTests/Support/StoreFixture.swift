@@ -16,20 +16,20 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
 
   var testDescription: String { rawValue }
 
-  /// Those that can be tested here.
+  /// The kinds that can be tested on this machine.
   static var available: [StoreKind] { allCases.filter { $0 != .postgres || PostgresServer.isInstalled } }
-  /// Those that outlive a process.
+  /// The kinds that outlive a process.
   static var lasting: [StoreKind] { available.filter { $0 != .memory } }
 }
 
-/// A place for a store; each `open` is another instance on the same place.
+/// The location of a store. Each `open` returns another instance of that store.
 final class StoreFixture: Sendable {
   let kind: StoreKind
   private let directory: TemporaryPlace?
   private let memory = memoryStore()
   private let address: PostgresAddress?
 
-  /// - Parameter template: The database of PostgreSQL of which its own is a copy; without one it is empty.
+  /// - Parameter template: the PostgreSQL database to copy; nil for an empty one.
   init(_ kind: StoreKind, template: String? = nil) throws {
     self.kind = kind
     directory = kind == .sqlite ? try TemporaryPlace() : nil
@@ -44,7 +44,7 @@ final class StoreFixture: Sendable {
     }
   }
 
-  /// A store with its schema.
+  /// A store with the current schema, and its fixture.
   static func migrated(_ kind: StoreKind) async throws -> (fixture: StoreFixture, store: any Store) {
     let template = kind == .postgres ? try await PostgresServer.template.value : nil
     let fixture = try StoreFixture(kind, template: template)
@@ -53,15 +53,15 @@ final class StoreFixture: Sendable {
     return (fixture, store)
   }
 
-  /// Removes what it has made; to be called at the end of a test, or the directory is gone too early.
+  /// Deletes the store's directory. To be called at the end of a test.
   func end() { directory?.end() }
 
   var path: String { directory!.path + "/state.sqlite3" }
-  /// The name of its database.
+  /// The name of the PostgreSQL database.
   var databaseName: String { address!.text.split(separator: "/").last.map(String.init) ?? "" }
 }
 
-/// A directory until its `end`.
+/// A temporary directory, deleted by `end`.
 final class TemporaryPlace: Sendable {
   let path: String
 

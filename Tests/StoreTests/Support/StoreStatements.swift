@@ -6,12 +6,12 @@ import Sealing
 
 @testable import Store
 
-/// The statements that every database takes.
+/// The statements that both databases run.
 enum StoreStatements {
-  /// Those that read.
+  /// The statements that only read.
   static let queries: [String] = callbacks + notices + installations + others
 
-  /// Those that change rows.
+  /// The statements that change rows.
   static let changes: [Change] =
     CallbackStatements.purges + NoticeStatements.purges + [
       CallbackStatements.renewAlias,

@@ -9,20 +9,20 @@ import Synchronization
 @testable import SQLiteStore
 @testable import Store
 
-/// It keeps what was written when that is flushed. As Linux does, it takes what a failed flush has not kept for written, so
-/// that no later flush keeps it unless it is written again.
+/// A disk that keeps only flushed writes. Like Linux, it treats writes as clean after a failed flush, so no
+/// later flush saves them unless they are written again.
 final class TestDisk: Sendable {
-  /// What a flush may be of.
+  /// A file that can be flushed.
   enum File: Sendable { case log, database }
 
   private static let block = 512
 
   private struct Image {
-    /// What whoever reads the file sees.
+    /// The contents that readers see.
     var seen: [UInt8] = []
-    /// Blocks that were written since the last flush.
+    /// Blocks written since the last flush.
     var dirty: Set<Int> = []
-    /// What is there after a power cut.
+    /// The contents after a power cut.
     var kept: [UInt8] = []
 
     mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
@@ -49,11 +49,11 @@ final class TestDisk: Sendable {
     var database = Image()
     var isHeld = false
     var isFull = false
-    /// How the next flush of a file fails.
+    /// Error code of the next flush, by file.
     var failures: [File: Int32] = [:]
     var begun = 0
     var ended = 0
-    /// The longest log.
+    /// The log's greatest length so far, in bytes.
     var mostLog = 0
 
     subscript(_ file: File) -> Image {
@@ -64,11 +64,11 @@ final class TestDisk: Sendable {
 
   private let state = Mutex(State())
   private let release = DispatchSemaphore(value: 0)
-  /// The name under which SQLite knows it.
+  /// The name under which SQLite knows the disk.
   let vfs = "disk-\(UUID())"
 
   init() {
-    // It is known to SQLite for the rest of the process.
+    // SQLite knows the disk for the rest of the process.
     let code = callgate_disk_register(
       vfs,
       callgate_disk(
@@ -97,7 +97,7 @@ final class TestDisk: Sendable {
   private func write(_ file: File, _ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
     let copy = Array(bytes)
     return state.withLock { state in
-      // What is there already has its place.
+      // A full disk still accepts writes within a file's current length.
       if state.isFull, offset + copy.count > state[file].seen.count { return ENOSPC }
       copy.withUnsafeBytes { state[file].write($0, at: offset) }
       state.mostLog = max(state.mostLog, state.log.seen.count)
@@ -121,24 +121,24 @@ final class TestDisk: Sendable {
 
   /// How many flushes have begun.
   var begun: Int { state.withLock { $0.begun } }
-  /// How many are over.
+  /// How many flushes have ended.
   var ended: Int { state.withLock { $0.ended } }
-  /// How long the log was at most, in bytes.
+  /// The log's greatest length so far, in bytes.
   var mostLog: Int { state.withLock { $0.mostLog } }
-  /// Holds the flushes that come; one may come.
+  /// Holds flushes from now on. Only one may come.
   func hold() { state.withLock { $0.isHeld = true } }
-  /// Has the next flush fail.
+  /// Makes the next flush fail.
   func failNext(_ file: File = .log, _ code: Int32 = EIO) { state.withLock { $0.failures[file] = code } }
-  /// Has room for no longer files, or has it again.
+  /// Makes the disk full, so that no file can grow, or makes room again.
   func setFull(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
 
-  /// Lets the flush that waits, and all that come, go on.
+  /// Lets the waiting flush and all later ones finish.
   func letGo() {
     state.withLock { $0.isHeld = false }
     release.signal()
   }
 
-  /// Makes a copy of a database as it is found after a power cut now. Nothing may be under way.
+  /// Copies a database as it would be found after a power cut now. No operation may be under way.
   func cut(_ path: String) throws -> String {
     let copy = path + "-cut-\(UUID())"
     let (log, database) = state.withLock { ($0.log.kept, $0.database.kept) }
@@ -147,7 +147,8 @@ final class TestDisk: Sendable {
     return copy
   }
 
-  /// Makes a copy of a database as another process finds it when the one that has it is killed now. From then on, the disk is that copy's.
+  /// Copies a database as another process would find it if its process were killed now. From then on, the
+  /// disk serves that copy.
   func kill(_ path: String) throws -> String {
     let copy = path + "-killed-\(UUID())"
     let (log, database) = state.withLock { ($0.log.seen, $0.database.seen) }
@@ -158,7 +159,7 @@ final class TestDisk: Sendable {
 }
 
 extension TestDisk {
-  /// A store with tables, on such a disk.
+  /// A migrated store on a new disk.
   static func made(patience: Duration = .seconds(60)) async throws -> (
     place: TemporaryPlace, path: String, disk: TestDisk, store: SQLiteStore
   ) {

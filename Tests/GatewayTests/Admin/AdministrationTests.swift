@@ -66,7 +66,7 @@ import Testing
     let wrongMethod = try await service.ask(.get, "/admin/stop", operatorFields)
     #expect(wrongMethod.status == 405)
     #expect(wrongMethod.fields["Allow"] == "POST, OPTIONS")
-    // The admin token is no app's key.
+    // The admin token does not work as an app's key.
     #expect(try await service.ask(.get, "/access", operatorFields).status == 401)
     let lines = try await service.end()
     #expect(!lines.contains { String(decoding: $0.serialized(), as: UTF8.self).contains(Self.token) })
@@ -87,7 +87,7 @@ import Testing
       #expect(try json(answer)["code"]?.string == "stopped")
       #expect(try json(answer)["rule"] == nil)
     }
-    // Who asks is still found out first.
+    // Authentication still comes first.
     #expect(try await service.ask(.get, "/access").status == 401)
     let resumed = try await post(service, "/admin/resume", ["scope": "all", "action": "all"])
     #expect(try json(resumed) == ["stops": []])
@@ -106,7 +106,7 @@ import Testing
     #expect(lines.contains { $0["message"]?.string == "stopped by an operator" })
     #expect(
       audits[1]["reason"]?.string?.hasPrefix("an operator stopped action access of everyone at ") == true)
-    // Of two resumptions one ended something.
+    // Only one of the two resumes ended a stop.
     #expect(
       lines.filter { $0["scope"]?.string == "all" }.map {
         "\($0["level"]?.string ?? "") \($0["message"]?.string ?? "")"
@@ -127,9 +127,9 @@ import Testing
     let key: Fields = ["X-API-Key": "canary-key"]
     #expect(
       try await post(service, "/admin/stop", ["scope": "app", "id": "shop", "action": "all"]).status == 200)
-    // The one app that lists the caller is meant, also where it is not named.
+    // A request that names no app means the only app that lists the caller.
     #expect(try await service.ask(.get, "/access", credentials).status == 403)
-    // An app that refuses its caller is named to operators, as one that is stopped is.
+    // The audit line names an app that refuses its caller, just as it names a stopped one.
     #expect(try await service.ask(.get, "/access?app=desk", credentials).status == 403)
     #expect(try await service.ask(.post, "/token/desk", credentials).status == 403)
     #expect(try await service.ask(.get, "/access?app=help", credentials).status == 200)
@@ -161,7 +161,7 @@ import Testing
     let stop = try json(stopped)["stops"]?.array?.first
     #expect(stop?["reason"]?.string == "agents are ill")
     let (since, until) = (stop?["since"]?.string ?? "", stop?["until"]?.string ?? "")
-    // A part of a second is a whole one: it does not end early.
+    // Fractions of a second are rounded up, so the stop does not end early.
     #expect(until > since && until.hasSuffix("Z"), "\(since) \(until)")
     let status = try json(try await service.ask(.get, "/admin/status", operatorFields))
     #expect(status["stops"]?.array?.first == stop)
@@ -193,7 +193,7 @@ import Testing
     try await store.migrate()
     await store.close()
     let service = try RunningService(environment: environment.merging(["CALLGATE_STATE": file]) { $1 })
-    // Another process writes, and the file can be read only.
+    // Another process holds the write lock, so the file can only be read.
     let other = try SQLiteConnection(path: file)
     try other.execute("BEGIN IMMEDIATE")
     let stop: JSONValue = [
@@ -358,7 +358,7 @@ import Testing
     #expect(try await service.ask(.get, at: "\(base)/livez").status == 200)
     #expect(try await service.ask(.get, at: "\(base)/readyz").status == 200)
     #expect(try await service.ask(.get, at: "\(base)/access", credentials).status == 404)
-    // A page in a browser on this machine.
+    // Requests from a page in a browser on this machine.
     let stop = JSONValue.object(["scope": "all", "action": "all"]).serialized()
     for fields: Fields in [["Origin": "https://evil.example"], ["Origin": "null"]] {
       let answer = try await service.ask(.post, at: "\(base)/admin/stop", fields, content: stop)
@@ -367,7 +367,7 @@ import Testing
     #expect(try await service.ask(.get, "/access", credentials).status == 200)
     #expect(try await service.ask(.post, at: "\(base)/admin/stop", content: stop).status == 200)
     #expect(try await service.ask(.get, "/access", credentials).status == 403)
-    // The public port knows nothing of it.
+    // The public port does not serve this path.
     #expect(try await service.ask(.get, "/admin/status").status == 404)
     _ = try await service.end()
   }
@@ -375,7 +375,7 @@ import Testing
   @Test func `operators list every caller's callbacks, masked and in pages`() async throws {
     let service = try RunningService(
       environment: environment.merging(["TD_PHONE_NUMBER": "+18500000000"]) { $1 })
-    // One that Talkdesk takes, and one of which nobody can say.
+    // One callback that Talkdesk accepts, and one whose outcome is unknown.
     let asked = { (number: String) in
       Array(#"{"contact_phone_number":"\#(number)"}"#.utf8)
     }

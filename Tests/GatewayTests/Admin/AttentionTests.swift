@@ -1,4 +1,5 @@
-// Tests of what needs attention: each problem appears in the status when it begins, and goes when it is over.
+// Tests of what needs attention: each problem appears in the status when it begins and disappears when it
+// ends.
 
 import Foundation
 import HTTP
@@ -23,7 +24,7 @@ import Testing
     try #require(try await fixture.look("/admin/status", CallingFixture.operators).json)
   }
 
-  /// The codes of the list, and whether callbacks go out.
+  /// The status of callbacks and the codes in the list, as one line.
   private func summary(_ fixture: CallingFixture) async throws -> String {
     let status = try await status(fixture)
     let codes = status["attention"]?.array?.compactMap { $0["code"]?.string } ?? []
@@ -96,7 +97,7 @@ import Testing
         == ["callback:write", "visual-sessions:execute"])
     #expect(try await series(fixture, "nope:scope") == 0)
 
-    // Configured again, it is known again.
+    // A scope that is configured again is known again.
     fixture.service.rewrite(apps)
     #expect(await fixture.service.reload())
     #expect(try await summary(fixture) == "open credential")
@@ -114,7 +115,7 @@ import Testing
     _ = try await fixture.end()
   }
 
-  /// How many series of metrics name a scope.
+  /// Number of metric series that name a scope.
   private func series(_ fixture: CallingFixture, _ scope: String) async throws -> Int {
     let page = try await fixture.look("/metrics", CallingFixture.operators).content
     return String(decoding: page, as: UTF8.self).split(separator: "\n")
@@ -140,14 +141,14 @@ import Testing
       #expect(await fixture.service.reload())
       #expect(try await summary(fixture) == "held brake quota")
     }
-    // Of so many, one is earned within a third of a millisecond.
+    // With so high a limit, the next callback is earned within a third of a millisecond.
     let wide = rules.replacing("per_5m: 1", with: "per_5m: 1000000, per_hour: 1000000")
     fixture.service.rewrite(wide)
     #expect(await fixture.service.reload())
     #expect(try await summary(fixture) == "open quota")
     #expect(try await fixture.call("+14155550103").status == 201)
 
-    // A raised rate earns its next request sooner, and that is not yet.
+    // A raised rate earns its next request sooner, but not yet.
     let raised = wide.replacing("key: caller, limit: 1", with: "key: caller, limit: 9")
     fixture.service.rewrite(raised)
     #expect(await fixture.service.reload())
@@ -239,7 +240,7 @@ import Testing
   }
 
   @Test func `callbacks are closed outside opening hours`() async throws {
-    // Open in three days only.
+    // Open only on the weekday three days from now.
     let days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
     let today = Int(Date().timeIntervalSince1970) / 86_400 + 4
     let fixture = try fixture(
@@ -267,7 +268,7 @@ import Testing
   }
 }
 
-/// The codes, their documents and their links.
+/// That each code is documented, and that its link leads there.
 @Suite struct AttentionDocumentsTests {
   private static func text(_ path: String) throws -> String {
     try String(contentsOf: Checkout.root.appending(path: path), encoding: .utf8)

@@ -1,4 +1,4 @@
-// Tests of the operator's page as the server serves it, and of which browsers get the data behind it.
+// Tests of the operator page as the server serves it, and of which browsers get its data.
 
 import Foundation
 import HTTP
@@ -54,7 +54,7 @@ import Testing
       #expect(file.fields["X-Content-Type-Options"] == "nosniff")
       let tag = try #require(file.fields["ETag"])
       #expect(try await service.ask(.get, "/admin/\(name)", ["If-None-Match": tag]).status == 304)
-      // To all else it is an unknown path, of which only operators learn.
+      // For other methods it is an unknown path, which only operators are told.
       #expect(try await service.ask(.post, "/admin/\(name)").status == 401)
     }
     #expect(try await service.ask(.get, "/admin/operator.html").status == 401)
@@ -114,14 +114,14 @@ import Testing
 
   // MARK: The data
 
-  /// What a browser says of where a request comes from, and whether the data is given.
+  /// What a browser says about the origin of a request, and whether the data is served.
   private static let origins: [(Fields, Bool)] = [
     (["Sec-Fetch-Site": "same-origin"], true), (["Sec-Fetch-Site": "none"], true),
     (["Sec-Fetch-Site": "cross-site"], false), (["Sec-Fetch-Site": "same-site"], false),
     (["Sec-Fetch-Site": ""], false), (["Origin": "null"], false), (["Origin": "https://evil.example"], false),
     (["Origin": "http://HOST"], true), (["Origin": "https://HOST"], true), (["Origin": "HOST"], false),
     (["Origin": "http://HOST.evil.example"], false), (["Origin": "ftp://HOST"], false),
-    // Where the browser says both, it knows better than a name that a proxy has changed.
+    // If the browser sends both, Sec-Fetch-Site counts: a proxy may have changed the host name.
     (["Sec-Fetch-Site": "same-origin", "Origin": "https://calls.example.com"], true),
     (["Sec-Fetch-Site": "cross-site", "Origin": "http://HOST"], false),
   ]
@@ -141,7 +141,7 @@ import Testing
       let answer = try await service.ask(.get, at: "\(base)/admin/status", asked)
       #expect(answer.status == (isGiven ? 200 : 403), "\(fields)")
       if !isGiven { #expect(try code(answer) == "denied", "\(fields)") }
-      // As the page sends it.
+      // The type that the page sends.
       asked.append("Content-Type", "application/json")
       let reload = try await service.ask(.post, at: "\(base)/admin/reload", asked, content: Array("{}".utf8))
       #expect(reload.status == (isGiven ? 200 : 403), "\(fields)")
@@ -217,7 +217,7 @@ import Testing
     #expect(openings[0]["next_change"] == .null)
     #expect(try await status("?after=2")["decisions"]?.array?.map { $0["sequence"]?.int } == [3])
     #expect(try await status("?after=3")["decisions"] == [])
-    // Of a process that has ended: everything is new.
+    // A number from an earlier process: every decision is new.
     #expect(try await status("?after=99")["decisions"]?.array?.count == 3)
     for query in ["?after=-1", "?after=x", "?after=1&after=2", "?after="] {
       #expect(try await service.ask(.get, "/admin/status\(query)", right).status == 422, "\(query)")

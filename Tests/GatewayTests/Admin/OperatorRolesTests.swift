@@ -1,4 +1,4 @@
-// Tests of the roles that the endpoints of operators take.
+// Tests of the roles that operators need for each endpoint.
 
 import Gate
 import HTTP
@@ -9,7 +9,7 @@ import Testing
 @testable import Gateway
 
 @Suite struct OperatorRolesTests {
-  /// The role that each operation takes. A new one fails here until somebody decides.
+  /// The role that each operation requires. A new operation fails here until somebody decides its role.
   private static let roles: [String: Operator.Role?] = [
     // The page holds no data.
     "GET /admin/": nil,

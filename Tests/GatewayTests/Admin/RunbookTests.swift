@@ -1,4 +1,4 @@
-// Tests of the runbook as the server has it: where it is, and what it needs.
+// Tests of how the server serves the runbook: on both listeners, and without a token.
 
 import HTTP
 import JSON

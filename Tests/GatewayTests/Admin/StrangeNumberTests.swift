@@ -1,4 +1,4 @@
-// Tests that no number in a request's body ends the process or is an error of the server.
+// Tests that no number in a request body crashes the process or causes a server error.
 
 import HTTP
 import JOSE
@@ -12,7 +12,7 @@ import Testing
     "CALLGATE_STORE_KEY": Base64.encode([UInt8](repeating: 7, count: 32)),
   ]
 
-  /// Bodies that name every member that the endpoint knows.
+  /// A body for each endpoint, with every member that the endpoint accepts.
   private static let bodies: [(path: String, body: String, isAdmin: Bool)] = [
     (
       "/calls/callback",

@@ -1,4 +1,4 @@
-// Tests of what becomes of appointments whose time has come: called, refused, tried again or expired, and what they give back.
+// Tests of due appointments: called, refused, tried again or expired, and what they give back.
 
 import Gate
 import HTTP
@@ -30,7 +30,7 @@ import Testing
     #expect(try await fixture.carryOut(booking, late: .milliseconds(40)) == .done)
     #expect(try await fixture.record(booking).status == .accepted)
     #expect(fixture.delivery.courier.requests.count == 1)
-    // It keeps what it took at the booking, and took nothing more.
+    // The appointment keeps the allowance that its booking took, and takes no other.
     #expect(try await !fixture.isGivenBack())
     let line = try fixture.auditLine()
     #expect(
@@ -59,7 +59,7 @@ import Testing
     #expect(try await other.record(booking).status == .expired)
     #expect(other.delivery.courier.requests.isEmpty)
     #expect(try await other.isGivenBack())
-    // A second look at it gives nothing back again, and says nothing.
+    // Handling it a second time gives nothing back and logs nothing.
     _ = await other.carrier().handle(due)
     #expect(try await !other.isGivenBack())
     let line = try other.auditLine()
@@ -126,7 +126,7 @@ import Testing
     let waiting = try await fixture.due(booking)
     #expect(waiting.tries == 1 && waiting.lastCode == "overloaded")
     #expect(waiting.due == booking.at.advanced(by: .seconds(7)))
-    // Not before that.
+    // The appointment is not tried before that.
     _ = await fixture.carrier().handle(waiting)
     #expect(try await fixture.due(booking) == waiting)
     try await fixture.carryOut(booking, late: .seconds(174))
@@ -146,7 +146,7 @@ import Testing
 
   // MARK: Refused
 
-  /// What has changed since the booking, and the code with which it fails then.
+  /// What has changed since the booking, and the code with which the appointment then fails.
   private static let refusals: [(yaml: String, code: String, rule: String?)] = [
     (CarrierFixture.yaml(callers: "other"), "denied", nil),
     (CarrierFixture.yaml(apps: "store: {}"), "denied", nil),
@@ -253,7 +253,7 @@ import Testing
     let fixture = try CarrierFixture(.accepted, yaml: Self.installed)
     let booked = Caller(authenticated: KnownInstallation(try Self.installation(fixture, generation: 1)))
     let booking = try await fixture.book(by: booked)
-    // Without a record where the generation is 0.
+    // Generation 0 stands for an installation without a record.
     if generation > 0 {
       let kept = try Self.installation(fixture, generation: generation, revoked: isRevoked)
       try await fixture.memory.changeInstallation(InstallationScope(kept.client.id), at: fixture.now) { _ in
@@ -301,7 +301,7 @@ import Testing
       let before = try await fixture.record(booking)
       #expect(await fixture.carrier().handle(due) == .done)
       if change > 1 {
-        // Late by the time that was read.
+        // The appointment is late according to the time that was read.
         fixture.delivery.time.advance(by: .seconds(200))
         #expect(await fixture.carrier().handle(due) == .done)
       }
@@ -358,7 +358,8 @@ import Testing
     fixture.delivery.time.advance(by: .seconds(1))
     #expect(await ending.value == .done)
     if fate == .lostInDoubt {
-      // Nothing was made, and nothing is given back. It is still due, and the next look ends it.
+      // Nothing was committed, so nothing is given back. The appointment is still due, and the next attempt
+      // ends it.
       #expect(try await fixture.record(booking).status == .scheduled)
       #expect(try await !fixture.isGivenBack())
       #expect(await fixture.carrier().handle(try await fixture.due(booking)) == .done)
@@ -377,7 +378,7 @@ import Testing
     fixture.policy.set(.success("false"))
     let due = try await fixture.due(booking)
     fixture.delivery.time.advance(by: .seconds(1))
-    // Its owner has moved it by a second, which has passed while the policy answered.
+    // Its owner has moved the appointment by a second, which passed while the policy answered.
     let moved = Booking(
       intent: booking.intent, at: booking.at.advanced(by: .seconds(1)), slot: 0, content: [],
       limits: booking.limits)
@@ -388,7 +389,7 @@ import Testing
     fixture.delivery.time.advance(by: .seconds(1))
     _ = await fixture.carrier().handle(due)
     #expect(try await fixture.record(booking).status == .scheduled)
-    // For its own time the policy counts.
+    // For the new time, the policy's answer counts.
     _ = await fixture.carrier().handle(try await fixture.due(booking))
     #expect(try await fixture.record(booking).status == .failed)
   }

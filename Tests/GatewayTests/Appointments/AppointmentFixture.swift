@@ -1,4 +1,4 @@
-// Runs a gateway that takes appointments, with its store in a file, for the tests of their endpoints.
+// Runs a gateway with appointments, and with its store in a file, for the tests of their endpoints.
 
 import Foundation
 import Gate
@@ -10,7 +10,7 @@ import Platform
 @testable import Gateway
 @testable import RoomSupport
 
-/// A server that takes appointments, and its callers: one with a password, the users of an issuer, and a stranger.
+/// A server with appointments, and its callers: one with a password, the users of an issuer, and a stranger.
 struct AppointmentFixture: Sendable {
   let calls: CallingFixture
   private let folder: URL
@@ -44,7 +44,7 @@ struct AppointmentFixture: Sendable {
           """))
   }
 
-  /// Ends everything and returns the audit lines, in their order.
+  /// Ends everything and returns the audit lines in order.
   @discardableResult
   func end() async throws -> [JSONValue] {
     let lines = try await calls.end()
@@ -72,7 +72,7 @@ struct AppointmentFixture: Sendable {
   /// The first hour that begins after the tests began.
   private static let firstHour = (SystemClock().unixTime.seconds / 3600 + 1) * 3600
 
-  /// The start of an hour, some hours ahead of that one.
+  /// The start of an hour, `hours` after the first one.
   static func hour(_ hours: Int64) -> String { Instant(seconds: firstHour + hours * 3600).rfc3339 }
 
   /// Books a call.
@@ -103,7 +103,7 @@ struct AppointmentFixture: Sendable {
     try await calls.look("/callbacks/\(id ?? "")\(query)", fields)
   }
 
-  /// The names and descriptions of what is wrong.
+  /// The description of the first invalid field; empty if there is none.
   static func fault(_ answer: CallingFixture.Answer) -> String {
     answer.json?["fields"]?.array?.first?["description"]?.string ?? ""
   }

@@ -1,4 +1,5 @@
-// Tests of when due appointments are handled: at their time, once at a time each, and not while the process ends.
+// Tests of when due appointments are handled: at their time, never twice at once, and not while the process
+// ends.
 
 import Gate
 import Platform
@@ -12,7 +13,7 @@ import Testing
 @testable import DeliverySupport
 
 @Suite(.timeLimit(.minutes(2))) struct AppointmentKeeperTests {
-  /// A keeper over a store in memory, and what it has had handled.
+  /// A keeper of a store in memory, and the appointments that it has handled.
   private final class Fixture: Sendable {
     struct Visit: Equatable {
       let id: CallbackID
@@ -26,7 +27,7 @@ import Testing
     let lateness = Mutex<Duration?>(.seconds(180))
     let isClockRight = Mutex(true)
     let visits = Mutex<[Visit]>([])
-    /// When the store was asked.
+    /// The times at which the keeper queried the store.
     let looks = Mutex<[Duration]>([])
     let onVisit = Mutex<(@Sendable (DueAppointment) async -> AppointmentKeeper.Handling)?>(nil)
 
@@ -52,7 +53,7 @@ import Testing
 
     var now: Instant { Instant(time.unixTime) }
 
-    /// Books an appointment for so many seconds after the start.
+    /// Books an appointment for `seconds` after the start.
     @discardableResult
     func book(_ seconds: Int64, number: Int = 0) async throws -> CallbackID {
       let at = Instant(seconds: 1_800_000_000 + seconds)
@@ -69,7 +70,7 @@ import Testing
       return intent.id
     }
 
-    /// Lets others run until what they have asked of the store is done.
+    /// Lets other tasks run until their requests to the store are done.
     func quiet() async {
       for _ in 0..<5 {
         await settle()
@@ -78,11 +79,11 @@ import Testing
       await settle()
     }
 
-    /// Lets time pass until a span after the start, from one waking to the next.
+    /// Lets time pass until `end` after the start, from one wake-up to the next.
     func pass(until end: Duration) async throws {
       while time.now < start + end {
         try await time.untilSleepers(1)
-        // What was woken may handle something first.
+        // A task that was just woken may handle something first.
         await quiet()
         guard let next = time.due.first else { continue }
         time.advance(to: min(next, start + end))
@@ -96,7 +97,7 @@ import Testing
 
   @Test func `an appointment is handled at its time`() async throws {
     let fixture = Fixture()
-    // Looks come at odd times.
+    // The keeper does not start on a whole second.
     fixture.time.advance(by: .milliseconds(437))
     let (third, first) = (try await fixture.book(12), try await fixture.book(3))
     let second = try await fixture.book(3)
@@ -121,7 +122,7 @@ import Testing
     try await eventually { fixture.handled.map(\.id) == [id] }
     // A booking for later wakes nothing.
     keeper.wake(at: fixture.now.advanced(by: .seconds(5)))
-    // Nor is there a look for each of a crowd.
+    // A hundred bookings at once do not cause a hundred queries.
     for _ in 0..<100 { keeper.wake(at: fixture.now) }
     try await fixture.pass(until: .milliseconds(900))
     #expect(fixture.lookTimes == [.zero, .milliseconds(500), .milliseconds(520)])
@@ -134,7 +135,7 @@ import Testing
     let (first, second) = (try await fixture.book(1), try await fixture.book(4))
     let keeper = fixture.keeper()
     let work = Task { await keeper.run() }
-    // The first is read ahead.
+    // The first appointment is read ahead.
     try await fixture.pass(until: .milliseconds(500))
     fixture.isClockRight.withLock { $0 = false }
     keeper.wake(at: fixture.now)
@@ -161,7 +162,7 @@ import Testing
     let work = Task { await keeper.run() }
     try await fixture.pass(until: .seconds(5))
     #expect(fixture.handled.map(\.after) == [.seconds(1)])
-    // It is scheduled still, and so comes again once its first visit has ended.
+    // The appointment is still scheduled, so it is handled again once the first attempt has ended.
     resume.yield()
     try await fixture.pass(until: .milliseconds(6500))
     #expect(fixture.handled.map(\.after) == [.seconds(1), .seconds(6)])
@@ -226,7 +227,7 @@ import Testing
     let (soon, later) = (try await fixture.book(2), try await fixture.book(3600 + 1800))
     let keeper = fixture.keeper()
     let work = Task { await keeper.run() }
-    // The first is read ahead; then it is an hour away.
+    // The first appointment is read ahead. The jump then moves it an hour away.
     try await fixture.pass(until: .milliseconds(1100))
     fixture.time.stepWallClock(by: -3600)
     try await fixture.pass(until: .seconds(10))
@@ -247,7 +248,7 @@ import Testing
     fixture.store.set(looks: .refused)
     let keeper = fixture.keeper()
     let work = Task { await keeper.run() }
-    // Asked after 0, 1, 3, 8 and 13 s.
+    // The keeper queries the store after 0, 1, 3, 8 and 13 s.
     try await fixture.pass(until: .milliseconds(12_900))
     #expect(fixture.lookTimes == [])
     fixture.store.set(looks: .fine)
@@ -308,7 +309,7 @@ import Testing
     let keeper = fixture.keeper()
     let work = Task { await keeper.run() }
     try await fixture.pass(until: .seconds(2))
-    // As many as a look reads beside those 400, less a few: it cannot take them all.
+    // As many as one query reads beside those 400, and slightly fewer than the query can return.
     for _ in 0..<1420 { try await fixture.book(3) }
     try await fixture.pass(until: .milliseconds(3900))
     #expect(fixture.handled.count == 1820)
@@ -353,7 +354,7 @@ import Testing
     fixture.time.advance(by: .seconds(10))
     try await fixture.time.untilSleepers(1)
     #expect(keeper.counts == AppointmentCounts(scheduled: 1, pending: 1))
-    // Five seconds after its time it is overdue.
+    // An appointment is overdue five seconds after its time.
     for (seconds, overdue) in [(190, 0), (10, 1)] as [(Int, Int)] {
       fixture.time.advance(by: .seconds(seconds))
       try await fixture.time.untilSleepers(1)

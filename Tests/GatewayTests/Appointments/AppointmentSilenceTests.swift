@@ -1,4 +1,4 @@
-// Tests of appointments whose owners are asked before the call: silence, and an answer in the last moment.
+// Tests of appointments whose owners are asked before the call and answer never or at the last moment.
 
 import Gate
 import HTTPServer
@@ -37,7 +37,7 @@ import Testing
     try await fixture.send(booking, .taken)
     let due = try await fixture.due(booking)
     fixture.delivery.time.advance(by: booking.at - fixture.now)
-    // After the keeper has read the appointment, the customer is ready.
+    // The customer answers after the keeper has read the appointment.
     let change = Rescheduling(
       id: booking.intent.id, serial: 1, from: booking.at, at: booking.at, confirmAt: nil,
       deadline: booking.intent.deadline,

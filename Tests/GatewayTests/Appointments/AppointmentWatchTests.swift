@@ -1,4 +1,4 @@
-// Tests of waiting for the change of a record.
+// Tests of waiting for a record to change.
 
 import Gate
 import Platform
@@ -36,7 +36,7 @@ import Texts
       .owner(callerID: "users", subject: ExactText("user \(number)"))
     }
 
-    /// Begins to wait, and returns once the request waits.
+    /// Starts a request that waits, and returns once it does.
     func wait(
       _ record: StoredCallback, _ span: Duration = .seconds(25), of party: AppointmentWatch.Party? = nil
     ) async throws -> Task<
@@ -55,7 +55,7 @@ import Texts
     let (record, other) = (Self.record(), Self.record(CallbackID(at: Instant(seconds: 2))))
     let waiting = [try await setting.wait(record), try await setting.wait(record)]
     let patient = try await setting.wait(other)
-    // What they know already is no change.
+    // The state that the requests already know is not a change.
     setting.watch.changed(record)
     await settle()
     #expect(setting.watch.count == 3)
@@ -98,7 +98,7 @@ import Texts
     setting.time.advance(by: .seconds(1))
     #expect(await tasks[0].value == ended)
     #expect(setting.store.reads == [Set(records.map(\.id))])
-    // The others are read again, also after a failure.
+    // The other records are read again, even after a failure.
     setting.store.isDown = true
     try await eventually { setting.time.due.contains(setting.time.now + .seconds(1)) }
     setting.time.advance(by: .seconds(1))
@@ -110,7 +110,7 @@ import Texts
     setting.time.advance(by: .seconds(1))
     for (task, record) in zip(tasks.dropFirst(), cancelled) { #expect(await task.value == record) }
     #expect(setting.store.reads.count == 3)
-    // Nothing is read where nothing waits.
+    // If nothing waits, nothing is read.
     try await eventually { setting.time.due.contains(setting.time.now + .seconds(1)) }
     setting.time.advance(by: .seconds(1))
     try await eventually { setting.time.due.isEmpty }
@@ -137,7 +137,7 @@ import Texts
     #expect(setting.watch.count == 1)
     setting.watch.end()
     #expect(await long.value == record)
-    // From then on nothing waits.
+    // After `end`, requests return at once.
     #expect(
       await setting.watch.wait(for: record, of: Setting.party(0), until: setting.time.now + .seconds(25))
         == record)
@@ -197,7 +197,7 @@ import Texts
     #expect(
       await setting.watch.wait(for: record, of: one, until: setting.time.now + .seconds(25)) == record)
     tasks.append(try await setting.wait(record, of: other))
-    // One that leaves makes room for one.
+    // A request that leaves makes room for one other.
     tasks[0].cancel()
     _ = await tasks[0].value
     tasks.append(try await setting.wait(record, of: one))

@@ -16,7 +16,7 @@ import Testing
     let fixture = try await AppointmentFixture(
       rules: "[{ name: twice, kind: quota, key: caller, limit: 2, per: month }]")
     let at = AppointmentFixture.time(in: 7200)
-    // An offset is taken, and a fraction of a second dropped.
+    // An offset is accepted, and a fraction of a second is dropped.
     let answer = try await fixture.book(at.replacing("Z", with: ".9+00:00"))
     #expect(answer.summary == "201")
     let document = try #require(answer.json?.object)
@@ -80,7 +80,7 @@ import Testing
       key: "a b", body: #"{"contact_phone_number":"1","at":"\#(early)","x":1}"#)
     #expect(Set(all.names) == ["contact_phone_number", "at", "x", "Idempotency-Key"])
     #expect(try await fixture.book(early, key: "a b").names == ["at", "Idempotency-Key"])
-    // Nothing of this was kept, so the key is free; and null is absent.
+    // None of this was saved, so the key is free. Null counts as absent.
     #expect(try await fixture.book(early, key: "k").names == ["at"])
     let now = try await fixture.calls.call(
       key: "k", body: #"{"contact_phone_number":"\#(customerNumber)","at":null}"#)
@@ -95,7 +95,7 @@ import Testing
     #expect(answer.summary == "201" && answer.json?["status"] == "accepted" && answer.json?["at"] == nil)
     #expect(try await fixture.calls.call().summary == "409 duplicate")
     #expect(try await fixture.calls.journal().rings == [customerNumber: 1])
-    // It is no duplicate of an appointment, nor the other way round.
+    // An immediate callback is not a duplicate of an appointment, nor the other way round.
     #expect(try await fixture.book(AppointmentFixture.hour(1)).summary == "201")
     _ = try await fixture.end()
   }
@@ -148,11 +148,11 @@ import Testing
     let third = try await fixture.book(AppointmentFixture.hour(3))
     #expect(third.summary == "409 duplicate" && third.id == first.id)
     #expect(try await fixture.book(AppointmentFixture.hour(3), query: "?validate").summary == "409 duplicate")
-    // Another owner's are no matter, and what was refused took nothing.
+    // Another owner's appointments do not count, and the refused requests took nothing.
     let other = try await fixture.book(AppointmentFixture.hour(1), fields: AppointmentFixture.stranger)
     #expect(other.summary == "201")
     #expect(try await fixture.book(AppointmentFixture.hour(1), "+14155550111").summary == "201")
-    // The quota is used up now, and a duplicate is one all the same.
+    // The quota is used up now, and a duplicate is still reported as one.
     #expect(
       try await fixture.book(AppointmentFixture.hour(1), "+14155550112").summary == "429 quota_exhausted")
     let fourth = try await fixture.book(AppointmentFixture.hour(3))
@@ -176,7 +176,7 @@ import Testing
       "{ slot: 1h, per_slot: 1, earliest: 1m, horizon: 810m }",
       rules: "[{ name: four, kind: quota, key: caller, limit: 4, per: month }]")
     let numbers = (1...9).map { "+1415555010\($0)" }
-    // The second has the first one's slot, at another time of it.
+    // The third request is for the first one's slot, at another time within it.
     #expect(try await fixture.book(AppointmentFixture.hour(1), numbers[0]).summary == "201")
     #expect(try await fixture.book(AppointmentFixture.hour(3), numbers[1]).summary == "201")
     let within = AppointmentFixture.hour(1).replacing("00:00Z", with: "30:00Z")
@@ -185,7 +185,7 @@ import Testing
     let expected = [2, 4, 5, 6, 7, 8, 9, 10, 11, 12].map { JSONValue.string(AppointmentFixture.hour($0)) }
     #expect(full.json?["alternatives"] == .array(expected))
     #expect(try await fixture.book(within, numbers[2], query: "?validate").summary == "409 slot_full")
-    // Nothing was taken for it.
+    // The refused booking took nothing.
     #expect(try await fixture.book(AppointmentFixture.hour(2), numbers[2]).summary == "201")
     #expect(try await fixture.book(AppointmentFixture.hour(4), numbers[3]).summary == "201")
     #expect(try await fixture.book(AppointmentFixture.hour(4), numbers[4]).summary == "409 slot_full")

@@ -1,4 +1,4 @@
-// A carrier of due appointments for tests, over a store in memory and a provider that does what a test says.
+// A carrier of due appointments for tests, with a store in memory and a scripted provider.
 
 import Gate
 import HTTP
@@ -25,7 +25,7 @@ import Testing
 @testable import Records
 @testable import RoomSupport
 
-/// A remote policy that answers what a test says.
+/// A remote policy with a scripted answer.
 final class ScriptedPolicy: HTTPTransport {
   private let result = Mutex<Result<String, TransportError>>(.success("true"))
 
@@ -86,7 +86,7 @@ final class CarrierFixture: Sendable {
   var now: Instant { delivery.now }
   var memory: any Store { delivery.memory }
 
-  /// The carrier, with other keys than the bookings' where a test says so.
+  /// The carrier, with the bookings' store keys or others.
   func carrier(keys other: StoreKeys? = nil) -> AppointmentCarrier {
     AppointmentCarrier(
       delivery.parts, keys: other ?? keys, watch: watch,
@@ -94,13 +94,13 @@ final class CarrierFixture: Sendable {
       setting: { [self] in current.withLock { $0 } })
   }
 
-  /// Takes another configuration into use.
+  /// Applies another configuration.
   func reload(_ yaml: String) throws {
     let next = try Self.setting(yaml, delivery, policy, directory)
     current.withLock { $0 = next }
   }
 
-  /// Takes the section of appointments away.
+  /// Removes the configuration's section for appointments.
   func removeSection() {
     current.withLock { setting in
       var configuration = setting.configuration
@@ -122,7 +122,7 @@ final class CarrierFixture: Sendable {
     return facts
   }
 
-  /// What a callback to the number takes from allowances; nil where they are used up.
+  /// Takes the allowances of a callback to the number; nil if they are used up.
   func take(_ caller: Caller = Caller(authenticated: "app"), app: String? = "shop") async throws
     -> [AllowanceReceipt]?
   {
@@ -130,7 +130,7 @@ final class CarrierFixture: Sendable {
     return try await decider.ruled(try facts(caller, app: app), taking: true).grant?.receipts
   }
 
-  /// Books an appointment for so many seconds from now, which takes the number's one callback of the day.
+  /// Books an appointment for some seconds from now, which takes the number's one callback of the day.
   func book(
     in seconds: Int64 = 600, by caller: Caller = Caller(authenticated: "app"), app: String? = "shop",
     askedBefore question: Duration? = nil
@@ -159,7 +159,7 @@ final class CarrierFixture: Sendable {
     return booking
   }
 
-  /// Sends the question of a booking, with a result.
+  /// Sends a booking's question to its customer, with the given result.
   func send(_ booking: Booking, _ outcome: NoticeOutcome) async throws {
     let record = try await record(booking)
     let notices = try #require(record.notices)
@@ -173,12 +173,12 @@ final class CarrierFixture: Sendable {
     try await memory.settleNotice(taken, outcome)
   }
 
-  /// The appointment as a look finds it.
+  /// The appointment as the keeper reads it.
   func due(_ booking: Booking) async throws -> DueAppointment {
     try #require(try await memory.scheduledAppointment(booking.intent.id))
   }
 
-  /// Lets the time of an appointment come, and has it handled.
+  /// Advances the clock to an appointment's time and handles the appointment.
   @discardableResult
   func carryOut(_ booking: Booking, late: Duration = .zero) async throws -> AppointmentKeeper.Handling {
     let due = try await due(booking)
@@ -190,10 +190,10 @@ final class CarrierFixture: Sendable {
     try #require(try await memory.callbacks([booking.intent.id]).first)
   }
 
-  /// Whether the number has its callback of the day again. Asking takes it.
+  /// Whether the number's one callback of the day is available again. If so, the check takes it.
   func isGivenBack() async throws -> Bool { try await take() != nil }
 
-  /// Every line that was written, the audit lines among them.
+  /// Every line written, including audit lines.
   func lines() throws -> [JSONValue] {
     sink.start { _ in [] }
     #expect(sink.close(within: .seconds(10)))

@@ -1,4 +1,5 @@
-// Tests of the dialogs before an appointment: what each choice does, which of them spend the id, and what is refused.
+// Tests of the dialogs before an appointment: what each choice does, whether it spends the ID, and what is
+// refused.
 
 import Foundation
 import Gate
@@ -19,7 +20,7 @@ import Testing
   private static let menu = "get-dialog-user-confirmation-provide_code-true"
   private static let in2Days = AppointmentFixture.hour(48)
 
-  /// A time some seconds after the appointment in two days.
+  /// A time `seconds` after the appointment in two days.
   private static func later(_ seconds: Int64) throws -> String {
     try #require(Instant(rfc3339: in2Days)).advanced(by: .seconds(seconds)).rfc3339
   }
@@ -81,7 +82,7 @@ import Testing
     let record = try await fixture.look(booked.id)
     #expect(record.json?["status"] == "scheduled" && record.json?["at"] == .string(Self.in2Days))
     #expect(try await fixture.post("connect").summary == "404 not_found")
-    // It was answered, so no other notice asks.
+    // The question was answered, so no other notification asks it.
     #expect(try await fixture.take(DialogFixture.id("B")) == nil)
     let line = try await fixture.end().first { $0["action"] == "connect" }
     #expect(line?["reason"] == "not before its time: closed" && line?["decision"] == "allow")
@@ -117,7 +118,7 @@ import Testing
     #expect(DialogFixture.items(try await fixture.post(Self.menu, DialogFixture.id("C"))) == ["1", "3"])
     let late = try await fixture.post("snooze", DialogFixture.id("C"))
     #expect(late.summary == "409 too_late" && late.id == booked.id)
-    // That refusal spends nothing.
+    // That refusal does not spend the ID.
     #expect(try await fixture.post("cancel", DialogFixture.id("C")).status == 204)
     let lines = try await fixture.end().filter { $0["action"] == "snooze" }
     #expect(
@@ -137,7 +138,7 @@ import Testing
   }
 
   @Test func `a snooze to a closed time is too late, and the menu lacks it`() async throws {
-    // Its day ends three minutes after it.
+    // The appointment is three minutes before midnight.
     let midnight = try #require(Instant(rfc3339: "\(AppointmentFixture.hour(72).prefix(10))T00:00:00Z"))
     let at = midnight.advanced(by: .seconds(-180)).rfc3339
     let fixture = try await DialogFixture(
@@ -229,7 +230,7 @@ import Testing
   @Test func `a call that begins while its dialog is answered spends the id`() async throws {
     let fixture = try await DialogFixture()
     let booked = try await fixture.book(Self.in2Days)
-    // As an instance sees it that found the notice just before another one took the appointment.
+    // As seen by an instance that read the notification just before another instance took the appointment.
     let other = try SQLiteConnection(path: fixture.appointments.file)
     try other.execute("UPDATE callgate_callback SET due = NULL")
     for action in [Self.menu, "connect", "connect-outbound", "snooze", "connect-inbound"] {

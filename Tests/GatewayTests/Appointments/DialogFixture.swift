@@ -1,4 +1,4 @@
-// Makes a phone that is asked before its calls, for the tests of dialogs.
+// Sets up a phone that is asked before its calls, for the tests of dialogs.
 
 import Foundation
 import Gate
@@ -13,7 +13,7 @@ import Testing
 
 @testable import Gateway
 
-/// A phone that is asked before its calls, and the notices that the store would send.
+/// A phone that is asked before its calls, and the notifications that the store would send.
 struct DialogFixture: Sendable {
   let appointments: AppointmentFixture
   let phone: Fields
@@ -45,10 +45,10 @@ struct DialogFixture: Sendable {
     get throws { try #require(appointments.calls.service.notices) }
   }
 
-  /// An id of a notice, made of one character.
+  /// A notification's ID, made of one character.
   static func id(_ character: Character = "A") -> String { String(repeating: character, count: 32) }
 
-  /// Books a call, and takes the notice that asks. Nil where none waits.
+  /// Books a call, and takes the notification with the question if one is waiting.
   func book(_ at: String, id: String = id()) async throws -> CallingFixture.Answer {
     let booked = try await appointments.book(at, fields: phone)
     #expect(booked.status == 201)
@@ -56,7 +56,8 @@ struct DialogFixture: Sendable {
     return booked
   }
 
-  /// Takes the next notice before its time, as if it were sent. The notice's action.
+  /// Takes the next notification before its time, as if it were sent, and returns its action; nil if none is
+  /// waiting.
   @discardableResult
   func take(_ id: String) async throws -> NoticeAction? {
     let now = Instant(SystemClock().unixTime)
@@ -72,7 +73,7 @@ struct DialogFixture: Sendable {
     return due.action
   }
 
-  /// Ends an appointment behind the back of its app.
+  /// Ends an appointment without telling its app.
   func endUntold(_ id: String?) async throws {
     let id = try #require(CallbackID(id ?? ""))
     let result = try await appointments.calls.service.records.end(
@@ -88,12 +89,12 @@ struct DialogFixture: Sendable {
     return try await appointments.calls.service.records.callbacks([id]).first?.notices?.state == .told
   }
 
-  /// What HEAD says of a callback.
+  /// The status of a HEAD request for a callback.
   func head(_ id: String?) async throws -> Int {
     try await appointments.calls.send(.head, "/callbacks/\(id ?? "")", fields: phone).status
   }
 
-  /// Keeps a token that waits to be claimed.
+  /// Saves a token that waits to be claimed.
   func openClaim(_ id: String) async throws {
     let now = Instant(SystemClock().unixTime)
     let named = try #require(InstallationID(installation))
@@ -131,7 +132,7 @@ struct DialogFixture: Sendable {
 }
 
 extension AppointmentFixture {
-  /// Enrols an installation of a user, and returns its credential.
+  /// Enrolls an installation of a user, and returns its credential.
   func enrol(_ id: String, _ user: String) async throws -> Fields {
     let answer = try await calls.call(
       path: "/fetch-code", body: #"{"client_id":"\#(id)","client_app":"Shop"}"#, fields: try Self.user(user))

@@ -1,4 +1,4 @@
-// Tests of what a revocation, or another delivery, ends at the endpoints.
+// Tests of what the endpoints show after an installation is revoked or delivered again.
 
 import Foundation
 import Gate
@@ -28,11 +28,11 @@ import Testing
     #expect(try await fixture.post(Self.menu).status == 200)
     try await Self.revoke(fixture)
     #expect(try await fixture.post(action).summary == "404 not_found")
-    // Its user reads what became of the appointment.
+    // The user can read how the appointment ended.
     let ann = try AppointmentFixture.user("ann")
     let record = try await fixture.appointments.look(booked.id, fields: ann).json
     #expect(record?["status"] == "cancelled" && record?["reason"] == "revoked")
-    // Place, number and allowances are free.
+    // Slot, number and allowances are free again.
     #expect(try await fixture.appointments.book(Self.in2Days, fields: ann).status == 201)
     let line = try await fixture.end().first { $0["action"] == "revoke" }
     #expect(line?["cancelled"]?.int == 1)

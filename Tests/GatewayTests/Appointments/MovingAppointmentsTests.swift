@@ -17,7 +17,8 @@ import Testing
       rules: "[{ name: once, kind: quota, key: caller, limit: 1, per: month }]")
     let booked = try await fixture.book(AppointmentFixture.hour(1))
     let within = AppointmentFixture.hour(1).replacing("00:00Z", with: "30:00Z")
-    // The slot is full, the number has its appointment and the quota is used up: all by itself.
+    // The slot is full, the number has its one appointment and the quota is used up, all because of this
+    // appointment.
     let moved = try await fixture.move(booked.id, to: within)
     #expect(moved.status == 200 && moved.fields["Cache-Control"] == "no-store")
     #expect(moved.json?["at"] == .string(within) && moved.json?["status"] == "scheduled")
@@ -25,7 +26,7 @@ import Testing
     #expect(try await fixture.look(booked.id).json == moved.json)
     let again = try await fixture.move(booked.id, to: AppointmentFixture.hour(4))
     #expect(again.json?["at"] == .string(AppointmentFixture.hour(4)))
-    // The place that it left is free.
+    // The slot that it left is free.
     let other = try await fixture.book(AppointmentFixture.hour(1), fields: AppointmentFixture.stranger)
     #expect(other.summary == "201")
     let full = try await fixture.move(booked.id, to: AppointmentFixture.hour(1))
@@ -36,7 +37,7 @@ import Testing
     let changes = audits.filter { $0["action"] == "change" }
     #expect(changes.map { $0["code"]?.string } == [nil, nil, "slot_full"])
     #expect(changes.allSatisfy { $0["callback"]?.string == booked.id && $0["contact"] == "+*********00" })
-    // A move asks neither limits nor brakes.
+    // Neither limits nor brakes are evaluated for a move.
     let verdicts = changes.flatMap { $0["verdicts"]?.array ?? [] }
     let once = verdicts.filter { $0["rule"] == "once" }
     let brakes = verdicts.filter { $0["rule"]?.string?.hasPrefix("brake-") == true }
@@ -49,7 +50,7 @@ import Testing
     let booked = try await fixture.book(AppointmentFixture.hour(1))
     let id = booked.id ?? ""
     let at = AppointmentFixture.hour(2)
-    // The head is enough to refuse an id of another form.
+    // The head of a request is enough to refuse an ID of another form.
     for path in ["/callbacks/\(id)", "/callbacks/0198a8f2-5f6e-7c1b-9a3d-2e4f5a6b7c8d"] {
       let body = #"{"at":"\#(at)"}"#
       for type in ["text/plain", "application/merge-patch+json; charset=latin1", nil] {
@@ -85,7 +86,7 @@ import Testing
       answers.append(try await fixture.look(id, query: "?wait=1"))
     }
     answers.append(try await fixture.cancel(booked.id, fields: AppointmentFixture.stranger))
-    // Users of one issuer do not see each other's.
+    // Users of one issuer do not see each other's callbacks.
     answers.append(try await fixture.cancel(ann.id, fields: try AppointmentFixture.user("bob")))
     answers.append(try await fixture.move(ann.id, to: at, fields: try AppointmentFixture.user("bob")))
     let details = Set(answers.map { $0.json?["detail"]?.string })
@@ -124,7 +125,7 @@ import Testing
     for id in [first.id, "none"] {
       #expect(try await fixture.move(id, to: AppointmentFixture.hour(5)).summary == "403 stopped")
     }
-    // Whoever no longer wants a call may say so.
+    // A stop does not prevent cancelling a call.
     #expect(try await fixture.cancel(first.id).summary == "200")
     let audits = try await fixture.end()
     #expect(
@@ -153,7 +154,7 @@ import Testing
     }
     #expect(try await fixture.look(booked.id, query: "?wait=25").json == cancelled.json)
     #expect(try await fixture.move(booked.id, to: at).summary == "409 too_late")
-    // Slot, number, dedupe place and one of the two requests are free.
+    // The slot, the number, the dedupe entry and one of the two requests are free again.
     let next = try await fixture.book(at)
     #expect(next.summary == "201")
     #expect(
@@ -210,7 +211,7 @@ import Testing
       let answer = try await fixture.calls.look("/callbacks\(query)", ann)
       #expect(answer.summary == "422 invalid_request" && answer.names == ["status"], "\(query)")
     }
-    // They hold the ids that they were given.
+    // These callers have to keep the IDs that they were given.
     for fields in [CallingFixture.credentials, AppointmentFixture.stranger] {
       #expect(try await fixture.calls.look("/callbacks?status=scheduled", fields).summary == "403 denied")
     }
@@ -251,7 +252,7 @@ import Testing
       #expect(answer.summary == "422 invalid_request" && answer.names == ["wait"], "\(wait)")
     }
     #expect(try await fixture.look(booked.id, query: "?wait=0").json == booked.json)
-    // More than 25 is 25, also beyond what a computer counts, and a final record is returned at once.
+    // A wait above 25 counts as 25, even if it fits no integer, and a final record is returned at once.
     _ = try await fixture.cancel(booked.id)
     for wait in ["26", "99999999999999999999999999"] {
       let answer = try await fixture.look(booked.id, query: "?wait=\(wait)")
@@ -284,7 +285,7 @@ import Testing
 }
 
 extension RunningService {
-  /// Waits until so many requests wait for a change.
+  /// Returns once `count` requests wait for a change.
   func waiting(_ count: Int) async throws {
     try await eventually { waitingForChanges >= count }
   }

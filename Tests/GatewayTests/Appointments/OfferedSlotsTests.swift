@@ -25,7 +25,7 @@ import Testing
     let booked = try await fixture.book(hours[2])
     _ = try await fixture.book(hours[2], fields: AppointmentFixture.stranger)
     _ = try await fixture.book(hours[3].replacing("00:00Z", with: "59:59Z"), "+14155550111")
-    // The end is not in the span.
+    // The end of the span is exclusive.
     let answer = try await fixture.calls.look(Self.query(hours[1], hours[4]))
     #expect(answer.status == 200 && answer.fields["Cache-Control"] == "no-store")
     #expect(Self.places(answer) == ["\(hours[1]) 2/2", "\(hours[2]) 0/2", "\(hours[3]) 1/2"])
@@ -34,7 +34,7 @@ import Testing
     #expect(answer.json?["open"] == true && answer.json?["remaining"] != nil)
     _ = try await fixture.cancel(booked.id)
     #expect(Self.places(try await fixture.calls.look(Self.query(hours[2], hours[3]))) == ["\(hours[2]) 1/2"])
-    // Nothing before the first time that can be booked, and nothing after the last.
+    // No slots before the first time that can be booked, and none after the last.
     let past = AppointmentFixture.time(in: -86_400)
     #expect(Self.places(try await fixture.calls.look(Self.query(past, hours[1]))).count <= 1)
     let (late, later) = (AppointmentFixture.time(in: 31 * 86_400), AppointmentFixture.time(in: 40 * 86_400))
@@ -51,7 +51,7 @@ import Testing
         [{ name: hours, kind: hours, timezone: Europe/Lisbon, weekly: { mon-sun: "09:30-12:00" }, callers: [default] }]
         """)
     let span = Self.query("\(day)T00:00:00Z", "\(next)T00:00:00Z")
-    // A slot is booked by its start, which has to be open.
+    // A slot is booked by its start, which must be within opening hours.
     let offered = try await fixture.calls.look(span).json?["slots"]?.array
     #expect(offered?.count == 2)
     let everybody = try await fixture.calls.look(span, AppointmentFixture.stranger)

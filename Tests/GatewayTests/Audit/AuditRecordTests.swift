@@ -84,7 +84,7 @@ import Trust
     ]
     let (text, value) = try line(record)
     #expect(value == expected)
-    // Octet for octet, the order of the members too.
+    // Byte for byte, including the order of the members.
     #expect(text == String(decoding: expected.serialized(), as: UTF8.self) + "\n")
   }
 
@@ -125,7 +125,7 @@ import Trust
     let known = try #require(schemas["RecentDecision"]?["properties"]?.object)
     let page = try String(
       contentsOf: Checkout.root.appending(path: "docs/operate/logging.md"), encoding: .utf8)
-    // The members begin an entry of the list.
+    // Each entry of the list starts with names of members.
     let rows = page.split(separator: "\n").compactMap {
       $0.hasPrefix("- `") ? $0.split(separator: ":").first : nil
     }

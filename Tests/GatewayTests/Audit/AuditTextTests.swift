@@ -15,7 +15,7 @@ import Testing
 @testable import Records
 @testable import RoomSupport
 
-/// Audit lines where the log's format is text.
+/// Audit lines of a log whose format is text.
 @Suite struct AuditTextTests {
   private func record(_ id: String = "0a1b2c3d4e5f60718293a4b5c6d7e8f9") throws -> AuditRecord {
     AuditRecord(
@@ -113,7 +113,7 @@ import Testing
     #expect(line(record).contains("reason=\""))
   }
 
-  /// Marks of direction, isolates, a byte order mark, a tag, a line separator and a C1 control.
+  /// Direction marks, isolates, a byte order mark, a tag, a line separator and a C1 control character.
   @Test(arguments: [
     ("\u{202E}", #"\u202e"#), ("\u{2066}", #"\u2066"#), ("\u{200F}", #"\u200f"#), ("\u{FEFF}", #"\ufeff"#),
     ("\u{E0041}", #"\udb40\udc41"#), ("\u{2028}", #"\u2028"#), ("\u{85}", #"\u0085"#),

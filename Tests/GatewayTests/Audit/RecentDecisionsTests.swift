@@ -1,4 +1,4 @@
-// Tests of the last decisions and of the last hour, as operators see them.
+// Tests of the recent decisions, and of the last hour's counts, that operators see.
 
 import HTTP
 import HTTPServer
@@ -34,7 +34,7 @@ import Testing
     #expect(recent.after(0).last == 1157)
   }
 
-  /// The line of a decision about a request.
+  /// Appends the audit line of a decision about a request.
   private func append(_ recent: RecentDecisions, of id: String, lane: Int = 0, filling: Int = 0) {
     let line =
       #"{"log":"audit","time":"2026-11-20T15:04:05.000Z","request_id":"\#(id)","x":"\#(String(repeating: "x", count: filling))"}"#
@@ -49,7 +49,7 @@ import Testing
         #expect(recent.decisions(of: "id-\(number)").map(\.number) == [number + 1])
       }
       #expect(recent.decisions(of: "id-0").isEmpty)
-      // Neither the beginning of an id nor another member is one.
+      // Neither the beginning of an ID nor the value of another member counts as an ID.
       #expect(recent.decisions(of: "id-1999").isEmpty)
       #expect(recent.decisions(of: "x").isEmpty)
       append(recent, of: "id-19999", lane: 0)
@@ -62,7 +62,7 @@ import Testing
     for number in 0..<5000 { append(recent, of: "id-\(number)", filling: 1000) }
     #expect(recent.decisions(of: "id-4999").count == 1)
     #expect(recent.decisions(of: "id-4200").count == 1)
-    // One MiB holds about 950 of them, beside those of the lane.
+    // One MiB holds about 950 such lines, besides those of the lane.
     #expect(recent.decisions(of: "id-3000").isEmpty)
   }
 
@@ -77,7 +77,7 @@ import Testing
         line.span, RepeatedParts(verdicts: head.utf8.count..<head.utf8.count + 1000), lane: 0)
       lines.append(line)
     }
-    // In full, 256 KiB hold about 240 of them.
+    // Without sharing, 256 KiB would hold about 240 such lines.
     for number in [0, 1000, 1999] {
       #expect(recent.decisions(of: "id-\(number)").map(\.line) == [lines[number]])
     }
@@ -90,7 +90,7 @@ import Testing
     #expect(numbers(recent, after: 10).isEmpty)
     append(recent, 1, lane: 1)
     #expect(numbers(recent, after: 10) == [11])
-    // Of a process that has ended.
+    // Numbers from an earlier process.
     #expect(numbers(recent, after: 12) == Array(1...11))
     #expect(numbers(recent, after: .max) == Array(1...11))
   }
@@ -126,7 +126,7 @@ import Testing
   func `a decision is its audit line, whatever the log's format, and a request without one is none`(
     format: LogSettings.Format
   ) throws {
-    // Nobody reads: the lane fills up.
+    // The lane fills up, because nothing reads it.
     let sink = LogSink(lanes: 2) { _ in true }
     let clock = SystemClock()
     let log = Log(sink: sink, lane: 1, level: .error, format: format, clock: clock)
@@ -165,7 +165,7 @@ import Testing
   }
 
   @Test func `decisions of the last hour are told by minute, and by code and rule`() async throws {
-    // Twenty seconds after a full minute.
+    // Twenty seconds after a whole minute.
     let clock = ManualTime(UnixTime(seconds: 1_800_000_020))
     let metrics = ServiceMetrics(loops: 1)
     metrics.register(rules: ["opening-hours"])
@@ -183,7 +183,7 @@ import Testing
     #expect(report.minutes.map(\.start.seconds) == starts)
     let (before, current) = (report.minutes[58], report.minutes[59])
     #expect((before.allow, before.deny, before.error) == (1, 1, 0))
-    // The counters were read at the full minute, less than a second ago.
+    // The counters were read at the whole minute, less than a second ago.
     #expect((current.allow, current.deny, current.error) == (0, 0, 0))
     clock.advance(by: .seconds(1))
     let later = activity.report()

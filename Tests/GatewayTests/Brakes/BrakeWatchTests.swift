@@ -15,9 +15,9 @@ import Testing
 @testable import Gateway
 @testable import Records
 
-/// What the log and a scraper hear of brakes, by a clock that the tests move.
+/// What the log and the metrics say about brakes, by a clock that the tests move.
 @Suite struct BrakeWatchTests {
-  /// A clock that stands where a test put it.
+  /// A clock that moves only when a test moves it.
   private final class HandClock: TimeSource {
     private let seconds = Atomic<Int64>(1_795_003_200)  // 2026-11-18T12:00:00Z
     var now: MonotonicTime { MonotonicTime(nanoseconds: 0) }
@@ -26,7 +26,7 @@ import Testing
     func move(_ span: Int64) { seconds.add(span, ordering: .relaxed) }
   }
 
-  /// Callbacks that are judged as on their way, with what is said of them.
+  /// Decides on callbacks as the gateway does, and records the warnings.
   private struct Bench {
     let clock = HandClock()
     let output = RunningService.Output()
@@ -44,7 +44,8 @@ import Testing
       ledger = AllowanceLedger(store: store)
     }
 
-    /// Asks for a callback to the number with these last digits; what was taken where it may be made.
+    /// Requests a callback to the number with these last digits. Returns the receipts; nil if the callback is
+    /// refused.
     @discardableResult func call(_ last: Int = 0) async throws -> [AllowanceReceipt]? {
       let digits = String(last)
       let number = try E164("+1415555" + String(repeating: "0", count: 4 - digits.count) + digits)
@@ -62,7 +63,7 @@ import Testing
       }
     }
 
-    /// Every warning, its brake and the end of its message.
+    /// Each warning's brake, and the end of its message.
     func warnings() throws -> [String] {
       sink.start { _ in [] }
       _ = sink.close(within: .seconds(5))
@@ -81,10 +82,10 @@ import Testing
     #expect(bench.ratio(.burst) == 0.4 && bench.ratio(.hour) == nil && bench.ratio(.number) == nil)
     for number in 4..<20 { try await bench.call(number) }
     #expect(bench.ratio(.burst) == 1)
-    // Within the window nothing is said again, whatever happens.
+    // Within the window, no warning is repeated.
     bench.clock.move(299)
     for number in 20..<40 { try await bench.call(number) }
-    // After it, everything once more; a jump past both is one line.
+    // After the window, each warning may come again. A jump past both thresholds logs one line.
     bench.clock.move(301)
     #expect(bench.ratio(.burst) == 0)
     for number in 40..<60 { try await bench.call(number) }
@@ -125,7 +126,7 @@ import Testing
     #expect(bench.ratio(.burst) == 0.1 && bench.ratio(.hour) == 0.05)
     try await bench.call(5)
     #expect(bench.ratio(.burst) == 0.2)
-    // Time gives back as well.
+    // The ratio also falls as time passes.
     bench.clock.move(30)
     #expect(bench.ratio(.burst) == 0.1)
     bench.clock.move(3600)
@@ -159,7 +160,7 @@ import Testing
     let denial = Denial(code: .rateLimited, rule: "brake-burst", retryAfter: 1)
     bench.watch.refused(denial, by: bench.policy.brakes, contact: nil, at: now)
     #expect(bench.ratio(.burst) == 1)
-    // Refusals that no brake made, or that the store made, say nothing of one.
+    // A refusal by another rule, or by the store's failure, does not count as a brake.
     for other in [
       Denial(code: .rateLimited, rule: "mine"), Denial(code: .storeUnavailable, rule: "brake-hour"),
       Denial(code: .closed, rule: nil),

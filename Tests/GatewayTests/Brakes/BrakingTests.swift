@@ -10,7 +10,7 @@ import Testing
 
 private let otherNumber = "+14155550101"
 
-/// Brakes on callbacks over loopback.
+/// The built-in limits on callbacks, over loopback.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct BrakingTests {
   private static let often = "dedupe_window: 0s"
 
@@ -62,7 +62,7 @@ private let otherNumber = "+14155550101"
     #expect(try await ratios().first == #"callgate_brake_used_ratio{brake="burst"} 1"#)
     let refused = try await fixture.call("+14155550199", fields: [:])
     #expect(refused.summary == "429 rate_limited" && refused.json?["rule"]?.string == "brake-burst")
-    // A slow machine takes seconds of it.
+    // A slow machine uses up some seconds of the wait.
     #expect((100...150).contains(refused.fields["Retry-After"].flatMap { Int($0) } ?? 0))
     #expect(try await fixture.look("/access").status == 200)
     let remaining = try await fixture.look("/availability")

@@ -10,7 +10,7 @@ import Testing
 @testable import RoomSupport
 @testable import Serving
 
-/// Certificate and key of the listener: what is taken, what is refused where, and what is told.
+/// The listener's certificate and key: which are accepted, which are refused and when, and what the log says.
 @Suite struct ListenerIdentityTests {
   private static let identity = TestIdentity("DNS:api.example", validUntil: 86_400 * 90)
   private let yaml = "listen: { tls: { certificate_file: /tls.pem, key_file: /tls.key } }"

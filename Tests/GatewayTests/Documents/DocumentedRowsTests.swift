@@ -14,7 +14,7 @@ import Testing
 @Suite struct DocumentedRowsTests {
   private static let page = Checkout.root.appending(path: "Sources/README.md")
 
-  /// The cells of each row of the table, by the name of its first cell.
+  /// Cells of each row of the table, by the name in the first cell.
   private func rows() throws -> [String: [String]] {
     let text = try String(contentsOf: Self.page, encoding: .utf8)
     let section = try #require(

@@ -1,4 +1,4 @@
-// Tests that no outcome of a service behind the server is without an alert by accident.
+// Tests that every outcome of an upstream service has an alert, or a reason not to have one.
 
 import Foundation
 import TestSupport
@@ -7,7 +7,7 @@ import Testing
 @testable import Records
 
 @Suite struct AlertTests {
-  /// The outcomes without an alert, and why each needs none.
+  /// Outcomes without an alert, and why each needs none.
   private static let reasons: [String: String] = [
     "talkdesk_id success": "works", "callback_api accepted": "works", "jwks success": "works",
     "policy success": "works", "sendbird success": "works",
@@ -16,7 +16,7 @@ import Testing
     "sendbird unknown_user": "the user is created next", "sendbird known_user": "the user exists already",
   ]
 
-  /// Each `upstream outcome` that a selector of an alert names, but those that an alert wants to be absent.
+  /// Each `upstream outcome` that an alert selects. A selector of `success` does not count: the alert is silent then.
   private func alerted() throws -> Set<String> {
     let text = try String(
       contentsOf: Checkout.root.appending(path: "deploy/prometheus/alerts.yml"), encoding: .utf8)
@@ -24,7 +24,7 @@ import Testing
     var found: Set<String> = []
     for match in text.matches(of: selector) {
       func values(_ label: String) -> [Substring]? {
-        // The label's name, an operator, and what stands in quotation marks.
+        // The label's name, an operator, and a value in quotation marks.
         guard let at = match.1.firstRange(of: "\(label)=") else { return nil }
         return match.1[at.upperBound...].split(separator: "\"", omittingEmptySubsequences: false)[1]
           .split(separator: "|")
@@ -44,7 +44,8 @@ import Testing
       })
     let alerted = try alerted().intersection(all)
     #expect(alerted.contains("talkdesk_id signing_failed") && alerted.contains("talkdesk_id refused"))
-    // A lookup that fails needs attention (`screening`), and on_failure decides: no alert wakes anybody for it.
+    // A failed lookup is shown to operators (`screening`), and `on_failure` decides about the callback, so it
+    // needs no alert.
     let lookups = all.filter { $0.hasPrefix("phone_validation ") || $0.hasPrefix("do_not_call ") }
     let explained = Set(Self.reasons.keys).union(lookups)
     #expect(all.subtracting(alerted).subtracting(explained) == [], "no alert and no reason")

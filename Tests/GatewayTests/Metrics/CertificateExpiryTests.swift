@@ -11,7 +11,7 @@ import Testing
 @testable import Gateway
 @testable import Serving
 
-/// Until when clients take the certificate, as scrapers are told.
+/// The time until which clients accept the certificate, as the metrics report it.
 @Suite(.timeLimit(.minutes(2))) struct CertificateExpiryTests {
   private static let name = "callgate_tls_certificate_expiry_timestamp_seconds"
 
@@ -53,7 +53,7 @@ import Testing
         admin: { port: 0 }
         listen: { tls: { certificate_file: "\(chain.path)", key_file: "\(key.path)" } }
         """)
-    // The operators' listener speaks plain HTTP.
+    // The admin listener speaks plain HTTP.
     let line = try await service.line("admin listener started")
     let address = try #require((line["server.address"] ?? line["address"])?.string)
     func scraped() async throws -> String? {

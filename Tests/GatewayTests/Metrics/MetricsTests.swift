@@ -11,7 +11,7 @@ import Testing
 @testable import Gateway
 @testable import Records
 
-/// What is counted of real requests, as a scraper sees it.
+/// Counts of real requests, as a scraper sees them.
 @Suite(.timeLimit(.minutes(2))) struct MetricsTests {
   private static let token = "canary-operators-token"
   private let environment = [
@@ -44,12 +44,12 @@ import Testing
       lines = String(decoding: response.content, as: UTF8.self).split(separator: "\n")
     }
 
-    /// The value of a series, exactly as it is written.
+    /// The value of a series, exactly as written.
     func value(_ series: String) -> String? {
       lines.first { $0.hasPrefix(series + " ") }.map { String($0.dropFirst(series.utf8.count + 1)) }
     }
 
-    /// The sum of all series of a family, or of one of its decisions.
+    /// The sum of all series of a family.
     func total(_ family: String) -> Int {
       lines.filter { $0.hasPrefix(family + "{") }.reduce(0) {
         $0 + (Int($1.split(separator: " ").last ?? "") ?? 0)
@@ -71,7 +71,7 @@ import Testing
     #expect(try await service.ask(.get, "/metrics", credentials).status == 401)
     let wrong = try await service.ask(.post, "/metrics", operatorFields)
     #expect(wrong.status == 405 && wrong.fields["Allow"] == "GET, HEAD, OPTIONS")
-    // Its own listener asks for no token on loopback.
+    // On loopback, the admin listener requires no token.
     let line = try await service.line("admin listener started")
     let address = try #require((line["server.address"] ?? line["address"])?.string)
     let own = try await service.ask(.get, at: "http://\(address)/metrics")

@@ -88,7 +88,7 @@ import Tokens
           }
         #expect((isOperators || isPage) == (endpoint.audience == .operators), "\(endpoint.paths)")
         #expect((operation.role != nil) == isOperators, "\(endpoint.paths)")
-        // A page holds no data, so nothing else may be let in as one.
+        // A page needs no role because it contains no data, so no other path may count as one.
         #expect(isPage == (endpoint.paths == ["/admin/"]), "\(endpoint.paths)")
       }
     }
@@ -203,8 +203,8 @@ import Tokens
         == Set(ServiceMetrics.Upstream.allCases.map(\.rawValue)))
   }
 
-  /// What readers of OpenAPI stumble over: OpenAPIKit and openapi-python-client take no boolean for a schema, and a constant
-  /// without a type becomes anything.
+  /// Constructs that break generators: OpenAPIKit and openapi-python-client do not accept a boolean as a
+  /// schema, and a constant without a type becomes untyped.
   @Test func `generators can read every schema`() {
     func look(_ value: JSONValue, at place: String) {
       for (index, element) in (value.array ?? []).enumerated() { look(element, at: "\(place)/\(index)") }
@@ -233,7 +233,7 @@ import Tokens
     for name in APISchemas.ofRequests { #expect(schemas[name] != nil, "\(name)") }
     #expect(Self.closings(schemas["CallbackRequest"] ?? .null) > 0)
     #expect(Self.closings(schemas["StopRequest"] ?? .null) > 0)
-    // What is left to clients: the statuses of callbacks and the codes of problems are known, and may become more.
+    // Lists that may grow: the statuses of callbacks and the codes of problems.
     #expect(
       schemas["Callback"]?["properties"]?["status"]?["x-extensible-enum"]?.array?.compactMap(\.string)
         == StoredCallback.Status.allCases.map(\.rawValue))
@@ -241,7 +241,7 @@ import Tokens
     #expect(codes?.compactMap(\.string) == Problem.Code.allCases.map(\.rawValue))
   }
 
-  /// How often a schema, or one within it, is closed against other members or values.
+  /// How many times a schema, or a schema inside it, excludes other members or values.
   private static func closings(_ schema: JSONValue) -> Int {
     switch schema {
     case .array(let elements): return elements.reduce(0) { $0 + closings($1) }

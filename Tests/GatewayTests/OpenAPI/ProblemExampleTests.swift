@@ -7,7 +7,7 @@ import Testing
 @testable import API
 
 @Suite struct ProblemExampleTests {
-  /// The code without the examples, with texts in one piece.
+  /// The source code without the examples. Concatenated string literals are joined.
   private static let sources: String = {
     let folder = Checkout.root.appending(path: "Sources")
     let paths = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
@@ -16,14 +16,14 @@ import Testing
       .joined(separator: "\n").replacing(/"\s*\+\s*"/, with: "")
   }()
 
-  /// Those whose words are put together from other texts, or are the server's own value.
+  /// Codes whose text is assembled from other texts, or contains a value of the server.
   private static let composed: Set<Problem.Code> = [
     .invalidJSON, .invalidRequest, .notFound, .methodNotAllowed,
   ]
 
   @Test(arguments: Set(Problem.Code.allCases).subtracting(composed))
   func `an example has the words of the server`(_ code: Problem.Code) throws {
-    // A provider's name, a text's name and a time are put in. One function writes when to try again.
+    // The server inserts a provider's name, a text's name and a time. One function writes when to try again.
     for sentence in code.exampleProblem.detail.split(separator: ". ") where !sentence.hasPrefix("Try again") {
       let pieces = sentence.split(separator: #/Talkdesk ID|v?[0-9][0-9TZ:-]*/#)
       let longest = try #require(pieces.max { $0.count < $1.count })

@@ -15,7 +15,7 @@ import Upstream
 @testable import Gateway
 @testable import RoomSupport
 
-/// What the commands of operators do with a server that works, and with everything else.
+/// What the operator commands do with a working server, and with anything else.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct AdminClientTests {
   private static let token = "canary-operators-token"
   private let environment = [
@@ -60,7 +60,7 @@ import Upstream
     }
     let document = try JSONValue(parsing: Array(status.json.utf8))
     #expect(document["stops"]?.array?.first?["reason"]?.string == "agents are ill")
-    // Reason and end are a stop's alone.
+    // A resume does not send the reason and the end, which only a stop has.
     let resumed = try await run(.resume(order), service.baseURL).get()
     #expect(resumed.lines == ["Nothing is paused now."])
     #expect(
@@ -198,7 +198,7 @@ import Upstream
       ("admin: { port: 9200 }", [:], "http://127.0.0.1:9200"),
       ("admin: { host: \"::1\" }", [:], "http://[::1]:9091"),
       (wrong + "admin: { host: 0.0.0.0, token_file: t }", [:], "http://127.0.0.1:9091"),
-      // With a token and no listener of their own, operators are served on the public port.
+      // With a token and without an admin listener, the public port serves operators.
       (nil, ["CALLGATE_ADMIN_TOKEN": Self.token, "PORT": "9000"], "http://127.0.0.1:9000"),
       (
         "listen: { host: \"::\", tls: { certificate_file: a, key_file: b } }",
@@ -215,10 +215,10 @@ import Upstream
       ]
       let found = try find(environment, yaml: yaml, files: files).get()
       #expect(found.url == expected)
-      // The server's own certificate is at hand. It says who answers.
+      // The command can read the server's own certificate, so it pins that key.
       let isTLS = expected.hasPrefix("https")
       #expect(found.pinnedKey == (isTLS ? "sha256//" + certificate.keyPin : nil))
-      // Where an operator gives the address, its name and its authority do.
+      // If the operator gives the address, its name and a trusted authority are enough.
       let named = try find(environment, yaml: yaml, url: "https://calls.example.com//", files: files).get()
       #expect(named.url == "https://calls.example.com" && named.pinnedKey == nil)
     }
@@ -254,10 +254,11 @@ import Upstream
     #expect(try token([:], yaml, nil) == "canary-yaml-token")
     #expect(try token(["CALLGATE_ADMIN_TOKEN_FILE": "env"], yaml, nil) == "canary-env-token")
     #expect(try token(["CALLGATE_ADMIN_TOKEN": "canary-variable"], yaml, "flag") == "canary-flag-token")
-    // A listener on loopback needs none, and whoever listens there instead of the server gets none.
+    // An admin listener on loopback needs no token, and whatever listens there instead of the server must not
+    // get one.
     #expect(try token([:], "admin: { port: 9091, token_file: secret }", nil) == nil)
     #expect(try token(["CALLGATE_ADMIN_TOKEN": "canary-variable"], "admin: { port: 9091 }", "flag") == nil)
-    // Where there are operators by name, it needs theirs.
+    // With named operators, the listener needs the token of one of them.
     #expect(
       try token(["CALLGATE_OPERATOR_TOKEN": "canary-own"], "admin: { port: 9091 }", nil) == "canary-own")
     #expect(
@@ -272,7 +273,7 @@ import Upstream
       ("admin: [", [:], nil, "YAML"),
       ("admin: { host: 0.0.0.0, token_file: none }", [:], nil, "admin.token_file: cannot read"),
       (nil, ["CALLGATE_ADMIN_TOKEN": "with space"], nil, "CALLGATE_ADMIN_TOKEN: contains spaces"),
-      // No token goes out in the clear.
+      // A token is never sent in clear text.
       (
         "admin: { host: 10.0.0.5 }", ["CALLGATE_ADMIN_TOKEN": Self.token], nil,
         "CALLGATE_CONFIG_TEXT:1:16: admin.host: 10.0.0.5 is reached over plain http"
@@ -305,7 +306,7 @@ import Upstream
       }
       #expect(errors.description.contains(expected), "\(errors)")
     }
-    // Where the server is said to be, the file is not needed.
+    // If the server's address is given, the file is not needed.
     #expect(try find(yaml: "admin: [", url: "http://127.0.0.1:1").get().url == "http://127.0.0.1:1")
   }
 }

@@ -1,4 +1,4 @@
-// Tests of when the log says that the wall clock went ahead.
+// Tests of when the log reports that the wall clock jumped ahead.
 
 import Platform
 import TestSupport

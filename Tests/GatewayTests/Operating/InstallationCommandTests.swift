@@ -1,4 +1,4 @@
-// Tests of what `callgate installations` asks of a server and shows of its answers.
+// Tests of what `callgate installations` requests from a server and shows of its responses.
 
 import Documents
 import Foundation
@@ -46,7 +46,7 @@ import Upstream
 
   private static let id = "5f1c0b5e-8a77-4a0e-9d2e-0e5a2f6d3c11"
 
-  /// A phone's request, which waits; its answer.
+  /// Sends a phone's enrollment request, which then waits for approval, and returns the response.
   private func enrol(_ id: String = Self.id, at service: RunningService, _ more: JSONObject = [:])
     async throws
     -> JSONValue
@@ -142,7 +142,7 @@ import Upstream
     #expect(
       try await refusal(.findInstallation(userCode: "BCDF-GHJK"), at: plain).contains(
         "No app on this server has installations."))
-    // A list of nothing is no error.
+    // An empty list is not an error.
     let listed = try await run(.installations(state: nil, after: nil), at: plain).get()
     #expect(listed.lines.count == 1)
     _ = try await plain.end()

@@ -11,7 +11,7 @@ import Upstream
 @testable import Diagnosis
 @testable import Gateway
 
-/// What a probe makes of a server that works, and of answers no server of this kind gives.
+/// How a probe judges a working server, and responses that no such server sends.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ProbeTests {
   private let caller = ["DEFAULT_USERNAME": "app", "DEFAULT_PASSWORD": "canary-pass"]
 
@@ -85,7 +85,7 @@ import Upstream
     _ = try await service.end()
   }
 
-  // MARK: Answers no server of this kind gives
+  // MARK: Responses that no such server sends
 
   private struct Scripted: HTTPTransport {
     let answer: @Sendable (OutboundRequest) throws(TransportError) -> InboundResponse
@@ -104,7 +104,7 @@ import Upstream
     return InboundResponse(status: status, fields: fields, content: Array("{\"code\":\"\(code)\"}".utf8))
   }
 
-  /// A server that answers everything as it must, but for one request.
+  /// The verdict on a server whose responses are correct, except that to one request.
   private func verdict(
     of number: Int, _ answer: InboundResponse
   ) async throws -> (ProbeReport.Verdict, String) {

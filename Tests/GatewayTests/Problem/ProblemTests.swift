@@ -61,7 +61,8 @@ import Tokens
   ) {
     let problem = Problem(TokenError.exchangeFailed(error, retryAfter: .milliseconds(6200)))
     #expect(problem.code == code)
-    // 503 promises that a repetition makes sense, so it says when; rounded up, or it would come too early.
+    // A 503 means that a retry makes sense, so it says when. The wait is rounded up, or the retry would come
+    // too early.
     #expect(problem.retryAfter == (code == .upstreamUnavailable ? 7 : nil))
     #expect(!problem.detail.contains("invalid_client") && !problem.detail.contains("EVP_"))
     let cooling = Problem(TokenError.coolingDown(cause: error, retryAfter: .seconds(3)))

@@ -14,7 +14,7 @@ import Testing
   private func write(_ text: String, to name: String) throws -> String {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let path = folder.appending(path: name).path
-    // As a deployment does it: another file in the same place.
+    // Another file at the same path, as a deployment would put it there.
     try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
     return path
   }

@@ -1,4 +1,4 @@
-// Tests that a reload takes a new certificate and a new upstream together or not at all.
+// Tests that a reload applies a new certificate and a new upstream together or not at all.
 
 import Appointments
 import AskingGoogle
@@ -23,7 +23,7 @@ import Trust
 @testable import RoomSupport
 @testable import Serving
 
-/// A new certificate and a new upstream are taken together, or not at all.
+/// A new certificate and a new upstream are applied together, or not at all.
 @Suite struct ReloadIdentityTests {
   private struct NoClient: Error {}
 
@@ -50,7 +50,7 @@ import Trust
     let old = try #require(first.listen.tls?.identity)
     let new = try #require(second.configuration.listen.tls?.identity)
     let upstream = try #require(first.talkdesk.upstream)
-    // A client is made for another credential only.
+    // Only another credential needs a new client.
     second.configuration.talkdesk.upstream = Configuration.Upstream(
       tokenURL: upstream.tokenURL, apiURL: upstream.apiURL, clientID: "another",
       authentication: upstream.authentication)

@@ -1,4 +1,4 @@
-// Tests of how a running server takes a changed configuration into use.
+// Tests of how a running server applies a changed configuration.
 
 import HTTP
 import JOSE
@@ -21,7 +21,7 @@ import Testing
     try JSONValue(parsing: response.content)
   }
 
-  /// The rules run before the cache: this is the test that holds them there.
+  /// The rules run before the cache. This test makes sure that it stays so.
   @Test func `a cached token is refused on the first request after a rule was changed`() async throws {
     let service = try RunningService(environment: environment, yaml: "rules: []")
     for _ in 0..<3 { #expect(try await service.ask(.get, "/access", credentials).status == 200) }
@@ -35,7 +35,7 @@ import Testing
     service.rewrite("rules: []")
     #expect(await service.reload())
     #expect(try await service.ask(.get, "/access", credentials).status == 200)
-    // The token outlived it all.
+    // The token stayed cached throughout.
     #expect(try await service.tellTalkdesk(.get, "/_sandbox/exchanges")["count"]?.int == 1)
     let caches = try await service.end().filter { $0["log"]?.string == "audit" }.map { $0["cache"]?.string }
     #expect(caches == ["miss", "hit", "hit", "none", "none", "hit"])
@@ -48,7 +48,7 @@ import Testing
     service.rewrite("rules: [{ name: other, kind: field, field: X, equals: a, mode: audit }, \(rule)]")
     #expect(await service.reload())
     #expect(try await service.ask(.get, "/access", credentials).status == 429)
-    // A more generous rule of the same name goes on from what was used.
+    // A more generous rule with the same name continues from the count so far.
     service.rewrite("rules: [{ name: daily, kind: quota, key: caller, limit: 3, per: month }]")
     #expect(await service.reload())
     #expect(try await service.ask(.get, "/access", credentials).status == 200)
@@ -105,7 +105,7 @@ import Testing
     #expect(fields.compactMap { $0["name"]?.string } == ["CALLGATE_CONFIG_TEXT:1:1"])
     #expect(fields.first?["description"]?.string?.hasPrefix("the file is empty") == true)
     #expect(try await service.ask(.get, "/access", credentials).status == 403)
-    // A file that says so drops them.
+    // An empty mapping removes the rules.
     service.rewrite("{}")
     #expect(await service.reload())
     #expect(try await service.ask(.get, "/access", credentials).status == 200)
@@ -134,7 +134,7 @@ import Testing
     #expect(await service.reload())
     #expect(try await service.ask(.get, "/access", partner).status == 401)
     let messages = try await service.end().compactMap { $0["message"]?.string }
-    // The first reload was told before the level rose above it.
+    // The first reload was logged before the log level excluded it.
     #expect(messages.contains("a changed setting takes effect after a restart"))
     #expect(!messages.contains { $0.hasPrefix("draining") })
   }

@@ -7,7 +7,7 @@ import JSON
 @testable import Gateway
 @testable import RoomSupport
 
-/// Callbacks asked for over loopback, and what came of them at the emulated Talkdesk.
+/// Requests callbacks over loopback, and reads what the emulated Talkdesk received.
 struct CallingFixture: Sendable {
   let service: RunningService
   static let environment = [
@@ -17,7 +17,7 @@ struct CallingFixture: Sendable {
     "Authorization": "Basic " + Base64.encode(Array("app:canary-pass".utf8))
   ]
 
-  /// What opens the operators' paths, where `CALLGATE_ADMIN_TOKEN` is `canary-operators-token`.
+  /// The credential for operator paths if `CALLGATE_ADMIN_TOKEN` is `canary-operators-token`.
   static let operators: Fields = ["Authorization": "Bearer canary-operators-token"]
 
   init(yaml: String? = nil, environment: [String: String] = [:]) throws {
@@ -25,10 +25,10 @@ struct CallingFixture: Sendable {
       environment: Self.environment.merging(environment) { $1 }, yaml: yaml)
   }
 
-  /// Runs on a service that is made already.
+  /// Uses a service that already runs.
   init(_ service: RunningService) { self.service = service }
 
-  /// An answer of the gateway.
+  /// A response of the gateway.
   struct Answer: Sendable {
     let status: Int
     let fields: Fields
@@ -39,9 +39,9 @@ struct CallingFixture: Sendable {
     }
     var code: String? { json?["code"]?.string }
     var id: String? { json?["id"]?.string }
-    /// The names of the members that are wrong.
+    /// Names of the invalid members.
     var names: [String] { json?["fields"]?.array?.compactMap { $0["name"]?.string } ?? [] }
-    /// Status and code, or status alone.
+    /// Status and code, or only the status.
     var summary: String { code.map { "\(status) \($0)" } ?? "\(status)" }
   }
 
@@ -58,13 +58,13 @@ struct CallingFixture: Sendable {
     return Answer(status: answer.status, fields: answer.fields, content: answer.content)
   }
 
-  /// Looks at something.
+  /// Sends a GET request.
   func look(_ path: String, _ fields: Fields = credentials) async throws -> Answer {
     let answer = try await service.ask(.get, path, fields)
     return Answer(status: answer.status, fields: answer.fields, content: answer.content)
   }
 
-  /// Sends a request with a method and, where given, JSON.
+  /// Sends a request with a method and, if given, a JSON body.
   func send(
     _ method: HTTP.Method, _ path: String, _ body: String? = nil, fields: Fields = credentials,
     type: String? = "application/json"
@@ -80,7 +80,7 @@ struct CallingFixture: Sendable {
     try await service.tellTalkdesk(.post, "/_sandbox/faults", fault)
   }
 
-  /// Lets the emulator's delayed responses come now, once there is one.
+  /// Waits until the emulator delays a response, then releases all delayed responses.
   func release() async throws { try await service.delays.release() }
 
   /// What the emulator saw.
@@ -98,7 +98,7 @@ struct CallingFixture: Sendable {
       rings: rings, arrivals: seen["arrivals"]?.int ?? -1, callbacks: seen["callbacks"]?.array ?? [])
   }
 
-  /// Ends everything and returns the audit lines, in their order.
+  /// Ends everything and returns the audit lines in order.
   func end() async throws -> [JSONValue] {
     try await service.end().filter { $0["log"]?.string == "audit" }
   }

@@ -11,7 +11,7 @@ import Testing
 @testable import Gateway
 @testable import RoomSupport
 
-/// Callbacks over loopback whose circumstances change while they are under way.
+/// Callbacks over loopback, while something changes.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct CallingMeanwhileTests {
   private static let operators = ["CALLGATE_ADMIN_TOKEN": "canary-operator-token"]
 

@@ -79,16 +79,16 @@ import Testing
         "deny", "deny", "deny", "deny", "deny", "deny", "allow", "allow", "allow", "deny",
         "allow",
       ])
-    // A callback's lines name its record, and say which of them only repeat its answer.
+    // A callback's audit lines name its record, and mark those that only repeat its response.
     let id = try #require(made.id)
     #expect(
       audits.map { $0["callback"]?.string } == [nil, nil, nil, nil, nil, nil, nil, id, id, id, nil])
     #expect(
       audits.map { $0["replay"] } == [nil, nil, nil, nil, nil, nil, nil, nil, true, nil, true])
-    // A replay asks no rule and no Talkdesk.
+    // A replay evaluates no rule and sends nothing to Talkdesk.
     #expect(audits[7]["verdicts"]?.array?.count == 4 && audits[8]["verdicts"]?.array?.count == 0)
     #expect(audits[8]["upstream_status"] == nil && audits[8]["cache"]?.string == "none")
-    // Nor does a trial.
+    // A validation sends nothing to Talkdesk either.
     #expect(audits[6]["upstream_status"] == nil && audits[6]["verdicts"]?.array?.count == 4)
   }
 
@@ -104,7 +104,7 @@ import Testing
           - { name: once, kind: quota, key: caller, limit: 1, per: month }
         """, environment: ["CALLGATE_ADMIN_TOKEN": "canary-operator-token"])
     let open = CallingFixture.credentials.adding("X-Open", "yes")
-    // Everything is wrong at once, and is mended one by one.
+    // Everything is wrong at first, and is corrected step by step.
     #expect(
       try await fixture.call(
         "1", path: "/callbacks?app=theirs", key: "a b", fields: ["Authorization": "Basic eDp5"], type: nil
@@ -121,14 +121,14 @@ import Testing
     #expect(try await fixture.call(key: "k").summary == "403 denied")
     let made = try await fixture.call(key: "k", fields: open)
     #expect(made.summary == "201")
-    // The key comes before the rules, the rules before the duplicate, that before the quota.
+    // The key is checked before the rules, the rules before the duplicate, and that before the quota.
     #expect(try await fixture.call(key: "k").content == made.content)
     #expect(try await fixture.call("+14155550111", key: "k").summary == "422 idempotency_mismatch")
     #expect(try await fixture.call().summary == "403 denied")
     let duplicate = try await fixture.call(fields: open)
     #expect(duplicate.summary == "409 duplicate" && duplicate.id == made.id)
     #expect(try await fixture.call("+14155550111", fields: open).summary == "429 quota_exhausted")
-    // The kill switch comes before the app.
+    // The kill switch is checked before the app.
     let stop = try await fixture.service.ask(
       .post, "/admin/stop", ["Authorization": "Bearer canary-operator-token"],
       content: Array(#"{"scope":"all","action":"callback"}"#.utf8))
@@ -150,7 +150,7 @@ import Testing
     let trial = try await fixture.call("+14155550111", path: "/callbacks?validate")
     #expect(trial.status == 200 && trial.fields["RateLimit"]?.hasPrefix(#""twice";r=1"#) == true)
     #expect(try await fixture.call("+14155550111").summary == "201")
-    // Used up or not: what was asked for already is not asked for too often.
+    // A duplicate is reported as one, whether or not the quota is used up.
     let again = try await fixture.call()
     #expect(again.summary == "409 duplicate" && again.id == first.id)
     #expect(try await fixture.call(path: "/callbacks?validate").summary == "409 duplicate")
@@ -160,7 +160,7 @@ import Testing
     _ = try await fixture.end()
   }
 
-  /// What Talkdesk does, what the caller is told, what the record says, and whether the key stays bound.
+  /// What Talkdesk does, what the caller and the record get, and whether the key stays taken.
   struct Case: Sendable, CustomTestStringConvertible {
     let fault: JSONValue
     let answer: String
@@ -211,14 +211,14 @@ import Testing
 
   @Test(arguments: cases)
   func `what Talkdesk answers decides answer, record, key and allowance`(_ example: Case) async throws {
-    // An answer that comes is in time on a busy machine, too.
+    // A response that does come is in time even on a busy machine.
     let timeout = example.fault["delay_ms"] == nil ? "30s" : "2s"
     let fixture = try CallingFixture(
       yaml: """
         callbacks: { timeout: \(timeout) }
         rules: [{ name: one, kind: quota, key: caller, limit: 1, per: month }]
         """, environment: ["CALLGATE_ADMIN_TOKEN": "canary-operators-token"])
-    // The token is there, so that the time is the callback's alone.
+    // The token is cached first, so that the callback has all the time.
     #expect(try await fixture.look("/access?probe").status == 204)
     guard var fault = example.fault.object else { return }
     fault.append("endpoint", "callback")
@@ -230,7 +230,7 @@ import Testing
     let record = try await fixture.look("/callbacks/\(id)")
     #expect(record.json?["status"]?.string == example.record)
     #expect(record.json?["reason"]?.string == first.code)
-    // Metrics, log and record have one word for what nobody can say.
+    // Metrics, log and record use the same word for an unknown outcome.
     let metrics = String(
       decoding: try await fixture.look("/metrics", CallingFixture.operators).content, as: UTF8.self)
     #expect(metrics.contains("\ncallgate_callbacks_total{status=\"\(example.record)\"} 1\n"))
@@ -240,15 +240,16 @@ import Testing
     #expect((first.status == 503) == (first.fields["Retry-After"] != nil))
     if first.status == 503 {
       #expect(first.fields["Retry-After"] == "7")
-      // It was asked, and refused.
+      // Talkdesk was asked and refused, so the text must not deny that.
       #expect(first.json?["detail"]?.string?.contains("no call was requested") == false)
     }
 
-    // The same request again: the first answer by status, members and meaning, or another try; and nothing rings twice.
+    // A repetition gets the first response, by status, members and meaning, or another attempt. The phone
+    // never rings twice.
     let again = try await fixture.call(key: "k")
     if example.isBound {
       #expect(again.summary == first.summary && again.id == first.id && again.names == first.names)
-      // All but the request's own id, and the words.
+      // All members except the request's own ID and the wording.
       func members(_ response: CallingFixture.Answer) -> [String] {
         response.json?.object?.members.filter { !["instance", "detail"].contains($0.name) }
           .map { "\($0.name): \($0.value.serialized())" } ?? []
@@ -261,7 +262,8 @@ import Testing
       #expect(again.summary == "201")
       #expect(try await fixture.journal().rings == [customerNumber: 1])
     }
-    // What was certainly not accepted took nothing: the month's one request is still there, or was just used.
+    // A callback that was certainly not accepted takes nothing: the month's one request is still available,
+    // or was just used.
     let another = try await fixture.call("+14155550111", key: "other")
     let isSpent = example.record != "failed" || !example.isBound
     #expect(another.summary == (isSpent ? "429 quota_exhausted" : "201"))
@@ -298,10 +300,10 @@ import Testing
     #expect(try await fixture.service.tellTalkdesk(.get, "/_sandbox/exchanges")["count"]?.int == 2)
     let journal = try await fixture.journal()
     #expect(journal.arrivals == 3 && journal.rings.values.allSatisfy { $0 == 1 })
-    // The refreshed token serves the next one.
+    // The next callback uses the refreshed token.
     #expect(try await fixture.call("+14155550112").summary == "201")
     #expect(try await fixture.service.tellTalkdesk(.get, "/_sandbox/exchanges")["count"]?.int == 2)
-    // Where there is no new token, it is Talkdesk ID's failure, and nothing is bound.
+    // Without a new token, the failure is Talkdesk ID's, and the key stays free.
     try await fixture.fault(["endpoint": "callback", "status": 401])
     try await fixture.fault(["endpoint": "token", "status": 400])
     let refused = try await fixture.call("+14155550113", key: "k")
@@ -336,7 +338,7 @@ import Testing
     let refused = try await fixture.call(key: "k")
     #expect(refused.summary == summary && refused.id == nil)
     #expect((refused.status == 503) == (refused.fields["Retry-After"] != nil))
-    // The quota and the key are as they were: the next try fails at Talkdesk ID again, and not here.
+    // Quota and key are unchanged: the next attempt fails at Talkdesk ID again, not here.
     let again = try await fixture.call(key: "k")
     #expect(again.status >= 500)
     #expect(try await fixture.journal().arrivals == 0)
@@ -368,7 +370,7 @@ import Testing
     }
     #expect(try await fixture.call("+14155550111", path: "/callbacks?validate").status == 200)
     #expect(try await fixture.journal().arrivals == 1)
-    // Obeying succeeds.
+    // A client that waits as told succeeds.
     try await Task.sleep(for: .seconds(2))
     #expect(try await fixture.call("+14155550110", key: "k").summary == "201")
     #expect(try await fixture.call("+14155550111").summary == "201")
@@ -420,7 +422,7 @@ import Testing
     #expect(Set(answers.map(\.summary)) == ["201", "409 duplicate"])
     #expect(answers.allSatisfy { $0.id == made[0].id })
     #expect(try await fixture.journal().rings == [customerNumber: 1])
-    // The others have taken nothing.
+    // The other requests have taken nothing.
     #expect(try await fixture.call("+14155550111").summary == "201")
     _ = try await fixture.end()
   }
@@ -464,7 +466,7 @@ import Testing
       body: #"{"contact_phone_number":"+14155550100","context":{"issue":"too long","channel":"web"}}"#)
     #expect(wrong.names == ["context.issue", "context.channel"])
     #expect(try await fixture.call("+14155550101").summary == "403 number_not_allowed")
-    // Premium numbers are refused without any rule that names them.
+    // Premium-rate numbers are refused even if no rule names them.
     #expect(try await fixture.call("+351760123456").summary == "403 number_not_allowed")
     _ = try await fixture.end()
   }
@@ -480,7 +482,7 @@ import Testing
     let refused = answers.filter { $0.status == 503 }
     #expect(!refused.isEmpty && refused.allSatisfy { $0.code == "overloaded" })
     #expect(refused.allSatisfy { $0.fields["Retry-After"] != nil && $0.id == nil })
-    // Whoever was told that nothing was sent was told the truth.
+    // Nothing was sent for the requests that were told so.
     let journal = try await fixture.journal()
     let told = answers.filter { $0.status == 201 || $0.status == 504 }
     #expect(Int(journal.arrivals) == told.count + 1)
@@ -531,7 +533,8 @@ import Testing
     let control = try #require(answer.fields["Cache-Control"])
     #expect(control.hasPrefix("private, max-age="))
     let age = try #require(Int(control.dropFirst("private, max-age=".count)))
-    // It may be kept until a second before the change, wherever in between the two times it was made.
+    // A client may cache the response until a second before the change, whenever between the two times it was
+    // made.
     let changes = try #require(Instant(rfc3339: change)).seconds
     #expect((max(0, changes - after - 1)...max(0, changes - before - 1)).contains(Int64(age)))
     #expect(answer.fields["RateLimit-Policy"]?.hasPrefix(#""daily";q=5"#) == true)
@@ -556,7 +559,7 @@ import Testing
         .post, "/callbacks", CallingFixture.credentials.adding("Content-Type", "application/json"),
         content: bad.content)
       let document = try JSONValue(parsing: answer.content)
-      // The server takes less than the largest of them.
+      // The largest of these bodies exceed the server's limit.
       let code = bad.content.count > 65_536 ? "content_too_large" : bad.code
       #expect(document["code"]?.string == code, "\(bad.name)")
     }

@@ -39,7 +39,8 @@ import Testing
   {
     let service = try RunningService(environment: environment, yaml: open)
     for origin in ["https://shop.example", "http://127.0.0.1:3000", "capacitor://localhost"] {
-      // The first has to ask Talkdesk, the next come from the cache; then the quota is used up.
+      // The first request needs a token from Talkdesk, the next ones use the cache, and then the quota is
+      // used up.
       let answers: [(Method, String, Bool, Int)] = [
         (.get, "/access", true, 200), (.get, "/access", true, 200), (.get, "/access?probe", true, 204),
         (.get, "/access", false, 401), (.get, "/availability", true, 200), (.post, "/access", true, 405),
@@ -130,7 +131,7 @@ import Testing
     }
     let answer = try await service.ask(.get, "/access", fields(nil))
     #expect(names(answer) == [] && answer.fields["Vary"] == nil)
-    // What a browser keeps must not be given to a page of another origin.
+    // A browser's cache must not serve this response to a page of another origin.
     let kept = try await service.ask(.get, "/availability", fields(nil))
     #expect(names(kept) == [] && kept.fields.values(of: "Vary").contains("Origin"))
     _ = try await service.end()
@@ -179,7 +180,7 @@ import Testing
         #expect((answer.status == 403 && code == "denied") == isForeign, "\(method) \(path) \(sent.lines)")
       }
     }
-    // Elsewhere a browser asks first, and a menu changes nothing.
+    // Other endpoints are safe: a browser sends a preflight first, or, as for a menu, nothing changes.
     #expect(try await service.ask(.get, "/access", fields("https://evil.example")).status == 200)
     let menu =
       "/genesys/1/service/\(String(repeating: "A", count: 32))/get-dialog-user-confirmation-provide_code-true"

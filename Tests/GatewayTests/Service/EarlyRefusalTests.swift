@@ -25,13 +25,13 @@ import Testing
     """
   private static let credentials = "Authorization: Basic " + Base64.encode(Array("app:canary-pass".utf8))
 
-  /// A request of which only the head is sent.
+  /// A request whose head alone is sent.
   struct Head: Sendable, CustomTestStringConvertible {
     let line: String
     var fields: [String] = []
-    /// The length that the head announces.
+    /// The content length in the head.
     var length = 100
-    /// The status line of what comes back.
+    /// The status line of the response.
     let answer: String
 
     var testDescription: String { "\(line): \(answer)" }
@@ -82,22 +82,22 @@ import Testing
       fields: ["Content-Type: application/x-www-form-urlencoded", "Origin: https://evil.example"],
       answer: "403 Forbidden"),
     Head(line: "POST /fetch-code?app=plain", fields: [json], answer: "403 Forbidden"),
-    // Only installations, and callers that are listed.
+    // Endpoints for installations, and for callers that are listed.
     Head(line: "POST /codes/verify", fields: [credentials, json], answer: "403 Forbidden"),
     Head(line: "POST /access/claim", fields: [credentials, json], answer: "403 Forbidden"),
     Head(line: "PUT /installations/self/push", fields: [credentials, json], answer: "403 Forbidden"),
     Head(line: "DELETE /installations/self/push", fields: [credentials], answer: "403 Forbidden"),
     Head(line: "DELETE /installations/self", fields: [credentials], answer: "403 Forbidden"),
-    // No id has this form.
+    // IDs never have this form.
     Head(
       line: "PATCH /callbacks/x", fields: [credentials, "Content-Type: application/merge-patch+json"],
       answer: "404 Not Found"),
     Head(line: "DELETE /callbacks/x", fields: [credentials], answer: "404 Not Found"),
-    // GMS clients know 400 alone.
+    // GMS clients only understand 400.
     Head(
       line: "PUT /genesys/1/service/callback/none/x", fields: [credentials, json], answer: "400 Bad Request"),
     Head(line: "DELETE /genesys/1/service/callback/none/x", fields: [credentials], answer: "400 Bad Request"),
-    // What the head allows is asked for.
+    // The server requests the body if the head is acceptable.
     Head(
       line: "PUT /genesys/1/service/callback/support/x", fields: [credentials, json], answer: "100 Continue"),
     Head(
@@ -109,7 +109,7 @@ import Testing
     Head(line: "OPTIONS /access", answer: "100 Continue"),
   ]
 
-  /// Sends a head alone on a connection of its own, and returns the first line of what comes back.
+  /// Sends only a head, on a new connection, and returns the status line of the response.
   private func send(_ head: Head, to service: RunningService) throws -> String {
     let port = try #require(service.baseURL.split(separator: ":").last.flatMap { UInt16($0) })
     let socket = try StreamSocket(
@@ -132,7 +132,7 @@ import Testing
       String(decoding: received.prefix { $0 != 0x0D }, as: UTF8.self).dropFirst("HTTP/1.1 ".count))
   }
 
-  /// Runs a service whose store keeps appointments, which GMS clients need, and returns its log.
+  /// Runs a service with a store for appointments, which GMS clients need, and returns its log.
   private func serve(_ body: (RunningService) async throws -> Void) async throws -> [JSONValue] {
     let folder = FileManager.default.temporaryDirectory.appending(path: "early-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -173,7 +173,7 @@ import Testing
         let answer = line.contains("genesys") ? "503 Service Unavailable" : "403 Forbidden"
         #expect(try send(head, to: service) == answer, "\(line)")
       }
-      // Its body would name its caller.
+      // The caller would be in the body, which is not sent.
       let enrolment = Head(line: "POST /fetch-code?app=shop", fields: [Self.json], answer: "")
       #expect(
         try send(enrolment, to: service) == (stop.contains("caller") ? "100 Continue" : "403 Forbidden"))
@@ -205,7 +205,7 @@ import Testing
       line: "POST /calls/callback",
       fields: [Self.json, "Authorization: Basic " + Base64.encode(Array("app:wrong".utf8))],
       answer: "401 Unauthorized")
-    // As many as an address may get wrong.
+    // As many wrong passwords as an address may send.
     for _ in 0..<10 { #expect(try send(head, to: service) == head.answer) }
     #expect(try send(head, to: service) == "429 Too Many Requests")
     let lines = try await service.end().filter { $0["log"]?.string == "audit" }

@@ -1,4 +1,5 @@
-// Tests of callbacks that installations ask for: the code that they carry, and the end of those whose installation ends.
+// Tests of callbacks that installations request: the code that they carry, and what happens when the
+// installation ends.
 
 import Foundation
 import HTTP
@@ -14,7 +15,7 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct InstallationCallsTests {
   private static let secret = "canary-secret-of-32-octets-at-least"
 
-  /// An app whose users' installations carry codes, beside a caller with a password.
+  /// A server with an app whose installations get codes, and a caller with a password.
   private static func fixture(
     codes: Bool = true, callbacks: String = "dedupe_window: 0s", rules: String = "[]"
   ) throws
@@ -46,7 +47,7 @@ import Testing
     return ["Authorization": "Bearer \(token)"]
   }
 
-  /// Enrols an installation of a user; its id, and what it sends from then on.
+  /// Enrolls an installation of a user. Returns its ID, and the fields that it sends from then on.
   private static func enrol(_ user: String, _ fixture: CallingFixture) async throws -> (
     id: String, fields: Fields
   ) {
@@ -74,7 +75,7 @@ import Testing
     #expect(first.status == 201 && code.wholeMatch(of: /[0-9]{6}/) != nil)
     let again = try await fixture.call(key: "k", fields: phone.fields)
     #expect(again.status == 201 && again.json == first.json)
-    // A validation spends no counter, and other callbacks have other codes.
+    // A validation does not advance the counter, and each callback has another code.
     let checked = try await fixture.call(path: "/calls/callback?validate", fields: phone.fields)
     #expect(checked.json == ["valid": true])
     let second = try await fixture.call(fields: phone.fields)
@@ -183,7 +184,7 @@ import Testing
   }
 
   @Test func `a callback that waits in the line is not sent once its installation is revoked`() async throws {
-    // One callback a day: what is not sent must give it back.
+    // One callback a day, which a callback that is not sent must give back.
     let fixture = try Self.fixture(
       callbacks: "concurrency: 1", rules: "[{ name: daily, kind: quota, key: subject, limit: 1, per: day }]")
     let phone = try await Self.enrol("ann", fixture)
@@ -192,7 +193,7 @@ import Testing
     try await eventually { fixture.service.load.running > 0 }
     async let waiting = fixture.call(key: "k", fields: phone.fields)
     try await eventually { fixture.service.load.waiting > 0 }
-    // A second tap waits for the first, and asks for its code when the installation is gone.
+    // A second tap waits for the first, and needs its code when the installation is gone.
     async let second = fixture.call(fields: phone.fields)
     try await eventually { fixture.service.connections.waiting >= 3 }
     let revoked = try await fixture.call(

@@ -13,7 +13,8 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5))) struct LeavingClientsTests {
   private static let reason = "the client closed the connection before the response"
 
-  /// A client that can break its connection. It resets it, because a client that only finishes writing may still read.
+  /// A client that breaks its connection when it is released. It resets the connection, because a client that
+  /// only stops sending may still read.
   private final class Client {
     private let socket: StreamSocket
 
@@ -58,7 +59,7 @@ import Testing
     for client in clients { client.send("GET /access HTTP/1.1") }
     try await eventually { fixture.service.connections.waiting == 21 }
     clients = []
-    // Long before the exchange is over: the patient client waits on.
+    // This is long before the exchange ends: the client that stayed is still waiting.
     try await eventually { fixture.service.connections.waiting == 1 }
     try await eventually { try audits(fixture, "upstream_timeout").count == 20 }
     for line in try audits(fixture, "upstream_timeout") {
@@ -67,7 +68,7 @@ import Testing
     }
     try await fixture.release()
     #expect(try await patient.status == 200)
-    // No failure of the server's.
+    // These requests do not count as server errors.
     let page = try await fixture.look("/metrics", CallingFixture.operators)
     let text = String(decoding: page.content, as: UTF8.self)
     #expect(
@@ -85,7 +86,7 @@ import Testing
     client?.call("+14155550110", key: "k")
     try await eventually { try await fixture.journal().arrivals == 1 }
     client = nil
-    // The request waits on without its connection.
+    // The request keeps waiting without its connection.
     try await eventually { fixture.service.connections.open <= 1 }
     #expect(fixture.service.connections.waiting == 1)
     try await fixture.release()
@@ -143,7 +144,7 @@ import Testing
         """)
     #expect(try await fixture.look("/access?probe").status == 204)
     try await fixture.fault(["endpoint": "callback", "delay_ms": 15_000])
-    // Those that stand in the queue stay there without their clients.
+    // Callbacks in the queue stay there without their clients.
     for (index, load) in [(1, 0), (1, 1), (1, 2)].enumerated() {
       var client: Client? = try Client(fixture)
       client?.call("+1415555011\(index)")
@@ -156,10 +157,10 @@ import Testing
     #expect(refused.summary == "503 overloaded")
     #expect(refused.fields["Retry-After"] == "1")
     #expect(try await fixture.look("/availability").summary == "503 overloaded")
-    // A request that need not wait is served.
+    // A request that does not have to wait is served.
     #expect(try await fixture.look("/access?app=shop").status == 200)
     #expect(try await fixture.look("/livez").status == 200)
-    // One that would have to wait for Talkdesk or for the store is not, and takes nothing.
+    // A request that would have to wait for Talkdesk or for the store is refused, and takes nothing.
     #expect(try await fixture.look("/access?app=other").summary == "503 overloaded")
     #expect(try await fixture.look("/access?app=counted").summary == "503 overloaded")
     try await fixture.release()

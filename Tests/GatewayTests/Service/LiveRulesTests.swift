@@ -10,7 +10,7 @@ import Testing
 
 @testable import Gateway
 
-/// Rules on the way of real requests, over loopback.
+/// Rules applied to real requests over loopback.
 @Suite(.timeLimit(.minutes(2))) struct LiveRulesTests {
   private let caller = ["DEFAULT_USERNAME": "app", "DEFAULT_PASSWORD": "canary-pass"]
   private var credentials: Fields {
@@ -105,7 +105,7 @@ import Testing
     let failed = try await service.ask(.get, "/access", credentials)
     #expect(failed.status == 503)
     #expect(failed.fields["RateLimit"] == nil)
-    // The cool-down may still hold; once it is over the one request of the month is still there.
+    // The cool-down may still be active. After it, the one request of the month is still available.
     var answer = failed
     try await eventually {
       answer = try await service.ask(.get, "/access", credentials)

@@ -9,14 +9,14 @@ import Testing
 
 @testable import Gateway
 
-/// Reloads that change Talkdesk's account, or nothing of it, while callbacks are under way.
+/// Reloads that change the Talkdesk account, or leave it alone, while callbacks are in progress.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct MovingTests {
   private static let yaml = """
     callbacks: { concurrency: 1 }
     rules: [{ name: few, kind: quota, key: caller, limit: 3, per: month }]
     """
 
-  /// How many callbacks another Talkdesk was asked for.
+  /// Number of callback requests that another Talkdesk received.
   private func arrivals(_ other: LocalTalkdesk, _ fixture: CallingFixture) async throws -> Int64? {
     let answer = try await fixture.service.ask(.get, at: other.server.baseURL + "/_sandbox/callbacks")
     return try JSONValue(parsing: answer.content)["arrivals"]?.int
@@ -34,7 +34,7 @@ import Testing
     fixture.service.move(to: other)
     #expect(await fixture.service.reload())
     try await fixture.release()
-    // The first was sent before, and is finished there.
+    // The first callback was sent before, and completes at the old Talkdesk.
     #expect(try await first.summary == "201")
     let refused = try await second
     #expect(refused.summary == "503 upstream_unavailable")
@@ -42,7 +42,7 @@ import Testing
     #expect(try await fixture.journal().arrivals == 1)
     #expect(try await arrivals(other, fixture) == 0)
     #expect(try await fixture.look("/availability").json?["remaining"]?["few"] == 2)
-    // Number and key are free.
+    // Number and key are free again.
     #expect(try await fixture.call("+14155550111", key: "k").summary == "201")
     #expect(try await arrivals(other, fixture) == 1)
     #expect(try await fixture.journal().arrivals == 1)

@@ -14,8 +14,8 @@ import Testing
 @testable import Gateway
 @testable import RoomSupport
 
-/// Random rules and requests over sockets: what a request, its probe and a callback's validation put into the audit line is
-/// what `/admin/explain` says of them.
+/// Sends requests under random rules over sockets. The audit lines of a request, of its probe and of a
+/// callback's validation must say what `/admin/explain` says about them.
 @Suite(.timeLimit(.minutes(3))) struct OneDecisionLiveTests {
   private static let secret = String(repeating: "s", count: 32)
   private static let operators: Fields = ["Authorization": "Bearer canary-operators-token"]
@@ -84,7 +84,7 @@ import Testing
     return .object(question)
   }
 
-  /// A request's id and what was explained of it before.
+  /// A request's ID, and its explanation from before.
   private struct Expectation {
     let id: String
     let explained: JSONValue
@@ -107,10 +107,10 @@ import Testing
     for round in 0..<10 {
       var rules = RandomRules()
       rules.isLive = true
-      // Nobody answers for remote policies here: the rule's own answer to that is what counts.
+      // No remote policy answers here, so each rule's own setting for that case counts.
       let yaml = rules.yaml(1 + dice.below(8), &dice)
         .replacingOccurrences(of: "https://policy.example", with: "http://127.0.0.1:1")
-      // Now and then those without credentials are refused before any rule is asked.
+      // In some rounds, requests without credentials are refused before any rule is evaluated.
       let isClosed = round % 3 == 2
       let closed = environment.replacingOccurrences(of: "allow_anonymous: true\n", with: "")
         .replacingOccurrences(of: "[partner, anonymous]", with: "[partner]")
@@ -119,14 +119,14 @@ import Testing
       for number in 0..<30 {
         var request = RandomRequest(&dice)
         if request.caller == "app-users" { request.subject = request.subject ?? "ann" }
-        // Octets beyond ASCII go through a server; this client sends none.
+        // A server passes bytes beyond ASCII on, but this client cannot send them.
         request.fields.removeAll { !$0.value.utf8.allSatisfy { $0 < 0x80 } }
         let answer = try await service.ask(
           .post, "/admin/explain", Self.operators, content: try question(request).serialized())
         #expect(answer.status == 200)
         let explained = try JSONValue(parsing: answer.content)
         var fields = try credentials(request)
-        // What a client puts in front of the proxy's own entry is nobody's address.
+        // Addresses that a client puts in front of the proxy's own entry do not count.
         fields.append("X-Forwarded-For", "192.0.2.99, \(request.address)")
         for field in request.fields { fields.append(field.name, field.value) }
         let app = request.app.map { "app=\($0)" }
@@ -167,7 +167,7 @@ import Testing
       #expect(audit["decision"]?.string == expectation.explained["decision"]?.string, "\(audit)")
       #expect(audit["code"]?.string == expectation.explained["code"]?.string, "\(audit)")
       #expect(audit["rule"]?.string == expectation.explained["rule"]?.string, "\(audit)")
-      // A request that is refused before the rules has no verdicts of theirs.
+      // A request that is refused before the rules has no verdicts.
       if expectation.explained["code"]?.string == "unauthenticated" { unauthenticated += 1 }
       guard
         expectation.explained["code"]?.string == "unauthenticated"
@@ -185,7 +185,7 @@ import Testing
     }
     let allowed = expected.filter(\.isAllowed).count
     #expect(unauthenticated > 10, "\(unauthenticated)")
-    // Tokens by push, and tickets where no desk takes them, are refused before the rules.
+    // Tokens that come by push, and tickets without a desk for them, are refused before the rules.
     let reasons = expected.compactMap { $0.explained["reason"]?.string }
     for reason in [
       "tokens of the app come by push", "has no chat desk", "has no API token for tickets", "names no app",

@@ -8,14 +8,14 @@ import Testing
 
 @testable import Gateway
 
-/// Requests that the server refuses before any handler sees them: they are audited, counted and logged all the same.
+/// Requests that the server refuses before any handler sees them. They are still audited, counted and logged.
 @Suite(.timeLimit(.minutes(2))) struct RefusedRequestTests {
   private let environment = [
     "DEFAULT_USERNAME": "app", "DEFAULT_PASSWORD": "canary-pass", "CALLGATE_ADMIN_TOKEN": "canary-operators",
     "CALLGATE_LOG_LEVEL": "debug",
   ]
 
-  /// Sends octets on a connection of their own and returns the status line that comes back.
+  /// Sends bytes on a new connection and returns the status line of the response.
   private func send(_ text: String, to service: RunningService) throws -> String {
     let port = try #require(service.baseURL.split(separator: ":").last.flatMap { UInt16($0) })
     let socket = try StreamSocket(
@@ -73,7 +73,7 @@ import Testing
     ] {
       #expect(page.contains(series + "\n"), "\(series)")
     }
-    // They never were whole, so nothing took them any time.
+    // These requests never arrived completely, so they have no duration.
     #expect(!page.contains(#"callgate_http_request_duration_seconds_count{route="/access"}"#))
     let logged = lines.filter { $0["message"]?.string == "a request was refused before it was complete" }
     #expect(

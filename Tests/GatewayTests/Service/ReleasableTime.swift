@@ -1,12 +1,12 @@
-// A clock of the emulated Talkdesk for tests that decide when a delayed response comes.
+// The emulated Talkdesk's clock, for tests that decide when a delayed response arrives.
 
 import Platform
 import Synchronization
 import TestSupport
 
-/// The machine's clock. A response that is delayed comes at its time, or as soon as the test releases it.
+/// The machine's clock. A delayed response arrives at its time, or as soon as the test releases it.
 ///
-/// So a delay only has to be longer than a busy machine takes for what the test does meanwhile.
+/// So a delay only has to outlast whatever the test does meanwhile on a busy machine.
 final class ReleasableTime: TimeSource {
   private let system = SystemClock()
   private let delays = Mutex<[Task<Void, any Error>]>([])
@@ -20,10 +20,10 @@ final class ReleasableTime: TimeSource {
     try await delay.value
   }
 
-  /// Whether something is delayed now.
+  /// Whether a response is being delayed.
   var isDelaying: Bool { delays.withLock { !$0.isEmpty } }
 
-  /// Ends all delays, once there is one.
+  /// Waits until a response is delayed, then ends all delays.
   func release() async throws {
     try await eventually { isDelaying }
     let ended = delays.withLock { delays in

@@ -1,4 +1,4 @@
-// Runs a whole gateway on loopback with an emulated Talkdesk, and keeps its output for a test.
+// Runs a complete gateway on loopback with an emulated Talkdesk, and saves its output for a test.
 
 import Appointments
 import HTTP
@@ -20,9 +20,9 @@ import Upstream
 @testable import PushDelivery
 @testable import Serving
 
-/// A whole gateway over loopback sockets, with an emulated Talkdesk behind it and its output kept.
+/// A complete gateway on loopback sockets, with an emulated Talkdesk behind it. Its output is saved.
 final class RunningService: Sendable {
-  /// What was written to stdout.
+  /// The output written to stdout.
   final class Output: Sendable {
     private let bytes = Mutex<[UInt8]>([])
 
@@ -38,7 +38,7 @@ final class RunningService: Sendable {
   }
 
   let talkdesk: LocalTalkdesk
-  /// When the emulator's delayed responses come.
+  /// The clock that decides when the emulator's delayed responses arrive.
   let delays: ReleasableTime
   let baseURL: String
   private let service: Service
@@ -50,7 +50,7 @@ final class RunningService: Sendable {
   /// The YAML file, which may be changed while the service runs.
   private final class Yaml: Sendable {
     let text: Mutex<String?>
-    /// Variables that have changed.
+    /// Environment variables that have changed.
     let variables = Mutex<[String: String]>([:])
     init(_ text: String?) { self.text = Mutex(text) }
   }
@@ -59,14 +59,14 @@ final class RunningService: Sendable {
     try self.init(Made(environment, yaml))
   }
 
-  /// The same where the store has to be made ready, as one in a file has.
+  /// Creates the store's schema first, which a store in a file needs.
   convenience init(preparing environment: [String: String], yaml: String? = nil) async throws {
     let parts = try Made(environment, yaml)
     try await parts.service.prepare()
     try self.init(parts)
   }
 
-  /// What is made before anything listens.
+  /// The parts that are made before anything listens.
   private struct Made {
     let talkdesk: LocalTalkdesk
     let delays = ReleasableTime()
@@ -111,17 +111,17 @@ final class RunningService: Sendable {
     transport = try CurlTransport()
   }
 
-  /// Writes another YAML file, which nobody has read yet.
+  /// Replaces the YAML file. The next reload reads it.
   func rewrite(_ text: String) { yaml.text.withLock { $0 = text } }
 
-  /// Names another Talkdesk in the environment, which nobody has read yet.
+  /// Sets another Talkdesk in the environment. The next reload reads it.
   func move(to other: LocalTalkdesk) {
     yaml.variables.withLock { variables in
       for (name, value) in other.variables { variables[name] = value.exposedString() }
     }
   }
 
-  /// Has the service reload.
+  /// Reloads the service.
   func reload() async -> Bool { await service.reload(because: "a test") }
 
   /// Waits until a line has been written, and returns it.
@@ -134,7 +134,7 @@ final class RunningService: Sendable {
     return try #require(found)
   }
 
-  /// Asks an address of the gateway other than the public one.
+  /// Sends a request to a given URL of the gateway.
   func ask(_ method: Method, at url: String, _ fields: Fields = [:], content: [UInt8] = []) async throws
     -> InboundResponse
   {
@@ -142,7 +142,7 @@ final class RunningService: Sendable {
       OutboundRequest(method: method, url: url, fields: fields, content: content, timeout: .seconds(20)))
   }
 
-  /// Asks the gateway.
+  /// Sends a request to the gateway's public listener.
   @discardableResult
   func ask(
     _ method: Method, _ path: String, _ fields: Fields = [:], content: [UInt8] = [],
@@ -151,25 +151,25 @@ final class RunningService: Sendable {
     try await transport.send(
       OutboundRequest(
         method: method, url: baseURL + path, fields: fields, content: content, timeout: timeout,
-        // The API reference is long.
+        // Large enough for the API reference.
         maximumContentLength: 1 << 20))
   }
 
-  /// How many callbacks are asked for at the moment, and how many wait for that.
+  /// How many callbacks are being sent, and how many wait for that.
   var load: (running: Int, waiting: Int) { service.runtime.callbacks.queue.load }
 
   /// How many clients are connected, and how many requests wait for their answers.
   var connections: (open: Int, waiting: Int) { service.connections }
 
-  /// How many requests wait for the change of a record.
+  /// How many requests wait for a record to change.
   var waitingForChanges: Int { service.runtime.appointments.watch.count }
 
-  /// The names of the service's parts, in their order.
+  /// The names of the service's parts, in order.
   var parts: [String] { service.parts.names }
 
-  /// What is known of the store and its clock.
+  /// Health of the store and its clock.
   var storeHealth: StoreHealth { service.runtime.storeHealth }
-  /// The notices of callbacks, and the records that they are about.
+  /// The notifications about callbacks, and their records.
   var notices: (any CallbackNoticeStore)? { service.runtime.push?.notices.store }
   var records: any AppointmentStore { service.runtime.callbacks.store.base }
   /// Finds installations.
@@ -180,10 +180,10 @@ final class RunningService: Sendable {
   /// Whether installations have been counted.
   var hasCountedInstallations: Bool { service.runtime.installations?.counts.latest != nil }
 
-  /// What was written so far.
+  /// The lines written so far.
   func lines() throws -> [JSONValue] { try output.lines() }
 
-  /// Asks the emulator.
+  /// Sends a request to the emulator.
   @discardableResult
   func tellTalkdesk(_ method: Method, _ path: String, _ content: JSONValue = .null) async throws -> JSONValue
   {

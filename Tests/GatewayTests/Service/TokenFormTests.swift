@@ -19,7 +19,7 @@ import Testing
     (["text/html", "application/json"], .json),
     (["application/problem+json"], .text),
     (["application/json;q=2"], .json),
-    // A character that joins with the comma behind it.
+    // A combining character that merges with the comma after it in a Swift `Character`.
     (["text/html\u{600},application/json"], .json),
     (["text/html\u{600}", "application/json"], .json),
     ([",,;q=,"], .text),

@@ -32,7 +32,7 @@ import Testing
     #expect(
       try await service.ask(.get, "/access", fields("00-\(trace)-\(span)-01", id: "first")).status == 200)
     let other = "11111111111111111111111111111111"
-    // From the cache, in a trace of its own.
+    // This token comes from the cache, in a trace of its own.
     _ = try await service.ask(.get, "/access", fields("00-\(other)-\(span)-00", id: "second"))
     _ = try await service.ask(.get, "/access", fields(nil, id: "without"))
     _ = try await service.ask(.get, "/access", fields("00-\(trace)-\(span)-01-more", id: "invalid"))

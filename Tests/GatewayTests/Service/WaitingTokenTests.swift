@@ -93,7 +93,7 @@ import Testing
     let phone = try await enrol(fixture)
     try await fixture.fault(["endpoint": "token", "delay_ms": 9000, "times": 1])
     async let waiting = fixture.look("/access?app=shop", phone.fields)
-    // A stop ends the request at once: before Talkdesk ID has it, nothing would be delayed.
+    // The stop must come once Talkdesk ID has the request: before that, there would be no delay to interrupt.
     try await eventually { fixture.service.connections.waiting == 1 && fixture.service.delays.isDelaying }
     switch event {
     case .nothing: break
@@ -123,7 +123,7 @@ import Testing
     if event == .stop { try await operate("/admin/resume", #"{"scope":"all","action":"all"}"#, fixture) }
     let left = try await fixture.look("/availability").json?["remaining"]?["few"]
     #expect(left == (answer.status == 200 ? 4 : 5))
-    // One line for the request, with the answer that it got.
+    // The request has one audit line, with its response.
     let lines = try await fixture.end().filter { $0["action"]?.string == "access" }
     #expect(lines.count == 1)
     #expect((lines.first?["token_sha256"] != nil) == (answer.status == 200))

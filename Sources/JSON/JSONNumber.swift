@@ -1,4 +1,4 @@
-/// A JSON number kept as the exact text it was written with (RFC 8259 §6), so that nothing is rounded in passing.
+/// A JSON number, stored as the exact text in which it was written (RFC 8259 §6), so that nothing is rounded.
 ///
 /// Two numbers are equal when their texts are: `1` and `1.0` differ here, as they would in a byte-wise comparison.
 public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
@@ -16,7 +16,7 @@ public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
     text = value.description
   }
 
-  /// A text the parser has checked.
+  /// Makes a number from a text that the parser has checked.
   init(checked text: String) { self.text = text }
 
   /// The value if it is written without fraction and exponent and fits 64 bits; `1.0` and `1e3` are nil.
@@ -40,7 +40,7 @@ public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
     return Int64(exactly: magnitude).map { -$0 }
   }
 
-  /// Whether it is written without fraction and exponent; it may still not fit 64 bits.
+  /// Whether the number is written without fraction and exponent. It may still not fit 64 bits.
   var isInteger: Bool { text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) } }
 
   /// The nearest double; beyond its range an infinity or zero of the right sign.

@@ -59,7 +59,7 @@ extension JSONParser {
       let unit = try fourHexDigits()
       switch unit {
       case 0xD800...0xDBFF:
-        // A high surrogate must be followed by an escaped low one: what a lone one means differs between readers.
+        // A high surrogate must be followed by an escaped low one: readers differ in what a lone one means.
         guard position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"),
           bytes[position + 1] == UInt8(ascii: "u")
         else { throw JSONError(start, .loneSurrogate) }

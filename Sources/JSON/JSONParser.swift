@@ -2,7 +2,7 @@
 /// value. Each step checks a bound before it reads or allocates; recursion is bounded by `JSONLimits.depth`.
 
 extension JSONValue {
-  /// Reads a whole text, which must be UTF-8 and hold exactly one value with optional white space around it.
+  /// Reads a text, which must be UTF-8 and contain exactly one value with optional white space around it.
   ///
   /// - Throws: the first thing that is wrong, with its byte offset.
   public init(parsing bytes: [UInt8], limits: JSONLimits = .default) throws(JSONError) {
@@ -11,7 +11,7 @@ extension JSONValue {
   }
 }
 
-/// The state of one reading: a position that only moves forward.
+/// The state of the parser: a position that only moves forward.
 struct JSONParser {
   let bytes: [UInt8]
   let limits: JSONLimits
@@ -29,7 +29,8 @@ struct JSONParser {
 
   mutating func document() throws(JSONError) -> JSONValue {
     guard bytes.count <= limits.bytes else { throw JSONError(limits.bytes, .tooLong) }
-    // RFC 8259 §8.1 lets a parser ignore one; two readers that differ in this are a hole, so it is refused.
+    // RFC 8259 §8.1 allows a parser to ignore a byte order mark. Two readers that differ in this would be a
+    // security hole, so it is refused.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { throw JSONError(0, .byteOrderMark) }
     skipWhiteSpace()
     guard next != nil else { throw JSONError(position, .empty) }
@@ -98,7 +99,7 @@ struct JSONParser {
     position += 1
   }
 
-  /// Takes the closing bracket if it is next.
+  /// Skips the closing bracket if it is next.
   private mutating func close(_ bracket: UInt8) -> Bool {
     skipWhiteSpace()
     guard next == bracket else { return false }

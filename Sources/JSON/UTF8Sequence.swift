@@ -1,7 +1,7 @@
-/// Well-formed UTF-8 as table 3-7 of the Unicode Standard has it: no overlong forms, no surrogates, nothing above
-/// U+10FFFF.
+/// Well-formed UTF-8 as defined by table 3-7 of the Unicode Standard: no overlong forms, no surrogates,
+/// nothing above U+10FFFF.
 enum UTF8Sequence {
-  /// How many bytes the sequence at an index has, nil if it is ill-formed or cut off.
+  /// The number of bytes of the sequence at an index; nil if it is ill-formed or cut off.
   static func length(in bytes: [UInt8], at index: Int) -> Int? {
     let length: Int
     var second: ClosedRange<UInt8> = 0x80...0xBF
@@ -21,7 +21,7 @@ enum UTF8Sequence {
     return length
   }
 
-  /// Appends a scalar that is no surrogate.
+  /// Appends a scalar that is not a surrogate.
   static func append(_ scalar: UInt32, to bytes: inout [UInt8]) {
     func tail(_ shift: UInt32) -> UInt8 { 0x80 | UInt8(scalar >> shift & 0x3F) }
     switch scalar {

@@ -1,4 +1,4 @@
-// What each answer of APNs means for a notice.
+// Decides what each response of APNs means for a notification.
 
 import HTTP
 import JSON
@@ -6,7 +6,8 @@ import Platform
 
 /// The table from APNs' status and reason to the reaction.
 ///
-/// Source: Apple's "Handling notification responses from APNs". The reason decides; the status does so for a reason that is not known.
+/// Source: Apple's "Handling notification responses from APNs". The reason decides; for an unknown reason,
+/// the status decides.
 enum APNsAnswer {
   /// The reaction to a response.
   static func reaction(_ reply: InboundResponse, now: UnixTime) -> Reaction {
@@ -62,7 +63,7 @@ enum APNsAnswer {
     }
   }
 
-  /// A reason that this table does not know, or none.
+  /// The verdict if the reason is missing or not in this table: the status decides.
   private static func verdict(_ status: Int, _ words: String, _ retry: NoticeVerdict) -> NoticeVerdict {
     switch status {
     case 410: .deviceGone(since: nil, reason: words)

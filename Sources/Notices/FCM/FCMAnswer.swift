@@ -1,4 +1,4 @@
-// What each answer of FCM means for a notice.
+// Decides what each response of FCM means for a notification.
 
 import HTTP
 import JSON
@@ -8,7 +8,7 @@ import Platform
 ///
 /// Source: Firebase's reference of `FcmError` and `google.rpc.Status`. The error code decides, then the status.
 enum FCMAnswer {
-  /// What a full quota costs where the response names no time.
+  /// The pause after a full quota if the response names no time.
   static let quotaWait = Duration.seconds(60)
   /// FCM's message for a token of a device that it cannot read, which it also sends without naming the field.
   private static let invalidDevice = "The registration token is not a valid FCM registration token"
@@ -31,7 +31,7 @@ enum FCMAnswer {
       return .settled(
         .deviceGone(since: nil, reason: "\(words); the device belongs to another Firebase project"))
     case "THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR":
-      // Only devices of Apple are concerned: notices to Android go on.
+      // Only Apple devices are affected, so notifications to Android devices continue.
       return .settled(
         .giveUp(reason: "\(words); check the APNs key in the Firebase console, Cloud Messaging"))
     case "QUOTA_EXCEEDED": return .settled(overQuota(retry))
@@ -63,7 +63,8 @@ enum FCMAnswer {
     }
   }
 
-  /// A full quota may be that of one device, so without `Retry-After` other devices get their notices.
+  /// The verdict on a full quota. It may be the quota of one device, so without `Retry-After` other devices
+  /// still get their notifications.
   private static func overQuota(_ retry: NoticeVerdict) -> NoticeVerdict {
     guard case .retry(after: nil, let reason) = retry else { return retry }
     return .retry(after: quotaWait, reason: reason)

@@ -3,16 +3,16 @@
 package import JOSE
 import JSON
 
-/// A Google service account: who this server is for Google.
+/// A Google service account with which this server authenticates to Google.
 package struct ServiceAccount: Sendable {
   let projectID: String
   let clientEmail: String
   let keyID: String
   let signer: DeferredSigner
-  /// Where access tokens are had. The caller checks that it is a URL to send assertions to.
+  /// The token endpoint's URL. The caller checks that assertions may be sent there.
   package let tokenURI: String
 
-  /// Gathers the parts of an account whose key may be made later.
+  /// Creates an account from its parts. `signer` may create the key later.
   package init(
     projectID: String, clientEmail: String, keyID: String, tokenURI: String, signer: DeferredSigner
   ) {
@@ -23,7 +23,7 @@ package struct ServiceAccount: Sendable {
     self.signer = signer
   }
 
-  /// Reads the JSON file that the Firebase console gives.
+  /// Reads the JSON file from the Firebase console.
   package init(parsing content: [UInt8]) throws(NoticeSettingError) {
     let object: JSONObject?
     do {
@@ -57,7 +57,7 @@ package struct ServiceAccount: Sendable {
     return text
   }
 
-  /// Letters, digits, `-`, `.`, `:` and `_`: fit for a path.
+  /// Whether the octet is a letter, a digit, `-`, `.`, `:` or `_`, which are safe in a path.
   private static func isNameOctet(_ octet: UInt8) -> Bool {
     switch octet {
     case 0x30...0x3A, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
@@ -72,20 +72,20 @@ package struct ServiceAccount: Sendable {
   }
 }
 
-/// Where FCM is, and who this server is there.
+/// The URL of FCM, and the service account to use there.
 package struct FCMSettings: Sendable, Equatable {
   let access: GoogleAccess
-  /// Where notices go.
+  /// The URL to which notifications are sent.
   let url: String
 
   /// The Firebase project, for operators.
   package var projectID: String { access.account.projectID }
 
-  /// Takes the settings.
+  /// Creates the settings.
   ///
   /// - Parameters:
-  ///   - url: another base of the API, checked by the caller.
-  ///   - tokenURL: another token endpoint than the account's, checked by the caller.
+  ///   - url: Another base URL of the API, checked by the caller.
+  ///   - tokenURL: A token endpoint other than the account's, checked by the caller.
   package init(_ account: ServiceAccount, url: String? = nil, tokenURL: String? = nil) {
     access = GoogleAccess(
       account, tokenURL: tokenURL, scope: "https://www.googleapis.com/auth/firebase.messaging",

@@ -1,4 +1,4 @@
-// Tells whether Talkdesk certainly, possibly or certainly not accepted a callback request.
+// Determines whether Talkdesk certainly, possibly or certainly not accepted a callback request.
 
 public import HTTP
 import Platform
@@ -7,36 +7,36 @@ import Platform
 public enum CallbackOutcome: Sendable {
   /// Any 2xx, with whatever content or none: Talkdesk documents neither the status nor a body of success.
   case accepted(status: Int)
-  /// 400, 415 or 422: the body is not taken. The fields are Talkdesk's, printable and bounded.
+  /// 400, 415 or 422: Talkdesk refused the body. The fields are Talkdesk's, printable and bounded.
   case rejected(status: Int, fields: [CallbackRejection])
   /// 401: the token is missing, expired or revoked.
   case unauthorized
   /// 403: the scope or the account is not allowed.
   case forbidden
-  /// 429. The wait is at most `longestWait`; nil where the reply states none that can be read.
+  /// 429. The wait is at most `longestWait`; nil if the reply has no readable time.
   case rateLimited(retryAfter: Duration?)
-  /// 503, which says that nothing was done.
+  /// 503, which means that nothing was done.
   case unavailable(retryAfter: Duration?)
-  /// Certainly not one byte of the request went out: DNS, connecting, TLS, or no turn in time.
+  /// No byte of the request was sent: DNS, connecting or TLS failed, or the request got no turn in time.
   case unreachable(TransportError)
-  /// Any other 4xx: not taken, for a reason that is no documented one; 404 usually means a wrong base URL.
+  /// Any other 4xx: refused for an undocumented reason. 404 usually means a wrong base URL.
   case refused(status: Int)
-  /// Any other 5xx, a 408 or a redirect: an answer that leaves open whether the call was requested.
+  /// Any other 5xx, a 408 or a redirect: the call may have been requested or not.
   case unclear(status: Int)
-  /// A byte may have gone out and no answer came: timeout, reset, close, or bytes that are not HTTP.
+  /// A byte may have been sent and no answer came: timeout, reset, close, or bytes that are not HTTP.
   case unanswered(TransportError)
 
-  /// The longest wait to accept. It is longer than for tokens: Talkdesk has just refused this request, and a
+  /// The longest accepted wait. It is longer than for tokens: Talkdesk has just refused this request, and a
   /// client that retries too early would fail again.
   public static let longestWait = Duration.seconds(3600)
 
   /// Whether the call was requested.
   public enum Certainty: String, Sendable {
-    /// It was requested.
+    /// The call was requested.
     case accepted
-    /// It was not.
+    /// The call was not requested.
     case notAccepted
-    /// It may have been; asking again could ring twice.
+    /// The call may have been requested. Another request could make the phone ring twice.
     case unknown
   }
 
@@ -50,8 +50,8 @@ public enum CallbackOutcome: Sendable {
     }
   }
 
-  /// A short fixed word for metrics and logs. It is `unknown` exactly where the callback's record is: an operator who reads
-  /// `failed` would ask again, and the phone could ring twice.
+  /// A short fixed word for metrics and logs. It is `unknown` exactly if the callback's record is: an
+  /// operator who reads `failed` would request the call again, and the phone could ring twice.
   public var label: String {
     switch self {
     case .accepted: "accepted"
@@ -66,7 +66,7 @@ public enum CallbackOutcome: Sendable {
     }
   }
 
-  /// The outcome of a reply: its status decides, its content only explains.
+  /// The outcome of a reply. The status decides; the content only explains.
   init(_ reply: InboundResponse, now: UnixTime) {
     switch reply.status {
     case 200..<300: self = .accepted(status: reply.status)
@@ -85,7 +85,7 @@ public enum CallbackOutcome: Sendable {
     RetryAfter.read(fields, now: now.seconds, cap: longestWait)
   }
 
-  /// The outcome of a failed transfer. A received status says more than the failure after it.
+  /// The outcome of a failed transfer. A status that was received counts more than the failure after it.
   init(_ error: TransportError, now: UnixTime) {
     if let head = error.head {
       self.init(head, now: now)

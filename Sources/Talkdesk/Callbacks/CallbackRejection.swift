@@ -2,24 +2,25 @@
 
 import JSON
 
-/// One thing Talkdesk says is wrong with one member of a callback's body: printable and bounded, whatever was sent.
+/// A mistake that Talkdesk reports in one member of a callback's body. It is printable and bounded, whatever
+/// Talkdesk sends.
 public struct CallbackRejection: Hashable, Sendable {
-  /// How many are kept of one reply.
+  /// The most rejections that are read from one reply.
   public static let maximumCount = 20
 
-  /// The member, at most 64 octets of `A–Z a–z 0–9 _ - . [ ]`; others become `_`, and digits that may be a telephone
-  /// number's `*`.
+  /// The member's name: at most 64 octets of `A–Z a–z 0–9 _ - . [ ]`. Others become `_`, and digits that may
+  /// be a phone number become `*`.
   public var name: String
-  /// Talkdesk's words, for debug logs alone: at most 256 octets of printable ASCII without long runs and whole numbers.
+  /// Talkdesk's description, only for debug logs: at most 256 octets of printable ASCII, without long runs
+  /// and full phone numbers.
   public var description: String?
 
-  /// Makes one.
   public init(name: String, description: String?) {
     self.name = name
     self.description = description
   }
 
-  /// The `fields` of an error body; none where the content is anything else.
+  /// The `fields` of an error body; empty for other content.
   static func read(_ content: [UInt8]) -> [CallbackRejection] {
     guard let fields = object(content)?["fields"]?.array else { return [] }
     return fields.prefix(maximumCount).compactMap { field in
@@ -29,7 +30,7 @@ public struct CallbackRejection: Hashable, Sendable {
     }
   }
 
-  /// The `code` and `message` of an error body, fit for a log; both nil for a gateway's page.
+  /// The `code` and `message` of an error body, safe for logs; both nil if the body is, say, a proxy's page.
   static func error(in content: [UInt8]) -> (code: String?, message: String?) {
     let object = object(content)
     return (

@@ -7,18 +7,18 @@ import Tokens
 
 /// The values of a reply of the token endpoint (RFC 6749 §5), read as tolerantly as is safe.
 struct TokenReply {
-  /// The longest life to accept. A longer one would only keep a token for more than a day.
+  /// The longest accepted lifetime. A longer one would only store a token for more than a day.
   static let longestLife = Duration.seconds(86_400)
-  /// The longest token that is taken: what common servers accept as one field.
+  /// The longest accepted token: what common servers accept as one header field.
   static let longestToken = 8192
 
   /// The token's octets: visible ASCII.
   var token: [UInt8]
-  /// How long it lives from when it was issued; nil where the reply does not say.
+  /// How long the token is valid after it was issued; nil if the reply does not say.
   var lifetime: Duration?
-  /// The scope it has; the one asked for where the reply does not say (RFC 6749 §5.1).
+  /// The token's scope: the requested one if the reply does not say (RFC 6749 §5.1).
   var scope: String
-  /// Whether the reply says which scope it has.
+  /// Whether the reply names the scope.
   var statesScope: Bool
 
   /// Reads the content of a successful reply.
@@ -36,7 +36,8 @@ struct TokenReply {
     statesScope = object["scope"].map { $0 != .null } ?? false
   }
 
-  /// The `error` and `error_description` of a reply that is none; both nil for a gateway's page.
+  /// The `error` and `error_description` of a reply without a token; both nil if the body is, say, a proxy's
+  /// page.
   static func refusal(_ content: [UInt8]) -> (code: String?, description: String?) {
     let object = object(content)
     return (
@@ -56,15 +57,15 @@ struct TokenReply {
 
   private static func checkType(_ value: JSONValue?) throws(UnusableReply) {
     switch value {
-    // Talkdesk's default is Bearer, so silence means that.
+    // Talkdesk's default is Bearer, so a missing type means that.
     case nil, .null: return
     case .string(let type) where type.utf8.map(\.lowercasedASCII) == Array("bearer".utf8): return
     default: throw .tokenType
     }
   }
 
-  /// A whole or fractional number, or the same in a string. Any other value counts as absent: the token may
-  /// be fine, only its life is unknown.
+  /// A whole or fractional number, or one in a string. Any other value counts as absent: the token may be
+  /// usable, only its lifetime is unknown.
   private static func lifetime(_ value: JSONValue?) throws(UnusableReply) -> Duration? {
     let seconds: Double
     switch value {

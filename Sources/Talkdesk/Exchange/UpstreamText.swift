@@ -2,19 +2,19 @@
 
 import Gate
 
-/// Reduces upstream's text to a form for logs: bounded and printable, without telephone numbers that it may
+/// Reduces upstream's text to a form for logs: bounded and printable, without phone numbers that it may
 /// quote from a request. No run of characters is long enough to be a credential that upstream echoed.
 enum UpstreamText {
-  /// A machine-readable code such as `invalid_client`: at most 64 octets of `A–Z a–z 0–9 _ - .`, others become `_`, and
-  /// digits that may be a telephone number's `*`. Nil where nothing is left.
+  /// A machine-readable code such as `invalid_client`: at most 64 octets of `A–Z a–z 0–9 _ - .`, others
+  /// become `_`, and digits that may be a phone number become `*`. Nil if nothing is left.
   static func code(_ text: String?) -> String? {
     guard let text, !text.isEmpty else { return nil }
     return kept(text, 64) { isCodeOctet($0) ? $0 : 0x5F }
   }
 
-  /// A description for debug logs: at most 256 octets of printable ASCII, others become `?`, and digits that may be a
-  /// telephone number's `*`; runs of more than 40 octets without a space are left out, because tokens, assertions and
-  /// keys are longer.
+  /// A description for debug logs: at most 256 octets of printable ASCII, others become `?`, and digits that may
+  /// be a phone number become `*`. Runs of more than 40 octets without a space are left out, because tokens,
+  /// assertions and keys are longer.
   static func description(_ text: String?) -> String? {
     guard let text, !text.isEmpty else { return nil }
     let printable = kept(text, 256) { (0x20...0x7E).contains($0) ? $0 : 0x3F }
@@ -30,8 +30,8 @@ enum UpstreamText {
     return text
   }
 
-  /// The first octets of a text, each in its form for logs, without whole telephone numbers, even one that
-  /// the end cuts in two.
+  /// The first octets of a text, each mapped to its form for logs. The result contains no full phone number,
+  /// not even one that the limit cuts in two.
   static func kept(_ text: String, _ count: Int, _ octet: (UInt8) -> UInt8) -> String {
     let octets = text.utf8.prefix(count + 40).map(octet)
     return String(

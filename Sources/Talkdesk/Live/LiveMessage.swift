@@ -3,25 +3,26 @@
 public import HTTP
 import JSON
 
-/// What an event of a stream says.
+/// The content of an event of a stream.
 public enum LiveMessage: Hashable, Sendable {
-  /// How many agents are available.
+  /// The number of available agents.
   case figure(Int64)
   /// A result without a number at the path.
   case unreadable
-  /// Talkdesk cannot answer the query any more. The stream goes on without it. The documents show a Ruby hash as its data.
+  /// Talkdesk can no longer answer the query. The stream continues without it. The documentation shows a Ruby
+  /// hash as its data.
   case failed
-  /// Something else, as an event of another name.
+  /// Something else, such as an event of another name.
   case other
 
-  /// The most agents that are believed.
+  /// The largest number of agents that is accepted.
   public static let most: Int64 = 1_000_000
   private static let limits = JSONLimits(
     bytes: EventStreamReader.mostBytes, depth: 16, members: 512, values: 8192)
 
   /// Reads an event.
   ///
-  /// - Parameter path: Where the number is, from the event's data on.
+  /// - Parameter path: The path of the number in the event's data.
   public init(_ event: StreamedEvent, at path: [String]) {
     switch event.name {
     case "result":
@@ -31,10 +32,10 @@ public enum LiveMessage: Hashable, Sendable {
     }
   }
 
-  /// Whether an event says anything of the query.
+  /// Whether an event is about the query.
   static func counts(_ event: StreamedEvent) -> Bool { ["result", "error"].contains(event.name) }
 
-  /// The paths of an event's numbers, for an operator who looks for one. Values are left out.
+  /// The paths of an event's numbers, for an operator who looks for the right one. Values are left out.
   public static func paths(_ event: StreamedEvent) -> [String] {
     guard event.name == "result", let value = value(event.data) else { return [] }
     var found: [String] = []
@@ -69,7 +70,7 @@ public enum LiveMessage: Hashable, Sendable {
     return number(value)
   }
 
-  /// A whole number from 0, as a number or as a text.
+  /// A whole number from 0, written as a number or as a string.
   private static func number(_ value: JSONValue) -> Int64? {
     if let number = value.int(in: 0...most) { return number }
     if let double = value.double(in: 0...Double(most)), double == double.rounded() { return Int64(double) }

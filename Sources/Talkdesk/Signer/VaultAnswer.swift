@@ -1,15 +1,15 @@
-// Reads the answers of Vault and OpenBao, which are strangers' octets.
+// Reads the responses of Vault and OpenBao, whose bytes are not trusted.
 
 package import JOSE
 import JSON
 
-/// The parts of Vault's answers that the server uses. Everything else in them is ignored.
+/// The parts of Vault's responses that the server uses. Everything else in them is ignored.
 package enum VaultAnswer {
-  /// The most octets of an answer that are read. A key with a hundred versions of RSA-4096 has 90 KiB.
+  /// The most octets of a response that are read. A key with a hundred versions of RSA-4096 has 90 KiB.
   package static let longest = 256 * 1024
-  /// The longest token that is taken. Vault's have less than 200 octets, JWTs as tokens less than 2 KiB.
+  /// The longest accepted token. Vault's have less than 200 octets, JWTs as tokens less than 2 KiB.
   package static let longestToken = 4096
-  /// The longest life of a token that is believed, in seconds: a year.
+  /// The longest lifetime of a token, in seconds: a year. A longer one is reduced to this.
   static let longestLease: Int64 = 366 * 86_400
 
   /// A signature and the version of the key that made it.
@@ -32,17 +32,18 @@ package enum VaultAnswer {
     /// The versions that sign, the newest first.
     package var usableVersions: [Int64] { texts.keys.filter { $0 >= minimum }.sorted(by: >) }
 
-    /// The public key of a version; nil where there is none. To read one of RSA takes time, so no other is read.
+    /// The public key of a version; nil if there is none. Reading an RSA key takes time, so no other version
+    /// is read.
     package func publicKey(_ version: Int64) throws(KeyError) -> PublicKey? {
       guard let text = texts[version] else { return nil }
       return try PublicKey(text)
     }
   }
 
-  /// A token and its life.
+  /// A token and its lifetime.
   package struct Login: Sendable {
     package let token: Secret
-    /// Seconds; 0 for a token that never ends.
+    /// The lifetime in seconds; 0 for a token that never expires.
     package let lease: Int64
     package let isRenewable: Bool
   }
@@ -89,8 +90,8 @@ package enum VaultAnswer {
       token: Secret(token), lease: min(lease, longestLease), isRenewable: auth["renewable"] == .bool(true))
   }
 
-  /// The first of `errors` in words: at most 80 octets of words that have letters alone, at most 16 each, so that no token, secret or
-  /// number that was sent comes back.
+  /// The first of `errors`: at most 80 octets, and only words of at most 16 letters each, so that no token,
+  /// secret or number that was sent is logged.
   package static func errors(in content: [UInt8]) -> String? {
     guard let text = object(content)?["errors"]?.array?.first?.string else { return nil }
     let words = text.utf8.prefix(1024).split { $0 <= 0x20 }.compactMap { part -> String? in
@@ -120,10 +121,11 @@ package enum VaultAnswer {
     return String(Substring(host))
   }
 
-  /// Whether a field of a request can have the octet in a token.
+  /// Whether a token may contain the octet, so that a header field can carry it.
   package static func isTokenOctet(_ octet: UInt8) -> Bool { (0x21...0x7E).contains(octet) }
 
-  /// What is none stands around words: `*`, `:`, quotes.
+  /// Whether the octet belongs to a word. All other octets are trimmed from the ends of a word: `*`, `:`,
+  /// quotation marks.
   private static func isWordOctet(_ octet: UInt8) -> Bool {
     isLetter(octet) || (0x30...0x39).contains(octet) || octet >= 0x80
   }
@@ -147,7 +149,7 @@ package enum VaultAnswer {
     return Int64(String(decoding: digits, as: UTF8.self))
   }
 
-  /// Either alphabet, with or without padding: Vault's own answers differ.
+  /// Decodes Base64 of either alphabet, with or without padding: Vault's own responses differ.
   private static func bytes(_ text: [UInt8]) -> [UInt8]? {
     let bare = text.prefix { $0 != UInt8(ascii: "=") }
     guard !bare.isEmpty, text.count - bare.count <= 2,

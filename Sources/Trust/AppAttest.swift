@@ -12,7 +12,7 @@ public struct AppAttestPolicy: Sendable {
     /// Xcode.
     case development
 
-    /// The AAGUID of its keys.
+    /// The AAGUID of the environment's keys.
     var identifier: [UInt8] {
       switch self {
       case .production: Array("appattest".utf8) + [UInt8](repeating: 0, count: 7)
@@ -21,7 +21,7 @@ public struct AppAttestPolicy: Sendable {
     }
   }
 
-  /// How Apple validated an app before it launched, as far as phones go. iOS 27 and later tell.
+  /// How Apple validated a phone's app before it launched. iOS 27 and later report this.
   public enum Category: String, CaseIterable, Sendable {
     case testflight, development
     case appStore = "app_store"
@@ -38,14 +38,13 @@ public struct AppAttestPolicy: Sendable {
     }
   }
 
-  /// Where apps may come from.
+  /// The environments from which apps may come.
   public let environments: Set<Environment>
   /// Apple's numbers of the categories that pass.
   public let categories: Set<UInt32>
-  /// The certificate that vouches for all phones.
+  /// The root certificate of all phones' attestations.
   public var root: X509Certificate
 
-  /// A policy.
   public init(environments: Set<Environment>, categories: Set<UInt32>, root: X509Certificate) {
     self.environments = environments
     self.categories = categories
@@ -65,7 +64,7 @@ public struct AppAttestPolicy: Sendable {
 public struct AppAttestTerms: Sendable {
   /// Team and bundle: `ABCDE12345.com.example.shop`.
   public let appID: String
-  /// The least build that passes, of phones that tell theirs.
+  /// The oldest build that passes, for phones that report it.
   public let atLeast: BuildNumber?
 
   public init(appID: String, atLeast: BuildNumber?) {
@@ -92,15 +91,15 @@ public struct BuildNumber: Hashable, Sendable {
     self.parts = numbers
   }
 
-  /// Whether it is not older than another.
+  /// Whether the build is not older than another.
   func isAtLeast(_ other: BuildNumber) -> Bool { !parts.lexicographicallyPrecedes(other.parts) }
 }
 
-/// An attestation that was taken apart, and in which nothing is verified but its form.
+/// A parsed attestation. Only its form was checked.
 public struct AppAttestation: Sendable {
   /// The extension of the leaf that has the nonce.
   static let nonceExtension = "1.2.840.113635.100.8.2"
-  /// What its value begins with: SEQUENCE { [1] { OCTET STRING of 32 bytes } }.
+  /// The beginning of that extension's value: SEQUENCE { [1] { OCTET STRING of 32 bytes } }.
   static let noncePrefix: [UInt8] = [0x30, 0x24, 0xA1, 0x22, 0x04, 0x20]
 
   private let leaf: X509Certificate
@@ -108,7 +107,7 @@ public struct AppAttestation: Sendable {
   private let authenticatorData: [UInt8]
   private let authenticator: AttestedAuthenticator
 
-  /// Takes an attestation object apart.
+  /// Parses an attestation object.
   public init(parsing object: [UInt8]) throws(AttestationFault) {
     let value: CBOR
     do throws(CBOR.Fault) { value = try CBOR(parsing: object) } catch { throw .malformed }
@@ -129,7 +128,7 @@ public struct AppAttestation: Sendable {
   ///
   /// - Parameters:
   ///   - keyID: The name of the key that the app sent: SHA-256 of its point.
-  ///   - clientDataHash: What the phone has signed: SHA-256 of the client data.
+  ///   - clientDataHash: SHA-256 of the client data, which the phone has signed.
   ///   - now: Seconds since 1970.
   /// - Throws: The first check that fails.
   public func verify(
@@ -168,17 +167,17 @@ private struct AttestedAuthenticator {
   /// SHA-256 of the app's id.
   let appIDHash: [UInt8]
   let counter: UInt32
-  /// The AAGUID, which tells the environment.
+  /// The AAGUID, which identifies the environment.
   let identifier: [UInt8]
   let credentialID: [UInt8]
   /// The key's point as 65 bytes, uncompressed.
   let point: [UInt8]
-  /// The category that iOS 27 tells.
+  /// The category that iOS 27 reports.
   var category: UInt32?
-  /// The CFBundleVersion that iOS 27 tells.
+  /// The CFBundleVersion that iOS 27 reports.
   var build: String?
 
-  /// The flag of an attested credential. The flag of extensions does not tell whether there are any.
+  /// The flag of an attested credential. The flag of extensions does not show whether there are any.
   private static let hasCredential: UInt8 = 0x40
   private static let headCount = 87
 
@@ -211,7 +210,7 @@ private struct AttestedAuthenticator {
     }
   }
 
-  /// The point of a COSE key (RFC 9053 §7.1) that is one of P-256 for ES256, and has nothing else.
+  /// The point of a COSE key (RFC 9053 §7.1), which must be a P-256 key for ES256 without further members.
   private static func point(_ key: CBOR) throws(CBOR.Fault) -> [UInt8] {
     guard key.members?.count == 5, key[.unsigned(1)] == .unsigned(2), key[.unsigned(3)] == .negative(6),
       key[.negative(0)] == .unsigned(1), let x = key[.negative(1)]?.octets, let y = key[.negative(2)]?.octets,
@@ -220,7 +219,7 @@ private struct AttestedAuthenticator {
     return [0x04] + x + y
   }
 
-  /// Four bytes, the least first, or a number.
+  /// Reads a category from four bytes, the least significant first, or from a number.
   private static func category(_ value: CBOR) throws(CBOR.Fault) -> UInt32 {
     switch value {
     case .unsigned(let number): if let number = UInt32(exactly: number) { return number }

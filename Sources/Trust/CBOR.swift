@@ -1,4 +1,4 @@
-// Reads the CBOR (RFC 8949) of strangers, strictly, and writes it.
+// Reads untrusted CBOR (RFC 8949) strictly, and writes CBOR.
 
 /// A value of CBOR. Floating-point numbers, tags, undefined and other simple values are not read.
 public enum CBOR: Hashable, Sendable {
@@ -25,13 +25,13 @@ public enum CBOR: Hashable, Sendable {
     }
   }
 
-  /// Why octets are not read.
+  /// The reason why octets cannot be read.
   public enum Fault: String, Error, Hashable, Sendable {
-    /// There are more than `CBOR.maximumBytes`.
+    /// There are more octets than `CBOR.maximumBytes`.
     case tooLarge
-    /// They end before the value does.
+    /// The octets end before the value.
     case truncated
-    /// The value ends before they do.
+    /// Octets follow the value.
     case trailing
     /// A length is not given before the content.
     case indefinite
@@ -74,7 +74,7 @@ public enum CBOR: Hashable, Sendable {
   /// The value of a text key of a map.
   subscript(key: String) -> CBOR? { self[.text(key)] }
 
-  /// Its octets, in shortest form.
+  /// The value's octets, in shortest form.
   public var encoded: [UInt8] {
     switch self {
     case .unsigned(let number): Self.head(0, number)
@@ -186,7 +186,7 @@ struct CBORReader {
     return octets[position..<position + Int(length)]
   }
 
-  /// A number of elements for which there are octets enough.
+  /// Returns a number of elements, after a check that enough octets are left for them.
   private func count(_ argument: UInt64, octetsEach size: UInt64) throws(CBOR.Fault) -> Int {
     guard argument <= UInt64(octets.endIndex - position) / size else { throw .truncated }
     return Int(argument)

@@ -23,7 +23,7 @@ public struct NumberProof: Sendable {
   /// The longest proof, in octets.
   public static let maximumBytes = 4096
   package static let algorithm = SignatureAlgorithm.ES256
-  /// In seconds.
+  /// The longest lifetime of a proof, in seconds.
   static let longestLife: Double = 86_400
   /// How many seconds the issuer's clock may be ahead of this server's.
   static let leeway: Double = 60

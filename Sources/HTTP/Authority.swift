@@ -2,8 +2,9 @@
 enum Authority {
   /// Whether a range is `uri-host [ ":" port ]` with a host that is not empty and a port below 65536.
   ///
-  /// It is stricter than the URI grammar: no userinfo, no empty label, no `sub-delims`, IPv6 literals in
-  /// full. So a proxy in front of this server cannot read an accepted authority differently.
+  /// The check is stricter than the URI grammar: no userinfo, no empty label, no `sub-delims`, and IPv6
+  /// literals are checked in full. So a proxy in front of this server cannot read an accepted authority
+  /// differently.
   static func isValid(_ octets: Span<UInt8>, _ range: Range<Int>) -> Bool {
     guard !range.isEmpty else { return false }
     var end = range.lowerBound
@@ -52,7 +53,7 @@ enum Authority {
     return true
   }
 
-  /// RFC 3986 §3.2.2: eight groups, one run of zeros shortened to `::`, the last two groups perhaps as IPv4.
+  /// RFC 3986 §3.2.2: eight groups, one run of zeros shortened to `::`, the last two optionally as IPv4.
   private static func isIPv6(_ octets: Span<UInt8>, _ range: Range<Int>) -> Bool {
     var groups = 0
     var shortened = false

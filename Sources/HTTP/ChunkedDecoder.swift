@@ -1,9 +1,9 @@
 // Decodes chunked request bodies (RFC 9112 §7.1), and checks and drops extensions and trailers.
 
-/// Takes the chunked transfer coding off (RFC 9112 §7.1), one octet after the other; extensions and trailers are
-/// checked and dropped.
+/// Removes the chunked transfer coding (RFC 9112 §7.1), octet by octet. Extensions and trailers are checked
+/// and dropped.
 struct ChunkedDecoder: Sendable {
-  /// The result of more octets.
+  /// The result of decoding more octets.
   enum Outcome {
     case incomplete
     case complete
@@ -19,8 +19,8 @@ struct ChunkedDecoder: Sendable {
     case trailerStart, trailerName, trailerValue, trailerLineFeed, endLineFeed
   }
 
-  /// Chunk lines may weigh this much more than the content they carry. 100,000 chunks of ten octets pass, a million
-  /// of one octet do not: framing that outweighs its content is an attack on the reader.
+  /// The octets by which framing may exceed the content that it carries. 100,000 chunks of ten octets pass, a
+  /// million of one octet do not: framing that outweighs its content is an attack on the reader.
   static let overheadAllowance = 16_384
 
   private var state = State.sizeStart

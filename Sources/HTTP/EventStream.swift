@@ -2,34 +2,35 @@
 
 /// One event of a stream.
 public struct StreamedEvent: Hashable, Sendable {
-  /// Its type; `message` where the stream names none.
+  /// The event's type; `message` if the stream names none.
   public let name: String
-  /// Its data, whose lines end with a line feed except the last.
+  /// The event's data. Its lines are separated by line feeds.
   public let data: [UInt8]
 }
 
-/// Puts the events of a stream together, however its octets are cut. Ids, retry times and comments are passed over.
+/// Assembles the events of a stream, however its octets are split. Ids, retry times and comments are ignored.
 public struct EventStreamReader: Sendable {
-  /// How many octets the data of an event, or a line, has at most.
+  /// The most octets of a line, and of an event's data.
   public static let mostBytes = 64 * 1024
 
-  /// A line, or the data of an event, is too long: the stream cannot be read on.
+  /// A line, or the data of an event, is too long. The rest of the stream cannot be read.
   public struct TooLong: Error, Hashable, Sendable {}
 
   private var line: [UInt8] = []
   private var name: [UInt8] = []
   private var data: [UInt8] = []
   private var hasData = false
-  /// Whether the last octet was a carriage return: a line feed after it ends no other line.
+  /// Whether the last octet was a carriage return: a line feed after it does not end another line.
   private var endedWithReturn = false
   private var isFirstLine = true
 
-  /// Begins with the first octet of a stream.
+  /// Creates a reader at the start of a stream.
   public init() {}
 
-  /// Takes the next octets.
+  /// Reads the next octets.
   ///
-  /// - Returns: The events that they complete. One that the stream breaks off is none.
+  /// - Returns: The events that these octets complete. An event that the stream's end cuts off is never
+  ///   returned.
   public mutating func take(_ bytes: [UInt8]) throws(TooLong) -> [StreamedEvent] {
     var events: [StreamedEvent] = []
     var rest = bytes[...]
@@ -57,7 +58,7 @@ public struct EventStreamReader: Sendable {
     line += part
   }
 
-  /// Reads the line that has ended. An empty one ends an event.
+  /// Processes a complete line. An empty line ends an event.
   private mutating func endLine() throws(TooLong) -> StreamedEvent? {
     defer { line.removeAll(keepingCapacity: true) }
     if isFirstLine {

@@ -1,12 +1,13 @@
 // Parses header values byte by byte, never by `Character` (RFC 9110 §5.6).
 
-/// Field values taken apart octet by octet (RFC 9110 §5.6).
+/// Field values, parsed octet by octet (RFC 9110 §5.6).
 ///
-/// Never as text: Swift compares and searches `Character`s, which are grapheme clusters. A character that a client chooses can
-/// join with the comma behind it (UAX #29, GB9b) and hide what a proxy wrote, and a backward search through some characters
-/// takes quadratic time. `script/lint-text` keeps such searches out of the code that reads from the network.
+/// They are never parsed as text: Swift compares and searches `Character`s, which are grapheme clusters. A
+/// character that a client chooses can join with the comma behind it (UAX #29, GB9b) and hide what a proxy
+/// wrote, and a backward search through some characters takes quadratic time. `script/lint-text` keeps such
+/// searches out of the code that reads from the network.
 extension ArraySlice<UInt8> {
-  /// Without spaces and tabs at its ends: optional white space (RFC 9110 §5.6.3).
+  /// The octets without spaces and tabs at both ends: optional white space (RFC 9110 §5.6.3).
   public var trimmed: ArraySlice<UInt8> {
     var low = startIndex
     var high = endIndex
@@ -15,14 +16,14 @@ extension ArraySlice<UInt8> {
     return self[low..<high]
   }
 
-  /// The elements of a list that is separated by one octet, without white space round them, empty ones left out
-  /// (RFC 9110 §5.6.1).
+  /// The elements of a list that is separated by one octet, without white space around them, empty ones left
+  /// out (RFC 9110 §5.6.1).
   public func elements(separatedBy separator: UInt8 = UInt8(ascii: ",")) -> [ArraySlice<UInt8>] {
     split(separator: separator).map(\.trimmed).filter { !$0.isEmpty }
   }
 
-  /// What stands between the separators that are outside quotation marks (RFC 9110 §5.6.4), and whether the last quotation
-  /// does not end.
+  /// The parts between the separators outside quotation marks (RFC 9110 §5.6.4), and whether the last
+  /// quotation has no end.
   package func parts(separatedBy separator: UInt8) -> (parts: [ArraySlice<UInt8>], isUnended: Bool) {
     var parts: [ArraySlice<UInt8>] = []
     var (start, isQuoted, isEscaped) = (startIndex, false, false)
@@ -54,7 +55,7 @@ extension ArraySlice<UInt8> {
     }
   }
 
-  /// The number that 1 to `digits` decimal digits write and nothing else; nil for any other octets.
+  /// The number, if the octets are 1 to `digits` decimal digits and nothing else; otherwise nil.
   /// - Parameter digits: At most 18, which fit.
   public func decimal(digits: Int) -> Int64? {
     guard (1...digits).contains(count) else { return nil }

@@ -2,8 +2,8 @@
 
 import Texts
 
-/// Form content (`application/x-www-form-urlencoded`), decoded strictly: what a careless server would repair is refused, so
-/// that a client's mistake shows at once.
+/// Form content (`application/x-www-form-urlencoded`), decoded strictly. Mistakes that a lenient server would
+/// repair are refused, so that they show at once.
 public struct Form: Sendable {
   /// A name and its value.
   public struct Parameter: Hashable, Sendable {
@@ -12,7 +12,7 @@ public struct Form: Sendable {
     public let value: String
   }
 
-  /// Why content is no form.
+  /// Why content is not a form.
   public enum Problem: Error, Hashable, Sendable, CustomStringConvertible {
     /// A `%` that is not followed by two hexadecimal digits.
     case malformedEscape
@@ -36,10 +36,10 @@ public struct Form: Sendable {
     }
   }
 
-  /// How many parameters are taken.
+  /// The most parameters that are accepted.
   public static let maximumCount = 64
 
-  /// In their order; no name is repeated.
+  /// The parameters in their order. No name is repeated.
   public private(set) var parameters: [Parameter] = []
 
   /// Decodes content.
@@ -60,12 +60,12 @@ public struct Form: Sendable {
     }
   }
 
-  /// The value of a parameter. One sent without a value counts as left out (RFC 6749 §3.1).
+  /// The value of a parameter. A parameter without a value counts as absent (RFC 6749 §3.1).
   public subscript(_ name: String) -> String? {
     parameters.first { $0.name.hasSameBytes(as: name) && !$0.value.isEmpty }?.value
   }
 
-  /// Undoes the encoding of one name or value.
+  /// Decodes one name or value.
   public static func decode(_ text: ArraySlice<UInt8>) throws(Problem) -> String {
     var octets: [UInt8] = []
     octets.reserveCapacity(text.count)

@@ -2,12 +2,13 @@
 
 import Texts
 
-/// Parses the head of a request, line by line as the lines become whole (RFC 9112 §3 and §5).
+/// Parses the head of a request, line by line as the lines become complete (RFC 9112 §3 and §5).
 ///
-/// It always looks at the head from its first octet, and remembers how far it has looked. Every verdict falls at a fixed
-/// octet of the stream, so how the head was cut into segments can never change the outcome.
+/// Each call passes the head from its first octet, and the parser remembers how far it has read. Every
+/// decision is made at a fixed octet of the stream, so the way the head is split into segments can never
+/// change the outcome.
 struct HeadParser: Sendable {
-  /// The result of a look at more octets.
+  /// The result of parsing more octets.
   enum Outcome {
     /// The head does not end here; more octets are needed.
     case incomplete
@@ -31,9 +32,9 @@ struct HeadParser: Sendable {
     static let genesysKey = Singletons(rawValue: 256)
   }
 
-  /// Octets before this offset have been looked at.
+  /// The offset up to which octets were read.
   private var scanned = 0
-  /// Where the line being looked at begins.
+  /// The offset at which the current line starts.
   private var lineStart = 0
   private var seen: Singletons = []
   /// The value of `Content-Length`, saturated.
@@ -43,18 +44,18 @@ struct HeadParser: Sendable {
   /// Whether the request has `Expect: 100-continue`.
   private(set) var expectsContinue = false
 
-  /// Whether the request line is whole.
+  /// Whether the request line is complete.
   var hasRequestLine: Bool { lineStart > 0 }
 
-  /// Looks at a head that begins with the span's first octet. Lines that have become whole are added to the request,
-  /// as ranges of the span.
+  /// Parses a head that begins with the span's first octet. Complete lines are added to the request, as
+  /// ranges of the span.
   mutating func parse(_ head: Span<UInt8>, into request: inout Request, limits: borrowing MessageLimits)
     -> Outcome
   {
     let end = head.count
     var i = scanned
     while i < end {
-      // Eight at once as far as none of them is a control.
+      // Eight octets at once, as long as none of them is a control octet.
       if i <= end - 8 {
         let controls = OctetWord(head, at: i).controls
         if controls == 0 {
@@ -115,7 +116,7 @@ struct HeadParser: Sendable {
     return note(head, name, value, in: &request)
   }
 
-  /// Takes note of the fields that frame the message or must be single; false when one of them is wrong.
+  /// Records the fields that frame the message or must occur only once; false if one of them is wrong.
   private mutating func note(
     _ head: Span<UInt8>, _ name: Range<Int>, _ value: Range<Int>, in request: inout Request
   ) -> Bool {
@@ -165,7 +166,7 @@ struct HeadParser: Sendable {
     return length
   }
 
-  /// Whether a comma-separated list holds a word (RFC 9110 §5.6.1).
+  /// Whether a comma-separated list contains a word (RFC 9110 §5.6.1).
   private static func lists(_ head: Span<UInt8>, _ value: Range<Int>, lowercase word: StaticString) -> Bool {
     var start = value.lowerBound
     while start < value.upperBound {
@@ -179,7 +180,7 @@ struct HeadParser: Sendable {
 
   // MARK: The whole head
 
-  /// The checks that need all fields: Host is there, and the framing is unambiguous (RFC 9112 §3.2 and §6.1).
+  /// The checks that need all fields: Host is present, framing is unambiguous (RFC 9112 §3.2 and §6.1).
   private func isConsistent(_ version: Request.Version) -> Bool {
     if version == .http11 && !seen.contains(.host) { return false }
     return !isChunked || version == .http11 && contentLength == nil

@@ -5,7 +5,7 @@
 public struct RequestParser: Sendable {
   /// The state of the parser.
   public enum Phase: Sendable {
-    /// Between requests; nothing of the next one has come.
+    /// Between requests; no octet of the next one has arrived.
     case idle
     /// Within the head.
     case head
@@ -15,7 +15,7 @@ public struct RequestParser: Sendable {
 
   /// The result of parsing more octets.
   public enum Progress: Sendable {
-    /// Every octet was taken and the request is not whole.
+    /// Every octet was read, and the request is not complete.
     case incomplete
     /// The request is complete. Later octets belong to the next one.
     case complete
@@ -38,11 +38,12 @@ public struct RequestParser: Sendable {
   private var headParser = HeadParser()
   private var chunks = ChunkedDecoder()
   private var continueIsDue = false
-  /// Whether the head of the present request is whole, so that its fields may be looked at although the request is not.
+  /// Whether the head of the current request is complete, so that its fields may be read although the request
+  /// is not complete.
   public private(set) var hasHead = false
 
-  /// Whether the request line of the present request was read and is right, so that its method and target may be looked
-  /// at although the request is not whole.
+  /// Whether the request line of the current request was read and is valid, so that its method and target may
+  /// be read although the request is not complete.
   public var hasRequestLine: Bool {
     switch stage {
     case .start, .startReturn, .afterEmptyLine: false
@@ -69,9 +70,9 @@ public struct RequestParser: Sendable {
   /// Tells the parser that `100 Continue` was sent.
   public mutating func continueWasSent() { continueIsDue = false }
 
-  /// Parses octets from an offset and moves the offset past those taken. The request is emptied when a new one begins,
-  /// must be passed again until it is complete, and must not be used before; of one that
-  /// failed `hasRequestLine` and `hasHead` say what may be.
+  /// Parses octets from an offset and moves the offset past them. Pass the same request again until it is
+  /// complete, and do not use it before. The parser empties it when a new request starts. After a failure,
+  /// `hasRequestLine` and `hasHead` tell which parts may be used.
   public mutating func parse(
     _ input: Span<UInt8>, from offset: inout Int, into request: inout Request
   ) -> Progress {
@@ -122,8 +123,8 @@ public struct RequestParser: Sendable {
     return nil
   }
 
-  /// Parses the head: in place while it lies within one segment, else in the request's own copy. Returns nil when the
-  /// head ended and the content follows.
+  /// Parses the head: in place if it lies within one segment, otherwise in the request's own copy. Returns
+  /// nil when the head ended and the content follows.
   private mutating func parseHead(
     _ input: Span<UInt8>, from offset: inout Int, into request: inout Request
   ) -> Progress? {
@@ -165,7 +166,7 @@ public struct RequestParser: Sendable {
     }
   }
 
-  /// An absolute target without a path means `/` (RFC 9110 §4.2.3). The slash is put behind the head.
+  /// An absolute target without a path means `/` (RFC 9110 §4.2.3). The slash is appended to the head.
   private func giveEmptyPathASlash(_ request: inout Request) {
     request.path = request.head.count..<(request.head.count + 1)
     request.head.append(UInt8(ascii: "/"))

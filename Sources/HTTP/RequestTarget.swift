@@ -8,9 +8,9 @@ extension Request {
   public enum QueryItem: Equatable, Sendable {
     /// The name does not occur.
     case absent
-    /// It occurs once; without `=` the value is empty.
+    /// The name occurs once; without `=` the value is empty.
     case value(String)
-    /// It occurs more than once, or its octets are not UTF-8 after percent-decoding.
+    /// The name occurs more than once, or `percentDecoded` refuses its value.
     case malformed
   }
 
@@ -35,7 +35,8 @@ extension Request {
     return segments
   }
 
-  /// A range of `head` percent-decoded (RFC 3986 §2.1); nil when the result is not UTF-8 or holds a control octet.
+  /// A range of `head` percent-decoded (RFC 3986 §2.1); nil when the result is not UTF-8 or contains a
+  /// control octet.
   public func percentDecoded(_ range: Range<Int>) -> String? {
     guard index(of: UInt8(ascii: "%"), in: range) < range.upperBound else {
       let octets = head.span.extracting(range)
@@ -62,10 +63,11 @@ extension Request {
     return String(validating: octets, as: UTF8.self)
   }
 
-  /// What the query says under a name. Names and values are percent-decoded; `+` is itself, not a space, because
-  /// telephone numbers travel here.
+  /// The query's item with a name. Names and values are percent-decoded; `+` remains a plus sign, not a
+  /// space, because clients send phone numbers here.
   ///
-  /// - Parameter known: A text that has these octets already, if there is one. It is not asked about a value with percent signs.
+  /// - Parameter known: Returns an existing text with these octets, if there is one. It is not called for a
+  ///   value with percent signs.
   public func queryItem(_ name: String, known: (Span<UInt8>) -> String? = { _ in nil }) -> QueryItem {
     guard let query else { return .absent }
     let octets = head.span
@@ -99,7 +101,7 @@ extension Request {
     head.span.extracting(range).firstIndex(of: octet).map { range.lowerBound + $0 } ?? range.upperBound
   }
 
-  /// Whether a range of `head` is a name, percent-decoded.
+  /// Whether a range of `head` is a name, perhaps percent-encoded.
   private func isName(_ range: Range<Int>, _ name: String) -> Bool {
     if equals(range, name) { return true }
     guard index(of: UInt8(ascii: "%"), in: range) < range.upperBound else { return false }
@@ -108,14 +110,14 @@ extension Request {
 
   /// A name and its value in a query.
   public struct QueryMember: Equatable, Sendable {
-    /// As it was sent, if it does not decode.
+    /// The decoded name; as it was sent if it does not decode.
     public let name: String
-    /// Empty without `=`; nil if it does not decode.
+    /// The decoded value: empty without `=`, nil if it does not decode.
     public let value: String?
   }
 
-  /// The query's members in their order, names that repeat included. Code that takes names which are not known before reads them
-  /// once here: `queryItem` reads the whole query for each name.
+  /// The query's members in their order, including repeated names. Use this for names that are not known in
+  /// advance: `queryItem` reads the whole query for each name.
   public var queryMembers: [QueryMember] {
     guard let query else { return [] }
     return head[query].split(separator: UInt8(ascii: "&")).map { member in

@@ -1,4 +1,5 @@
-// Reads how long an upstream wants the server to wait. How long the server has clients wait: `Gate/Policy/Waiting.swift`.
+// Reads how long an upstream server wants this one to wait. `Gate/Policy/Waiting.swift` computes how long
+// clients wait.
 
 /// The `Retry-After` field: seconds or a date (RFC 9110 §10.2.3).
 public enum RetryAfter {
@@ -6,10 +7,10 @@ public enum RetryAfter {
   /// silence this process for an hour. One request a minute is harmless.
   public static let cap = Duration.seconds(60)
 
-  /// Reads the wait, at most `cap`, or nil where the field is absent or junk.
+  /// Reads the wait, at most `cap`, or nil if the field is absent or invalid.
   ///
-  /// A date counts against the reply's own `Date`, so that this machine's clock does not matter; where the reply has
-  /// none, against `now`.
+  /// A date is compared with the reply's own `Date`, so that this machine's clock does not matter. Without
+  /// `Date`, it is compared with `now`.
   ///
   /// - Parameter now: seconds since 1970.
   public static func read(_ fields: Fields, now: Int64, cap: Duration = Self.cap) -> Duration? {

@@ -2,7 +2,7 @@
 
 import Texts
 
-/// Where a request belongs in a distributed trace: the `traceparent` field of W3C Trace Context
+/// The position of a request in a distributed trace: the `traceparent` field of W3C Trace Context
 /// (https://www.w3.org/TR/trace-context/).
 ///
 /// Any client can send one, so it is parsed strictly, and the outgoing field is written from the parsed values. `tracestate` is not
@@ -10,15 +10,15 @@ import Texts
 public struct TraceContext: Hashable, Sendable {
   private let high: UInt64
   private let low: UInt64
-  /// The span that a request was made in.
+  /// The span in which the request was made.
   public let spanID: UInt64
-  /// Whether the trace's origin records it. It is only passed on.
+  /// Whether the trace's origin records the trace. The server only passes this on.
   public let isSampled: Bool
 
   /// The length of version 00, and of the part of later versions that is known.
   private static let length = 55
 
-  /// The trace a request belongs to; nil where it names none, one that is wrong, or more than one (§3.2).
+  /// The trace of a request; nil if the request names none, an invalid one, or more than one (§3.2).
   public init?(_ request: borrowing Request) {
     guard let value = request.value(of: .traceparent), request.count(of: .traceparent) == 1 else {
       return nil
@@ -26,7 +26,7 @@ public struct TraceContext: Hashable, Sendable {
     self.init(request.head[value])
   }
 
-  /// Reads a field's value (§3.2.2). Of a later version it takes the known part, and ignores the rest.
+  /// Reads a field's value (§3.2.2). If its version is later than 00, only the known part is used.
   public init?(_ octets: some RandomAccessCollection<UInt8>) {
     guard octets.count >= Self.length else { return nil }
     var digits = Digits(octets)
@@ -46,7 +46,7 @@ public struct TraceContext: Hashable, Sendable {
     self.isSampled = isSampled
   }
 
-  /// The same trace with a span of its own, for a request that the server makes on behalf of this one.
+  /// The same trace with a new span, for a request that the server makes on behalf of this one.
   public func child() -> TraceContext {
     TraceContext(high: high, low: low, spanID: .random(in: 1 ... .max), isSampled: isSampled)
   }
@@ -88,7 +88,7 @@ public struct TraceContext: Hashable, Sendable {
       index = octets.startIndex
     }
 
-    /// The next digits as a number; nil where one is none.
+    /// The next digits as a number; nil if one of the octets is not such a digit.
     mutating func next(_ count: Int) -> UInt64? {
       var number: UInt64 = 0
       for _ in 0..<count {
@@ -108,6 +108,5 @@ public struct TraceContext: Hashable, Sendable {
 }
 
 extension TraceContext: CustomStringConvertible {
-  /// As the field has it.
   public var description: String { traceparent }
 }

@@ -1,24 +1,25 @@
-// Reads what a policy in another process answers.
+// Reads the answer of a policy that runs in another process.
 
 /// The answer of a remote policy.
 public enum RemoteAnswer: Hashable, Sendable {
   case allow
-  /// With its reason, which is for the audit line only.
+  /// The reason is for the audit line only.
   case deny(reason: String?)
-  /// Nothing usable: no answer in time, an error, or a document that is neither true nor false. With the cause, for operators.
+  /// No usable answer: none in time, an error, or a document that is neither true nor false. The cause is for
+  /// operators.
   case failed(because: String)
 
   /// The failure of a response that is neither true nor false.
   public static let undecided = RemoteAnswer.failed(because: "its response is neither true nor false")
 
-  /// The failure of a policy that was not asked.
+  /// The failure of a policy that was not queried.
   public static let notAsked = RemoteAnswer.failed(because: "it got no query")
 
   /// Reads an answer: `true`, `false` or `{"allow": true, "reason": "…"}`, bare or under `result`.
   public init(reading document: FactValue) {
     var answer = document
     if case .object = document, let result = document["result"] {
-      // One that says both could mean either.
+      // A document with both `allow` and `result` could mean either.
       guard document["allow"] == nil else {
         self = .undecided
         return
@@ -39,8 +40,8 @@ public enum RemoteAnswer: Hashable, Sendable {
     }
   }
 
-  /// Reads an AuthZEN evaluation: `decision`, and the operators' reason in `context.reason_admin`, which is a text or an object of
-  /// texts by language.
+  /// Reads an AuthZEN evaluation: `decision`, and the operators' reason in `context.reason_admin`. The reason
+  /// is a text or an object of texts by language, of which `en` is preferred.
   init(readingEvaluation document: FactValue) {
     guard case .bool(let allowed)? = document["decision"] else {
       self = .undecided

@@ -1,4 +1,4 @@
-// Finds the IP address of the client, behind trusted proxies or without any.
+// Finds the IP address of the client, with or without trusted proxies in between.
 
 package import Gate
 package import HTTP
@@ -10,7 +10,7 @@ package import Platform
 package struct ClientAddress: Sendable {
   private let trusted: [CIDR]
   private let hops: Int
-  /// The first proxy that is not trusted.
+  /// Remembers the first proxy that is not trusted.
   package let untrusted = UntrustedProxy()
 
   /// - Parameters:
@@ -46,8 +46,8 @@ package struct ClientAddress: Sendable {
     return peer
   }
 
-  /// The scheme by which the client reached trusted proxies, as the outermost of them wrote it in `X-Forwarded-Proto`; nil without
-  /// any.
+  /// The scheme by which the client reached trusted proxies, as the outermost of them wrote it in
+  /// `X-Forwarded-Proto`; nil without trusted proxies, or if they wrote neither `http` nor `https`.
   func scheme(_ request: borrowing Request, peer: IPAddress) -> String? {
     guard hops > 0, trusted.contains(where: { $0.contains(peer) }) else { return nil }
     let entries = request.values(of: .xForwardedProto).flatMap { request.head[$0].elements() }
@@ -55,7 +55,8 @@ package struct ClientAddress: Sendable {
     return entry.equals(lowercase: "https") ? "https" : entry.equals(lowercase: "http") ? "http" : nil
   }
 
-  /// An entry's address: alone, or with the port that some proxies write, `192.0.2.1:4711` or `[2001:db8::1]:4711`.
+  /// An entry's address, with or without the port that some proxies write: `192.0.2.1:4711` or
+  /// `[2001:db8::1]:4711`.
   private static func address(_ entry: ArraySlice<UInt8>) -> IPAddress? {
     if let address = IPAddress(octets: entry) { return address }
     if entry.first == UInt8(ascii: "[") {

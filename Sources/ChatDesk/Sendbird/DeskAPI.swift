@@ -5,25 +5,27 @@ import Tokens
 
 /// Sendbird Desk's platform API, as far as tickets need it.
 ///
-/// Sendbird's documentation of these requests was not at hand. They follow public server code that uses them, so they are less certain
-/// than those of `SendbirdAPI`. What was nowhere found is a constant here, to be changed in one place.
+/// These requests were written without Sendbird's documentation. They follow public server code that uses
+/// them, so they are less certain than those of `SendbirdAPI`. Each detail for which no source was found is a
+/// constant here, to be changed in one place.
 enum DeskAPI {
-  /// The field with the desk's API token.
+  /// The header field with the desk's API token.
   static let tokenField = "SENDBIRDDESKAPITOKEN"
-  /// Whether `customFields` is an object as text, as Sendbird's own SDK sends it, or an object.
+  /// Whether `customFields` is sent as a string that contains a JSON object, as Sendbird's own SDK does, or
+  /// as an object.
   static let sendsCustomFieldsAsText = true
-  /// How related channels are named on this request: as in Sendbird's own SDK, joined by commas.
+  /// The member with the URLs of related channels, joined by commas as in Sendbird's own SDK.
   static let relatedChannels = "relatedChannelUrls"
 
   private static let base = "/platform/v1"
 
-  /// Finds the desk's customer of a user.
+  /// Finds the desk's customer for a user.
   static func customer(of user: UserID) -> SendbirdRequest {
     SendbirdRequest(
       .customer, to: .desk, "\(base)/customers?sendbird_id=\(SendbirdAPI.segment(user.text))")
   }
 
-  /// Makes a customer of a user.
+  /// Creates the desk's customer for a user.
   static func newCustomer(_ user: UserID) -> SendbirdRequest {
     SendbirdRequest(.newCustomer, to: .desk, "\(base)/customers", ["sendbirdId": .string(user.text)])
   }
@@ -55,8 +57,9 @@ enum DeskAPI {
       isAtMostOnce: true)
   }
 
-  /// Reads the customer of a user; nil if the desk has none. Another user's customer is never taken, even if the desk ignored what it
-  /// was asked for.
+  /// Reads the customer of a user; nil if the desk has none. A customer that names another user is never
+  /// returned, even if the desk ignored the query. A customer that names no user is returned only if it is
+  /// the only result.
   static func customer(of user: UserID, in content: [UInt8]) throws(UnusableReply) -> CustomerID? {
     guard let results = try object(content)["results"]?.array else { throw .noToken }
     for result in results {
@@ -69,14 +72,14 @@ enum DeskAPI {
     return nil
   }
 
-  /// Reads a customer that was made.
+  /// Reads a created customer.
   static func newCustomer(in content: [UInt8]) throws(UnusableReply) -> CustomerID {
     // Any number: an id, which is only written.
     guard let id = try object(content)["id"]?.int else { throw .noToken }
     return CustomerID(number: id)
   }
 
-  /// Reads a ticket that was created.
+  /// Reads a created ticket.
   static func ticket(in content: [UInt8]) throws(UnusableReply) -> OpenedTicket {
     let object = try object(content)
     // Any number: an id, which is only written.

@@ -1,26 +1,26 @@
-// Cuts a calls report into its entries, octet by octet, so that a large one is never held as a whole.
+// Splits a calls report into its entries, octet by octet, so that a large report never has to fit in memory.
 
-/// The entries of a report: the objects of the array that the report is, or that is a member of it. Nothing else is kept, and each
-/// entry is parsed strictly by its reader.
+/// Splits a report into its entries: the objects of the array that is the report, or that is a member of the
+/// report. Everything else is dropped. The reader of the entries parses each one strictly.
 package struct ReportEntries: Sendable {
-  /// How many octets an entry has at most. A longer one is passed over.
+  /// The most octets of an entry. Longer entries are skipped.
   package static let mostBytes = 64 * 1024
-  /// How many octets are read of a report.
+  /// The most octets of a report.
   package static let mostReportBytes = 512 << 20
   private static let deepest = 16
 
-  /// Why a report cannot be read on.
+  /// The reason why the rest of a report cannot be read.
   package enum Fault: Error, Hashable, Sendable {
-    /// It is larger than what is read.
+    /// The report is larger than the limit.
     case tooLarge
-    /// Its brackets do not match.
+    /// The report's brackets do not match, or are nested too deeply.
     case malformed
   }
 
   /// The open brackets outside an entry.
   private var open: [UInt8] = []
   private var entry: [UInt8] = []
-  /// How many brackets are open within the entry; 0 outside one.
+  /// The number of open brackets within the entry; 0 outside an entry.
   private var depth = 0
   private var isTooLong = false
   private var isInText = false
@@ -29,17 +29,17 @@ package struct ReportEntries: Sendable {
   private var hasBegun = false
   private let most: Int
 
-  /// Begins with the first octet.
+  /// Creates a splitter at the start of a report.
   ///
-  /// - Parameter most: How many octets are read.
+  /// - Parameter most: The most octets of the report.
   package init(most: Int = mostReportBytes) { self.most = most }
 
-  /// Whether the report came whole.
+  /// Whether the report is complete.
   package var isWhole: Bool { hasBegun && open.isEmpty && depth == 0 && !isInText }
 
-  /// Takes the next octets.
+  /// Reads the next octets.
   ///
-  /// - Returns: The entries that they complete.
+  /// - Returns: The entries that these octets complete.
   package mutating func take(_ bytes: [UInt8]) throws(Fault) -> [[UInt8]] {
     octets += bytes.count
     guard octets <= most else { throw .tooLarge }

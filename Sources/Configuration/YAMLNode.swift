@@ -1,12 +1,12 @@
-// Puts the events of a YAML text together to a tree.
+// Builds a tree from the events of a YAML text.
 
-/// A node of a YAML text, as it is written: what the configuration does not take is still in it.
+/// A node of a YAML text as it is written, including features that a configuration must not use.
 struct YAMLNode {
   indirect enum Content {
     case scalar(String, isPlain: Bool, isText: Bool)
     case sequence([YAMLNode], isTagged: Bool)
     case mapping([(key: YAMLNode, value: YAMLNode)], isTagged: Bool)
-    /// Another node of the text; the mark is that node's.
+    /// An alias of another node. The mark is that node's.
     case alias
   }
 
@@ -15,24 +15,24 @@ struct YAMLNode {
   var mark: YAMLMark
 }
 
-/// Why the events make no tree.
+/// The reason why the events do not form a tree.
 enum YAMLMistake: Error {
   case failure(YAMLFailure)
-  /// Deeper than ``YAMLComposer/maximumLevels``.
+  /// Nested deeper than ``YAMLComposer/maximumLevels``.
   case tooDeep
-  /// An alias of no node before it.
+  /// An alias without a node of its name before it.
   case undefinedAlias(YAMLMark)
   case secondDocument(YAMLMark)
-  /// Keys that a mapping has more than once, and where the first of them stands.
+  /// The keys that a mapping has more than once, sorted, and the mark of the first one's first occurrence.
   case duplicateKeys([String], YAMLMark)
 }
 
-/// Reads one document.
+/// Builds the tree of one document.
 struct YAMLComposer {
-  /// From here on libyaml's effort grows with the square of the depth.
+  /// Beyond this depth, libyaml's effort grows with the square of the depth.
   static let maximumLevels = 1000
 
-  /// A sequence or mapping whose end has not come.
+  /// A sequence or mapping whose end was not read yet.
   private struct Open {
     var node: YAMLNode
     var anchor: String?
@@ -41,10 +41,10 @@ struct YAMLComposer {
   }
 
   private let parser: YAMLParser
-  /// Nodes deeper than this are left out of the tree. Mistakes of syntax count there too.
+  /// Nodes deeper than this are left out of the tree. Their syntax errors are still found.
   private let maximumDepth: Int
   private var open: [Open] = []
-  /// Where the nodes with anchors stand. The last of a name counts.
+  /// The marks of the nodes with anchors. If a name repeats, the last node counts.
   private var anchors: [String: YAMLMark] = [:]
 
   private init(_ parser: YAMLParser, maximumDepth: Int) {
@@ -52,7 +52,7 @@ struct YAMLComposer {
     self.maximumDepth = maximumDepth
   }
 
-  /// The tree of the only document in a text; nil where there is none.
+  /// The tree of the only document in a text; nil if there is none.
   static func root(of bytes: [UInt8], maximumDepth: Int) throws(YAMLMistake) -> YAMLNode? {
     let parser: YAMLParser
     do throws(YAMLFailure) { parser = try YAMLParser(bytes) } catch { throw .failure(error) }
@@ -81,7 +81,7 @@ struct YAMLComposer {
     }
   }
 
-  /// The node that an event ends; nil where it begins one.
+  /// The node that an event completes; nil if the event does not complete one.
   private mutating func node(_ event: YAMLEvent) throws(YAMLMistake) -> YAMLNode? {
     func leaf(_ content: YAMLNode.Content) -> YAMLNode {
       YAMLNode(content: content, hasAnchor: event.anchor != nil, mark: event.mark)
@@ -122,12 +122,12 @@ struct YAMLComposer {
       last.node.content = .mapping(pairs, isTagged: isTagged)
     case .scalar, .alias: break
     }
-    // From here on: a node does not contain itself.
+    // The anchor is set only now, because a node does not contain itself.
     if let anchor = last.anchor { anchors[anchor] = last.node.mark }
     return last.node
   }
 
-  /// Puts a whole node into the collection around it. Returns the document's own node.
+  /// Adds a complete node to the collection around it. Returns the node if it is the document's own.
   private mutating func placed(_ node: YAMLNode) throws(YAMLMistake) -> YAMLNode? {
     guard !open.isEmpty else { return node }
     if open.count <= maximumDepth { open[open.count - 1].items.append(node) }

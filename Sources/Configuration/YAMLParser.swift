@@ -1,8 +1,8 @@
-// Splits YAML text into events, by libyaml.
+// Splits YAML text into events with libyaml.
 
 import CYAML
 
-/// A position in a YAML file. Both count from 1; columns count Unicode scalars.
+/// A position in a YAML file. Lines and columns start at 1; a column is a Unicode scalar.
 struct YAMLMark: Hashable {
   var line, column: Int
 }
@@ -12,48 +12,48 @@ struct YAMLEvent {
   enum Content {
     case streamEnd
     case documentStart
-    /// - Parameter isText: Without a tag, or with that of a text.
+    /// - Parameter isText: Whether the scalar has no tag, or the tag of a text.
     case scalar(String, isPlain: Bool, isText: Bool)
-    /// - Parameter isTagged: With a tag that is not the collection's own.
+    /// - Parameter isTagged: Whether the collection has a tag other than the standard's for its kind.
     case sequenceStart(isTagged: Bool)
     case mappingStart(isTagged: Bool)
     /// The end of a sequence or mapping.
     case collectionEnd
-    /// The name behind the asterisk.
+    /// An alias, with the name after its asterisk.
     case alias(String)
-    /// The start of the stream and the end of a document say nothing.
+    /// An event that carries nothing: the start of the stream or the end of a document.
     case nothing
   }
 
   var content: Content
-  /// The name of the anchor that stands before it.
+  /// The name of the anchor before the node.
   var anchor: String?
-  /// Where it begins.
+  /// The position where the event starts.
   var mark: YAMLMark
 }
 
-/// Why libyaml cannot split a text. Its words hold none of the text's.
+/// The reason why libyaml cannot split a text. libyaml's words contain nothing of the text.
 struct YAMLFailure: Error {
   enum Kind {
-    /// A character that no YAML text may have, after so many bytes.
+    /// A character that YAML does not allow, and its offset in bytes.
     case character(offset: Int)
-    /// A mistake in the syntax.
+    /// A syntax error.
     case syntax
-    /// libyaml had no memory.
+    /// libyaml ran out of memory.
     case memory
   }
 
   var kind: Kind
-  /// libyaml's words for the mistake.
+  /// libyaml's description of the error.
   var problem: String
   var mark: YAMLMark
-  /// libyaml's words for what it was reading, and the line in which that began.
+  /// libyaml's description of what it was reading, and the line where that starts.
   var context: (text: String, line: Int)?
 }
 
 /// Owns libyaml's parser: `yaml_parser_initialize` to `yaml_parser_delete`. One thread uses it.
 ///
-/// libyaml keeps the address of the parser and of the text, so both are on the heap until the end.
+/// libyaml keeps the address of the parser and of the text, so both stay on the heap until `deinit`.
 @safe final class YAMLParser {
   private let parser: UnsafeMutablePointer<yaml_parser_t>
   private let text: UnsafeMutableBufferPointer<UInt8>
@@ -75,7 +75,7 @@ struct YAMLFailure: Error {
     unsafe text.deallocate()
   }
 
-  /// The next event. After the end of the stream there is none.
+  /// The next event. After the end of the stream, its content is `.nothing`.
   func next() throws(YAMLFailure) -> YAMLEvent {
     var event = unsafe yaml_event_t()
     guard unsafe yaml_parser_parse(parser, &event) == 1 else { throw failure() }
@@ -128,7 +128,7 @@ struct YAMLFailure: Error {
     YAMLMark(line: Int(clamping: mark.line) + 1, column: Int(clamping: mark.column) + 1)
   }
 
-  /// What went wrong in the last call.
+  /// The failure of the last call.
   private func failure() -> YAMLFailure {
     let state = unsafe parser.pointee
     let kind: YAMLFailure.Kind =

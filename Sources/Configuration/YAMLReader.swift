@@ -6,14 +6,14 @@ import Texts
 /// Reads YAML into ``DocumentNode``s, refusing what would surprise: several documents, duplicate keys, anchors,
 /// aliases, merge keys and tags.
 package enum YAMLReader {
-  /// The largest file taken, in bytes.
+  /// The largest accepted file, in bytes.
   package static let maximumBytes = 1 << 20
   /// The most problems reported at once. A file of anchors alone would have a hundred thousand.
   static let maximumProblems = 100
-  /// The deepest nesting taken.
+  /// The deepest accepted nesting.
   static let maximumDepth = 32
 
-  /// Reads a whole file. Nil is an empty one. Problems are appended, and then nil is returned too.
+  /// Reads a whole file. Returns nil if the file is empty, or if it has problems, which are appended.
   package static func read(_ bytes: [UInt8], name: String, into problems: inout ProblemList) -> DocumentNode?
   {
     guard bytes.count <= maximumBytes else {
@@ -57,7 +57,7 @@ package enum YAMLReader {
     }
   }
 
-  /// A tab in the indentation of the line that the parser stopped at; nil where there is none.
+  /// A tab in the indentation of the line at which the parser stopped; nil if there is none.
   private static func tab(
     _ mistake: YAMLMistake, _ bytes: [UInt8], name: String
   ) -> (DocumentPlace, Refusal)? {
@@ -72,8 +72,8 @@ package enum YAMLReader {
     )
   }
 
-  /// A character that looks like a space, or like nothing, in the line that the parser stopped at or in the line before it; nil
-  /// where there is none. YAML takes it for a part of a key or value.
+  /// A character that looks like a space, or like nothing, in the line at which the parser stopped or in the
+  /// line before it; nil if there is none. YAML reads such a character as part of a key or value.
   private static func unseen(
     _ mistake: YAMLMistake, _ bytes: [UInt8], name: String
   ) -> (DocumentPlace, Refusal)? {
@@ -91,7 +91,8 @@ package enum YAMLReader {
     return nil
   }
 
-  /// A parser's error in our form. Only its fixed words are taken over: the text may hold a secret.
+  /// A parser's error as a place and a refusal. Of libyaml's error, only the fixed words are used, because
+  /// the text may contain a secret.
   private static func describe(
     _ mistake: YAMLMistake, _ bytes: [UInt8], name: String
   ) -> (DocumentPlace, Refusal) {
@@ -131,7 +132,7 @@ package enum YAMLReader {
     }
   }
 
-  /// The walk over the tree.
+  /// Converts the tree, and refuses features that are not supported.
   private struct Walk {
     static let anchorRefusal = Refusal(
       "anchors and aliases (& and *) are not supported", "write the value out")

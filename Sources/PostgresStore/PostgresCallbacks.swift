@@ -19,7 +19,7 @@ enum PostgresCallbacks {
     }
   }
 
-  /// Adds how many places of slots are taken to a book.
+  /// Adds the number of taken places of each slot to a book.
   static func add(
     slots rows: [PostgresRow], of slots: Set<Int64>, to book: inout CallbackBook
   ) throws(PostgresFailure) {
@@ -36,7 +36,7 @@ enum PostgresCallbacks {
     for (number, ids) in ids { book.add(number: number, ids) }
   }
 
-  /// Rows of a slot and how many of its places are taken.
+  /// The number of taken places by slot, from rows of a slot and that number.
   static func taken(_ rows: [PostgresRow]) throws(PostgresFailure) -> [Int64: Int] {
     var taken: [Int64: Int] = [:]
     for row in rows { taken[try row.integer(0)] = Int(try row.integer(1)) }

@@ -21,14 +21,14 @@ struct PostgresStatement: Sendable {
 /// The result of a statement.
 struct PostgresRows {
   var rows: [PostgresRow]
-  /// How many rows it changed.
+  /// How many rows the statement changed.
   var changed: Int
 }
 
 /// A connection: made by `PQconnectStartParams`, ended by `PQfinish`, used by one queue.
 ///
-/// It does not block: it sends a pipeline of statements and waits with poll(2) until a deadline, so a server that
-/// hangs costs seconds and not a thread.
+/// No call blocks: the connection sends a pipeline of statements and waits with poll(2) until a deadline, so
+/// a server that hangs costs seconds and not a thread.
 final class PostgresConnection {
   private let handle: OpaquePointer
   private let clock = SystemClock()
@@ -36,14 +36,16 @@ final class PostgresConnection {
 
   /// The server's settings that can lose commits in a crash of its machine, as `name = value`.
   private(set) var unsafeSettings: [String] = []
-  /// Whether it can only be read: a standby's, or one of a database or role that is set so.
+  /// Whether the connection is read-only: the server is a standby, or the database or the role is set to
+  /// read-only.
   private(set) var isReadOnly = false
-  /// Whether something between this process and the server names another server process than the server itself.
+  /// Whether a proxy is between this process and the server: the process number that was sent at connect is
+  /// not the one that the server itself reports.
   private(set) var isBehindProxy = false
 
-  /// Connects as libpq's parameters say, TLS included.
+  /// Connects with libpq's parameters, which include those for TLS.
   ///
-  /// - Throws: when it is refused, and when it takes longer than until a deadline.
+  /// - Throws: if the connection is refused, or not made by the deadline.
   init(_ parameters: [(String, String)], until deadline: MonotonicTime) throws(PostgresFailure) {
     let (names, values) = (try CStrings(parameters.map(\.0)), try CStrings(parameters.map(\.1)))
     let made = PQconnectStartParams(names.pointers, values.pointers, 0)
@@ -56,7 +58,7 @@ final class PostgresConnection {
     while state != PGRES_POLLING_OK {
       guard PQstatus(handle) != CONNECTION_BAD, state != PGRES_POLLING_FAILED else {
         var failure = PostgresFailure.connection(verbose: String(cString: PQerrorMessage(handle)))
-        // Where the server requests a password and there is none, libpq itself gives up, without an SQLSTATE.
+        // If the server requests a password and there is none, libpq itself gives up, without an SQLSTATE.
         if failure.state == nil, PQconnectionNeedsPassword(handle) == 1 { failure.state = "28P01" }
         throw failure
       }
@@ -74,15 +76,17 @@ final class PostgresConnection {
         .plain("SET statement_timeout = '5s'"), .plain("SET lock_timeout = '4s'"),
         .plain("SET idle_in_transaction_session_timeout = '10s'"),
         .plain("SET default_transaction_isolation = 'read committed'"),
-        // The forms of values that `PostgresText` writes and reads, whatever the database or the role prefers.
+        // The text formats that `PostgresText` writes and reads, whatever the database or the role prefers.
         .plain("SET bytea_output = 'hex'"), .plain("SET array_nulls = on"),
         .plain("SET standard_conforming_strings = on"), .plain("SET client_encoding = 'UTF8'"),
-        // Else each failed statement would end the connection.
+        // Otherwise each failed statement would end the connection.
         .plain("SET exit_on_error = off"),
-        // A plan kept from when a table was small reads all of it when it has grown, until it is analyzed.
+        // A plan that was cached while a table was small scans the whole table after it has grown, until the
+        // table is analyzed.
         .plain("SET plan_cache_mode = 'force_custom_plan'"),
-        // Else COMMIT returns before the disk has it, and a crash forgets which callbacks were made. `local` waits for the
-        // server's own disk, `remote_write` and `remote_apply` for a standby, too: those are the operator's choice.
+        // Otherwise COMMIT may return before the disk has the transaction, and a crash would forget which
+        // callbacks were made. `local` waits for the server's own disk, `remote_write` and `remote_apply`
+        // also for a standby: those are the operator's choice.
         .plain(
           """
           SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
@@ -99,10 +103,10 @@ final class PostgresConnection {
     isBehindProxy = try process() != Int64(PQbackendPID(handle))
   }
 
-  /// The encoding of the database, which the server reports as the connection begins; nil where a proxy keeps that back.
+  /// The encoding of the database, which the server reports at connect; nil if a proxy withholds it.
   var encoding: String? { PQparameterStatus(handle, "server_encoding").map { String(cString: $0) } }
 
-  /// The server's process that this connection's transaction runs in.
+  /// The number of the server process that runs this connection's transaction.
   func process() throws(PostgresFailure) -> Int64 {
     let found = try run([.plain("SELECT pg_backend_pid()")], within: .seconds(1))
     guard let row = found[0].rows.first else { throw lost("receive") }
@@ -111,8 +115,8 @@ final class PostgresConnection {
 
   deinit { PQfinish(handle) }
 
-  /// Sends statements in one go and waits for all of their results. Those after a failed one do not run, and the
-  /// transaction it stood in is rolled back.
+  /// Sends statements together and waits for all of their results. If one fails, those after it do not run,
+  /// and its transaction is rolled back.
   func run(_ commands: [PostgresCommand], within span: Duration) throws(PostgresFailure) -> [PostgresRows] {
     let deadline = clock.now + span
     let parameters: [CStrings]
@@ -151,8 +155,8 @@ final class PostgresConnection {
     }
   }
 
-  /// Ends the transaction that a failed statement has left, and forgets the statements, which may not have been
-  /// prepared: the connection is as new.
+  /// Ends the transaction that a failed statement left open, and forgets the prepared statements, because
+  /// some may not have been prepared. After that, the connection is like a new one.
   private func reset(until deadline: MonotonicTime) throws(PostgresFailure) {
     prepared.removeAll()
     for sql in ["ROLLBACK", "DEALLOCATE ALL"] {
@@ -171,8 +175,8 @@ final class PostgresConnection {
     while true {
       try receive(until: deadline)
       guard let result = PQgetResult(handle) else {
-        // The end of one statement's results, or of the connection. Two without a result between them: libpq expects no more,
-        // and would say so for ever.
+        // nil is the end of one statement's results, or of the connection. After two in a row, libpq expects
+        // no more results and would return nil forever.
         guard PQstatus(handle) == CONNECTION_OK, !isBetween else { throw failure ?? lost("receive") }
         isBetween = true
         continue
@@ -190,7 +194,7 @@ final class PostgresConnection {
           failure = PostgresFailure(
             operation: "statement",
             state: PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) },
-            // The whole message has the statement as well, in several lines.
+            // The whole message also contains the statement, in several lines.
             message: PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map { String(cString: $0) }
               ?? String(cString: PQresultErrorMessage(result)))
         }
@@ -198,7 +202,7 @@ final class PostgresConnection {
     }
   }
 
-  /// Sends the rest and reads until a result is complete.
+  /// Sends what is still unsent, and reads until a result is complete.
   private func receive(until deadline: MonotonicTime) throws(PostgresFailure) {
     while true {
       let unsent = PQflush(handle)
@@ -227,7 +231,7 @@ final class PostgresConnection {
     }
   }
 
-  /// The server, as libpq's own words name it.
+  /// The server as libpq's own messages name it.
   private var server: String {
     guard let host = PQhost(handle), let port = PQport(handle) else { return "the server" }
     return "the server at \"\(String(cString: host))\", port \(String(cString: port))"
@@ -253,7 +257,7 @@ final class PostgresConnection {
 private final class CStrings {
   let pointers: [UnsafePointer<CChar>?]
 
-  /// - Throws: `22021` for a text with a NUL: PostgreSQL would take what stands before it for the whole text.
+  /// - Throws: `22021` for a text with a NUL: PostgreSQL would take the part before it for the whole text.
   init(_ texts: [String?]) throws(PostgresFailure) {
     guard !texts.contains(where: { $0?.utf8.contains(0) == true }) else {
       throw PostgresFailure(

@@ -2,66 +2,68 @@
 
 import Store
 
-/// A failure with its SQLSTATE (PostgreSQL manual, appendix A), if the server gave one.
+/// A failure with its SQLSTATE (PostgreSQL manual, appendix A), if the server sent one.
 struct PostgresFailure: Error {
-  /// The failed operation.
   var operation: String
-  /// Five characters; nil when the connection failed rather than a statement.
+  /// The SQLSTATE: five characters; nil if the server sent none, as when the connection broke.
   var state: String?
-  /// The server's or libpq's own words.
+  /// The server's or libpq's own message.
   var message: String
-  /// The address or the database itself is wrong, so that no waiting helps.
+  /// Whether the address or the database itself is wrong, so that waiting does not help.
   var isMisconfigured = false
 
   /// The operation of a failure to get a connection at all.
   static let connecting = "connect"
 
-  /// The connection is of no more use.
+  /// Whether the connection can no longer be used.
   var isConnectionLost: Bool {
     guard let state, operation != PostgresFailure.connecting else { return true }
-    // 08: connection exceptions. 57P01–57P03: shutting down or starting up. 25006: this server has become a
-    // read-only one, and another may be the one to talk to. 26000, 42P05: a proxy has changed the server below
-    // the prepared statements.
+    // 08: connection exceptions. 57P01–57P03: shutting down or starting up. 25006: this server has become
+    // read-only, and another may have taken over. 26000, 42P05: a proxy has switched to another session of
+    // the server, which does not have the prepared statements of this connection.
     return state.hasPrefix("08") || state.hasPrefix("57P") || state == "25006" || state == "26000"
       || state == "42P05"
   }
 
-  /// The server did not respond to the statements, so a COMMIT among them may have been done. A statement that the server reports as
-  /// failed has ended its transaction.
+  /// Whether a COMMIT among the statements may have been done, because the server did not respond to them. A
+  /// statement that the server reports as failed has ended its transaction.
   var leavesDoubt: Bool {
     guard let state else { return true }
     return state.hasPrefix("08") || state.hasPrefix("57P")
   }
 
-  /// The server refuses user or password.
+  /// Whether the server refuses the user or the password.
   var isRefusedLogin: Bool {
     operation == PostgresFailure.connecting && (state == "28P01" || state == "28000")
   }
 
-  /// A prepared statement is lost or was there before: another session of the server runs the statements.
+  /// Whether a prepared statement is missing or already exists: another session of the server runs the
+  /// statements.
   private var isFromOtherSession: Bool { state == "42P05" || state == "26000" }
 
-  /// A pooler that gives each transaction another session of the server.
+  /// The failure for a pooler that gives each transaction another session of the server.
   static let pooler = PostgresFailure(operation: StoreError.pooler, state: "26000", message: "")
 
-  /// A database whose encoding lacks characters that users have in their names.
+  /// The failure for a database whose encoding lacks characters that users have in their names.
   static func encoding(_ name: String) -> PostgresFailure {
     PostgresFailure(
       operation: "encoding", state: "22021",
       message: "the database's encoding is \(name): create it with ENCODING 'UTF8'", isMisconfigured: true)
   }
 
-  /// The same transaction may succeed if it is tried again: 40001 serialisation failure, 40P01 deadlock.
+  /// Whether the same transaction may succeed if it is tried again: 40001 serialization failure, 40P01
+  /// deadlock.
   var isTransient: Bool { state == "40001" || state == "40P01" }
 
   /// A failure to get a connection.
   ///
-  /// libpq tells the SQLSTATE of those in its text alone, in its verbose form: `FATAL:  28P01: password authentication
-  /// failed …`, then a line on where in the server that is. Of several servers' refusals one counts only if all agree.
+  /// libpq gives the SQLSTATE of such a failure only in its text, in the verbose form: `FATAL:  28P01:
+  /// password authentication failed …`, then a line with the place in the server's source. If several servers
+  /// refused, their SQLSTATE counts only if all agree.
   static func connection(verbose text: String) -> PostgresFailure {
     var states: Set<String> = []
     var lines: [Substring] = []
-    // Where root certificates are missing, libpq advises to switch the verification off.
+    // If root certificates are missing, libpq advises switching the verification off.
     let unwanted = ["LOCATION:", "Either provide the file"]
     for line in text.split(whereSeparator: \.isNewline) where !unwanted.contains(where: line.hasPrefix) {
       guard let match = line.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) else {
@@ -107,7 +109,7 @@ struct PostgresFailure: Error {
       }
     let line = message.split(whereSeparator: \.isNewline).joined(separator: "; ")
     let words = isMisconfigured ? line : state.map { "\(line) (\($0))" } ?? line
-    // A table or column that is not there: the schema is not, or not all of it.
+    // A table or column is missing: the schema was not created, or only in part.
     return StoreError(kind, operation, kind == .incompatible ? "\(words): run `callgate migrate`" : words)
   }
 }

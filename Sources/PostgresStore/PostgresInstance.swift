@@ -4,23 +4,23 @@ import Platform
 import Store
 import Synchronization
 
-/// The number of this open store, shared by its connections, and the time of its last sign of life. A sign of life counts for ten
-/// seconds by the server's clock. The beginning of a callback renews one older than three seconds.
+/// An open store: its number, which its connections share, and the time of its last heartbeat. A heartbeat
+/// counts for ten seconds by the server's clock. Before a callback begins, a heartbeat older than three
+/// seconds is renewed.
 package final class PostgresInstance: Sendable {
   private struct Doubts {
     var marks: [PostgresMark] = []
     var isLookedAt = false
-    /// Not looked at again before this: of many that ask, one waits.
+    /// The marks are not checked again before this time. So of many callers only one waits for the server.
     var quietUntil: MonotonicTime?
   }
 
-  /// Its number.
+  /// A random number that identifies this open store.
   let number = Int64.random(in: 1...Int64.max)
   /// The server's health, from all connections.
   let health: StoreHealth
   let clock: any TimeSource
   let login: PostgresLogin
-  /// The way to the server.
   let route = PostgresRoute()
   private let seen = Mutex<MonotonicTime?>(nil)
   private let doubts = Mutex(Doubts())
@@ -31,24 +31,25 @@ package final class PostgresInstance: Sendable {
     self.clock = clock
   }
 
-  /// Whether the server ever had a sign of life.
+  /// Whether the server ever received a heartbeat of this store.
   var isKnown: Bool { seen.withLock { $0 != nil } }
 
-  /// Whether the last sign of life is fresh enough for a new callback.
+  /// Whether the last heartbeat is recent enough for a new callback.
   func isFresh(at now: MonotonicTime) -> Bool {
     seen.withLock { $0.map { now - $0 < .seconds(3) } ?? false }
   }
 
-  /// The server has a sign of life, sent after this time.
+  /// Notes that the server has a heartbeat, which was sent after this time.
   func seen(at now: MonotonicTime) { seen.withLock { $0 = now } }
 
   // MARK: Transactions in doubt
 
-  /// How many are remembered; each is the end of a connection, and is looked at with the first withdrawal or question.
+  /// The most transactions that are remembered. Each of them cost a connection. The first withdrawal or
+  /// question afterwards checks all of them.
   static let mostDoubts = 1024
 
-  /// A transaction in which a callback began, an appointment was booked or ended, or an installation changed, may be committed, now or
-  /// later.
+  /// Remembers a transaction that may be committed, now or later. In it a callback began, an appointment was
+  /// booked or ended, or an installation changed.
   func doubt(_ mark: PostgresMark) {
     doubts.withLock { doubts in
       if doubts.marks.count == Self.mostDoubts { doubts.marks.removeFirst() }
@@ -56,10 +57,11 @@ package final class PostgresInstance: Sendable {
     }
   }
 
-  /// Whether there are such transactions.
+  /// Whether transactions are in doubt.
   var hasDoubts: Bool { doubts.withLock { !$0.marks.isEmpty } }
 
-  /// The transactions to look at; nil while another task does so, or did so a moment ago without result. Call `looked` after it.
+  /// The transactions to check; nil while another task checks them, or did so less than half a second ago and
+  /// found some that had not ended. Call `looked` afterwards.
   func lookAtDoubts(at now: MonotonicTime) -> [PostgresMark]? {
     doubts.withLock { doubts in
       if doubts.isLookedAt { return nil }
@@ -69,11 +71,11 @@ package final class PostgresInstance: Sendable {
     }
   }
 
-  /// This one has ended, one way or the other.
+  /// Forgets a transaction that has ended, whether it was committed or not.
   func ended(_ mark: PostgresMark) { doubts.withLock { $0.marks.removeAll { $0 == mark } } }
 
-  /// The task has looked at them.
-  /// - Parameter isAll: Whether all that were looked at have ended.
+  /// Notes that a task has checked the transactions.
+  /// - Parameter isAll: Whether all checked transactions have ended.
   func looked(isAll: Bool, at now: MonotonicTime) {
     doubts.withLock { doubts in
       doubts.isLookedAt = false

@@ -8,7 +8,7 @@ package final class PostgresLogin: Sendable {
   private let state: Mutex<PostgresAddress>
   private let read: @Sendable () -> PostgresAddress?
 
-  /// - Parameter read: Reads the address again from its source; nil where that fails.
+  /// - Parameter read: Reads the address again from its source; nil if that fails.
   package init(_ address: PostgresAddress, read: @escaping @Sendable () -> PostgresAddress? = { nil }) {
     state = Mutex(address)
     self.read = read

@@ -4,24 +4,24 @@
 /// until its end. So a session that reads the row waits for a running transaction, and then knows whether it was committed. Unlike
 /// the server's own transaction ids, the row survives a change to another server.
 struct PostgresMark: Hashable, Sendable {
-  /// A number of the connection's own, so that a new connection waits for no other.
+  /// A random number for each connection, so that a new connection never waits for the row of another.
   let connection: Int64
-  /// Counts the connection's transactions, from 1 on.
+  /// The number of the transaction on its connection, from 1 on; 0 before the first.
   private(set) var number: Int64 = 0
 
-  /// A new connection's, before its first transaction.
+  /// The mark of a new connection, before its first transaction.
   init() { connection = Int64.random(in: 1...Int64.max) }
 
-  /// The next transaction's.
+  /// Returns the mark of the next transaction.
   mutating func next() -> PostgresMark {
     number += 1
     return self
   }
 
-  /// To be run in the transaction before anything else.
+  /// The command that writes the mark, to be run first in the transaction.
   var command: PostgresCommand { .prepared(PostgresStatements.mark, ["\(connection)", "\(number)"]) }
 
-  /// Gives the number of the connection's last transaction that was committed, once none is under way.
+  /// The query for the number of the connection's last committed transaction. It waits while one is running.
   var question: PostgresCommand { .prepared(PostgresStatements.lastMark, ["\(connection)"]) }
 
   /// Whether the result of the question shows that this transaction was committed.
@@ -42,7 +42,8 @@ extension PostgresStatements {
       INSERT INTO callgate_commit AS kept (id, number, at) VALUES ($1::bigint, 0, clock_timestamp())
       ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING number
       """)
-  /// Connections that have done nothing for an hour: no session asks for their marks any more.
+  /// Removes the rows of connections that have done nothing for an hour: no session reads their marks after
+  /// that.
   static let purgeMarks = PostgresStatement(
     name: "callgate_purge_marks",
     sql: """

@@ -6,11 +6,13 @@ import Platform
 import Store
 import Synchronization
 
-/// The shared knowledge of a store's connections about the way to a server.
+/// The knowledge that a store's connections share: which server to try first, and when to try again after a
+/// failure.
 ///
-/// libpq goes on to the next server, or to the next address of a name, when one refuses; when one does not answer, only its
-/// blocking functions do. So each is tried by itself here, with a share of the time there is. The one that worked is tried
-/// first the next time; where none worked, those come first that were not tried.
+/// If a server refuses, libpq tries the next server, or the next address of its name. If a server does not
+/// answer, only libpq's blocking functions do so. So this class tries each address separately, with a share
+/// of the remaining time. The address that worked is tried first the next time. If none worked, those that
+/// were not tried come first.
 final class PostgresRoute: Sendable {
   private struct State {
     var first: PostgresHost?
@@ -21,7 +23,7 @@ final class PostgresRoute: Sendable {
   /// The least time for each server, however many there are.
   static let leastShare = Duration.seconds(1)
 
-  /// Gives a server once for each address of its name.
+  /// Returns a server once for each address of its name.
   typealias Resolve = @Sendable (PostgresHost) throws(PostgresFailure) -> [PostgresHost]
 
   private let clock = SystemClock()
@@ -32,14 +34,14 @@ final class PostgresRoute: Sendable {
     self.resolve = resolve
   }
 
-  // MARK: Asking again
+  // MARK: Trying again
 
-  /// Fails while no connection is to be tried.
+  /// Throws the last error during the pause after a failure, while no connection may be tried.
   func check(at now: MonotonicTime) throws(StoreError) {
     if let closed = state.withLock({ $0.closed }), now < closed.until { throw closed.error }
   }
 
-  /// Something was done on a connection.
+  /// Notes that work on a connection succeeded, and ends the pause.
   func succeeded() {
     state.withLock { state in
       state.closed = nil
@@ -47,7 +49,8 @@ final class PostgresRoute: Sendable {
     }
   }
 
-  /// No connection could be made, or one broke twice. Connections that fail while none is to be tried are of the same outage.
+  /// Notes that no connection could be made, or that one broke twice, and starts a pause. A failure during
+  /// the pause belongs to the same outage and changes nothing.
   func failed(_ error: StoreError, at now: MonotonicTime) {
     state.withLock { state in
       if let closed = state.closed, now < closed.until { return }
@@ -55,13 +58,14 @@ final class PostgresRoute: Sendable {
     }
   }
 
-  /// The next connection is tried at once.
+  /// Ends the pause, so that the next connection is tried at once.
   func reopen() { state.withLock { $0.closed = nil } }
 
   // MARK: Connecting
 
-  /// Connects to a server of an address. Of several, or of several addresses of one name, to the first that can be written, unless
-  /// the address says which to take. Where all that answer can only be read, to the first of these: two addresses may be one server.
+  /// Connects to a server of an address. Of several servers, or several addresses of one name, uses the first
+  /// that is not read-only, unless the address says which to use. If all that answer are read-only, uses the
+  /// first of these: two addresses may be one server.
   ///
   /// - Throws: The refusals of all servers, if none accepted the connection in time; the refusal of a password at once.
   func connect(
@@ -124,8 +128,9 @@ final class PostgresRoute: Sendable {
     return parameters + [("sslcert", "/dev/null/none")]
   }
 
-  /// Whether nobody can say if the user has libpq's default certificate, as in a container whose HOME is another user's. libpq would
-  /// give up TLS: to it only ENOENT and ENOTDIR mean that there is none (fe-secure-openssl.c, `initialize_SSL`).
+  /// Whether it cannot be found out if the user has libpq's default certificate, as in a container whose HOME
+  /// belongs to another user. libpq would give up TLS: it takes only ENOENT and ENOTDIR to mean that there is
+  /// no certificate (fe-secure-openssl.c, `initialize_SSL`).
   static func hasClosedCertificate(home: String) -> Bool {
     var status = stat()
     guard stat(home + "/.postgresql/postgresql.crt", &status) != 0 else { return false }
@@ -140,11 +145,12 @@ final class PostgresRoute: Sendable {
 }
 
 extension PostgresHost {
-  /// It, once for each address of its name.
+  /// This server, once for each address of its name.
   ///
-  /// - Throws: when the name has none. It is looked up by the system, which may take as long as its settings allow.
+  /// - Throws: if the name has no address. The system looks the name up, which may take as long as its
+  ///   settings allow.
   func resolved() throws(PostgresFailure) -> [PostgresHost] {
-    // A folder is a local socket's.
+    // A folder means a local socket.
     guard let name, address == nil, !name.hasPrefix("/") else { return [self] }
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

@@ -16,7 +16,7 @@ struct PostgresRow: Equatable {
   /// A column as the server wrote it; nil for NULL.
   subscript(column: Int) -> String? { columns[columns.startIndex + column] }
 
-  /// The columns from one on.
+  /// The row without its first columns.
   func dropFirst(_ count: Int) -> PostgresRow { PostgresRow(columns.dropFirst(count)) }
 
   // MARK: Columns that may be NULL
@@ -48,7 +48,7 @@ struct PostgresRow: Equatable {
     try value(column) { PostgresText.bytes($0) }
   }
 
-  /// Without the value, which may be a customer's.
+  /// The failure for a column that cannot be read. It omits the value, which may be a customer's.
   static func unreadable(_ column: Int) -> PostgresFailure {
     PostgresFailure(
       operation: "read", state: "XX001",

@@ -35,7 +35,8 @@ extension PostgresSession {
     return book.standing(of: names, at: now)
   }
 
-  /// Reads dedupe entries of an older release. Nobody writes these any more, so they need no lock.
+  /// The command that reads dedupe entries of an older release. No current release writes these, so they need
+  /// no lock.
   private func former(of places: [FormerPlace]) -> PostgresCommand {
     .prepared(PostgresStatements.formerPlaces, [PostgresText.array(places.map(\.name.hex))])
   }
@@ -54,15 +55,17 @@ extension PostgresSession {
 
   /// Begins a transaction with its mark, then locks and adds its rows.
   ///
-  /// The order of locks is: the numbers of calls, installations that book, keys, dedupe entries, records, allowances, each in the order of their ids. So transactions never wait in a
-  /// circle. Slots and numbers are locked among the dedupe entries, by rows made for that. So bookings of one slot, or of one number,
+  /// The order of locks is: the numbers of calls, installations that book, keys, dedupe entries, records,
+  /// allowances, each in the order of their ids. So transactions never wait in a circle. Slots and numbers
+  /// are locked among the dedupe entries, by rows made for that. So bookings of one slot, or of one number,
   /// run one after the other, and each counts those before it.
   ///
   /// The session looks up the key and dedupe entry of a record first. A record's key never changes. Its dedupe entry changes with a
   /// move. If a move came in between, the session releases the locks and takes them again with the new entry, because to lock that
   /// entry last would break the order.
-  /// - Parameter counts: Whether the transaction only counts. Then its commit does not wait for the disk. A later commit of any
-  ///   connection that does takes it along: the log is one.
+  /// - Parameter counts: Whether the transaction only counts. Then its commit does not wait for the disk. All
+  ///   connections share one log, so the next commit that waits for the disk, on any connection, also writes
+  ///   this one.
   func lock(
     _ working: inout WorkingSet, _ connection: PostgresConnection, _ mark: PostgresMark, counts: Bool
   ) throws(PostgresFailure) {
@@ -90,7 +93,8 @@ extension PostgresSession {
     }
   }
 
-  /// Locks rows and adds them. If records among them have other dedupe entries by now, it returns those instead.
+  /// Locks rows and adds them to the working set. If records among them have other dedupe entries by now,
+  /// returns those entries and adds nothing.
   private func lock(
     _ working: inout WorkingSet, keys: Set<StoreID>, named: [StoreID], places: Set<StoreID>,
     _ connection: PostgresConnection, _ beginning: [PostgresCommand]
@@ -118,7 +122,8 @@ extension PostgresSession {
       : lock(
         working.callbacks.map(\.id), PostgresStatements.lockCallbacks, [PostgresText.array(named.map(\.hex))])
     let allowancePlace = working.allowances.isEmpty ? nil : lock(working.allowances, PostgresStatements.lock)
-    // After the locks: whoever has a lock next reads a later time, at whatever instance.
+    // Read the time after the locks. Then the next transaction that gets a lock reads a later time, on any
+    // instance.
     let timePlace = working.allowances.isEmpty ? nil : run(PostgresStatements.time, [])
     let slotPlace =
       working.slots.isEmpty
@@ -147,7 +152,7 @@ extension PostgresSession {
       for row in found[placePlace].rows { working.book.add(try row.entry() as CallbackBook.NamedPlace) }
     }
     for row in rows { working.book.add(row) }
-    // They are read after the locks, so that one that is locked, too, is not newer here.
+    // These rows were read after the locks. So one that is also locked is not newer here.
     for row in found[calls..<calls + working.calls.count].flatMap(\.rows) {
       let row = try PostgresCallbacks.row(row)
       if working.book.rows[row.record.id] == nil { working.book.add(row) }
@@ -172,10 +177,13 @@ extension PostgresSession {
     return []
   }
 
-  /// Locks the appointments of an installation that is over, in the transaction that is open, and has them succeed.
+  /// Locks the appointments of a revoked or replaced installation, in the open transaction, and ends them or
+  /// moves them to the new installation.
   ///
-  /// - Parameter receipts: Reads what an appointment that ends gives back. No change of a content changes that.
-  /// - Returns: The writes, and the appointments that end; nil if a move came in between, so that all has to begin anew.
+  /// - Parameter receipts: Reads from its content which allowances an ending appointment gives back. No
+  ///   change of the content changes that.
+  /// - Returns: The writes, and the appointments that end; nil if a move came in between, so that the
+  ///   transaction must start again.
   func succeed(
     _ succession: Succession, at now: Instant, receipts: ReceiptReader, _ connection: PostgresConnection
   ) throws(PostgresFailure) -> (writes: [PostgresCommand], ended: [EndedAppointment])? {
@@ -233,7 +241,7 @@ extension PostgresSession {
     }
   }
 
-  /// Tells the server that this store is open, unless it was told just now.
+  /// Saves a heartbeat of this store on the server, unless the last one is recent enough.
   func signalLife(_ connection: PostgresConnection, isDue: Bool = false) throws(PostgresFailure) {
     let now = clock.now
     guard isDue || !instance.isFresh(at: now) else { return }
@@ -242,8 +250,8 @@ extension PostgresSession {
     instance.seen(at: now)
   }
 
-  /// An instance is gone when it was closed, or ten seconds after its last sign of life by the server's clock, if this instance gave
-  /// signs of life all that time. So an outage of the server makes no instance seem gone.
+  /// An instance is gone if it was closed, or ten seconds after its last heartbeat by the server's clock, if
+  /// this instance sent heartbeats all that time. So an outage of the server makes no instance seem gone.
   package func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError)
     -> RecoveredRecords
   {
@@ -269,15 +277,15 @@ extension PostgresSession {
   package static func leave(
     _ instance: PostgresInstance, _ sessions: SessionQueue<PostgresSession>
   ) async {
-    // A store that never answered knows nothing of it.
+    // If the server never received a heartbeat, there is nothing to remove.
     guard instance.isKnown else { return }
-    // If this fails, the instance counts as gone after ten seconds without a sign of life.
+    // If this fails, the instance counts as gone ten seconds after its last heartbeat.
     do throws(StoreError) {
       try await sessions.call(.writes) { session throws(StoreError) in try session.endInstance() }
     } catch {}
   }
 
-  /// Tells the server that this store is closed, so that other instances can recover its records at once.
+  /// Removes this store's heartbeat from the server, so that other instances can recover its records at once.
   private func endInstance() throws(StoreError) {
     try use { connection throws(PostgresFailure) in
       _ = try connection.run(
@@ -287,7 +295,7 @@ extension PostgresSession {
 
   // MARK: Forgetting
 
-  /// In one round, whatever there is.
+  /// Purges everything in one round, whatever `most` says.
   package func finishPurge(most: Int) throws(StoreError) -> Int {
     try use { connection throws(PostgresFailure) in
       _ = try connection.run(

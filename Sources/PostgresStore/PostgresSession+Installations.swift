@@ -5,9 +5,10 @@ import JOSE
 package import Store
 
 extension PostgresSession {
-  /// Five kinds of locks, always in this order: of the list of requests, of a user, of an installation, of an App Attest key, of a phone's
-  /// key. Then, where an installation is over, its row and its appointments. Each is the transaction's own. Two names with the same hash
-  /// wait for each other and nothing else.
+  /// Takes five kinds of locks, always in this order: the list of requests, a user, an installation, an App
+  /// Attest key, a phone's key. If the installation is revoked or replaced, its row and its appointments are
+  /// locked after these. Each lock ends with the transaction. Two names with the same hash wait for each
+  /// other, which costs time and nothing else.
   package func changeInstallation<Result>(
     _ scope: InstallationScope, at now: Instant, receipts: ReceiptReader,
     onOutcome: (InstallationOutcome<Result>) -> Void,
@@ -31,7 +32,7 @@ extension PostgresSession {
 
   /// Begins a transaction, and reads and locks what it changes.
   ///
-  /// - Returns: The writes; nil if all has to begin anew.
+  /// - Returns: The writes; nil if the transaction must start again.
   private func tried<Result>(
     _ scope: InstallationScope, at now: Instant, receipts: ReceiptReader, _ connection: PostgresConnection,
     _ mark: PostgresMark, _ body: (InstallationView) -> (InstallationChange, Result)
@@ -67,7 +68,7 @@ extension PostgresSession {
   }
 
   package func touchInstallations(_ uses: [InstallationID: Instant]) throws(StoreError) {
-    // In the order of their ids: two instances do not wait for each other in a circle.
+    // Sort by id, so that two instances do not wait for each other in a circle.
     let uses = uses.sorted { $0.key < $1.key }
     try read(
       .prepared(
@@ -90,13 +91,14 @@ extension PostgresSession {
             PostgresStatements.purgeInstallations,
             [$0.key, "\($0.value.nanosecondsSinceEpoch)", "\(most)"])
         }, within: Self.span)
-      // As many as the fullest portion: the rest comes with the next portion.
+      // Return the largest count of one app: if that portion was full, the rest follows with the next
+      // portion.
       removed = found.map(\.changed).max() ?? 0
     }
     return removed
   }
 
-  /// What the rows of one command say.
+  /// Runs one command and reads a value from its rows.
   func read<Value>(
     _ command: PostgresCommand, _ read: ([PostgresRow]) throws(PostgresFailure) -> Value
   ) throws(StoreError) -> Value {

@@ -20,7 +20,7 @@ extension PostgresSession {
     var ruling: KeyRuling?
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
-      // Others may read meanwhile; those that would write wait.
+      // Other sessions may still read the table. Those that would write wait.
       let found = try connection.run(
         [
           .plain("BEGIN"), .plain("LOCK TABLE callgate_store_key IN SHARE ROW EXCLUSIVE MODE"),
@@ -61,7 +61,8 @@ extension PostgresSession {
     return keys
   }
 
-  /// What a key has sealed in each table.
+  /// For each table: when the last value that a key has sealed expires, and whether a value outlasts its time
+  /// (1 or 0).
   static func sealed(
     by key: StoreKeyID, in tables: [SealedTable] = SealedTable.all, _ connection: PostgresConnection
   ) throws(PostgresFailure) -> [(until: Int64?, open: Int64?)] {

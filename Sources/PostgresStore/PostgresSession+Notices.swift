@@ -7,8 +7,8 @@ package import Store
 extension PostgresSession {
   // MARK: Devices
 
-  /// Registrations of one token run one after the other: two of them would find no row, and both make one. The lock of the
-  /// installation comes first, as in each transaction.
+  /// Registrations of one token run one after the other. Otherwise two of them could both find no row and
+  /// both insert one. The installation is locked first, as in each transaction.
   package func registerDevice(_ device: StoredDevice) throws(StoreError) -> DeviceRegistration {
     var registration = DeviceRegistration.ended
     try once { connection, mark throws(PostgresFailure) in
@@ -91,7 +91,8 @@ extension PostgresSession {
 
   // MARK: Claims
 
-  /// Runs under the lock of the installation: two of them would count the same claims, and leave one too many.
+  /// Runs under the lock of the installation. Otherwise two calls would count the same claims and leave one
+  /// too many.
   package func openClaim(_ claim: StoredClaim, most: Int) throws(StoreError) -> [StoredClaim] {
     try lapse { maker in
       let hash = Int32(truncatingIfNeeded: maker.id(of: claim.installation.id.bytes).low)
@@ -163,7 +164,7 @@ extension PostgresSession {
 
   /// Locks a row, and changes it if it is there: one transaction.
   ///
-  /// - Returns: whether it was there.
+  /// - Returns: Whether the row was there.
   func change(
     _ lock: PostgresStatement, _ row: [String?], then change: PostgresCommand
   ) throws(StoreError) -> Bool {

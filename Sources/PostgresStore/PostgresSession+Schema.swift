@@ -4,8 +4,8 @@ import Platform
 package import Store
 
 extension PostgresSession {
-  /// Writes the sign of life, and compares the clocks. A newer release may have changed the schema meanwhile: instances of this
-  /// one go on with the connections they have.
+  /// Saves a heartbeat, and compares the clocks. A newer release may have changed the schema meanwhile.
+  /// Instances of this release then continue with the connections that they have.
   package func ping() throws(StoreError) {
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
@@ -13,14 +13,15 @@ extension PostgresSession {
       let asked = (self.clock.now, self.clock.unixTime)
       let found = try connection.run([.prepared(PostgresStatements.time, [])], within: Self.span)
       let trip = self.clock.now - asked.0
-      // The answer was given at some time of the trip: a long one says little.
+      // The server read its clock at some moment of the round trip. A long round trip says little.
       guard trip < .seconds(1), let time = try found[0].rows.first?.integer(0) else { return }
       let here = Duration.seconds(asked.1.seconds) + .nanoseconds(Int64(asked.1.nanoseconds)) + trip / 2
       self.instance.health.compared(clockAhead: here - .microseconds(time))
     }
   }
 
-  /// Brings the schema up to date. Where it is, nothing is locked or written, so a role may serve that must not create tables.
+  /// Brings the schema up to date. If it already is, nothing is locked or written, so the server can run with
+  /// a role that must not create tables.
   package func migrate(_ wait: MigrationWait) throws(StoreError) -> Bool {
     instance.route.reopen()
     var found = 0
@@ -47,16 +48,18 @@ extension PostgresSession {
     "run `callgate migrate` as the role that owns the database, or let this role do it: \(rights)"
   }
 
-  /// What a role needs to create the tables. The schema `public` is closed to roles since PostgreSQL 15.
+  /// The grant that lets a role create the tables. Since PostgreSQL 15, roles may not create tables in the
+  /// schema `public` by default.
   private static let schemaRights =
     "GRANT USAGE, CREATE ON SCHEMA public TO role, or ALTER DATABASE name OWNER TO role"
-  /// A table is changed by its owner alone: no grant lets another role do it.
+  /// Only the owner of a table can change it: no grant allows that to another role.
   private static let ownersTurn = "run `callgate migrate` as the role that owns the tables"
-  /// What a role needs to use the tables of another one.
+  /// The grant that lets a role use the tables of another role.
   private static let tableRights =
     "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO role"
 
-  /// Upgrades the schema over a connection of its own, whose end frees every lock. Begins again once if the connection breaks.
+  /// Upgrades the schema over a separate connection, whose end frees every lock. Starts again once if the
+  /// connection breaks.
   private func upgrade(_ wait: MigrationWait) throws(StoreError) -> Int {
     let deadline = wait.limit.map { clock.now + $0 }
     var breaks = 0
@@ -71,7 +74,7 @@ extension PostgresSession {
     }
   }
 
-  /// The version of the schema that is there; 0 for none.
+  /// The version of the schema; 0 if there is none.
   static func version(_ connection: PostgresConnection) throws(PostgresFailure) -> Int {
     let table = try connection.run([.plain("SELECT to_regclass('callgate_schema')")], within: span)
     guard table[0].rows.first?[0] != nil else { return 0 }
@@ -80,7 +83,8 @@ extension PostgresSession {
     return try version[0].rows.first.map { row throws(PostgresFailure) in Int(try row.integer(0)) } ?? 0
   }
 
-  /// The version of the schema; 0 where there is none. What proves that this role can write is rolled back.
+  /// Reads the version of the schema; 0 if there is none. Also proves that this role can write, in a
+  /// transaction that is rolled back.
   package func inspect() throws(StoreError) -> Int {
     var version = 0
     try use { connection throws(PostgresFailure) in
@@ -110,7 +114,7 @@ extension PostgresSession {
     return version
   }
 
-  /// Fails where this role cannot upgrade the schema that is there: its tables have another owner.
+  /// Fails if this role cannot upgrade the schema because the tables belong to another role.
   private static func proveThatTablesCanBeChanged(_ connection: PostgresConnection) throws(PostgresFailure) {
     let found = try connection.run(
       [.plain("SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'callgate_schema'::regclass")],
@@ -120,7 +124,7 @@ extension PostgresSession {
       operation: "schema", state: "42501", message: "this role may not change the tables: \(ownersTurn)")
   }
 
-  /// Fails where this role cannot make the tables: no schema of its search path takes them.
+  /// Fails if this role cannot create the tables: no schema of its search path allows it.
   private static func proveThatTablesCanBeMade(_ connection: PostgresConnection) throws(PostgresFailure) {
     let found = try connection.run(
       [.plain("SELECT has_schema_privilege(current_schema(), 'CREATE')")], within: span)
@@ -130,7 +134,8 @@ extension PostgresSession {
       message: "this role may not create tables: \(schemaRights)")
   }
 
-  /// The hash key of ids, read once for each connection. It also proves that the schema is ours.
+  /// The maker of ids. Its hash key is read once for each connection, which also proves that the schema has
+  /// this release's version.
   func maker(_ connection: PostgresConnection) throws(PostgresFailure) -> StoreIDMaker {
     if let ids { return ids }
     let row = try connection.run([.prepared(PostgresStatements.meta, [])], within: Self.span)[0].rows.first

@@ -4,16 +4,16 @@ package import Gate
 import Platform
 package import Store
 
-/// A connection that is made with the first use and again, with a back-off, after it broke.
+/// A connection that is made at the first use and again, with a back-off, after it broke.
 package final class PostgresSession: DatabaseSession {
   package typealias Shared = PostgresInstance
 
   package static let portion = 2000
-  /// Its sessions commit beside each other, and the server flushes for all of them.
+  /// False, because sessions commit in parallel and the server flushes for all of them at once.
   package static let sharesTransactions = false
-  /// It writes a sign of life each time.
+  /// Recovery saves a heartbeat each time.
   package static let recovery = StoreHealth.Effect.writes
-  /// How long a connection may take to be made, and a few statements to be answered.
+  /// The longest wait for a new connection, and for the answers to a few statements.
   static let span = Duration.seconds(3)
 
   var clock: any TimeSource { instance.clock }
@@ -28,7 +28,7 @@ package final class PostgresSession: DatabaseSession {
 
   package func close() { connection = nil }
 
-  /// Makes the connection and reads the version of the schema. Where that fails, its first use does it.
+  /// Makes the connection and reads the version of the schema. If that fails, the first use tries again.
   package func open() {
     do throws(StoreError) {
       try use { connection throws(PostgresFailure) in _ = try self.maker(connection) }
@@ -49,7 +49,8 @@ package final class PostgresSession: DatabaseSession {
         return nil
       }
       isFoundOut = working.isFoundOut
-      // Save this process's sign of life before its first record: recovery must not take the record for orphaned.
+      // Save this process's heartbeat before its first record: recovery must not take the record for
+      // orphaned.
       if working.startsCallbacks { try self.signalLife(connection) }
       try self.lock(&working, connection, mark, counts: jobs.allSatisfy(\.counts))
       working.run(
@@ -112,7 +113,8 @@ package final class PostgresSession: DatabaseSession {
     guard isAll else { throw open }
   }
 
-  /// Waits for transactions in doubt, so that a withdrawn callback cannot begin later, and a booking or an end is known.
+  /// Waits for transactions in doubt, so that a withdrawn callback cannot begin later, and the outcome of a
+  /// booking or an end is known.
   ///
   /// - Returns: Whether all of them have ended.
   func settleDoubts(_ marks: [PostgresMark]) throws(StoreError) -> Bool {
@@ -127,7 +129,8 @@ package final class PostgresSession: DatabaseSession {
             ], within: Self.span)
           self.instance.ended(mark)
         } catch {
-          // 55P03, the lock was not to be had: the transaction is still open, and nothing is wrong with the store.
+          // 55P03, the lock is not available: the transaction is still open, and nothing is wrong with the
+          // store.
           guard error.state == "55P03" else { throw error }
           hasEnded = false
         }
@@ -149,7 +152,7 @@ package final class PostgresSession: DatabaseSession {
     return states
   }
 
-  // MARK: What every database takes
+  // MARK: Queries and changes
 
   package func rows<Row>(_ query: Query<Row>, _ values: [ColumnValue]) throws(StoreError) -> [Row] {
     try read(PostgresCommand(query, values)) { rows throws(PostgresFailure) in
@@ -179,9 +182,9 @@ package final class PostgresSession: DatabaseSession {
     return changed
   }
 
-  /// The transaction locks the table in a round of its own, so that changes of several instances come one after the other. The server
-  /// ends it if its changes do not follow soon: before this session gives up waiting for the answer to them. So changes that the network
-  /// delivers late find no transaction.
+  /// Locks the table in a separate round trip, so that changes of several instances come one after the other.
+  /// The server ends the transaction if its changes do not follow within two seconds, before this session
+  /// gives up waiting for the answer to them. So changes that the network delivers late find no transaction.
   package func changeStops(_ calls: [ChangeCall]) throws(StoreError) {
     try once { connection, mark throws(PostgresFailure) in
       _ = try self.maker(connection)
@@ -194,7 +197,7 @@ package final class PostgresSession: DatabaseSession {
     }
   }
 
-  /// Rows of id, mark and count. A row without a mark was made for a lock, or is unused.
+  /// Allowances from rows of id, mark and count. A row without a mark was made for a lock, or is unused.
   static func states(_ found: PostgresRows) throws(PostgresFailure) -> [(StoreID, AllowanceState?)] {
     try found.rows.map { row throws(PostgresFailure) in
       guard let mark = try row.optionalInteger(1), let used = try row.optionalInteger(2) else {
@@ -213,7 +216,7 @@ package final class PostgresSession: DatabaseSession {
     return commands
   }
 
-  /// Four arrays of the same length.
+  /// The parameters of `PostgresStatements.put`: four arrays of the same length.
   private static func parameters(_ writes: [StoreID: AllowanceWrite]) -> [String?] {
     var ids: [String] = []
     var marks: [String] = []
@@ -238,7 +241,8 @@ package final class PostgresSession: DatabaseSession {
 
   // MARK: The connection
 
-  /// A new connection. Notes unsafe settings of its server. If the database refuses the login, it is read again and tried once more.
+  /// Makes a connection and notes unsafe settings of its server. If the database refuses the login, the
+  /// address is read again and tried once more.
   func connect() throws(PostgresFailure) -> PostgresConnection {
     let address = instance.login.address
     let made: PostgresConnection
@@ -254,9 +258,10 @@ package final class PostgresSession: DatabaseSession {
 
   /// Fails if a pooler gives each transaction another session of the server. Prepared statements, settings and locks get lost there.
   ///
-  /// Only a proxy names another process than the server does. A pooler in session mode never gives two clients one session, and never
-  /// takes one away; one in transaction mode gives a session that is free to the next client. A busy one may escape this check; then
-  /// the server's errors 42P05 and 26000 show it later.
+  /// Only a proxy reports another process than the server does. A pooler in session mode never gives two
+  /// clients one session, and never takes a session away. One in transaction mode gives a free session to the
+  /// next client. A busy pooler may escape this check; then the server's errors 42P05 and 26000 show it
+  /// later.
   func refusePooler(_ connection: PostgresConnection) throws(PostgresFailure) {
     guard connection.isBehindProxy else { return }
     let other: PostgresConnection
@@ -271,14 +276,15 @@ package final class PostgresSession: DatabaseSession {
     }
   }
 
-  /// Fails if the database cannot save every text. One without an encoding keeps the octets as they are.
+  /// Fails if the database cannot save every text. A database without an encoding (SQL_ASCII) saves the bytes
+  /// as they are.
   func refuseEncoding(_ connection: PostgresConnection) throws(PostgresFailure) {
     guard let name = connection.encoding, name != "UTF8", name != "SQL_ASCII" else { return }
     throw .encoding(name)
   }
 
-  /// Runs statements on the connection. If the connection breaks, or has broken since its last use, or the server asks for that, it
-  /// runs them again on a new connection.
+  /// Runs statements on the connection. If the connection breaks, or has broken since its last use, runs them
+  /// again on a new one. After a transient error, such as a deadlock, runs them again on the same one.
   ///
   /// The server may have run the statements before the connection broke. So use this only for work that may run twice: reads, and
   ///
@@ -308,7 +314,7 @@ package final class PostgresSession: DatabaseSession {
       } catch {
         if error.isConnectionLost {
           connection = nil
-          // Elsewhere may be another database with another key.
+          // The next connection may reach another database, with another hash key.
           ids = nil
           // After a time-out there is no time left, and a server that refused this connection refuses the next, too.
           if connections < 2, error.operation != "wait", error.operation != PostgresFailure.connecting {

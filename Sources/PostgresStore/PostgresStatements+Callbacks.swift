@@ -24,7 +24,8 @@ extension PostgresStatements {
 
   // MARK: Locking, by every transaction in this order, and each kind in the order of ids
 
-  /// The numbers of calls, by the hash of their hash. Two that have the same one wait for each other, and no more.
+  /// Locks the numbers of calls, by a short hash of their hash. Two numbers with the same short hash wait for
+  /// each other, which costs time and nothing else.
   static let lockLines = PostgresStatement(
     name: "callgate_lock_lines",
     sql: """
@@ -47,7 +48,7 @@ extension PostgresStatements {
       ON CONFLICT (id) DO UPDATE SET expires = kept.expires
       RETURNING \(PlaceColumn.table.list)
       """)
-  /// Records by their ids, and those that keys, locked before, name.
+  /// Locks records by their ids, and the records of keys that are already locked.
   static let lockCallbacks = PostgresStatement(
     name: "callgate_lock_callbacks",
     sql: """
@@ -57,19 +58,21 @@ extension PostgresStatements {
       ORDER BY id FOR UPDATE
       """)
 
-  /// The installations that book, before anything else: none is revoked while an appointment of its is written.
+  /// Locks the installations that book, before keys and records: none is revoked while one of its
+  /// appointments is written.
   static let lockInstallations = PostgresStatement(
     name: "callgate_lock_installations",
     sql: """
       SELECT id, generation FROM callgate_installation WHERE id = ANY($1::uuid[]) AND revoked IS NULL
       ORDER BY id FOR SHARE
       """)
-  /// An installation that is about to be over. It waits for those that book by it, and is found by none that comes later.
+  /// Locks an installation that is being revoked or replaced. The lock waits for transactions that book for
+  /// the installation. Later ones do not find it.
   static let lockInstallation = PostgresStatement(
     name: "callgate_lock_installation",
     sql: "SELECT FROM callgate_installation WHERE id = $1::uuid FOR UPDATE")
-  /// The appointments of an installation, with their keys, dedupe entries and contents. The conditions after the owner are no index's:
-  /// an owner has few appointments.
+  /// The appointments of an installation, with their keys, dedupe entries and contents. No index covers the
+  /// conditions after the owner: an owner has few appointments.
   static let ofInstallation = PostgresStatement(
     name: "callgate_of_installation",
     sql: """
@@ -80,11 +83,12 @@ extension PostgresStatements {
 
   // MARK: Writing
 
-  /// Two instances with other clocks may take the same notice one after the other: the first row stays.
+  /// Two instances whose clocks differ may take the same notification one after the other: the first row
+  /// stays.
   static let putNotices = PostgresStatement(name: "callgate_put_notices", sql: NoticeColumn.table.upsert)
   static let putCallbacks = PostgresStatement(
     name: "callgate_put_callbacks", sql: CallbackColumn.table.upsert)
-  /// Under the locks of their rows.
+  /// Updates rows that are already locked.
   static let putKeys = PostgresStatement(name: "callgate_put_keys", sql: KeyColumn.table.update)
   static let putPlaces = PostgresStatement(name: "callgate_put_places", sql: PlaceColumn.table.update)
   static let removeCallbacks = PostgresStatement(
@@ -96,7 +100,7 @@ extension PostgresStatements {
 
   // MARK: Recovering
 
-  /// Saves the sign of life of an instance. `since` is the beginning of its signs of life without a gap.
+  /// Saves the heartbeat of an instance. `since` is the start of its heartbeats without a gap.
   static let signalLife = PostgresStatement(
     name: "callgate_signal_life",
     sql: """
@@ -105,10 +109,12 @@ extension PostgresStatements {
       ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until,
         since = CASE WHEN kept.alive_until < clock_timestamp() THEN excluded.since ELSE kept.since END
       """)
-  /// Recovers pending records of two kinds: those of this instance ($1) that are overdue at $2 and not in hand ($4), and those of
-  /// instances that are gone. An instance is gone if it has left, or if it gave no sign of life for its life time while this one did.
-  /// So after an outage of the server all instances can give a sign of life first. Codes and the rows of an appointment are kept from
-  /// this end on. A key that another transaction locks keeps its time: to wait for it would break the order of locks.
+  /// Recovers pending records of two kinds: those of this instance ($1) that are overdue at $2 and not being
+  /// carried out ($4), and those of instances that are gone. An instance is gone if it has left, or if it
+  /// sent no heartbeat for its lifetime of ten seconds while this one did. So after an outage of the server,
+  /// all instances can send a heartbeat first. The retention of codes and appointments counts from this end.
+  /// A key that another transaction has locked keeps its expiry: to wait for it would break the order of
+  /// locks.
   static let recover = PostgresStatement(
     name: "callgate_recover",
     sql: """
@@ -145,7 +151,7 @@ extension PostgresStatements {
 
   // MARK: Forgetting
 
-  /// Instances that have been gone for long, and left nothing.
+  /// Removes instances that have been gone for an hour and left no pending record.
   static let purgeInstances = PostgresStatement(
     name: "callgate_purge_instances",
     sql: """

@@ -5,15 +5,17 @@ import Store
 extension PostgresStatements {
   // MARK: Devices
 
-  /// The lock waits for a transaction that revokes the installation, and keeps one from beginning: that one then finds the device.
+  /// Locks an installation that is not revoked. The lock waits for a transaction that revokes it. A later one
+  /// waits for this lock, and then finds the device.
   static let lockOwnInstallation = PostgresStatement(
     name: "callgate_lock_own_installation",
     sql: """
       SELECT \(installationColumns) FROM callgate_installation
       WHERE id = $1::uuid AND generation = $2::bigint AND revoked IS NULL FOR SHARE
       """)
-  /// Notes that an installation uses a name, if its device has that name still and it was neither revoked nor replaced. The lock of
-  /// the device comes before that of the name, as in each transaction: what removes the device at this moment also frees the name.
+  /// Notes that an installation uses a name, if its device still has that name and the installation was
+  /// neither revoked nor replaced. The device is locked before the name, as in each transaction: a
+  /// transaction that removes the device at this moment also frees the name.
   static let useName = PostgresStatement(
     name: "callgate_use_name",
     sql: """
@@ -33,7 +35,8 @@ extension PostgresStatements {
       """)
   // MARK: Claims
 
-  /// A live claim; of an installation, and before its time is over, where these are given.
+  /// Locks a live claim. If an installation and a time are given, the claim must belong to the installation
+  /// and expire after the time.
   static let lockClaim = PostgresStatement(
     name: "callgate_lock_claim",
     sql: """
@@ -42,7 +45,7 @@ extension PostgresStatements {
         AND ($4::bigint IS NULL OR coalesce(generation, $4::bigint) = $4::bigint)
       FOR UPDATE
       """)
-  /// Others hold a claim only to end it, so what is held is passed over.
+  /// SKIP LOCKED: other sessions lock a claim only to end it, so a locked claim is skipped.
   static let lockOldClaims = NoticeStatements.claims(
     "lock_old_claims",
     "installation = $1 AND state = 'live' ORDER BY created DESC OFFSET $2 FOR UPDATE SKIP LOCKED")

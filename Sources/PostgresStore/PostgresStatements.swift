@@ -1,9 +1,9 @@
 // The SQL statements that a PostgreSQL store prepares.
 
-/// Statements by their purpose.
 enum PostgresStatements {
-  /// Locks rows in the order of their ids, as every transaction does, so transactions never wait in a circle. It makes
-  /// rows that are not there, or two transactions could both find nothing and both take everything.
+  /// Locks the rows of allowances in the order of their ids, as every transaction does, so transactions never
+  /// wait in a circle. Inserts missing rows. Otherwise two transactions could both find nothing and both use
+  /// the whole allowance.
   static let lock = PostgresStatement(
     name: "callgate_lock",
     sql: """

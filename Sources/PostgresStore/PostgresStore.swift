@@ -12,7 +12,7 @@ package import Store
 package typealias PostgresStore = QueuedStore<PostgresSession>
 
 extension QueuedStore where Session == PostgresSession {
-  /// A store in a database. `migrate` makes all connections, otherwise the first use of each.
+  /// A store in a database. `migrate` makes all connections; otherwise each is made at its first use.
   ///
   /// - Parameter connections: The most connections, 1 to 64.
   package convenience init(
@@ -21,7 +21,7 @@ extension QueuedStore where Session == PostgresSession {
     self.init(PostgresLogin(address), connections: connections, clock: clock)
   }
 
-  /// The same, with a login that may change.
+  /// A store in a database whose login may change.
   package convenience init(
     _ login: PostgresLogin, connections: Int = 3, clock: any TimeSource = SystemClock()
   ) {

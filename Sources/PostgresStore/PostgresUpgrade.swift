@@ -6,26 +6,28 @@ import Store
 
 /// One upgrade on a connection of its own.
 ///
-/// A lock that waits holds up every request behind it. So the upgrade waits for the locks of its tables for half a second only, then lets
-/// go of everything and finds out which transactions are in its way. It asks for the locks again when those have ended: a reader of
-/// hours, such as `pg_dump`, costs requests half a second once. Half a second is also less than `deadlock_timeout`, so PostgreSQL ends no
-/// request for the upgrade's sake.
+/// A waiting lock holds up every request behind it. So the upgrade waits only half a second for the locks of
+/// its tables, then releases everything and finds out which transactions block it. It requests the locks
+/// again when those have ended: a reader that runs for hours, such as `pg_dump`, delays requests by half a
+/// second once. Half a second is also less than `deadlock_timeout`, so PostgreSQL ends no request because of
+/// the upgrade.
 struct PostgresUpgrade {
   /// The number of the lock that upgrades hold: `callgate` as bytes.
   private static let lock: Int64 = 0x6361_6C6C_6761_7465
   /// How long requests may have to wait behind the upgrade's locks, in milliseconds.
   private static let lockTimeout = 500
-  /// The same once, where a vacuum holds a table: PostgreSQL ends an automatic one after `deadlock_timeout`, which is one second.
+  /// The same, once, if a vacuum has locked a table: PostgreSQL cancels an automatic vacuum after
+  /// `deadlock_timeout`, which is one second.
   private static let lockTimeoutForVacuum = 1500
-  /// How long a statement of the changes may take that requests wait for.
+  /// How long one statement of the changes may run while requests wait for it, in milliseconds.
   private static let statementTimeout = 1700
-  /// Between two looks at what is in the way.
+  /// The pause between two checks of what blocks the upgrade.
   private static let pause = Duration.milliseconds(500)
 
-  /// A transaction that holds a table.
+  /// A transaction that has locked a table.
   private struct Holder: Hashable {
     let transaction: String
-    /// For operators.
+    /// The process of the transaction, for operators.
     let name: String
     let isVacuum: Bool
   }
@@ -38,7 +40,8 @@ struct PostgresUpgrade {
 
   /// - Parameters:
   ///   - deadline: When to stop waiting; nil for never.
-  ///   - report: Gets a sentence for operators with each new cause of waiting.
+  ///   - report: Called with a sentence for operators when the upgrade builds an index or waits for something
+  ///     new.
   init(
     _ connection: PostgresConnection, _ clock: any TimeSource, until deadline: MonotonicTime?,
     report: @escaping (String) -> Void
@@ -49,12 +52,14 @@ struct PostgresUpgrade {
     self.report = report
   }
 
-  /// Does what is missing. Of several that run at once, one works and the others wait.
+  /// Runs the missing steps. If several upgrades run at once, one works and the others wait.
   ///
-  /// - Returns: The version after it, which is greater than the latest one where a newer release has been here.
+  /// - Returns: The version afterwards, which is greater than the latest one if a newer release has upgraded
+  ///   the schema.
   mutating func run() throws(PostgresFailure) -> Int {
     while true {
-      // Waiting in the statement itself would hold a snapshot, for which the other one's indexes wait.
+      // A lock statement that waits would hold a snapshot, and the index builds of the other upgrade would
+      // wait for that snapshot.
       let isLocked = try value("SELECT pg_try_advisory_lock(\(Self.lock))") == "t"
       let version = try PostgresSession.version(connection)
       if version >= Migration.latest { return version }
@@ -87,7 +92,7 @@ struct PostgresUpgrade {
     }
   }
 
-  /// Makes everything in one transaction.
+  /// Creates the whole schema in one transaction.
   private func create() throws(PostgresFailure) {
     let statements =
       ["CREATE TABLE IF NOT EXISTS callgate_schema (version bigint PRIMARY KEY, applied bigint NOT NULL)"]
@@ -98,7 +103,7 @@ struct PostgresUpgrade {
       within: .seconds(90))
   }
 
-  /// The statements that say which steps the store has had.
+  /// The statements that save which steps were applied.
   private func applied(since version: Int) -> [String] {
     (version..<Migration.latest).map {
       "INSERT INTO callgate_schema (version, applied) VALUES (\($0 + 1), \(clock.unixTime.seconds))"
@@ -107,15 +112,15 @@ struct PostgresUpgrade {
 
   // MARK: Changes
 
-  /// Runs statements in one transaction that first locks tables, and begins again until it gets them.
+  /// Runs statements in one transaction that first locks tables, and tries again until it gets the locks.
   private mutating func change(_ statements: [String], of tables: [String]) throws(PostgresFailure) {
     var timeout = Self.lockTimeout
-    /// The vacuums for which it has waited longer.
+    /// The vacuums for which the upgrade has already waited longer.
     var vacuums: Set<Holder> = []
     while true {
       let locks =
         tables.isEmpty ? [] : ["LOCK TABLE \(tables.joined(separator: ", ")) IN ACCESS EXCLUSIVE MODE"]
-      // The time for a lock counts for each table. That for a statement counts for all of them.
+      // `lock_timeout` applies to each table, `statement_timeout` to all of them together.
       let settings = [
         "BEGIN", "SET LOCAL lock_timeout = \(timeout)", "SET LOCAL statement_timeout = \(timeout)",
       ]
@@ -125,7 +130,7 @@ struct PostgresUpgrade {
           (settings + locks + limit + statements + ["COMMIT"]).map { .plain($0) }, within: .seconds(10))
         return
       } catch {
-        // The lock was not to be had, the time for it was over, or two waited for each other.
+        // The lock was not available, the time ran out, or there was a deadlock.
         guard ["55P03", "57014", "40P01"].contains(error.state) else { throw error }
       }
       timeout = Self.lockTimeout
@@ -144,7 +149,7 @@ struct PostgresUpgrade {
     }
   }
 
-  /// The transactions of other sessions that hold one of some tables.
+  /// The transactions of other sessions that have locked one of the tables.
   private func holders(of tables: [String]) throws(PostgresFailure) -> Set<Holder> {
     let found = try connection.run(
       [
@@ -169,7 +174,8 @@ struct PostgresUpgrade {
 
   // MARK: Indexes
 
-  /// Builds an index beside requests, unless it is there. PostgreSQL leaves one that it could not finish: that one goes first.
+  /// Builds an index while requests continue, unless it exists. PostgreSQL leaves behind an index that it
+  /// could not finish; such an index is dropped first.
   private mutating func build(_ index: SchemaUpgrade.Index) throws(PostgresFailure) {
     while true {
       let isValid = try value(
@@ -180,14 +186,15 @@ struct PostgresUpgrade {
         if isValid != nil { try runAlone("DROP INDEX CONCURRENTLY \(index.name)") }
         try runAlone(index.concurrently)
       } catch {
-        // Two waited for each other, or the time is over.
+        // A deadlock, or the time ran out.
         guard ["40P01", "57014", "55P03"].contains(error.state) else { throw error }
         try pause(for: "the index \(index.name)")
       }
     }
   }
 
-  /// Runs a statement outside of any transaction, for as long as there is time. It holds up no request, so it may wait for its locks.
+  /// Runs a statement outside of any transaction, until the deadline. The statement delays no request, so it
+  /// may wait for its locks.
   private func runAlone(_ sql: String) throws(PostgresFailure) {
     let left = deadline.map { max($0 - clock.now, .milliseconds(1)) }
     let limit = left.map { $0.nanosecondsClamped / 1_000_000 } ?? 0
@@ -199,13 +206,13 @@ struct PostgresUpgrade {
 
   // MARK: Waiting
 
-  /// Says what the upgrade waits for, and pauses.
+  /// Reports what the upgrade waits for, and pauses.
   private mutating func wait(for cause: String) throws(PostgresFailure) {
     tell("waits for \(cause)")
     try pause(for: cause)
   }
 
-  /// Pauses, or fails where the time is over.
+  /// Pauses, or fails after the deadline.
   private func pause(for cause: String) throws(PostgresFailure) {
     if let deadline, clock.now >= deadline {
       throw PostgresFailure(
@@ -213,7 +220,7 @@ struct PostgresUpgrade {
         message:
           "the upgrade still waits for \(cause): run `callgate migrate`, which waits as long as it takes")
     }
-    // Not all at the same moment.
+    // Random, so that not all instances try again at the same moment.
     let span = Self.pause * Double.random(in: 0.5...1.5)
     _ = poll(nil, 0, Int32(span.nanosecondsClamped / 1_000_000))
   }
@@ -224,7 +231,7 @@ struct PostgresUpgrade {
     report("the upgrade of the schema \(what)")
   }
 
-  /// The only value of a query; nil where there is none.
+  /// The only value of a query; nil if there is none.
   private func value(_ sql: String) throws(PostgresFailure) -> String? {
     try connection.run([.plain(sql)], within: PostgresSession.span)[0].rows.first?[0]
   }

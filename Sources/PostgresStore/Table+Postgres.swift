@@ -4,7 +4,7 @@ import Gate
 import Store
 
 extension ColumnType {
-  /// The database's own name.
+  /// PostgreSQL's name for the type.
   fileprivate var name: String {
     switch self {
     case .integer: "bigint"
@@ -22,19 +22,19 @@ extension Table {
     "unnest(\(types.enumerated().map { "$\($0 + 1)::\($1.name)[]" }.joined(separator: ", ")))"
   }
 
-  /// Writes rows that are there, given as an array for each column.
+  /// The statement that updates existing rows, given as an array for each column.
   var update: String {
     let updates = columns.dropFirst().map { "\($0) = new.\($0)" }.joined(separator: ", ")
     return "UPDATE \(name) AS kept SET \(updates) FROM \(rows) AS new (\(list)) WHERE kept.id = new.id"
   }
 
-  /// Writes rows, given as an array for each column, in place of those with the same first column. An old one stays where none of its
-  /// columns ever changes.
+  /// The statement that inserts rows, given as an array for each column, or replaces those with the same
+  /// first column. If none of the columns ever changes, an existing row stays.
   var upsert: String {
     "INSERT INTO \(name) (\(list)) SELECT * FROM \(rows) \(onConflict)"
   }
 
-  /// The parameters of both.
+  /// The parameters of `update` and `upsert`: an array for each column.
   func arrays(of entries: [Column.Entry]) -> [String?] {
     let rows = entries.map { values(of: $0) }
     return types.indices.map { column in
@@ -49,7 +49,7 @@ extension Table {
 }
 
 extension ColumnValue {
-  /// As the server reads it; nil for NULL.
+  /// The value as the server reads it; nil for NULL.
   var postgresText: String? {
     switch self {
     case .integer(let number): "\(number)"
@@ -77,12 +77,12 @@ extension PostgresCommand {
 }
 
 extension PostgresRow {
-  /// A row of a table, from the first column of this row on.
+  /// Reads an entry of a table, from the first column of this row on.
   func entry<Entry: TableEntry>() throws(PostgresFailure) -> Entry {
     try read(Entry.Column.table.types) { row throws(UnreadableValue) in try row.entry() }
   }
 
-  /// What a query reads from the row.
+  /// Reads the row of a query.
   func read<Row>(_ query: Query<Row>) throws(PostgresFailure) -> Row { try read(query.types, query.read) }
 
   private func read<Value>(

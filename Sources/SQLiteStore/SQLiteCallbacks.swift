@@ -5,7 +5,7 @@ import JOSE
 import Platform
 import Store
 
-/// Statements by their purpose, prepared on one connection.
+/// Reads and writes records by statements that are prepared on one connection.
 struct SQLiteCallbacks {
   private let readRow, readKey, readPlace: SQLiteStatement
   private let putRow, putKey, putPlace: SQLiteStatement
@@ -16,7 +16,6 @@ struct SQLiteCallbacks {
   private static let table = CallbackColumn.table
   private static let columns = table.list
 
-  /// The SQL of each statement.
   enum SQL {
     static let readRow = "SELECT \(columns) FROM callgate_callback WHERE id = ?"
     static let putRow = table.upsert
@@ -36,7 +35,7 @@ struct SQLiteCallbacks {
       WHERE number IS NOT NULL AND settled IS NULL AND number = ?
       """
     static let living = "SELECT generation FROM callgate_installation WHERE id = ? AND revoked IS NULL"
-    /// The conditions after the owner are no index's: an owner has few appointments.
+    /// No index covers the conditions after the owner: an owner has few appointments.
     static let ofInstallation = """
       SELECT \(columns) FROM callgate_callback
       WHERE status = 'scheduled' AND caller = ? AND coalesce(subject, caller) = ?
@@ -80,7 +79,7 @@ struct SQLiteCallbacks {
     }
   }
 
-  /// Adds a dedupe place to a book.
+  /// Adds a dedupe entry to a book.
   func read(place name: StoreID, into book: inout CallbackBook) throws(StoreError) {
     try readPlace.run([.bytes(name.bytes)]) { row in
       if let place: CallbackBook.NamedPlace = row.entry() { book.add(place) }
@@ -141,7 +140,7 @@ struct SQLiteCallbacks {
 
   // MARK: Writing
 
-  /// Writes the changes.
+  /// Writes the changes of a book.
   func write(_ book: CallbackBook) throws(StoreError) {
     for id in book.changes.rows {
       guard let row = book.rows[id] else {
@@ -160,12 +159,12 @@ struct SQLiteCallbacks {
     for name in places.removed { try removePlace.run([.id(name)]) }
   }
 
-  /// Writes a notice, unless it is there.
+  /// Saves a notification that was taken for sending, unless it is already saved.
   func put(_ notice: StoredNotice) throws(StoreError) {
     try putNotice.run(NoticeColumn.table.values(of: notice))
   }
 
-  /// Reads the appointments of an installation that is over.
+  /// Reads the appointments of a revoked or replaced installation.
   func appointments(
     of succession: Succession, _ connection: SQLiteConnection
   ) throws(StoreError) -> [CallbackBook.Row] {

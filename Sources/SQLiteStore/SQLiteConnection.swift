@@ -5,17 +5,19 @@ import Glibc
 import Platform
 import Store
 
-/// A connection: opened by `sqlite3_open_v2`, ended by `sqlite3_close_v2` when the last of its statements is gone.
-/// It is opened without a lock of its own, so one queue uses it.
+/// A connection: opened by `sqlite3_open_v2`, ended by `sqlite3_close_v2` when the last of its statements is
+/// gone. SQLite opens it without a mutex, so only one queue uses it.
 ///
-/// A commit returns when the disk has it (`synchronous = FULL`), unless `flush(false)` came before. SQLite moves the log into the database within a commit, each 16 MiB,
-/// and when the file's last connection closes.
+/// A commit returns when the disk has it (`synchronous = FULL`), unless `flush(false)` was called before.
+/// SQLite moves the log into the database during a commit when the log reaches 16 MiB (less on a small
+/// volume), and when the file's last connection closes.
 final class SQLiteConnection {
-  /// How long the log gets before SQLite moves it into the database: 4,000 pages are 16 MiB. Callbacks write the same pages again
-  /// and again, so a longer log costs fewer flushes for each.
+  /// The length of the log at which SQLite moves it into the database: 4,000 pages are 16 MiB. Callbacks
+  /// write the same pages again and again, so a longer log costs fewer flushes for each.
   static let logPages = 4000
 
-  /// The same on the volume of a path: at most a quarter of a small one, since a log that fills it leaves no room to be moved.
+  /// The same for the volume of a path: at most a quarter of a small volume. A log that fills the volume
+  /// leaves no room for moving it into the database.
   static func logPages(for path: String) -> Int {
     var volume = statvfs()
     guard statvfs(path, &volume) == 0 else { return logPages }
@@ -28,10 +30,10 @@ final class SQLiteConnection {
   /// Whether a failure may have broken the connection. Then do not use it again.
   private(set) var isBroken = false
 
-  /// Opens a file, and makes it if there is none: only for its owner to read and write, whatever the umask. The
-  /// journal beside it gets the same mode from SQLite.
+  /// Opens a file, and creates it if there is none: only its owner may read and write it, whatever the umask.
+  /// SQLite gives the log beside it the same mode.
   ///
-  /// - Parameter vfs: the name of SQLite's way to the operating system; nil for the usual one.
+  /// - Parameter vfs: The name of SQLite's interface to the operating system; nil for the default one.
   convenience init(path: String, vfs: String? = nil) throws(StoreError) {
     try Self.protect(path)
     try self.init(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs)
@@ -44,8 +46,8 @@ final class SQLiteConnection {
     }
   }
 
-  /// Makes a database in memory. Nothing of it comes to a disk, neither what is sorted nor what a transaction would roll back, and
-  /// `incremental_vacuum` gives its memory back.
+  /// Makes a database in memory. Nothing of it reaches a disk, neither what is sorted nor what a transaction
+  /// would roll back, and `incremental_vacuum` frees its memory.
   convenience init() throws(StoreError) {
     try self.init(":memory:", ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
     for pragma in ["auto_vacuum = INCREMENTAL", "temp_store = MEMORY", "journal_mode = MEMORY"] {
@@ -53,11 +55,12 @@ final class SQLiteConnection {
     }
   }
 
-  /// Opens a file that is there to read it while another process may be using it. Changes neither the database nor its log; may make
-  /// the shared-memory file, where a process that was killed has left a log alone.
+  /// Opens an existing file for reading while another process may be using it. Changes neither the database
+  /// nor its log. May create the shared-memory file, if a process that was killed has left only a log.
   convenience init(reading path: String, vfs: String? = nil) throws(StoreError) {
     let real = try SQLiteFile.real(path)
-    // SQLite makes shared memory to read a log, and leaves it beside the file. It makes none for a file that is `immutable`.
+    // To read a log, SQLite creates the shared-memory file and leaves it beside the database. It creates none
+    // for a file that is `immutable`.
     let uri = "file:\(SQLiteFile.uriPath(real))" + (SQLiteFile.hasLog(real) ? "" : "?immutable=1")
     try self.init(uri, path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, vfs)
   }
@@ -69,7 +72,7 @@ final class SQLiteConnection {
     }
     var opened: OpaquePointer?
     let code = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs)
-    // Also a connection that could not be opened has to be closed.
+    // A connection that could not be opened has to be closed, too.
     guard let opened else { throw StoreError(.unavailable, "open \(path)", "no memory") }
     handle = opened
     guard code == SQLITE_OK else { throw error("open \(path)", code) }
@@ -79,18 +82,20 @@ final class SQLiteConnection {
 
   deinit { sqlite3_close_v2(handle) }
 
-  /// Whether commits from now on wait for the disk. Not within a transaction.
+  /// Sets whether commits from now on wait for the disk. Do not call this within a transaction.
   func flush(_ isFlushing: Bool) throws(StoreError) {
     guard isFlushing != self.isFlushing else { return }
     try execute("PRAGMA synchronous = \(isFlushing ? "FULL" : "NORMAL")")
     self.isFlushing = isFlushing
   }
 
-  /// Moves all of the log into the database, and empties the log. While another process uses the file, SQLite moves a part.
+  /// Moves the whole log into the database and empties it. While another process uses the file, SQLite may
+  /// move only a part.
   func emptyLog() throws(StoreError) { try execute("PRAGMA wal_checkpoint(TRUNCATE)") }
 
-  /// Makes the file with mode 0600, or takes the others' permissions from one that is there. A file that is there is
-  /// not opened: closing it would end the locks this process' other connections have on it (fcntl(2)).
+  /// Creates the file with mode 0600, or removes the permissions of others from an existing file. An existing
+  /// file is not opened: closing it would end the locks that other connections of this process have on it
+  /// (fcntl(2)).
   private static func protect(_ path: String) throws(StoreError) {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if descriptor >= 0 {
@@ -116,7 +121,7 @@ final class SQLiteConnection {
     if status.st_mode & 0o077 != 0, status.st_uid == geteuid() {
       _ = chmod(path, status.st_mode & 0o700)
     }
-    // SQLite opens a file that it may only read, and its later errors name no file.
+    // SQLite also opens a read-only file, and its later errors name no file.
     try SQLiteFile.requireWritable(path)
   }
 
@@ -126,10 +131,10 @@ final class SQLiteConnection {
   /// Whether a transaction is open.
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-  /// Whether its file is no longer the one at the path that it was opened by: removed, replaced or moved.
+  /// Whether the file is no longer at the path where it was opened: it was removed, replaced or moved.
   var hasMoved: Bool {
     var moved: Int32 = 0
-    // A VFS that cannot tell leaves the value.
+    // A VFS that cannot tell leaves the value unchanged.
     _ = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
     return moved != 0
   }
@@ -137,9 +142,9 @@ final class SQLiteConnection {
   /// How many rows the last statement changed.
   var changes: Int { Int(sqlite3_changes(handle)) }
 
-  /// The error for the result code of the last call, with SQLite's words.
+  /// The error for the result code of the last call, with SQLite's message.
   func error(_ operation: String, _ code: Int32) -> StoreError {
-    // `sqlite3_system_errno` knows nothing of a COMMIT.
+    // `sqlite3_system_errno` does not cover a COMMIT.
     let systemError = errno
     var words = "\(String(cString: sqlite3_errmsg(handle))) (\(code))"
     let kind: StoreError.Kind =
@@ -147,7 +152,8 @@ final class SQLiteConnection {
       case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
       case SQLITE_READONLY: .readOnly
       case SQLITE_FULL: .full
-      // SQLite calls only a write(2) without room FULL, and neither a quota nor a flush without room.
+      // SQLite reports FULL only for a write(2) without room, and neither for a quota nor for a flush without
+      // room.
       case SQLITE_IOERR where [ENOSPC, EDQUOT].contains(systemError): .full
       case SQLITE_PERM, SQLITE_AUTH: .refused
       case SQLITE_CONSTRAINT, SQLITE_TOOBIG: .rejected
@@ -155,7 +161,8 @@ final class SQLiteConnection {
       default: .unavailable
       }
     switch code & 0xFF {
-    // The statement failed, or its transaction, and nothing else: another process has the lock, or there is no room.
+    // Only the statement or its transaction failed: another process has the lock, there is no room, or the
+    // statement or a value is not accepted.
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_CONSTRAINT, SQLITE_TOOBIG, SQLITE_ERROR: break
     default: isBroken = true
     }

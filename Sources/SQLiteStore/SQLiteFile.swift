@@ -4,9 +4,9 @@ import Glibc
 import Platform
 import Store
 
-/// The place of a database.
+/// The paths of a database and its files, and their permissions.
 enum SQLiteFile {
-  /// The path that links lead to: SQLite puts its own files beside that one.
+  /// The path with links resolved: SQLite puts its own files beside that one.
   static func real(_ database: String) throws(StoreError) -> String {
     guard let real = realpath(database, nil) else { throw failure("realpath", database, errno) }
     defer { free(real) }
@@ -38,7 +38,7 @@ enum SQLiteFile {
     }
   }
 
-  /// The device and number of the file at a path; nil where there is none.
+  /// The device and inode number of the file at a path; nil if there is none.
   struct Identity: Equatable {
     private let device: dev_t
     private let number: ino_t
@@ -63,13 +63,13 @@ enum SQLiteFile {
     }
   }
 
-  /// Whether a log is beside a database, with changes that the database may not have yet.
+  /// Whether a database has a log, with changes that the database may not contain yet.
   static func hasLog(_ real: String) -> Bool {
     var status = stat()
     return stat(real + "-wal", &status) == 0 && status.st_size > 0
   }
 
-  /// A path as a URI filename has it (sqlite.org/uri.html).
+  /// A path as written in a URI filename (sqlite.org/uri.html).
   static func uriPath(_ path: String) -> String {
     path.unicodeScalars.reduce(into: "") { text, scalar in
       switch scalar {

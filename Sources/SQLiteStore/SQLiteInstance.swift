@@ -4,20 +4,21 @@ import Glibc
 import Platform
 import Store
 
-/// A number of this open store's own, and a lock on the byte at that offset of a file beside the database. The kernel
-/// ends the lock with the process, so other processes know at once that it is gone. A process that is still finishing
-/// its work beside its successor is alive. Used on the store's queue.
+/// An open store: a random number, and a lock on the byte at that offset of a file beside the database. The
+/// kernel releases the lock when the process ends, so other processes know at once that it is gone. A process
+/// that is still finishing its work while its successor already runs is alive. Used on the store's queue.
 ///
-/// A file of its own: a descriptor of the database itself, once closed, would end SQLite's own locks on it (fcntl(2)).
+/// The lock needs a separate file: to close a descriptor of the database itself would end SQLite's own locks
+/// on it (fcntl(2)).
 struct SQLiteInstance: ~Copyable {
-  /// Its number, never 0.
+  /// The number of this open store, never 0.
   let number = Int64.random(in: 1...Int64.max / 4)
   private var lock: ByteLock?
 
-  /// Whether it has locked its byte.
+  /// Whether this store has locked its byte.
   var isAlive: Bool { lock != nil }
 
-  /// Locks its byte, and again in the new file after the file was removed or replaced.
+  /// Locks the byte, and locks it again in the new file after the file was removed or replaced.
   mutating func stayAlive(_ database: String) throws(StoreError) {
     let path = try Self.path(beside: database)
     if lock?.isOn(path) == true { return }
@@ -34,7 +35,7 @@ struct SQLiteInstance: ~Copyable {
     }
   }
 
-  /// Whether another one is alive.
+  /// Whether another open store is alive.
   func isAlive(_ other: Int64) throws(StoreError) -> Bool {
     if other == number { return true }
     do throws(SystemError) {
@@ -44,10 +45,11 @@ struct SQLiteInstance: ~Copyable {
     }
   }
 
-  /// Says that it is gone.
+  /// Releases the lock, so that other processes see this store as gone.
   mutating func end() { lock = nil }
 
-  /// The file beside the database, where SQLite has its own files: links are followed, so all find the same one.
+  /// The path of the file with the locks, which is beside SQLite's own files. Links are resolved, so all
+  /// processes find the same file.
   private static func path(beside database: String) throws(StoreError) -> String {
     try SQLiteFile.real(database) + "-instances"
   }

@@ -39,7 +39,7 @@ extension SQLiteSession {
       try stayAlive()
       gone = []
       for other in try callbacks.pendingInstances() {
-        // A number is never taken again: an instance that is gone now is gone for good.
+        // A number is never used again: an instance that is gone now is gone for good.
         if try !instance.isAlive(other) { gone.append(other) }
       }
       hasLate = try callbacks.abandoned(instance.number, at: now.nanosecondsSinceEpoch)
@@ -51,7 +51,7 @@ extension SQLiteSession {
     try transaction { open throws(StoreError) in
       let callbacks = try open.prepared().callbacks
       recovered = RecoveredRecords()
-      // Looked up again: another process may have written meanwhile.
+      // Look up the records again: another process may have written meanwhile.
       var abandoned = try callbacks.abandoned(instance.number, at: now.nanosecondsSinceEpoch)
         .filter { !inHand.contains($0) }
       for instance in gone { abandoned += try callbacks.abandoned(instance, at: .max) }

@@ -5,10 +5,12 @@ import JOSE
 package import Store
 
 extension SQLiteSession {
-  /// The ids of installations of an app that nobody has used since a time. The order makes both statements see the same ones.
+  /// The ids of installations of an app that have not been used since a time. The order makes both statements
+  /// select the same ones.
   private static let unused =
     "SELECT id FROM callgate_installation WHERE used < ?1 AND app = ?2 ORDER BY used, id LIMIT ?3"
-  /// Keeps the ids that an operator has approved, of those that are forgotten: their names are spent.
+  /// Saves the ids of deleted installations that an operator has approved: a new installation with such an id
+  /// must not get the name of the old one.
   static let spendIDs = """
     INSERT OR IGNORE INTO callgate_spent_id (id) SELECT id FROM callgate_installation
     WHERE id IN (\(unused)) AND coalesce(operator_deliveries, 1) > 0
@@ -40,9 +42,9 @@ extension SQLiteSession {
     return outcome
   }
 
-  /// Ends the appointments of an installation that is over, or has them go over to the next one.
+  /// Ends the appointments of a revoked or replaced installation, or moves them to the new one.
   ///
-  /// - Returns: Those that ended.
+  /// - Returns: The appointments that ended.
   private func succeed(
     _ succession: Succession, at now: Instant, receipts: ReceiptReader, _ open: Open
   ) throws(StoreError) -> [EndedAppointment] {

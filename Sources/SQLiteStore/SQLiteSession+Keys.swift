@@ -46,7 +46,8 @@ extension SQLiteSession {
     return keys
   }
 
-  /// What a key has sealed in each table.
+  /// For each table: when the last value that a key has sealed expires, and whether a value outlasts its time
+  /// (1 or 0).
   static func sealed(
     by key: StoreKeyID, in tables: [SealedTable] = SealedTable.all, _ connection: SQLiteConnection
   ) throws(StoreError) -> [(until: Int64?, open: Int64?)] {

@@ -7,7 +7,8 @@ package import Store
 extension SQLiteSession {
   // MARK: Devices
 
-  /// Notes that an installation uses a name, if its device has that name still and it was neither revoked nor replaced.
+  /// Notes that an installation uses a name, if its device still has that name and the installation was
+  /// neither revoked nor replaced.
   static let useName = """
     INSERT INTO callgate_hook_name (name, holder, holder_generation, last)
     SELECT ?1, id, generation, ?2 FROM callgate_installation
@@ -130,7 +131,7 @@ extension SQLiteSession {
     return lapsed
   }
 
-  /// Ends live claims and returns them; in a transaction.
+  /// Ends live claims and returns them. Call it in a transaction.
   private static func lapse(
     _ name: String, _ condition: String, _ values: [ColumnValue], _ open: Open
   ) throws(StoreError) -> [StoredClaim] {
@@ -144,7 +145,7 @@ extension SQLiteSession {
 
   /// Runs one statement in a transaction, which is committed if it changed something.
   ///
-  /// - Returns: how many rows it changed.
+  /// - Returns: How many rows the statement changed.
   func change(_ sql: String, _ values: [ColumnValue]) throws(StoreError) -> Int {
     var changed = 0
     try transaction { open throws(StoreError) in

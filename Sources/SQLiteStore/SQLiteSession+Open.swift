@@ -8,7 +8,7 @@ extension SQLiteSession {
   final class Open {
     let connection: SQLiteConnection
     let begin, commit, rollback: SQLiteStatement
-    /// Only after the schema was found to be there.
+    /// The statements on tables; nil until the schema was found to be up to date.
     private(set) var statements: Statements?
 
     struct Statements {
@@ -46,9 +46,10 @@ extension SQLiteSession {
 
     /// Opens the file, and moves the log of an earlier process into the database.
     ///
-    /// The server must not append to that log. If a flush failed and the process was then killed, the log has a transaction that can be
-    /// read and that the disk may not have: Linux marks the pages as written (fsync(2)). After a power cut the log would end before that
-    /// transaction, and every appended one would be lost.
+    /// The server must not append to that log. If a flush failed and the process was then killed, the log
+    /// contains a transaction that can be read but that the disk may not have: Linux marks the pages as
+    /// written (fsync(2)). After a power cut the log would end before that transaction, and every transaction
+    /// appended after it would be lost.
     convenience init(path: String, vfs: String?) throws(StoreError) {
       try self.init(try SQLiteConnection(path: path, vfs: vfs))
       try connection.emptyLog()
@@ -70,10 +71,10 @@ extension SQLiteSession {
       rollback = try SQLiteStatement(connection, "ROLLBACK")
     }
 
-    /// The statements that were needed before, by their names.
+    /// The statements that are already prepared, by name.
     private var known: [String: SQLiteStatement] = [:]
 
-    /// A statement, prepared once.
+    /// Returns the statement with a name, which is prepared once.
     func statement(_ name: String, _ sql: String) throws(StoreError) -> SQLiteStatement {
       if let made = known[name] { return made }
       _ = try prepared()

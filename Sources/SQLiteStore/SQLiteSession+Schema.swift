@@ -4,7 +4,8 @@ import Platform
 package import Store
 
 extension SQLiteSession {
-  /// Does one part of an upgrade, each in a transaction of its own: another process that serves the file waits for one part only.
+  /// Runs one part of an upgrade, each in a separate transaction: another process that serves the file waits
+  /// for one part only.
   ///
   /// - Returns: Whether the schema is up to date.
   package func migrate(_ wait: MigrationWait) throws(StoreError) -> Bool {
@@ -27,7 +28,7 @@ extension SQLiteSession {
     return isDone
   }
 
-  /// Makes the tables; in a transaction of the caller's.
+  /// Creates the tables. Call it in a transaction.
   static func create(_ connection: SQLiteConnection) throws(StoreError) {
     try connection.execute(
       "CREATE TABLE callgate_schema (version INTEGER PRIMARY KEY NOT NULL, applied INTEGER NOT NULL) STRICT")
@@ -38,7 +39,8 @@ extension SQLiteSession {
     try finish(connection, from: 0)
   }
 
-  /// The changes first, then one index after the other, and the version last.
+  /// Runs the next part of the upgrade: first the changes, then one index after the other, and last the
+  /// version.
   private static func upgrade(
     _ connection: SQLiteConnection, from version: Int, _ report: (String) -> Void
   ) throws(StoreError) -> Bool {

@@ -4,20 +4,20 @@ package import Gate
 import Platform
 package import Store
 
-/// A database and the statements for it. A file opens with the first use, and again after a failure that the connection may
-/// not have survived, with a back-off. A database in memory opens once.
+/// A database and its statements. A file is opened at the first use, and again, with a back-off, after a
+/// failure that the connection may not have survived. A database in memory is opened once.
 package final class SQLiteSession: DatabaseSession {
   package typealias Shared = Void
 
-  /// In portions of a few milliseconds.
+  /// A purge of so many rows takes a few milliseconds.
   package static let portion = 250
   package static let sharesTransactions = true
-  /// It writes only what it has to recover.
+  /// Recovery writes only if there is something to recover.
   package static let recovery = StoreHealth.Effect.updates
 
   /// The file; nil for a database in memory.
   let path: String?
-  /// This open store, until it is closed; a connection may come and go meanwhile.
+  /// This open store until it is closed. The connection may be opened again meanwhile.
   var instance = SQLiteInstance()
   let clock: any TimeSource
   let vfs: String?
@@ -26,12 +26,13 @@ package final class SQLiteSession: DatabaseSession {
   var closedUntil: (time: MonotonicTime, error: StoreError)?
   /// Why the database in memory is lost.
   private var lost: StoreError?
-  /// The file that was opened first, and whether another one or none has been at its path since.
+  /// The file that was opened first. If its path leads to another file or none later, `isReplaced` is set.
   private var file: SQLiteFile.Identity?
   private var isReplaced = false
-  /// While jobs that are committed together run: the transaction that theirs are parts of, and whether it has something to commit.
+  /// While jobs run that are committed together: the shared transaction, and whether it has something to
+  /// commit.
   private var shared: (open: Open, isChanged: Bool)?
-  /// When to free room on a full volume next.
+  /// When to try next to free room on a full volume.
   private var nextRoom = MonotonicTime(nanoseconds: 0)
 
   init(path: String?, vfs: String?, clock: any TimeSource = SystemClock()) {
@@ -47,7 +48,7 @@ package final class SQLiteSession: DatabaseSession {
 
   // MARK: Transactions
 
-  /// The moment of a transaction that has begun. All processes with this file have one clock.
+  /// The time of a transaction that has begun. All processes with this file use the same clock.
   var turn: TurnTime {
     let time = Instant(clock.unixTime)
     return TurnTime(machine: time, store: time)
@@ -57,7 +58,8 @@ package final class SQLiteSession: DatabaseSession {
     try transaction(flushing: !jobs.allSatisfy(\.counts)) { open throws(StoreError) in
       let statements = try open.prepared()
       var working = WorkingSet(jobs, ids: statements.ids)
-      // Save this process's sign of life before its first record: recovery must not take the record for orphaned.
+      // Save this process's heartbeat before its first record: recovery must not take the record for
+      // orphaned.
       if working.startsCallbacks, !instance.isAlive { try stayAlive() }
       try statements.read(&working)
       working.run(instance: instance.number, at: turn)
@@ -85,7 +87,7 @@ package final class SQLiteSession: DatabaseSession {
     return states
   }
 
-  /// Shows other processes that it is open.
+  /// Shows other processes that this store is open.
   func stayAlive() throws(StoreError) { if let path { try instance.stayAlive(path) } }
 
   /// Reads from a file that another process may have open, or from the database in memory.
@@ -99,7 +101,7 @@ package final class SQLiteSession: DatabaseSession {
     return result
   }
 
-  // MARK: What every database takes
+  // MARK: Queries and changes
 
   package func rows<Row>(_ query: Query<Row>, _ values: [ColumnValue]) throws(StoreError) -> [Row] {
     var rows: [Row] = []
@@ -120,8 +122,8 @@ package final class SQLiteSession: DatabaseSession {
     return changed
   }
 
-  /// Whether the file can be written, and the disk answers: a row is written and flushed, with another value each time, since
-  /// SQLite does not write an unchanged value.
+  /// Checks that the file can be written and that the disk responds. Writes and flushes a row, with another
+  /// value each time, because SQLite does not write an unchanged value.
   package func ping() throws(StoreError) {
     try transaction { open throws(StoreError) in
       _ = try open.prepared()
@@ -136,7 +138,7 @@ package final class SQLiteSession: DatabaseSession {
     }
   }
 
-  /// Gives memory back that a purge has freed. The room that it frees in a file is used again.
+  /// Frees memory that a purge no longer needs. In a file, later rows use the room again.
   package func finishPurge(most: Int) throws(StoreError) -> Int {
     guard path == nil else { return 0 }
     var freed = 0
@@ -151,10 +153,11 @@ package final class SQLiteSession: DatabaseSession {
 
   // MARK: The file
 
-  /// Runs something in a transaction: committed if it says that there is something to commit.
+  /// Runs a body in a transaction, which is committed if the body returns true.
   ///
-  /// - Parameter isFlushing: Whether it returns when the disk has the transaction. Without that, the next one that is flushed takes it
-  ///   along: the log is one file. So no record outlives a count that was made before it.
+  /// - Parameter isFlushing: Whether the function returns only when the disk has the transaction. Otherwise
+  ///   the next transaction that is flushed also writes this one, because the log is one file. So no record
+  ///   outlives a count that was made before it.
   func transaction(
     flushing isFlushing: Bool = true, _ body: (Open) throws(StoreError) -> Bool
   ) throws(StoreError) {
@@ -168,7 +171,7 @@ package final class SQLiteSession: DatabaseSession {
       do throws(StoreError) {
         if try body(open) { try commit(open) } else { try open.rollback.run() }
       } catch {
-        // SQLite may have rolled back by itself. Where this fails too, the connection goes.
+        // SQLite may already have rolled back. If the rollback fails, too, the connection is given up.
         if open.connection.isInTransaction {
           do throws(StoreError) { try open.rollback.run() } catch { self.open = nil }
         }
@@ -181,15 +184,16 @@ package final class SQLiteSession: DatabaseSession {
     do throws(StoreError) {
       try open.commit.run()
     } catch {
-      // The log may have all of it: then a process that opens the file next finds it committed.
+      // The log may contain the whole transaction. Then the next process that opens the file finds it
+      // committed.
       throw open.connection.isBroken ? error.inDoubt : error
     }
   }
 
-  /// Opens the database if need be, and lets go of it where a failure says that the connection may not be usable any more: for good
-  /// where it was in memory.
+  /// Runs a body on the database, which is opened if necessary. Gives the connection up if a failure means
+  /// that it may no longer be usable. A database in memory is then lost for good.
   func use(_ body: (Open) throws(StoreError) -> Void) throws(StoreError) {
-    // The transaction that is open has looked at the file, and learns of a failure.
+    // The open transaction has already checked the file, and handles a failure.
     if let shared { return try body(shared.open) }
     if let lost { throw lost }
     if let closedUntil, clock.now < closedUntil.time { throw closedUntil.error }
@@ -222,18 +226,19 @@ package final class SQLiteSession: DatabaseSession {
     }
   }
 
-  /// Moves the log into the database, where that needs no room, and so frees the log's. At most once a second: a log can be long.
+  /// Moves the log into the database if that needs no room, which frees the log's room. At most once a
+  /// second, because a log can be long.
   private func makeRoom() {
     guard let open, !open.connection.isBroken, !open.connection.isInTransaction, clock.now >= nextRoom else {
       return
     }
     nextRoom = clock.now + .seconds(1)
-    // Where it fails, the volume is as full as before, and the caller is told.
+    // If this fails, the volume is as full as before, and the caller gets the first error.
     do throws(StoreError) { try open.connection.emptyLog() } catch {}
   }
 
-  /// Fails for good once the file was removed or replaced: what is written to the open one is lost with this process, and what stands in
-  /// the other one may be older than what was promised.
+  /// Fails for good once the file was removed or replaced: what is written to the open file is lost with this
+  /// process, and the other file may be older than what callers were promised.
   private func requireSameFile() throws(StoreError) {
     guard let path else { return }
     isReplaced = isReplaced || open?.connection.hasMoved == true

@@ -6,7 +6,7 @@ import Store
 
 /// A statement: made by `sqlite3_prepare_v3`, ended by `sqlite3_finalize`, used on its connection's queue.
 ///
-/// It keeps its connection alive, since a statement must end before it.
+/// The statement keeps its connection alive, because it must end before the connection.
 final class SQLiteStatement {
   private let connection: SQLiteConnection
   fileprivate let handle: OpaquePointer
@@ -24,7 +24,8 @@ final class SQLiteStatement {
 
   deinit { sqlite3_finalize(handle) }
 
-  /// Runs it with values for its parameters, and shows each row. Fails at the first row that has a value that cannot be read.
+  /// Runs the statement with values for its parameters, and passes each row to `row`. Fails at the first row
+  /// with a value that cannot be read.
   func run(_ values: [ColumnValue] = [], row: (SQLiteRow) -> Void = { _ in }) throws(StoreError) {
     for (index, value) in values.enumerated() {
       let code: Int32
@@ -60,7 +61,7 @@ final class SQLiteStatement {
   }
 }
 
-/// A row while its statement stands on it.
+/// The current row of a statement.
 struct SQLiteRow {
   fileprivate let statement: SQLiteStatement
   private var handle: OpaquePointer { statement.handle }
@@ -86,12 +87,13 @@ struct SQLiteRow {
 
   func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
 
-  /// A row of a table, from the first column on; nil for one that cannot be read, and the statement fails.
+  /// Reads an entry of a table, from the first column on. Returns nil for one that cannot be read, and the
+  /// statement fails.
   func entry<Entry: TableEntry>() -> Entry? {
     read(Entry.Column.table.types) { row throws(UnreadableValue) in try row.entry() }
   }
 
-  /// What a query reads from the row; nil for one that cannot be read, and the statement fails.
+  /// Reads the row of a query. Returns nil for one that cannot be read, and the statement fails.
   func read<Row>(_ query: Query<Row>) -> Row? { read(query.types, query.read) }
 
   private func read<Value>(
@@ -120,11 +122,11 @@ struct SQLiteRow {
     }
   }
 
-  // MARK: Values of which not every one is right: nil for one that cannot be read, and the statement fails
+  // MARK: Values that may be invalid: nil for one that cannot be read, and the statement fails
 
   func id(_ column: Int32) -> StoreID? { StoreID(bytes: blob(column)) ?? unreadable() }
 
-  /// Lets the statement fail. Without that the value would count as absent, and might be written back so.
+  /// Makes the statement fail. Otherwise the value would count as absent, and might be written back so.
   func unreadable<Value>() -> Value? {
     statement.isUnreadable = true
     return nil

@@ -3,35 +3,34 @@
 package import Platform
 package import Store
 
-/// A store in an SQLite file, in its write-ahead mode. A function returns when the disk has its change.
+/// A store in an SQLite file, in write-ahead mode. A function returns when the disk has its change.
 ///
-/// One queue owns the connection, and updates that wait are committed together. Two processes may share the file and are
-/// both right, since each transaction takes the file's lock before it reads.
+/// One queue owns the connection, and updates that wait are committed together. Two processes may share the
+/// file and both count correctly, because each transaction takes the file's lock before it reads.
 ///
-/// A disk that hangs keeps the queue in a system call that nothing ends. Tasks that wait get an error after 5 to 6 s, in doubt where
-/// the change may be made yet. The store refuses new work at once until the call returns.
+/// A disk that hangs keeps the queue in a system call that nothing can end. Tasks that wait get an error
+/// after 5 to 6 s, marked as in doubt if the change may still be made. The store refuses new work at once
+/// until the call returns.
 ///
-/// The store in memory is the same one without a file: it has a database of its own, which ends with it.
+/// The store in memory works in the same way without a file. Its database ends with the store.
 package typealias SQLiteStore = QueuedStore<SQLiteSession>
 
 extension QueuedStore where Session == SQLiteSession {
-  /// A store in a file, which is opened with the first use, and made, with mode 0600, if it is not there.
-  ///
-  /// - Parameter clock: The clock of the requests.
+  /// A store in a file, which is opened at the first use, and created with mode 0600 if it does not exist.
   package convenience init(path: String, clock: any TimeSource = SystemClock()) {
     self.init(path: path, vfs: nil, clock: clock)
   }
 
-  /// An empty store in memory. It is lost when the process ends. Where it fails, it stays unavailable until the process starts again: an
-  /// empty database in its place would ring twice.
+  /// An empty store in memory. It is lost when the process ends. If it fails, it stays unavailable until the
+  /// process starts again: an empty database in its place would let a callback ring twice.
   package static func inMemory(clock: any TimeSource = SystemClock()) -> SQLiteStore {
     SQLiteStore(path: nil, vfs: nil, sharing: .process, patience: .seconds(5), clock: clock)
   }
 
-  /// A store on a disk of the caller's.
+  /// A store whose access to the disk the caller chooses.
   ///
   /// - Parameters:
-  ///   - vfs: The name of SQLite's interface to the operating system; nil for the usual one.
+  ///   - vfs: The name of SQLite's interface to the operating system; nil for the default one.
   ///   - patience: The longest wait of callers.
   convenience init(
     path: String, vfs: String?, patience: Duration = .seconds(5), clock: any TimeSource = SystemClock()

@@ -4,7 +4,7 @@ import CSQLite
 
 /// The version of SQLite that runs in this process.
 public struct SQLiteVersion: Hashable, Sendable, CustomStringConvertible {
-  /// As `sqlite3_libversion_number` gives it: 3.51.2 is 3051002.
+  /// The number that `sqlite3_libversion_number` returns: 3051002 is 3.51.2.
   let number: Int
 
   /// The library in use.
@@ -12,10 +12,11 @@ public struct SQLiteVersion: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { "\(number / 1_000_000).\(number / 1000 % 1000).\(number % 1000)" }
 
-  /// Whether two connections that move the log into the database at the same time may lose transactions: the "WAL-reset bug" of 3.7.0 to
-  /// 3.51.2, mended in 3.44.6 and 3.50.7, too (sqlite.org/wal.html#walresetbug).
+  /// Whether two connections that move the log into the database at the same time may lose transactions: the
+  /// "WAL-reset bug" of 3.7.0 to 3.51.2, which was also fixed in 3.44.6 and 3.50.7
+  /// (sqlite.org/wal.html#walresetbug).
   ///
-  /// One Callgate process has one connection, so it takes another process on the same file.
+  /// One Callgate process has one connection, so the bug needs another process on the same file.
   public var hasWALResetBug: Bool {
     switch number {
     case 3_044_006..<3_045_000, 3_050_007..<3_051_000: false

@@ -3,7 +3,8 @@
 import Store
 
 extension Table {
-  /// Writes a row, in place of the one with the same first column; the old one stays where none of its columns ever changes.
+  /// The statement that inserts a row, or replaces the one with the same first column. If none of the columns
+  /// ever changes, an existing row stays.
   var upsert: String {
     """
     INSERT INTO \(name) (\(list)) VALUES (\(repeatElement("?", count: count).joined(separator: ", ")))

@@ -5,7 +5,7 @@ import Texts
 
 /// One key of a JWK set that may verify signatures (RFC 7517 §4).
 public struct JWK: Sendable {
-  /// The key itself.
+  /// A public key, or a shared secret.
   public enum Material: Sendable {
     case `public`(PublicKey)
     case symmetric(SymmetricKey)
@@ -13,19 +13,18 @@ public struct JWK: Sendable {
 
   /// The `kid`, by which tokens name the key.
   public let keyID: String?
-  /// The key.
   public let material: Material
-  /// The signature algorithms for it: all that fit, or the one in `alg`. Empty for a secret, which has its
-  /// own algorithm.
+  /// The signature algorithms that the key may verify: the one in `alg`, or all that fit the key. Empty for a
+  /// secret, which has its own algorithm.
   public let algorithms: [SignatureAlgorithm]
-  /// The `alg`, where the key has one: of two names of an algorithm always the same.
+  /// The `alg`, if the key has one. `Ed25519` is stored as `EdDSA`, so that equal algorithms compare equal.
   private let statedAlgorithm: String?
-  /// Whether the set also has the private half. It is not read, but its publisher should know.
+  /// Whether the JWK also contains the private half. It is not read, but the publisher should know.
   public let hasPrivateMembers: Bool
 
   /// Reads a JWK. `use`, `key_ops` and `alg` must allow verification with an algorithm supported here.
   ///
-  /// - Throws: `KeyError` with the member that is in the way.
+  /// - Throws: `KeyError` with the member at fault, or the reason why the key is refused.
   public init(_ value: JSONValue) throws(KeyError) {
     guard let object = value.object else { throw .invalidJWK(reason: "it is not an object") }
     keyID = try Self.text("kid", of: object)
@@ -81,7 +80,7 @@ extension JWK {
     }
   }
 
-  /// What a token can tell keys apart by (RFC 7517 §4.5).
+  /// The properties by which a token can tell keys apart (RFC 7517 §4.5).
   fileprivate struct Label: Hashable {
     let keyID: ExactText?
     /// `kty` and `crv` in one word.
@@ -98,7 +97,7 @@ extension JWK {
     return Label(keyID: keyID.map { ExactText($0) }, type: type, algorithm: statedAlgorithm)
   }
 
-  /// Equal for equal keys.
+  /// A digest that is equal for equal keys.
   fileprivate var digest: SHA256Digest {
     switch material {
     case .symmetric(let secret): SHA256Digest(of: secret.code([]))
@@ -108,7 +107,8 @@ extension JWK {
 }
 
 extension JWS.Compact {
-  /// Whether the signature is this key's. The algorithm must be one the key allows; the token only says which.
+  /// Whether the signature is valid under this key. The key must allow the algorithm; the token only selects
+  /// one of the allowed algorithms.
   public func verify(with key: JWK) -> Bool {
     switch key.material {
     case .symmetric(let secret): return verify(with: secret)
@@ -131,11 +131,12 @@ public struct JWKSet: Sendable {
     public let reason: KeyError
   }
 
-  /// The longest set that is read.
+  /// Limit in bytes for a set.
   public static let maximumBytes = 256 * 1024
-  /// The most keys that are read. Those after them are left out.
+  /// How many keys of a set are read. Further keys are left out.
   public static let maximumKeys = 64
-  /// The largest RSA key taken from a set. To check one of 8192 bits takes 0.1 s, and a set is fetched each minute.
+  /// The largest RSA key that is accepted from a set. Checking an 8192-bit key takes 0.1 s, and a set is
+  /// fetched every minute.
   public static let maximumRSABits = 4096
 
   /// The keys that can verify, in order.
@@ -143,10 +144,11 @@ public struct JWKSet: Sendable {
   /// The entries that were left out, in order: unknown types and encryption keys are normal there (RFC 7517 §5).
   public let skipped: [Skipped]
 
-  /// Reads a set key by key: a key that is not understood is left out, and the others stay (RFC 7517 §5). Equal keys count once.
-  /// Keys that a token cannot tell apart are all left out: whichever came first would win, and an order is not a promise.
+  /// Reads a set key by key: a key that is not understood is left out, and the others stay (RFC 7517 §5).
+  /// Equal keys count once. Different keys with the same `kid`, type and algorithm are all left out: a token
+  /// cannot tell them apart, the first would win, and the order of a set promises nothing.
   ///
-  /// Secrets (`oct`) are read only if `symmetric` says so: a published set has no business with them.
+  /// Secrets (`oct`) are read only if `symmetric` is true, because a published set must not contain secrets.
   ///
   /// - Throws: `JWKSetError` for a value that is not a set, and for a set that mixes secrets with public keys.
   public init(parsing bytes: [UInt8], symmetric: Bool = false) throws(JWKSetError) {
@@ -193,11 +195,12 @@ public struct JWKSet: Sendable {
     self.skipped = skipped.sorted { $0.index < $1.index }
   }
 
-  /// The keys that may verify a token: those of its `kid` that allow its algorithm (RFC 7517 §4.5), two at most. A token without a
-  /// `kid` may be verified by the one key that allows its algorithm.
+  /// The keys that may verify a token: those with its `kid` that allow its algorithm (RFC 7517 §4.5), two at
+  /// most. A token without a `kid` can be verified only if exactly one key allows its algorithm.
   ///
   /// - Parameter algorithm: The token's `alg`.
-  /// - Returns: Nil if the token names no key of the set. No other key replaces an unknown one.
+  /// - Returns: Nil if the token identifies no key of the set; an unknown `kid` never falls back to another
+  ///   key. Empty if the key does not allow the algorithm.
   public func candidates(named keyID: String?, algorithm: String) -> [JWK]? {
     let fitting = keys.filter { $0.allows(algorithm) }
     guard let keyID else { return fitting.count == 1 || keys.count == 1 ? fitting : nil }
@@ -206,7 +209,7 @@ public struct JWKSet: Sendable {
   }
 }
 
-/// Why a text is no JWK set.
+/// Why a text is not a JWK set.
 public enum JWKSetError: Error, Hashable, Sendable, CustomStringConvertible {
   case notJSON(JSONError)
   case noKeys, mixedKeys

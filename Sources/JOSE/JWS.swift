@@ -6,11 +6,12 @@ public import JSON
 public enum JWS {
   /// The longest token, unless its reader sets another limit.
   public static let maximumBytes = 8192
-  /// How long before now the `iat` of a JWT is that another server checks, in seconds. Issuers refuse an `iat` in their future, some
-  /// without any leeway, and their clocks may be behind this machine's.
+  /// How many seconds the `iat` of a JWT is set back if another server checks it. Issuers refuse an `iat` in
+  /// the future, some without leeway, and their clocks may be behind this machine's.
   public static let issuedAtMargin: Int64 = 30
 
-  /// Makes a token. `alg` is written by the signer and need not be in the header; another value there is a bug.
+  /// Signs a token. If the header has no `alg`, this function adds the signer's; another value there is a
+  /// bug.
   ///
   /// - Throws: `OpenSSLError` when signing fails.
   public static func sign(
@@ -21,13 +22,13 @@ public enum JWS {
     return finished(&token, signature)
   }
 
-  /// The octets that a signature of a token covers, for a signer elsewhere. `alg` must be in the header.
+  /// The octets that a token's signature covers, for an external signer. `alg` must be in the header.
   public static func signingInput(header: JSONObject, payload: [UInt8]) -> [UInt8] {
     guard let algorithm = header["alg"]?.string else { preconditionFailure("a header without an algorithm") }
     return signingInput(header: header, algorithm: algorithm, payload: payload)
   }
 
-  /// A token of its signing input and a signature in JWS form.
+  /// The token for a signing input and a signature in JWS form.
   public static func token(_ signingInput: [UInt8], signature: [UInt8]) -> String {
     var token = signingInput
     return finished(&token, signature)
@@ -40,7 +41,8 @@ public enum JWS {
     return finished(&token, code)
   }
 
-  /// The token grows in one array: an assertion is made of few allocations beside its signature.
+  /// The start of a token, which its signature covers. The signature is appended to the same array, so that
+  /// an assertion needs few allocations besides its signature.
   private static func signingInput(header: JSONObject, algorithm: String, payload: [UInt8]) -> [UInt8] {
     var full = header
     if let named = header["alg"] {
@@ -50,7 +52,7 @@ public enum JWS {
       for (name, value) in header.members { full.append(name, value) }
     }
     var input: [UInt8] = []
-    // Base64's four thirds, a dot each, and the longest usual signature.
+    // Room for Base64, which needs 4/3 of the bytes, for the dots and for the longest usual signature.
     input.reserveCapacity((payload.count + 128) * 4 / 3 + 180)
     Base64URL.append(full.serialized(), to: &input)
     input.append(UInt8(ascii: "."))
@@ -76,8 +78,9 @@ public enum JWS {
     public let algorithmName: String
     private let signingInput: [UInt8]
 
-    /// Takes a token apart: three non-padded Base64url parts, a header that is an object with unique names and an
-    /// `alg` other than `none`, no `crit` (no extension is understood here) and no `b64` other than true.
+    /// Parses a token: three Base64url parts without padding, and a header that is an object with unique
+    /// names and an `alg` other than `none`. `crit` is refused, because no extension is supported, and so is
+    /// a `b64` other than true.
     public init(parsing token: [UInt8], maximumBytes: Int = JWS.maximumBytes) throws(JWSError) {
       guard token.count <= maximumBytes else { throw .tooLong }
       let parts = token.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
@@ -122,7 +125,7 @@ public enum JWS {
         && key.verify(signature: signature, of: signingInput, algorithm: algorithm)
     }
 
-    /// Whether the token says it was made with this secret's algorithm and its code is right.
+    /// Whether the token names this secret's algorithm and its authentication code is valid.
     public func verify(with key: SymmetricKey) -> Bool {
       algorithmName == key.algorithm.rawValue
         && constantTimeEqual(digest: key.code(signingInput), digest: signature)
@@ -131,11 +134,12 @@ public enum JWS {
 }
 
 extension String.UTF8View {
-  /// The octets with `A`–`Z` mapped to `a`–`z`: no other character becomes one of these, as it could by Unicode's rules.
+  /// The octets with `A`–`Z` mapped to `a`–`z`. Unicode's rules would also turn other characters into ASCII
+  /// letters.
   var lowercasedASCII: [UInt8] { map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 } }
 }
 
-/// Why a text is no token that could be verified.
+/// Why a text is not a token that can be verified.
 public enum JWSError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Longer than the limit.
   case tooLong
@@ -143,7 +147,7 @@ public enum JWSError: Error, Hashable, Sendable, CustomStringConvertible {
   case notThreeParts
   /// A part is not strict Base64url.
   case notBase64URL
-  /// The header is not the required one.
+  /// The header does not have the required form.
   case invalidHeader(HeaderProblem)
   /// `alg` is `none`.
   case unsecured

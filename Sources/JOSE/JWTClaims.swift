@@ -9,7 +9,7 @@ public struct JWTClaims: Sendable {
   public let members: JSONObject
   /// `iss`.
   public let issuer: String?
-  /// `sub`; nil where it is absent or not a text. Not every token is read for it, so neither is an error here.
+  /// `sub`; nil if it is absent or not a string. Neither is an error here, because not every reader needs it.
   public let subject: String?
   /// `aud`, a single string taken as a list of one; nil when absent.
   public let audience: [String]?
@@ -79,21 +79,22 @@ public struct JWTClaims: Sendable {
 
 /// The claims that an accepted token must have.
 public struct JWTExpectations: Hashable, Sendable {
-  /// The `iss` it must have, compared byte for byte; nil accepts any and none.
+  /// The required `iss`, compared byte for byte; nil accepts any `iss`, and tokens without one.
   public var issuer: String?
-  /// The name that must be in its `aud`; nil accepts any and none.
+  /// The name that `aud` must contain; nil accepts any `aud`, and tokens without one.
   public var audience: String?
   /// Seconds by which the other side's clock may differ.
   public var leeway: Int
   /// Whether a token without `exp` is refused.
   public var requiresExpirationTime: Bool
-  /// Seconds that `exp` may lie ahead of now, leeway added; nil for no bound.
+  /// How many seconds `exp` may be ahead of now, plus the leeway; nil for no limit.
   public var maximumLifetime: Int?
-  /// The header types (`typ`, without case and without `application/`) that are accepted; a token without one always
-  /// is. Other kinds of token, signed with the same key for another purpose, are kept out by this (RFC 8725 §3.11).
+  /// The accepted header types (`typ`), in lower case and without `application/`. A token may write its type
+  /// in any case, and a token without a type is always accepted. This refuses tokens that the same key signed
+  /// for another purpose (RFC 8725 §3.11).
   public var types: Set<String>
 
-  /// Makes expectations; the default demands `exp` and allows 30 seconds of difference.
+  /// Creates expectations. By default, `exp` is required and clocks may differ by 30 seconds.
   public init(
     issuer: String? = nil, audience: String? = nil, leeway: Int = 30, requiresExpirationTime: Bool = true,
     maximumLifetime: Int? = nil, types: Set<String> = ["jwt", "at+jwt"]
@@ -108,10 +109,10 @@ public struct JWTExpectations: Hashable, Sendable {
 }
 
 extension JWTClaims {
-  /// Whether the claims are the expected ones at a moment: RFC 7519 §4.1, times compared with the leeway.
+  /// Checks that the claims meet the expectations at a time (RFC 7519 §4.1), with the leeway.
   ///
   /// - Parameter now: seconds since 1970.
-  /// - Throws: the first thing that is wrong.
+  /// - Throws: the first claim that does not.
   public func validate(_ expected: JWTExpectations, now: Double) throws(JWTError) {
     let leeway = Double(expected.leeway)
     if let expirationTime {
@@ -137,10 +138,10 @@ extension JWTClaims {
 }
 
 extension JWS.Compact {
-  /// Whether header type and claims are the expected ones. Verify the signature first.
+  /// Checks that the header type and the claims meet the expectations. Verify the signature first.
   ///
   /// - Parameters:
-  ///   - claims: of this token's payload, where that was read before.
+  ///   - claims: the claims of this token's payload.
   ///   - now: seconds since 1970.
   public func validate(_ claims: JWTClaims, _ expected: JWTExpectations, now: Double) throws(JWTError) {
     try checkType(expected)
@@ -159,9 +160,9 @@ extension JWS.Compact {
 public enum JWTError: Error, Hashable, Sendable, CustomStringConvertible {
   case notJSON(JSONError)
   case notObject
-  /// A claim has a type or form it must not have.
+  /// A claim of the wrong type or form.
   case malformed(claim: String)
-  /// A claim that names the user is not a text, such as a number.
+  /// A claim that names the user is not a string but, for example, a number.
   case notText(claim: String)
   /// A time before 1970, or after the year 9999.
   case outOfRange(claim: String)

@@ -1,9 +1,9 @@
-// Issues certificates of emulated authorities: those of phones in the sandbox.
+// Issues X.509 certificates for the emulated attestation authorities of the sandbox.
 
 import COpenSSL
 
 extension X509Certificate {
-  /// What a certificate says.
+  /// The content of a certificate to issue.
   public struct Content: Sendable {
     /// The common name of its subject.
     public var name: String
@@ -18,7 +18,7 @@ extension X509Certificate {
     /// The values of further extensions, by object identifier in dotted form.
     public var extensions: [(oid: String, value: [UInt8])] = []
 
-    /// Without further extensions.
+    /// Creates content without further extensions.
     public init(
       name: String, key: PublicKey, validity: ClosedRange<Int64>, constraints: String, usage: String
     ) {
@@ -76,7 +76,7 @@ extension X509Certificate {
     return certificate.finished()
   }
 
-  /// Its DER.
+  /// The certificate as DER; empty if OpenSSL cannot encode it.
   public var der: [UInt8] {
     let count = i2d_X509(handle, nil)
     guard count > 0 else { return [] }
@@ -88,7 +88,7 @@ extension X509Certificate {
     return der
   }
 
-  /// Its PEM, with a final newline.
+  /// The certificate as PEM, with a final newline.
   public var pem: [UInt8] { PEM.text(label: "CERTIFICATE", der: der) }
 
   private static func name(_ name: OpaquePointer?, _ text: String) -> Bool {

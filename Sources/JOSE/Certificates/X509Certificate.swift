@@ -1,11 +1,12 @@
-// Owns an X.509 certificate from strangers: its key, its extensions, and whether a pinned root vouches for it.
+// Parses an X.509 certificate from an untrusted source, reads its key and extensions, and verifies it against
+// a pinned root.
 
 import COpenSSL
 
 /// An X.509 certificate: an `X509`, made by `d2i_X509`, freed by `X509_free` in `deinit`.
 ///
-/// `@unchecked Sendable`: the structure is only read after `init`, where OpenSSL has filled its caches, and counts its references
-/// atomically.
+/// `@unchecked Sendable`: the structure is only read after `init`, which makes OpenSSL fill its caches.
+/// OpenSSL counts references atomically.
 public final class X509Certificate: @unchecked Sendable {
   let handle: OpaquePointer
 
@@ -18,7 +19,8 @@ public final class X509Certificate: @unchecked Sendable {
 
   deinit { X509_free(handle) }
 
-  /// Reads exactly one certificate from its DER; nil if it is none, or something follows it.
+  /// Reads exactly one certificate from DER; nil if the bytes are not a certificate, or if more bytes
+  /// follow.
   public convenience init?(der: [UInt8]) {
     defer { ERR_clear_error() }
     let handle = der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
@@ -51,10 +53,11 @@ public final class X509Certificate: @unchecked Sendable {
     }
   }
 
-  /// Whether its basic constraints say that it may issue others (RFC 5280 §4.2.1.9).
+  /// Whether the basic constraints allow the certificate to issue others (RFC 5280 §4.2.1.9).
   public var isAuthority: Bool { X509_get_extension_flags(handle) & UInt32(EXFLAG_CA) != 0 }
 
-  /// The value of the one extension with an object identifier; nil where there is none, or there are several.
+  /// The value of the extension with an object identifier; nil if the certificate has no such extension, or
+  /// several.
   ///
   /// - Parameter oid: In dotted form.
   public func extensionValue(_ oid: String) -> [UInt8]? {
@@ -68,7 +71,8 @@ public final class X509Certificate: @unchecked Sendable {
     return Array(UnsafeBufferPointer(start: start, count: Int(ASN1_STRING_length(value))))
   }
 
-  /// The point of its key as 65 bytes, uncompressed (SEC 1 §2.3.3); nil unless the key is one of P-256.
+  /// The certificate's public key as an uncompressed point of 65 bytes (SEC 1 §2.3.3); nil unless it is a
+  /// P-256 key.
   public var p256Point: [UInt8]? {
     let info = X509_get_X509_PUBKEY(handle)
     let count = i2d_X509_PUBKEY(info, nil)
@@ -78,23 +82,24 @@ public final class X509Certificate: @unchecked Sendable {
       var cursor = buffer.baseAddress
       _ = i2d_X509_PUBKEY(info, &cursor)
     }
-    // A key that cannot be read is none of P-256.
+    // An unreadable key does not count as a P-256 key.
     guard let key = try? PublicKey(subjectPublicKeyInfo: der), key.kind == .p256 else { return nil }
     return SubjectPublicKeyInfo.keyBits(of: key.subjectPublicKeyInfo).map { Array($0) }
   }
 
-  /// Why no root vouches for a certificate.
+  /// Why a certificate chain is not accepted.
   public enum ChainFault: Error, Hashable, Sendable {
     /// A signature, an issuer, a constraint or an algorithm is wrong.
     case untrusted
-    /// One of the certificates is over.
+    /// One of the certificates has expired.
     case expired
     /// One of the certificates is not valid yet.
     case notYetValid
   }
 
-  /// Verifies that a root vouches for this certificate by exactly one intermediate authority (RFC 5280 §6, `X509_verify_cert`).
-  /// Both are signed by ECDSA with SHA-256 or SHA-384, and all three are valid at a time.
+  /// Verifies the chain from this certificate through exactly one intermediate authority to a root (RFC 5280
+  /// §6, `X509_verify_cert`). This certificate and the intermediate one must be signed by ECDSA with SHA-256
+  /// or SHA-384, and all three must be valid at the given time.
   ///
   /// - Parameter time: Seconds since 1970-01-01T00:00:00Z.
   public func verify(
@@ -110,7 +115,7 @@ public final class X509Certificate: @unchecked Sendable {
     let others = OPENSSL_sk_new_null()
     defer { OPENSSL_sk_free(others) }
     let context = X509_STORE_CTX_new()
-    // First of all, since it reads the others to its end.
+    // Freed first, because the context uses the store and the list until then.
     defer { X509_STORE_CTX_free(context) }
     guard X509_STORE_add_cert(store, root.handle) == 1,
       OPENSSL_sk_push(others, UnsafeRawPointer(intermediate.handle)) == 1,

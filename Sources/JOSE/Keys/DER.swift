@@ -1,4 +1,4 @@
-/// As much of DER (X.690) as keys and signatures need: definite, minimal lengths and single-byte tags.
+/// The part of DER (X.690) that keys and signatures need: definite, minimal lengths and single-byte tags.
 enum DER {
   static let integer: UInt8 = 0x02
   static let bitString: UInt8 = 0x03
@@ -6,7 +6,7 @@ enum DER {
   static let sequence: UInt8 = 0x30
   static let contextZero: UInt8 = 0xA0
 
-  /// One element in bytes.
+  /// The encoding of one element.
   static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
     var bytes = [tag]
     if content.count < 0x80 {
@@ -32,7 +32,7 @@ enum DER {
   }
 }
 
-/// Reads elements one after the other. Every answer is nil where the bytes are not DER.
+/// A reader of DER elements, one after the other. Every result is nil if the bytes are not DER.
 struct DERReader {
   private let bytes: ArraySlice<UInt8>
   private var position: Int
@@ -59,7 +59,8 @@ struct DERReader {
     var length = Int(bytes[position + 1])
     if length >= 0x80 {
       let count = length & 0x7F
-      // Four bytes of length are more than any key has; the first must not be zero, nor the short form be enough.
+      // No key has a length of more than four bytes. DER forbids a leading zero, and the long form if the
+      // short one suffices.
       guard (1...4).contains(count), remaining >= 2 + count, bytes[start] != 0 else { return nil }
       length = 0
       for index in start..<start + count { length = length << 8 | Int(bytes[index]) }

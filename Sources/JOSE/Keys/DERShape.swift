@@ -1,7 +1,7 @@
-// Recognises the kind of key in DER before OpenSSL decodes it, so that users get a helpful message.
+// Recognizes the kind of key in DER before OpenSSL decodes it, so that users get a helpful message.
 
-/// The kind of a DER structure, by its outermost elements: enough to tell users what they pasted, and to keep everything except
-/// exactly one key away from the decoder.
+/// The kind of a DER structure, recognized by its outermost elements. That is enough to tell users what they
+/// pasted, and to pass nothing but a single key to the decoder.
 enum DERShape: Equatable {
   /// PrivateKeyInfo (RFC 5208), ECPrivateKey (RFC 5915) or RSAPrivateKey (RFC 8017 A.1.2).
   case pkcs8, sec1, rsaPrivate
@@ -12,7 +12,7 @@ enum DERShape: Equatable {
   case certificate, certificateRequest, pkcs12
   case unknown
 
-  /// The shape of the one element these bytes hold; also how many bytes follow it.
+  /// The shape of the first element in the bytes, and the number of bytes that follow it.
   static func of(_ bytes: [UInt8]) -> (shape: DERShape, trailing: Int) {
     var outer = DERReader(bytes)
     guard let content = outer.element(DER.sequence) else { return (.unknown, 0) }
@@ -32,13 +32,15 @@ enum DERShape: Equatable {
     case (DER.sequence, DER.bitString, nil): return .subjectPublicKeyInfo
     case (DER.integer, DER.sequence, _) where Array(first.content) == [3]: return .pkcs12
     case (DER.sequence, DER.sequence, DER.bitString):
-      // A version in [0] opens a certificate, a bare INTEGER a request (or a certificate of version 1, long extinct).
+      // A certificate starts with a version in [0], a request with a bare INTEGER (as did certificates of
+      // version 1, long extinct).
       return DERReader(first.content).nextTag == DER.contextZero ? .certificate : .certificateRequest
     default: return .unknown
     }
   }
 
-  /// The refusal for whatever is not a private key; nil if it is one.
+  /// The error for a structure that is not a private key; nil for a private key, and for an unknown
+  /// structure.
   var refusalAsPrivateKey: KeyError? {
     switch self {
     case .pkcs8, .sec1, .rsaPrivate: nil
@@ -48,7 +50,7 @@ enum DERShape: Equatable {
     }
   }
 
-  /// The refusal for whatever is not a public key; nil if it is one.
+  /// The error for a structure that is not a public key; nil for a public key, and for an unknown structure.
   var refusalAsPublicKey: KeyError? {
     switch self {
     case .subjectPublicKeyInfo, .rsaPublic: nil

@@ -1,4 +1,5 @@
-/// ECDSA's two forms: OpenSSL speaks DER (RFC 3279 §2.2.3), JOSE the halves side by side (RFC 7518 §3.4).
+/// Converts ECDSA signatures between OpenSSL's DER (RFC 3279 §2.2.3) and JOSE's two halves side by side (RFC
+/// 7518 §3.4).
 package enum ECDSASignature {
   /// R ‖ S, each in `size` bytes. Nil unless the DER is exactly one SEQUENCE of two non-negative INTEGERs in minimal
   /// form that fit.

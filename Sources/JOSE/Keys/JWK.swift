@@ -1,11 +1,9 @@
-// Reads and writes public keys as JSON Web Keys.
+// Reads and writes public keys as JSON Web Keys (RFC 7517, RFC 7518 §6, RFC 8037 §2).
 
 public import JSON
 
-/// Public keys as JSON (RFC 7517, RFC 7518 §6, RFC 8037 §2).
-
 extension PublicKey {
-  /// The key of a JWK of type EC, RSA or OKP. Private members (`d`, `p`, …) are not looked at.
+  /// Reads the public key of a JWK of type EC, RSA or OKP. Private members (`d`, `p`, …) are ignored.
   ///
   /// - Throws: `KeyError.invalidJWK` with the missing or malformed member, or the fault of the numbers.
   public convenience init(jwk: JSONValue) throws(KeyError) {
@@ -29,7 +27,7 @@ extension PublicKey {
     case "RSA":
       let n = try Self.magnitude("n", of: jwk)
       let e = try Self.magnitude("e", of: jwk)
-      // An even exponent, or one of 1, signs nothing.
+      // RSA needs an odd exponent greater than 1.
       guard e.count <= 8, let last = e.last, last & 1 == 1, e != [1] else {
         throw .invalidJWK(reason: "e is not an odd number of 3 to 64 bits")
       }
@@ -45,7 +43,8 @@ extension PublicKey {
     }
   }
 
-  /// A number without zero octets in front. RFC 7518 §6.3.1.1 allows none there, and knows that libraries write one.
+  /// A number of a JWK without leading zero octets. RFC 7518 §6.3.1.1 forbids them, but warns that some
+  /// libraries write one.
   static func magnitude(_ name: String, of jwk: JSONValue) throws(KeyError) -> [UInt8] {
     let magnitude = Array(try bytes(name, of: jwk).drop { $0 == 0 })
     guard !magnitude.isEmpty else { throw .invalidJWK(reason: "\(name) is zero") }

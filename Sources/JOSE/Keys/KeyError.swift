@@ -1,6 +1,7 @@
 // The reasons why a key is refused, explained to the person who pasted it.
 
-/// Why a text is not a usable key, for the person who pasted it: the finding and the remedy. No case holds any byte of the key.
+/// Why a text is not a usable key, for the person who pasted it: the finding and the remedy. No case contains
+/// any byte of the key.
 public enum KeyError: Error, Hashable, Sendable {
   /// Nothing but white space.
   case empty
@@ -10,21 +11,21 @@ public enum KeyError: Error, Hashable, Sendable {
   case publicKey
   /// A private key where a public one is needed.
   case privateKey
-  /// Something that is neither key, by its name, `a certificate`, and the command that helps.
+  /// Something other than a key: its name, such as `a certificate`, and the command that helps.
   case otherThing(name: String, remedy: String)
-  /// A private key under a passphrase.
+  /// A private key encrypted with a passphrase.
   case encrypted
   /// More than one PEM block.
   case severalBlocks
   /// Something after the last PEM block, or before `-----BEGIN` on its line.
   case textAroundPEM
-  /// A PEM block without its end line, or with that of another.
+  /// A PEM block without an end line, or with an end line for another label.
   case unterminatedPEM
   /// A PEM label that is not known.
   case unknownLabel
   /// Neither PEM nor Base64 nor DER.
   case notBase64
-  /// Base64 of something that is no DER structure of a key.
+  /// Base64 of bytes that are not the DER structure of a key.
   case notDER(bytes: Int)
   /// Bytes after the end of the key's DER structure.
   case trailingData(bytes: Int)
@@ -38,9 +39,10 @@ public enum KeyError: Error, Hashable, Sendable {
   case tooLarge(bits: Int)
   /// An RSA key that can be factored (CVE-2017-15361).
   case factorable
-  /// The structure is right and the numbers in it are not: a point off the curve, halves that do not belong together.
+  /// The structure is valid, but the numbers in it are not: a point off the curve, or halves that do not
+  /// match.
   case invalid(OpenSSLError)
-  /// A key that cannot sign with the algorithm.
+  /// A key that does not fit the algorithm.
   case unfit(KeyKind, SignatureAlgorithm)
   /// OpenSSL failed in a way that is not the key's fault.
   case failed(OpenSSLError)

@@ -1,6 +1,6 @@
 // Names the format in which a key is written, such as PEM or Base64.
 
-/// How a key is written down: what people compare when one tool takes a key and another does not.
+/// The format of a key. People compare it when one tool accepts a key and another does not.
 public struct KeyForm: Hashable, Sendable, CustomStringConvertible {
   /// The text form around the bytes of the key.
   public enum Wrapping: String, Hashable, Sendable {
@@ -35,9 +35,9 @@ public struct KeyForm: Hashable, Sendable, CustomStringConvertible {
   /// Whether it is a private key.
   public let isPrivate: Bool
 
-  /// Looks at a text that holds one key, private or public, without judging the key itself.
+  /// Detects the format of a text that contains one key, private or public. The key itself is not checked.
   ///
-  /// - Throws: What the text is instead of a private key.
+  /// - Throws: `KeyError` that says what the text is instead of a key.
   public init(of text: [UInt8]) throws(KeyError) {
     var der: [UInt8]
     let shape: DERShape
@@ -53,7 +53,7 @@ public struct KeyForm: Hashable, Sendable, CustomStringConvertible {
     case .sec1: (structure, isPrivate) = (.sec1, true)
     case .rsaPrivate: (structure, isPrivate) = (.pkcs1, true)
     case .rsaPublic: (structure, isPrivate) = (.pkcs1, false)
-    // The others are no keys, and were refused above.
+    // Only SubjectPublicKeyInfo gets here. The other structures are not keys, and were refused above.
     case .subjectPublicKeyInfo, .encryptedPKCS8, .certificate, .certificateRequest, .pkcs12, .unknown:
       (structure, isPrivate) = (.subjectPublicKeyInfo, false)
     }

@@ -2,22 +2,23 @@
 
 import Texts
 
-/// Turns what people paste into the DER of a key: PEM with any key label, with `\n` escapes or squeezed onto one line,
-/// bare Base64 with or without line breaks, Base64 of a whole PEM, or DER itself. No prompt, no file, no decoder.
+/// Converts what people paste into the DER of a key: PEM with any key label, with `\n` escapes or squeezed
+/// onto one line, bare Base64 with or without line breaks, Base64 of a whole PEM, or DER itself. Never
+/// prompts, reads a file or calls a decoder.
 enum KeyText {
-  /// The longest text looked at; an RSA-8192 key as Base64 of a PEM has about 9 kB.
+  /// Limit in bytes for a text. An RSA-8192 key as Base64 of a PEM has about 9 kB.
   static let maximumBytes = 65_536
 
   /// Whether a private or a public key is wanted; labels and refusals depend on it.
   enum Half { case privateKey, publicKey }
 
-  /// The DER and its shape.
+  /// The DER of the key in a text, and its shape.
   ///
-  /// - Throws: What the text is instead.
+  /// - Throws: `KeyError` that says what the text is instead.
   static func der(of text: [UInt8], _ half: Half) throws(KeyError) -> (der: [UInt8], shape: DERShape) {
     guard text.count <= maximumBytes else { throw .tooLong }
     guard !text.isUTF16 else { throw .otherThing(name: "UTF-16 text", remedy: "save the file as UTF-8") }
-    // What `openssl pkcs12` writes around a block may have letters beyond ASCII.
+    // `openssl pkcs12` may write letters beyond ASCII around a PEM block.
     let isDER = isBinary(text) && find("-----BEGIN", in: text, from: 0) == nil
     var der = isDER ? text : try decoded(text, half, mayNest: true)
     do throws(KeyError) {
@@ -33,7 +34,7 @@ enum KeyText {
     }
   }
 
-  /// Whether the bytes cannot be text: then they are taken as DER.
+  /// Whether the bytes cannot be text, and are treated as DER.
   private static func isBinary(_ bytes: [UInt8]) -> Bool {
     bytes.dropFirst(markLength(bytes)).contains { $0 >= 0x7F || ($0 < 0x20 && !isSpace($0)) }
   }
@@ -55,8 +56,9 @@ enum KeyText {
     return try decoded(bytes, half, mayNest: false)
   }
 
-  /// The text without the marks that files and variables leave around and in it: byte order mark, surrounding white space, quotes,
-  /// and the two characters `\n` (or `\r`) where a line should break. Tools that escape an escaped text leave `\\n`.
+  /// The text without what files and variables add to it: byte order mark, surrounding white space and
+  /// quotes. The two characters `\n` (or `\r`) become a line break. So does `\\n`, from tools that escape a
+  /// text twice.
   fileprivate static func unescaped(_ text: [UInt8]) -> [UInt8] {
     var plain: [UInt8] = []
     plain.reserveCapacity(text.count)
@@ -89,8 +91,8 @@ enum KeyText {
 
   // MARK: - PEM (RFC 7468)
 
-  /// The content of the one key in a text. As in OpenSSL, lines between the blocks mean nothing, and certificates may stand beside
-  /// the key: `openssl pkcs12` writes both.
+  /// The content of the only key in a text. As in OpenSSL, lines between the blocks are ignored, and
+  /// certificates may accompany the key, because `openssl pkcs12` writes both.
   private static func pemBody(_ text: [UInt8], _ half: Half) throws(KeyError) -> [UInt8] {
     var position = 0
     var body: [UInt8] = []
@@ -136,7 +138,7 @@ enum KeyText {
 
   private static func check(_ label: String, _ half: Half) throws(KeyError) {
     switch label {
-    // The labels are mixed up so often that the body alone decides which of these it is.
+    // People mix up these labels so often that only the body decides which format it is.
     case "PRIVATEKEY", "ECPRIVATEKEY", "RSAPRIVATEKEY":
       if half == .publicKey { throw .privateKey }
     case "PUBLICKEY", "RSAPUBLICKEY":
@@ -149,7 +151,7 @@ enum KeyText {
   }
 
   private static func pemContent(_ body: ArraySlice<UInt8>) throws(KeyError) -> [UInt8] {
-    // RFC 1421's header lines appear in one place today: a key under a passphrase.
+    // Today, RFC 1421's header lines appear only in keys encrypted with a passphrase.
     if find("ENCRYPTED", in: Array(body), from: 0) != nil, body.contains(UInt8(ascii: ":")) {
       throw .encrypted
     }
@@ -178,12 +180,14 @@ enum KeyText {
   }
 }
 
-/// PEM that is no key: certificates.
+/// Handles PEM texts of certificates, which are not keys.
 package enum PEMText {
-  /// The text with line breaks where a variable has them escaped, and without the marks around it, as keys are read.
+  /// The text cleaned up like that of a key: escaped line breaks become real ones, and byte order mark,
+  /// quotes and surrounding white space are removed.
   package static func withLineBreaks(_ text: [UInt8]) -> [UInt8] { KeyText.unescaped(text) }
 
-  /// What a binary file given in place of certificates in PEM is, and the command that makes PEM of it; nil for anything else.
+  /// The name of a binary format given instead of certificates in PEM, and the command that converts it to
+  /// PEM; nil for anything else.
   package static func otherForm(_ bytes: [UInt8]) -> (name: String, remedy: String)? {
     switch DERShape.of(bytes).shape {
     case .certificate:

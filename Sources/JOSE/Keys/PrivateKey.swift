@@ -22,7 +22,8 @@ public final class PrivateKey: Sendable {
     publicKey = try PublicKey(subjectPublicKeyInfo: key.subjectPublicKeyInfo())
   }
 
-  /// A new key for an algorithm: the curve it names, or RSA with 3072 bits (NIST SP 800-57: good beyond 2030).
+  /// Generates a key for an algorithm: on its curve, or RSA with 3072 bits (NIST SP 800-57: good beyond
+  /// 2030).
   public static func generate(
     for algorithm: SignatureAlgorithm, rsaBits: Int = 3072
   ) throws(KeyError) -> PrivateKey {
@@ -61,15 +62,15 @@ extension PrivateKey: CustomStringConvertible, CustomDebugStringConvertible, Cus
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The textual form of RFC 7468.
+/// PEM, the textual form of keys and certificates (RFC 7468).
 enum PEM {
-  /// The armoured text with a final newline, as bytes, so that a private one can be wiped.
+  /// The PEM text with a final newline, as bytes, so that the text of a private key can be wiped.
   static func text(label: String, der: [UInt8]) -> [UInt8] {
     var body: [UInt8] = []
     Base64Codec.append(der, alphabet: Base64Codec.standardAlphabet, padding: true, to: &body)
     defer { wipe(&body) }
     var text: [UInt8] = []
-    // Room for all of it at once: growing would leave copies behind.
+    // Reserve the whole size at once: growing the array would leave copies of the key behind.
     text.reserveCapacity(body.count + body.count / 64 + 2 * label.utf8.count + 64)
     text += "-----BEGIN \(label)-----\n".utf8
     for start in stride(from: 0, to: body.count, by: 64) {

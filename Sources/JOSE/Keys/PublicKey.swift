@@ -32,7 +32,7 @@ public final class PublicKey: Sendable {
   /// The type of the key.
   public var kind: KeyKind { key.kind }
 
-  /// Whether the key can verify the algorithm.
+  /// Whether the key can verify signatures of the algorithm.
   public func fits(_ algorithm: SignatureAlgorithm) -> Bool { kind.algorithms.contains(algorithm) }
 
   /// The key as PEM, with a final newline.
@@ -43,8 +43,8 @@ public final class PublicKey: Sendable {
   /// SHA-256 of the SubjectPublicKeyInfo in lower-case hex, for logs and people to compare.
   public var fingerprint: String { Hex.encode(SHA256.digest(subjectPublicKeyInfo)) }
 
-  /// Whether a signature in JWS form (R ‖ S for ECDSA) is this message's. False, not an error, for a signature of the
-  /// wrong length and for an algorithm the key does not fit.
+  /// Whether a signature in JWS form (R ‖ S for ECDSA) is valid for the message. False, not an error, for a
+  /// signature of the wrong length and for an algorithm that the key does not fit.
   public func verify(signature: [UInt8], of message: [UInt8], algorithm: SignatureAlgorithm) -> Bool {
     guard fits(algorithm) else { return false }
     var signature = signature
@@ -61,7 +61,7 @@ public final class PublicKey: Sendable {
     do {
       return try pool.with { $0.verify(signature, of: message) }
     } catch {
-      // Without memory for a context: an unverified signature is not valid.
+      // OpenSSL could not create a context. An unverified signature counts as invalid.
       return false
     }
   }

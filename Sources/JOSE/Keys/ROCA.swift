@@ -10,7 +10,7 @@ enum ROCA {
     113, 127, 131, 137, 139, 149, 151, 157, 163, 167,
   ]
 
-  /// Whether a big-endian modulus bears the fingerprint. By chance that happens to one key in 2^27 or fewer.
+  /// Whether a big-endian modulus has the fingerprint. At most one other key in 2^27 has it by chance.
   static func marks(_ modulus: some Collection<UInt8>) -> Bool {
     primes.allSatisfy { prime in
       let residue = modulus.reduce(UInt32(0)) { ($0 << 8 | UInt32($1)) % prime }

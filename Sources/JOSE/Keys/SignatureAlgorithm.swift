@@ -8,8 +8,8 @@ public enum SignatureAlgorithm: String, CaseIterable, Hashable, Sendable {
   case RS256, RS384, RS512
   case EdDSA
 
-  /// The algorithm by its name in a JWK or a JWS. `Ed25519` is RFC 9864's name for `EdDSA` with a key on that curve, the only
-  /// curve of it here.
+  /// The algorithm by its name in a JWK or a JWS. `Ed25519` is RFC 9864's name for `EdDSA` with a key on that
+  /// curve, the only EdDSA curve that is supported here.
   ///
   /// - Returns: Nil for an unknown name.
   public init?(named name: String) { self.init(rawValue: name == "Ed25519" ? "EdDSA" : name) }
@@ -26,7 +26,7 @@ public enum SignatureAlgorithm: String, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// The digest the message is reduced to first; nil where the scheme takes the message itself.
+  /// The digest of the message that is signed; nil if the scheme signs the message itself.
   var digest: DigestAlgorithm? {
     switch self {
     case .ES256, .PS256, .RS256: .sha256
@@ -66,7 +66,7 @@ public enum KeyKind: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Bytes of a coordinate and of each half of a signature; nil for what is no elliptic curve of ECDSA.
+  /// Bytes of a coordinate and of each half of a signature; nil for a key that is not an ECDSA key.
   var coordinateBytes: Int? {
     switch self {
     case .p256: 32

@@ -2,7 +2,6 @@
 public final class Signer: Sendable {
   /// The key that signs.
   public let key: PrivateKey
-  /// The algorithm, fixed for good.
   public let algorithm: SignatureAlgorithm
   private let pool: SignatureContextPool
 

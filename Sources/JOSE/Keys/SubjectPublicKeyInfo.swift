@@ -1,6 +1,7 @@
-/// Builds and takes apart a SubjectPublicKeyInfo (RFC 5280 §4.1, RFC 5480, RFC 8017 A.1, RFC 8410).
+/// Builds and parses a SubjectPublicKeyInfo (RFC 5280 §4.1, RFC 5480, RFC 8017 A.1, RFC 8410).
 enum SubjectPublicKeyInfo {
-  /// AlgorithmIdentifiers, whole elements.
+  /// The AlgorithmIdentifiers of RSA and Ed25519 as whole elements, and the object identifiers of the ECDSA
+  /// keys.
   private static let rsaEncryption: [UInt8] = [
     0x30, 0x0D, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00,
   ]
@@ -12,18 +13,19 @@ enum SubjectPublicKeyInfo {
     .p521: [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x23],
   ]
 
-  /// From an RSAPublicKey.
+  /// The SubjectPublicKeyInfo of an RSAPublicKey.
   static func rsa(pkcs1: [UInt8]) -> [UInt8] { wrap(rsaEncryption, pkcs1) }
 
-  /// From modulus and exponent, big-endian.
+  /// The SubjectPublicKeyInfo of an RSA key, from modulus and exponent, big-endian.
   static func rsa(modulus: [UInt8], exponent: [UInt8]) -> [UInt8] {
     rsa(pkcs1: DER.element(DER.sequence, DER.integer(modulus) + DER.integer(exponent)))
   }
 
-  /// From the 32 bytes of RFC 8032 §5.1.5.
+  /// The SubjectPublicKeyInfo of an Ed25519 key, from the 32 bytes of RFC 8032 §5.1.5.
   static func ed25519(_ raw: [UInt8]) -> [UInt8] { wrap(ed25519, raw) }
 
-  /// From coordinates of the curve's full length; nil for a kind that is no curve of ECDSA.
+  /// The SubjectPublicKeyInfo of an ECDSA key, from coordinates of the curve's full length; nil for another
+  /// kind.
   static func ec(_ kind: KeyKind, x: [UInt8], y: [UInt8]) -> [UInt8]? {
     curves[kind].map { wrap(DER.element(DER.sequence, ecPublicKey + $0), [0x04] + x + y) }
   }

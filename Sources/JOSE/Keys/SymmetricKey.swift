@@ -4,7 +4,7 @@
 public enum MACAlgorithm: String, CaseIterable, Hashable, Sendable {
   case HS256, HS384, HS512
 
-  /// The digest inside.
+  /// The digest that the MAC uses.
   public var digest: DigestAlgorithm {
     switch self {
     case .HS256: .sha256
@@ -16,13 +16,12 @@ public enum MACAlgorithm: String, CaseIterable, Hashable, Sendable {
 
 /// A shared secret bound to its MAC algorithm. It is a type of its own, so a public key can never be used as one.
 public final class SymmetricKey: Sendable {
-  /// The algorithm, fixed for good.
   public let algorithm: MACAlgorithm
   private let secret: Secret
 
   /// Binds a secret to an algorithm.
   ///
-  /// - Throws: `KeyError.weakSecret` when it is shorter than the digest's result (RFC 7518 §3.2 demands that much).
+  /// - Throws: `KeyError.weakSecret` if the secret is shorter than the digest, the minimum of RFC 7518 §3.2.
   public init(_ secret: Secret, algorithm: MACAlgorithm) throws(KeyError) {
     guard secret.count >= algorithm.digest.byteCount else {
       throw .weakSecret(bits: 8 * secret.count, algorithm)
@@ -31,6 +30,6 @@ public final class SymmetricKey: Sendable {
     self.algorithm = algorithm
   }
 
-  /// The code of a message.
+  /// The message authentication code of a message.
   public func code(_ message: [UInt8]) -> [UInt8] { HMAC.code(message, key: secret, algorithm.digest) }
 }

@@ -6,7 +6,7 @@ import COpenSSL
 ///
 /// Random nonces allow 2³² messages under one key (§8.3). Derive a key for each purpose.
 public struct AESGCM: Sendable {
-  /// Why sealed bytes are not opened. It does not say which part is wrong.
+  /// The error when sealed bytes cannot be opened. It does not reveal which part is wrong.
   public struct BrokenSeal: Error, Hashable, Sendable {}
 
   /// Bytes of a key.
@@ -24,12 +24,14 @@ public struct AESGCM: Sendable {
     self.key = key
   }
 
-  /// Nonce, ciphertext and tag of a message. `associated` is authenticated and not kept: opening needs the same.
+  /// Encrypts a message, and returns nonce, ciphertext and tag. `associated` is authenticated but not
+  /// included: opening needs the same bytes.
   public func seal(_ plaintext: [UInt8], associated: [UInt8]) throws(OpenSSLError) -> [UInt8] {
     try seal(plaintext, associated: associated, nonce: RandomBytes.make(Self.nonceByteCount))
   }
 
-  /// The same with a nonce of the caller's, for published vectors: a nonce used twice betrays both messages and the key.
+  /// Encrypts with a given nonce, for published test vectors only: a nonce used twice exposes both messages
+  /// and the authentication key.
   func seal(_ plaintext: [UInt8], associated: [UInt8], nonce: [UInt8]) throws(OpenSSLError) -> [UInt8] {
     precondition(nonce.count == Self.nonceByteCount)
     let context = CipherContext()
@@ -47,7 +49,7 @@ public struct AESGCM: Sendable {
     return sealed
   }
 
-  /// The message that was sealed with this key and the same associated bytes.
+  /// Decrypts what was sealed with this key and the same associated bytes.
   public func open(_ sealed: [UInt8], associated: [UInt8]) throws(BrokenSeal) -> [UInt8] {
     let count = sealed.count - Self.overhead
     guard count >= 0 else { throw BrokenSeal() }
@@ -79,7 +81,8 @@ public struct AESGCM: Sendable {
   }
 }
 
-/// An `EVP_CIPHER_CTX`, made for one message and freed, which wipes it (`EVP_CIPHER_CTX_free`), by the thread that made it.
+/// An `EVP_CIPHER_CTX` for one message. The thread that creates it frees it with `EVP_CIPHER_CTX_free`, which
+/// also wipes it.
 private final class CipherContext {
   private let handle: OpaquePointer
 
@@ -99,14 +102,14 @@ private final class CipherContext {
     }
   }
 
-  /// Takes bytes in: with a result they are a message, without one they are associated.
+  /// Processes bytes: as part of the message if there is a result, as associated bytes if there is none.
   func update(_ result: UnsafeMutablePointer<UInt8>?, _ bytes: [UInt8]) -> Bool {
     guard !bytes.isEmpty else { return true }
     var written: Int32 = 0
     return EVP_CipherUpdate(handle, result, &written, bytes, Int32(bytes.count)) == 1
   }
 
-  /// Ends the message; opening compares the tag. GCM writes nothing here.
+  /// Ends the message. When opening, OpenSSL compares the tag here. GCM writes nothing to the result.
   func finish(_ result: UnsafeMutablePointer<UInt8>) -> Bool {
     var written: Int32 = 0
     return EVP_CipherFinal_ex(handle, result, &written) == 1

@@ -2,16 +2,16 @@
 
 import COpenSSL
 
-/// Whether two byte strings are the same, in time that tells nothing of where or in how much they differ.
+/// Whether two byte strings are equal. The time does not reveal where or by how much they differ.
 ///
-/// Both are reduced to SHA-256 first and the digests compared with `CRYPTO_memcmp`, so that strings of different
-/// length take the same path as those of the same length.
+/// Both are hashed with SHA-256 and the digests compared with `CRYPTO_memcmp`, so strings of different
+/// lengths take the same path as strings of equal length.
 public func constantTimeEqual(_ a: [UInt8], _ b: [UInt8]) -> Bool {
   constantTimeEqual(digest: SHA256.digest(a), digest: SHA256.digest(b))
 }
 
-/// Whether two digests are the same, for those that are digests already: no second hashing. False when their lengths
-/// differ, which for digests is no secret.
+/// Whether two digests are equal, without hashing them again. False if their lengths differ: the length of a
+/// digest is no secret.
 public func constantTimeEqual(digest a: [UInt8], digest b: [UInt8]) -> Bool {
   guard a.count == b.count else { return false }
   return a.withUnsafeBytes { a in

@@ -3,7 +3,7 @@
 import COpenSSL
 import Glibc
 
-/// The digests in use here. SHA-1 serves one-time passwords (RFC 4226) and nothing else.
+/// The supported digests. SHA-1 is used for one-time passwords (RFC 4226) only.
 public enum DigestAlgorithm: String, CaseIterable, Hashable, Sendable {
   case sha1 = "SHA1"
   case sha256 = "SHA256"
@@ -31,15 +31,16 @@ public enum DigestAlgorithm: String, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// Writes the digest of bytes to a place of `byteCount` bytes.
+  /// Writes the digest of bytes to a buffer of `byteCount` bytes.
   fileprivate func write(digestOf bytes: UnsafeRawBufferPointer, to result: UnsafeMutablePointer<UInt8>?) {
     var written: UInt32 = 0
     let status = EVP_Digest(bytes.baseAddress, bytes.count, result, &written, method.handle, nil)
-    // These digests cannot fail on memory they were given; a library without them must not be run with.
+    // A digest in memory fails only if OpenSSL lacks the algorithm, and the server must not run with such a
+    // library.
     precondition(status == 1 && written == byteCount, "OpenSSL has no \(rawValue)")
   }
 
-  /// The fetched implementation.
+  /// OpenSSL's implementation, fetched once.
   var method: DigestMethod {
     switch self {
     case .sha1: DigestMethod.sha1
@@ -68,8 +69,8 @@ final class DigestMethod: @unchecked Sendable {
   }
 }
 
-/// A context for SHA-256 for each thread, because making one costs two thirds of a short digest. OpenSSL empties it at the end of a
-/// digest, and the thread's end frees it.
+/// A SHA-256 context for each thread, because creating one costs two thirds of a short digest. OpenSSL clears
+/// the context at the end of a digest. It is freed when the thread ends.
 private enum DigestContext {
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
@@ -78,7 +79,7 @@ private enum DigestContext {
     return key
   }()
 
-  /// The calling thread's.
+  /// The calling thread's context.
   private static var current: OpaquePointer {
     if let known = pthread_getspecific(key) { return OpaquePointer(known) }
     guard let made = EVP_MD_CTX_new(), pthread_setspecific(key, UnsafeRawPointer(made)) == 0 else {
@@ -87,7 +88,7 @@ private enum DigestContext {
     return made
   }
 
-  /// Writes the SHA-256 digest of bytes to 32 bytes.
+  /// Writes the SHA-256 digest of bytes to a buffer of 32 bytes.
   static func write(digestOf bytes: UnsafeRawBufferPointer, to result: UnsafeMutablePointer<UInt8>?) {
     let context = current
     var written: UInt32 = 0
@@ -99,21 +100,20 @@ private enum DigestContext {
   }
 }
 
-/// SHA-256.
 public enum SHA256 {
-  /// 32 bytes.
+  /// The SHA-256 digest: 32 bytes.
   public static func digest(_ bytes: [UInt8]) -> [UInt8] { DigestAlgorithm.sha256.digest(bytes) }
 }
 
-/// A SHA-256 digest as a value without memory of its own: the key of tables of credentials.
+/// A SHA-256 digest as a value without heap memory: the key of credential tables.
 ///
-/// Two are compared in time that does not depend on where they differ. The hash takes only the first word: a table's seed
-/// keeps it from telling anything, and the comparison decides.
+/// The time of a comparison does not depend on where two digests differ. Hashing uses only the first word: a
+/// table's random seed hides it, and the comparison covers all words.
 public struct SHA256Digest: Hashable, Sendable {
   private typealias Words = (UInt64, UInt64, UInt64, UInt64)
   private let words: Words
 
-  /// 32 zero bytes: the digest of nothing that is known.
+  /// 32 zero bytes. No input with this digest is known.
   public static let zero = SHA256Digest(words: (0, 0, 0, 0))
 
   private init(words: Words) { self.words = words }

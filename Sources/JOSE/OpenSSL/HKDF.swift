@@ -2,12 +2,12 @@
 
 import COpenSSL
 
-/// Keys derived from a key, with SHA-256 (RFC 5869). Another `info` gives another, independent key.
+/// Derives keys from a key with SHA-256 (RFC 5869). Each `info` results in an independent key.
 public enum HKDF {
-  /// As many bytes as RFC 5869 §2.3 allows: 255 digests.
+  /// The limit of RFC 5869 §2.3: 255 digests.
   static let maximumBytes = 255 * DigestAlgorithm.sha256.byteCount
 
-  /// That many bytes, 1 to 8160, derived from the key.
+  /// Derives 1 to 8160 bytes from the key.
   public static func derive(
     from key: Secret, salt: [UInt8] = [], info: [UInt8], count: Int
   ) -> Secret {
@@ -28,7 +28,7 @@ public enum HKDF {
         }
       }
     }
-    // It cannot fail on memory it was given; a library without it must not be run with.
+    // HKDF in memory fails only if OpenSSL lacks it, and the server must not run with such a library.
     precondition(status == 1, "OpenSSL cannot compute HKDF with SHA-256")
     return Secret(wiping: &bytes)
   }

@@ -4,12 +4,13 @@ import COpenSSL
 
 /// Keyed hashing for message authentication (RFC 2104).
 public enum HMAC {
-  /// The code of a message, as long as the digest's result. A key of any length is taken, an empty one too.
+  /// The authentication code of a message, as long as the digest's result. The key may have any length, even
+  /// zero.
   public static func code(_ message: [UInt8], key: [UInt8], _ digest: DigestAlgorithm) -> [UInt8] {
     key.withUnsafeBytes { code(message, key: $0, digest) }
   }
 
-  /// The code of a message under a secret.
+  /// The authentication code of a message under a secret.
   public static func code(_ message: [UInt8], key: Secret, _ digest: DigestAlgorithm) -> [UInt8] {
     key.withRawBytes { code(message, key: $0, digest) }
   }
@@ -20,7 +21,8 @@ public enum HMAC {
     let result = [UInt8](unsafeUninitializedCapacity: digest.byteCount) { buffer, count in
       var written: UInt32 = 0
       let done = message.withUnsafeBytes { message in
-        // A null key would mean "the previous key" to older code paths; an empty one gets an address of its own.
+        // Older code paths of OpenSSL take a null key for "the previous key", so pass an address even for an
+        // empty key.
         withUnsafeBytes(of: 0 as UInt8) { nothing in
           COpenSSL.HMAC(
             digest.method.handle, key.baseAddress ?? nothing.baseAddress, Int32(key.count),

@@ -8,7 +8,8 @@ import COpenSSL
 public struct MACContext: ~Copyable {
   private let context: OpaquePointer
 
-  /// `EVP_MAC_fetch` once in the life of the process: the structure is immutable and shared between threads.
+  /// The HMAC implementation, fetched by `EVP_MAC_fetch` once in the life of the process. The structure is
+  /// immutable and shared between threads.
   private struct Method: @unchecked Sendable {
     let handle: OpaquePointer?
     static let hmac = Method(handle: EVP_MAC_fetch(nil, "HMAC", nil))
@@ -36,7 +37,7 @@ public struct MACContext: ~Copyable {
 
   /// The first 16 bytes of the code of `prefix` and `message` together.
   public mutating func code(_ prefix: [UInt8], _ message: Span<UInt8>) -> [UInt8] {
-    // No key: the one that is there.
+    // Without a key, OpenSSL reuses the previous one.
     var status = EVP_MAC_init(context, nil, 0, nil)
     status &= prefix.withUnsafeBufferPointer { EVP_MAC_update(context, $0.baseAddress, $0.count) }
     status &= message.withUnsafeBufferPointer { EVP_MAC_update(context, $0.baseAddress, $0.count) }

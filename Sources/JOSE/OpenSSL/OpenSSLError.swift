@@ -9,8 +9,8 @@ public struct OpenSSLError: Error, Hashable, Sendable, CustomStringConvertible {
   /// OpenSSL's own words, oldest first: `error:0A000086:SSL routines::certificate verify failed`.
   public let entries: [String]
 
-  /// Drains the error queue of this thread (`ERR_get_error`, `ERR_error_string_n`). Call it right after the failure;
-  /// the queue must have been cleared before the operation, or older entries would seem to be this one's.
+  /// Drains the error queue of this thread (`ERR_get_error`, `ERR_error_string_n`). Call it right after the
+  /// failure. Clear the queue before the operation, or older entries would seem to belong to it.
   init(operation: String) {
     self.operation = operation
     var entries: [String] = []

@@ -4,6 +4,6 @@ import COpenSSL
 
 /// The OpenSSL that runs in this process.
 public enum OpenSSLVersion {
-  /// As OpenSSL_version(3) names it: 3.0.17.
+  /// The version, as in OpenSSL_version(3): 3.0.17.
   public static var current: String { String(cString: OpenSSL_version(OPENSSL_VERSION_STRING)) }
 }

@@ -4,7 +4,7 @@ import COpenSSL
 
 /// Unpredictable bytes from OpenSSL's generator (`RAND_bytes`), which is safe on every thread.
 public enum RandomBytes {
-  /// That many bytes.
+  /// Draws the given number of bytes.
   ///
   /// - Throws: `OpenSSLError` when the generator has no entropy. There is no fallback: a guessable `jti` or key is
   ///   worse than none.

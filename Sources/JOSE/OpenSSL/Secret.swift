@@ -2,8 +2,8 @@
 
 import COpenSSL
 
-/// Bytes that must not be seen: prints as `<redacted>`, shows nothing to `dump`, and is overwritten when the last
-/// owner lets go (`OPENSSL_cleanse`, which the optimiser may not remove).
+/// Secret bytes: they print as `<redacted>`, show nothing to `dump`, and are overwritten when the last owner
+/// releases them (`OPENSSL_cleanse`, which the optimizer may not remove).
 ///
 /// `@unchecked Sendable`: the buffer is filled in `init` and only read from then on.
 public final class Secret: @unchecked Sendable, CustomStringConvertible, CustomDebugStringConvertible,
@@ -11,7 +11,7 @@ public final class Secret: @unchecked Sendable, CustomStringConvertible, CustomD
 {
   private let buffer: UnsafeMutableRawBufferPointer
 
-  /// A copy of the bytes. The original is the caller's to wipe.
+  /// Copies the bytes. The caller must wipe the original.
   public init(_ bytes: [UInt8]) { buffer = bytes.withUnsafeBytes(Self.copy) }
 
   /// A copy of bytes that belong to a C library.
@@ -20,7 +20,7 @@ public final class Secret: @unchecked Sendable, CustomStringConvertible, CustomD
   /// A copy of the text's UTF-8.
   public convenience init(_ text: String) { self.init(Array(text.utf8)) }
 
-  /// A copy of the bytes, which are overwritten where they stood unless someone else holds them too.
+  /// Copies the bytes, and overwrites the original unless the array is shared.
   public convenience init(wiping bytes: inout [UInt8]) {
     self.init(bytes)
     wipe(&bytes)
@@ -47,7 +47,7 @@ public final class Secret: @unchecked Sendable, CustomStringConvertible, CustomD
   /// A copy as text that is not wiped, for a secret that leaves the process on purpose.
   public func exposedString() -> String { withRawBytes { String(decoding: $0, as: UTF8.self) } }
 
-  /// Whether the bytes are these, in time that depends on neither content.
+  /// Whether the secret equals the bytes, compared in time that depends on neither content.
   public func isEqual(to bytes: [UInt8]) -> Bool {
     constantTimeEqual(
       digest: withRawBytes { DigestAlgorithm.sha256.digest($0) }, digest: SHA256.digest(bytes))

@@ -2,7 +2,7 @@
 
 import Texts
 
-/// Base64 as RFC 4648 §4 has it, for keys and HTTP Basic credentials.
+/// Base64 with the standard alphabet and padding (RFC 4648 §4), for keys and HTTP Basic credentials.
 public enum Base64 {
   /// The text with padding.
   public static func encode(_ bytes: [UInt8]) -> String {
@@ -30,8 +30,8 @@ public enum Base64URL {
     Base64Codec.append(bytes, alphabet: Base64Codec.urlAlphabet, padding: false, to: &text)
   }
 
-  /// The bytes of a text, nil if it has padding, white space, a foreign character or non-zero trailing bits: each
-  /// byte string has exactly one text, so no two different tokens are the same one.
+  /// The bytes of a text, nil if it has padding, white space, a foreign character or non-zero trailing bits.
+  /// Each byte string has exactly one text, so two different texts are never the same token.
   public static func decode(_ text: Span<UInt8>) -> [UInt8]? {
     Base64Codec.decode(text, values: Base64Codec.urlValues, padding: false)
   }
@@ -40,7 +40,7 @@ public enum Base64URL {
   public static func decode(_ text: String) -> [UInt8]? { decode(Array(text.utf8).span) }
 }
 
-/// The two alphabets and the one algorithm.
+/// The Base64 algorithm, for both alphabets.
 enum Base64Codec {
   static let standardAlphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   static let urlAlphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -66,7 +66,7 @@ enum Base64Codec {
     let bytes = bytes.span
     let alphabet = alphabet.span
     var place = text.count
-    // Room first, so that the loop writes without asking for each character whether the array must grow.
+    // Make room first, so that the loop does not check for each character whether the array must grow.
     text.append(contentsOf: repeatElement(0, count: bytes.count / 3 * 4))
     var characters = text.mutableSpan
     var index = 0
@@ -92,7 +92,7 @@ enum Base64Codec {
     }
   }
 
-  /// Over a span, so that this module compiles it once for every kind of storage.
+  /// Decodes a span, so that this module compiles the function once for every kind of storage.
   static func decode(_ text: Span<UInt8>, values: [UInt8], padding: Bool) -> [UInt8]? {
     var end = text.count
     if padding {
@@ -107,7 +107,7 @@ enum Base64Codec {
     return isValid ? bytes : nil
   }
 
-  /// Appends the bytes of a text whose padding begins at `end`; false where it has none.
+  /// Appends the bytes of a text whose padding begins at `end`; false if the text is not Base64.
   private static func decode(
     _ text: Span<UInt8>, upTo end: Int, _ values: Span<UInt8>, to bytes: inout OutputSpan<UInt8>
   ) -> Bool {

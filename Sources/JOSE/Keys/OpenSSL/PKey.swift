@@ -2,7 +2,7 @@
 
 import COpenSSL
 
-/// An `EVP_PKEY`, private or public: made by the initialisers below, freed by `EVP_PKEY_free` in `deinit`.
+/// An `EVP_PKEY`, private or public: made by the initializers below, freed by `EVP_PKEY_free` in `deinit`.
 ///
 /// `@unchecked Sendable`: the handle is set once, no parameter is changed after `init`, and OpenSSL allows any number
 /// of threads to use such a key, each with a context of its own (openssl-threads(7)).
@@ -10,7 +10,7 @@ final class PKey: @unchecked Sendable {
   let handle: OpaquePointer
   let kind: KeyKind
 
-  /// Takes over a handle and decides what it is. The handle is freed even when this throws.
+  /// Takes ownership of a handle and detects the kind of key. The handle is freed even when this throws.
   private init(taking handle: OpaquePointer) throws(KeyError) {
     do {
       kind = try Self.kind(of: handle)
@@ -100,7 +100,8 @@ final class PKey: @unchecked Sendable {
 
   // MARK: -
 
-  /// Runs a `d2i` function; nil also when it left bytes over, which the callers have excluded by the shape.
+  /// Runs a `d2i` function; nil if it fails or leaves bytes over. Callers have checked the shape, so no bytes
+  /// should be left.
   private static func decode(
     _ der: [UInt8], _ d2i: (inout UnsafePointer<UInt8>?, Int) -> OpaquePointer?
   ) -> OpaquePointer? {
@@ -142,7 +143,7 @@ final class PKey: @unchecked Sendable {
     {
       throw .unsupported(type: "EC with explicit parameters")
     }
-    // Whatever form the point came in, ours go out uncompressed.
+    // Write points uncompressed, whatever form they were read in.
     EVP_PKEY_set_utf8_string_param(handle, OSSL_PKEY_PARAM_EC_POINT_CONVERSION_FORMAT, "uncompressed")
     switch groupName(of: handle) {
     case "prime256v1": return .p256

@@ -3,8 +3,8 @@
 import COpenSSL
 import Synchronization
 
-/// What one signature or verification works with: an `EVP_PKEY_CTX` and an `EVP_MD_CTX`, made once and used again,
-/// because making them costs a fifth of an ES256 signature. Freed in `deinit`.
+/// The OpenSSL contexts for signing or verifying: an `EVP_PKEY_CTX` and an `EVP_MD_CTX`. They are reused,
+/// because creating them costs a fifth of an ES256 signature. Freed in `deinit`.
 ///
 /// `@unchecked Sendable`: a context serves one thread at a time; `SignatureContextPool` lends each to one caller only.
 final class SignatureContext: @unchecked Sendable {
@@ -62,7 +62,8 @@ final class SignatureContext: @unchecked Sendable {
   func sign(_ message: [UInt8]) throws(OpenSSLError) -> [UInt8] {
     ERR_clear_error()
     var status: Int32 = 0
-    // As long as this key's longest: malloc tidies up all its free lists for anything of a kilobyte.
+    // As long as this key's longest signature, and no longer: malloc consolidates all its free lists for
+    // anything of a kilobyte or more.
     let capacity = Int(EVP_PKEY_get_size(key.handle))
     let signature = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
       var length = buffer.count
@@ -84,9 +85,9 @@ final class SignatureContext: @unchecked Sendable {
     return signature
   }
 
-  /// Whether a signature, in the form OpenSSL reads, is the message's.
+  /// Whether a signature in OpenSSL's form is valid for the message.
   func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
-    // A wrong signature leaves entries behind; the next failure must not inherit them.
+    // A wrong signature leaves entries in OpenSSL's error queue; the next failure must not inherit them.
     defer { ERR_clear_error() }
     let status = message.withUnsafeBufferPointer { message in
       signature.withUnsafeBufferPointer { signature -> Int32 in

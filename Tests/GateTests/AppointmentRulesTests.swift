@@ -29,7 +29,7 @@ struct AppointmentRulesTests {
     let policy = try Policy(rules: [Rule(name: "hours", kind: hours("13:00-14:00"))])
     #expect(try policy.decide(facts(at: "2026-11-20T13:59:59Z"), states: FetchedStates()).denial == nil)
     let late = try policy.decide(facts(at: "2026-11-20T14:00:00Z"), states: FetchedStates()).denial
-    // Waiting does not help, so no time to retry is given.
+    // Waiting does not help, so the refusal gives no time to retry.
     #expect(
       late == (try Denial(code: .closed, rule: "hours", nextOpen: at("2026-11-21T13:00:00Z"))))
     let reasons = try policy.decide(facts(at: "2026-11-20T14:00:00Z"), states: FetchedStates())
@@ -45,7 +45,7 @@ struct AppointmentRulesTests {
     let facts = try facts(at: "2026-11-20T13:00:00Z")
     #expect(policy.settle(facts, states).grant?.receipts.count == 1)
     let refused = policy.settle(facts, states).decision.denial
-    // At midnight another one can be booked, although it is closed then.
+    // From midnight on another appointment can be booked, although it is closed then.
     #expect(refused?.code == .quotaExhausted && refused?.retryAfter == 12 * 3600)
   }
 

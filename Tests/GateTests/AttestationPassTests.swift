@@ -1,4 +1,4 @@
-// Tests of how long the same request may repeat the one use of its attestation.
+// Tests of how long a request may reuse an attestation that works only once.
 
 import TestSupport
 import Testing
@@ -20,7 +20,7 @@ import Testing
     #expect(AttestationLimits.passTaken(state, at: last) == start)
     #expect(AttestationLimits.passTaken(state, at: start.advanced(by: .seconds(600))) == nil)
     #expect(AttestationLimits.passTaken(nil, at: start) == nil)
-    // Its answer was certain: it is given back.
+    // The request's outcome was certain, so the use is given back.
     let left = receipts[0].givenBack(to: state, at: start)
     #expect(AttestationLimits.passTaken(left, at: start) == nil)
   }
@@ -37,7 +37,7 @@ import Testing
     let left = receipts[0].givenBack(to: state, at: end)
     for behind in [0, 1, 10] as [Int64] {
       #expect(AttestationLimits.passTaken(left, at: end.advanced(by: .seconds(-behind))) == nil)
-      // While it is taken, a clock that is behind makes no difference.
+      // While the use is taken, a clock that is behind makes no difference.
       #expect(AttestationLimits.passTaken(state, at: start.advanced(by: .seconds(-behind))) == start)
     }
   }

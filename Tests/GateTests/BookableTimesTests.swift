@@ -46,7 +46,8 @@ struct BookableTimesTests {
       texts(
         times(.open, terms).slots(from: Instant(seconds: 0), to: Instant(seconds: 4_000_000_000), most: 9))
     }
-    // A nanosecond after twelve: the slot of twelve has begun, and that of thirteen begins too early for an hour.
+    // It is a nanosecond past twelve: the slot of twelve has begun, and 13:00 is too early if a booking must
+    // be an hour ahead.
     #expect(
       starts(.init(slot: .seconds(3600), earliest: .zero, horizon: .seconds(7200)))
         == ["2026-11-18T13:00:00Z", "2026-11-18T14:00:00Z"])

@@ -66,7 +66,7 @@ struct BrakeTests {
 
   @Test func `after a quiet period up to twice the figure passes, however many numbers are asked for`() throws
   {
-    // What is allowed at once, and what is earned meanwhile.
+    // The number allowed at once, plus the number earned meanwhile.
     let policy = Policy(brakes: Brakes(perFiveMinutes: 50, perHour: 100))
     let states = TestStates()
     var granted = 0
@@ -114,7 +114,7 @@ struct BrakeTests {
         "brake-hour skipped",
       ])
 
-    // Nobody is told to wait for a number that is never called.
+    // A number that is never called gets no time to retry.
     var premium = try callback(at: noon)
     premium.phone = try E164("+19002123456")
     states.states[AllowanceKey(rule: "brake-burst", party: .global)] = AllowanceState(mark: .max, count: 0)
@@ -175,7 +175,7 @@ struct BrakeTests {
     #expect(policy.settle(try callback(at: noon), states).grant != nil)
     let denial = policy.decide(try callback(at: noon), states: states).denial
     #expect(denial?.rule == "slow" && denial?.retryAfter == 12 * 3600)
-    // One that was decided before that was known.
+    // This decision was made before the longer wait was known.
     var early = policy.decide(try callback(at: noon), states: states.only("slow"))
     #expect(early.waits && early.denial?.retryAfter == 10)
     early.wait(try callback(at: noon), states)
@@ -266,7 +266,7 @@ struct BrakeTests {
 }
 
 extension TestStates {
-  /// What is kept of one rule.
+  /// The states of one rule.
   fileprivate func only(_ rule: String) -> TestStates {
     let some = TestStates()
     some.states = states.filter { $0.key.rule == rule }

@@ -7,7 +7,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// A place among the fixtures of this package.
+/// The URL of a file in Tests/Fixtures.
 func fixture(_ path: String) -> URL {
   Checkout.root.appending(path: "Tests").appending(path: "Fixtures")
     .appending(path: path)
@@ -25,7 +25,7 @@ func week(_ days: [Int], _ windows: String...) throws -> [[OpeningWindow]] {
   return (0..<7).map { days.contains($0) ? windows : [] }
 }
 
-/// States that tests write.
+/// Allowance states that tests set.
 final class TestStates: AllowanceStates {
   var states: [AllowanceKey: AllowanceState] = [:]
   var isDown = false
@@ -34,7 +34,7 @@ final class TestStates: AllowanceStates {
     isDown ? .unavailable : states[key].map { .state($0) } ?? .unused
   }
 
-  /// What a store does with the charges of an allowed request.
+  /// Takes the charges of an allowed request, as a store does.
   func take(_ charges: [AllowanceCharge], at now: Instant) -> ChargeOutcome {
     let outcome = charges.take(from: charges.map { states[$0.key] }, at: now)
     if case .taken(let receipts) = outcome {
@@ -49,7 +49,7 @@ final class TestStates: AllowanceStates {
 }
 
 extension Policy {
-  /// Asks the rules, takes the allowances and gives the decision as it stands then.
+  /// Evaluates the rules, takes the allowances, and returns the final decision.
   func settle(_ facts: Facts, _ states: TestStates) -> (decision: Decision, grant: Granted?) {
     let decision = decide(facts, states: states)
     guard case .allow(let clearance) = decision.outcome else { return (decision, nil) }
@@ -58,7 +58,7 @@ extension Policy {
 }
 
 extension Facts {
-  /// A request with little known of it.
+  /// A request with few facts.
   static func request(
     _ action: Action = .access, caller: String? = "ios-app", at now: Instant = Instant(seconds: 1_795_000_000)
   ) -> Facts {
@@ -80,7 +80,7 @@ extension PolicyReading {
   var problems: [DocumentProblem] { if case .problems(let problems) = self { problems } else { [] } }
 }
 
-/// What a grant says. Nothing copies a grant: tests look at this.
+/// A copy of what a grant contains. A `Grant` itself cannot be copied.
 struct Granted: Sendable {
   let receipts: [AllowanceReceipt]
   let statuses: [AllowanceStatus]
@@ -94,7 +94,7 @@ struct Granted: Sendable {
 }
 
 extension Decision.Settled {
-  /// The decision, and what its grant says.
+  /// The decision, and a copy of its grant.
   consuming func parts() -> (decision: Decision, grant: Granted?) {
     switch consume self {
     case .granted(let decision, let grant): (decision, Granted(grant))

@@ -1,4 +1,4 @@
-// Tests that a receipt that was kept gives back exactly what was taken, whatever has become of its rule.
+// Tests that a saved receipt gives back exactly what was taken, even if its rule has changed since.
 
 import Gate
 import Platform
@@ -35,7 +35,7 @@ struct KeptReceiptTests {
     return try Policy(rules: rules, brakes: Brakes())
   }
 
-  /// Where requests come from, for which app, and for whom.
+  /// Requests: their address, app and subject.
   private static let askers: [(address: String?, app: String?, subject: String?)] = [
     ("203.0.113.9", "shop", "ann"), ("2001:db8:1:2:3:4:5:6", nil, nil), (nil, "a:b", "u\u{0}:v"),
   ]

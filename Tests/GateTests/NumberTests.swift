@@ -47,7 +47,7 @@ struct NumberTests {
     `premium, shared-cost, personal, pager, short and satellite examples are refused, no line or mobile is`()
     throws
   {
-    // A few from national numbering plans, and then libphonenumber's.
+    // A few examples from national numbering plans, then libphonenumber's.
     for text in [
       "+19002123456", "+449012345678", "+447012345678", "+498001234567890".replacing("800", with: "900"),
       "+870301234567", "+881612345678", "+979123456789", "+808123456", "+351112", "+441999", "+15002345678",
@@ -59,7 +59,8 @@ struct NumberTests {
     ] {
       #expect(!NumberRanges.refuses(try E164(text)), "\(text)")
     }
-    // Nobody has these: calling codes that are not assigned, area codes that cannot be, too many or too few digits after +1.
+    // Numbers that nobody has: with unassigned calling codes, impossible area codes, or too many or too few
+    // digits after +1.
     for text in [
       "+999123456789", "+210123456789", "+10155550100", "+11555550100", "+141555501001", "+1415555010",
       "+141555501",
@@ -143,7 +144,7 @@ struct NumberTests {
     #expect(text.hidingPhoneNumbers == text)
   }
 
-  /// To read it once for each character would take hours.
+  /// Reading the text once per character would take hours.
   @Test(.timeLimit(.minutes(2))) func `text of any length is read once`() {
     for part in ["1 ", "1", "-", "aaaaaaaaaaaaaaaaaaaa1-", "2026-"] {
       #expect(!String(repeating: part, count: 20_000).hidingPhoneNumbers.isEmpty)

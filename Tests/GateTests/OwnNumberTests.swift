@@ -33,7 +33,7 @@ struct OwnNumberTests {
     [FactMember("phone_number", value)] + (verified.map { [FactMember("phone_number_verified", $0)] } ?? [])
   }
 
-  /// The decision, where the proof gets an answer.
+  /// The decision, if the number's proof gets this answer.
   private func decide(_ policy: Policy, _ facts: Facts, _ answer: NumberProofAnswer? = nil) -> Decision {
     var evaluation = policy.evaluation(of: facts)
     while true {
@@ -47,7 +47,7 @@ struct OwnNumberTests {
     }
   }
 
-  /// What the store takes with the record of an allowed request.
+  /// The charges that the store takes with the record of an allowed request.
   private func recordCharges(_ decision: Decision) -> RecordCharges? {
     switch decision.settledWithRecord(at: Self.now) {
     case .granted(_, let grant): grant.charges

@@ -218,7 +218,7 @@ struct PolicyTests {
       return
     }
     #expect(clearance.charges.isEmpty)
-    // The same where the store fails only when it is to take.
+    // The same if the store fails only when it takes the allowance.
     states.isDown = false
     #expect(
       strict.decide(.request(at: noon), states: states).settled(.unavailable, at: noon).parts().decision
@@ -264,7 +264,7 @@ struct PolicyTests {
     facts.callerID = "app-users"
     facts.subject = "ann"
     #expect(parties()[1] == "subject:app-users\u{0}ann")
-    // The user of one issuer is neither the user of another nor a caller of that name.
+    // A user of one issuer is neither a user of another issuer nor a caller with that name.
     facts.subject = "ios-app"
     #expect(parties()[1] == "subject:app-users\u{0}ios-app")
     facts.callerID = "other-users"
@@ -287,7 +287,7 @@ struct PolicyTests {
       policy.charges(for: facts).map(\.key.partyText) == [
         "caller:installation", "subject:app-users\u{0}ann", "installation:5e9d",
       ])
-    // An operator's has no user.
+    // An installation that an operator approved has no user.
     facts.subject = "5e9d"
     facts.installation = InstallationFacts(id: "5e9d", callerID: nil)
     #expect(policy.charges(for: facts).map(\.key.partyText)[1] == "subject:installation\u{0}5e9d")
@@ -346,9 +346,9 @@ struct PolicyTests {
       #expect(!rule.allows([FactMember(claim, .string(refused))]), "\(refused)")
     }
     #expect(rule.allows([FactMember(claim, .array([.string("openid"), .string("callback")]))]))
-    // An element is one scope.
+    // An element of a list is one scope.
     #expect(!rule.allows([FactMember(claim, .array([.string("openid callback")]))]))
-    // A claim of another name is one text, whatever it has in it.
+    // A claim with another name is one text, even if it contains spaces.
     let other = try ClaimsRule(require: [("realm.\(claim)", ["callback"])])
     let realm = FactMember("realm", .object([FactMember(claim, .string("openid callback"))]))
     #expect(!other.allows([realm]))
@@ -360,7 +360,7 @@ struct PolicyTests {
     ("2.3.0", true), ("2.3", true), ("2.10.0", true), ("3", true), ("2.3.0.0", true), ("02.03.00", true),
     ("2.2.99", false), ("2", false), ("1.9", false), ("", false), ("2.3.0-beta", false), ("v2.3.0", false),
     ("2..3", false), ("2.3.", false), (".2.3", false), ("9.x", false), ("2.3.0 ", false), ("+3", false),
-    // 18 digits a number, and 64 octets.
+    // At most 18 digits per number, and 64 bytes in all.
     ("9999999999999999999", false), ("3.9999999999999999999", false), ("3.999999999999999999", true),
     ("3" + String(repeating: ".0", count: 31) + "0", true),
     ("3" + String(repeating: ".0", count: 31) + "00", false),

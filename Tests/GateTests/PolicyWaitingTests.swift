@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gate
 
-/// Whole policies of hours, rates and quotas, made at random, asked by a clock that the test moves.
+/// Random policies with hours, rates and quotas, evaluated by a clock that the test moves.
 struct PolicyWaitingTests {
   private let noon = Instant(seconds: 1_795_003_200)  // 2026-11-18T12:00:00Z, a Wednesday.
 
@@ -26,7 +26,7 @@ struct PolicyWaitingTests {
     try Policy(rules: kinds.enumerated().map { try Rule(name: "r\($0)", kind: $1) })
   }
 
-  /// How long the second request has to wait that follows another at once; what it is told must be enough.
+  /// The wait that the second of two requests at the same time is told. Checks that the wait is long enough.
   private func wait(_ policy: Policy, from now: Instant) throws -> Int64? {
     let states = TestStates()
     #expect(policy.settle(.request(at: now), states).grant != nil)
@@ -93,10 +93,10 @@ struct PolicyWaitingTests {
       Rule(name: "afternoons", callers: ["b", "c"], kind: hours("12:00-18:00")),
       Rule(name: "both", kind: hours("11:00-13:00")),
     ])
-    // A request of b meets all three.
+    // A request of caller b matches all three rules.
     #expect(apart.exclusiveHours(at: noon) == [["mornings", "afternoons", "both"]])
     #expect(try agreeing().exclusiveHours(at: noon) == [])
-    // A refused request looks the verdict up: ten thousand take no longer than a few searches did.
+    // Refused requests reuse the result: ten thousand of them cause no other search.
     let denial = policy.decide(.request(at: noon), states: FetchedStates()).denial
     #expect(denial?.nextOpen == nil && denial?.retryAfter == nil)
     #expect(policy.openings.searches == 1)
@@ -105,7 +105,7 @@ struct PolicyWaitingTests {
       #expect(policy.decide(.request(at: later), states: FetchedStates()).denial?.code == .closed)
     }
     #expect(policy.openings.searches == 1)
-    // An answer "never" is not for ever: the next day it is looked for again.
+    // The result "never" expires: the next day there is another search.
     _ = policy.decide(.request(at: Instant(seconds: noon.seconds + 86_401)), states: FetchedStates())
     #expect(policy.openings.searches == 2)
   }
@@ -130,7 +130,7 @@ struct PolicyWaitingTests {
 
   // MARK: At random
 
-  /// Made once: a zone is a table that takes a while.
+  /// Made only once, because building a zone's table takes a while.
   private static let zones = ["UTC", "Europe/Lisbon", "America/New_York", "America/Santiago"].compactMap {
     name -> Zone? in
     do { return try Zone(named: name) } catch { return nil }
@@ -166,7 +166,7 @@ struct PolicyWaitingTests {
     for place in 0..<Int.random(in: 1...5, using: &random) {
       let kind = try randomKind(&random)
       let mode: Rule.Mode = Int.random(in: 0..<6, using: &random) == 0 ? .audit : .enforce
-      // The same names after a change: what is used stays used, even where the kind is another.
+      // The names stay the same after a change, so used allowances stay used, even if the kind differs.
       rules.append(try Rule(name: "r\(place)", mode: mode, kind: kind))
     }
     return try Policy(rules: rules.shuffled(using: &random))
@@ -197,12 +197,12 @@ struct PolicyWaitingTests {
       }
       let caller = Bool.random(using: &random) ? "ios-app" : "tv"
       guard let denial = policy.settle(facts(caller), states).decision.denial else { continue }
-      // Nil for hours that exclude each other.
+      // The wait is nil if hours exclude each other.
       guard let wait = denial.retryAfter, denial.nextOpen != nil || denial.code != .closed else { continue }
-      // No second more than needed.
+      // The wait is not a second too long.
       if wait > 1 { #expect(policy.decide(facts(caller, wait - 1), states: states).denial != nil) }
       let after = policy.settle(facts(caller, wait), states)
-      // Where opening hours exclude each other, no waiting is enough, and the rule that refused speaks for itself.
+      // If opening hours exclude each other, no wait is enough, and the first denial was another rule's.
       guard after.decision.denial?.nextOpen != nil || after.decision.denial?.code != .closed else { continue }
       #expect(after.grant != nil, "\(denial) and then \(String(describing: after.decision.denial))")
       time += wait * second

@@ -12,7 +12,7 @@ struct QuotaTests {
     .quota(try Quota(limit: limit, period: period, zone: Zone(named: zone)))
   }
 
-  /// The second of a day, week or month with a limit of one: refused, and after how long.
+  /// The wait that the second request is told, with a limit of one; nil if it is allowed.
   private func wait(_ plan: AllowancePlan, from first: String, to second: String) throws -> Int64? {
     guard case .taken(let state) = plan.take(from: nil, at: try at(first)) else { return nil }
     guard case .refused(let wait) = plan.take(from: state, at: try at(second)) else { return nil }

@@ -38,7 +38,7 @@ struct RateLimitTests {
         Issue.record("one more than \(limit) taken")
         return
       }
-      // To the nanosecond: no drift, though 60 seconds are not a whole number of 7ths.
+      // Exact to the nanosecond: there is no drift although 60 seconds cannot be divided by 7.
       let early = plan.count(of: state, at: after(now, 60 * second - 1)).remaining
       #expect(early == limit - 1)
       now = after(now, 60 * second)
@@ -68,7 +68,7 @@ struct RateLimitTests {
         case .refused(let wait):
           let count = plan.count(of: state, at: now)
           #expect(count.remaining == 0 && count.reset == wait && wait >= 1)
-          // Not a second more than needed.
+          // The wait is not a second too long.
           if wait > 1, case .taken = plan.take(from: state, at: after(now, (wait - 1) * second)) {
             Issue.record("Retry-After is too long")
           }
@@ -81,7 +81,7 @@ struct RateLimitTests {
           taken.append(now.nanosecondsSinceEpoch)
         }
       }
-      // Between any two, no more than a burst and what the time between them earned.
+      // Between any two requests there are at most a burst and the requests earned meanwhile.
       for (place, first) in taken.enumerated() {
         for (more, last) in taken[place...].enumerated() {
           let earned = Int128(last - first) * Int128(limit)
@@ -109,7 +109,7 @@ struct RateLimitTests {
     }
   }
 
-  /// Takes and gives back at random; how many requests more than the rate allows were let through in the worst
+  /// Takes and gives back at random. Returns how many requests more than the rate allows passed in the worst
   /// span of time.
   private func excess(returning few: Bool, _ random: inout SeededGenerator) throws -> Double {
     let limit = Int64.random(in: 1...5, using: &random)
@@ -196,7 +196,7 @@ struct RateLimitTests {
       if wait > 1, case .taken = plan.take(from: state, at: after(now, (wait - 1) * second)) {
         Issue.record("told to wait too long")
       }
-      // A refusal keeps nothing: waiting alone has to be enough.
+      // A refusal saves nothing, so waiting alone must be enough.
       guard case .taken = plan.take(from: state, at: after(now, wait * second)) else {
         Issue.record("\(wait) s were not enough")
         return
@@ -205,7 +205,7 @@ struct RateLimitTests {
   }
 
   @Test func `an instance whose clock is behind gives one that is ahead nothing back`() throws {
-    // They share what is kept, and ask in turn; one clock is three seconds ahead.
+    // The instances share the state and take turns. One clock is three seconds ahead.
     let plan = try rate(10, per: 10 * second)
     var state: AllowanceState?
     var granted = 0
@@ -216,7 +216,7 @@ struct RateLimitTests {
         granted += 1
       }
     }
-    // A burst, what 100 seconds earn, and what the three seconds do.
+    // A burst, the requests earned in 100 seconds, and those earned in the three seconds.
     #expect(granted <= 10 + 100 + 3)
   }
 

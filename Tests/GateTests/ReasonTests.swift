@@ -5,7 +5,7 @@ import Gate
 import Platform
 import Testing
 
-/// Why each kind of rule has its verdict.
+/// The reason that each kind of rule gives for its verdict.
 struct ReasonTests {
   private func policy(_ rules: DocumentNode...) throws -> Policy {
     let reading = Policy.reading(DocumentNode(.list(rules)))
@@ -296,7 +296,7 @@ struct ReasonTests {
     #expect(denial.reason == "the policy gave no decision: it got no query")
   }
 
-  // MARK: Rules that were not asked
+  // MARK: Rules that were not evaluated
 
   @Test func `rules that do not apply differ from rules that were not reached`() throws {
     let quota: (String) -> [DocumentNode.Member] = {
@@ -386,7 +386,7 @@ struct ReasonTests {
     let open = try callback(at: "2026-11-23T15:00:00Z")
     let refused = policy.decide(open, states: FetchedStates()) { _ in .deny(reason: "risk") }
     #expect(told(refused, open) == #"the policy refuses it: "risk""#)
-    // Another request took the last one between the decision and the taking.
+    // Another request took the last allowance after this one's decision.
     let states = TestStates()
     let decision = policy.decide(open, states: states) { _ in .allow }
     _ = states.take(decision.charges, at: open.instant)

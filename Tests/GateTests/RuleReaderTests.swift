@@ -5,7 +5,7 @@ import Gate
 import Testing
 
 struct RuleReaderTests {
-  /// The rules of the documentation.
+  /// The rules in the documentation.
   static let documented: DocumentNode = [
     [
       "name": "opening-hours", "kind": "hours", "timezone": "America/New_York",
@@ -50,7 +50,7 @@ struct RuleReaderTests {
     #expect(rate.limit == 30 && rate.per == 60 * second && rate.burst == 10)
   }
 
-  /// A rule and the key of what is wrong with it.
+  /// A rule, and its wrong key.
   static let mistakes: [(DocumentNode, String)] = [
     ("text", "rules[0]"), (["kind": "numbers"], "rules[0]"), (["name": "a"], "rule \"a\""),
     (["name": "a", "kind": "hour"], "rule \"a\": kind"),

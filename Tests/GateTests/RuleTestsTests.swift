@@ -1,4 +1,4 @@
-// Tests of the tables of tests that operators write for their rules.
+// Tests of the test tables that operators write for their rules.
 
 import Documents
 import Gate
@@ -81,7 +81,7 @@ struct RuleTestsTests {
     #expect(failures == Array(repeating: nil, count: 10))
   }
 
-  /// The result of a test of a callback under one rule about numbers; nil if it is as expected.
+  /// The failure of a test of a callback under one number rule; nil if the result is as expected.
   private func failure(_ rule: DocumentNode, _ members: [DocumentNode.Member]) throws -> String? {
     var known = KnownNames(callers: ["ios-app"])
     known.numbers = NumberTerms(

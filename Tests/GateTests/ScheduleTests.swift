@@ -43,7 +43,7 @@ struct ScheduleTests {
         expected.toggle()
         next += 1
       }
-      // Around each change, and now and then between.
+      // Minutes around each change, and a sample of those in between.
       let isNear =
         next > 0 && minute - changes[next - 1] <= 1 || next < changes.count && changes[next] - minute <= 1
       guard isNear || minute.isMultiple(of: Int64(spacing(7))) else { continue }

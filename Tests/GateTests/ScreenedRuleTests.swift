@@ -1,4 +1,4 @@
-// Tests of rules that have a number looked up before it is called.
+// Tests of rules that look a number up before it is called.
 
 import Testing
 
@@ -24,7 +24,7 @@ struct ScreenedRuleTests {
     return facts
   }
 
-  /// The decision and how often it asked for a verdict.
+  /// The decision, and how often it requested a verdict.
   private func decide(
     _ policy: Policy, _ facts: Facts, _ answer: ScreeningAnswer,
     states: any AllowanceStates = FetchedStates(),

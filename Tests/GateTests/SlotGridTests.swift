@@ -1,4 +1,4 @@
-// Tests of slots: where days begin and end through changes of the clocks, compared with Python's time zone data.
+// Tests of slots: where days begin and end when clocks change, compared with Python's time zone data.
 
 import Foundation
 import Gate
@@ -8,7 +8,7 @@ struct SlotGridTests {
   /// A line of Tests/Fixtures/hours/days.txt.
   struct Year: CustomTestStringConvertible {
     let zone: String
-    /// When its days begin, and when the last one ends.
+    /// The times at which the year's days begin, and the end of the last day.
     var midnights: [Int64]
 
     init?(_ line: Substring) {
@@ -42,7 +42,7 @@ struct SlotGridTests {
   @Test(arguments: Year.all)
   func `every slot of a year agrees with Python's zoneinfo`(_ year: Year) throws {
     let zone = try Zone(named: year.zone)
-    // Those of 7 hours and of 4,999 seconds do not end at midnight.
+    // Slots of 7 hours and of 4,999 seconds do not end at midnight.
     for length: Int64 in [900, 4999, 25_200, 86_400] {
       let grid = SlotGrid(zone: zone, length: length)
       var wrong = 0
@@ -59,10 +59,10 @@ struct SlotGridTests {
   }
 
   @Test(arguments: [
-    // Four hours of real time later it is five o'clock, and the last slot has three hours.
+    // Four hours later it is five o'clock, and the last slot has three hours.
     ("America/New_York", "2026-03-08T08:59:59Z", "2026-03-08T05:00:00Z", "2026-03-08T09:00:00Z"),
     ("America/New_York", "2026-03-09T03:59:59Z", "2026-03-09T01:00:00Z", "2026-03-09T04:00:00Z"),
-    // 25 hours make six slots and one of an hour.
+    // 25 hours make six slots of four hours and one of an hour.
     ("Europe/Lisbon", "2026-10-25T23:59:59Z", "2026-10-25T23:00:00Z", "2026-10-26T00:00:00Z"),
     // 29 December ends where the 31st begins.
     ("Pacific/Apia", "2011-12-30T09:59:59Z", "2011-12-30T06:00:00Z", "2011-12-30T10:00:00Z"),
@@ -72,7 +72,7 @@ struct SlotGridTests {
     ("Africa/Cairo", "2026-04-23T22:00:00Z", "2026-04-23T22:00:00Z", "2026-04-24T02:00:00Z"),
     // The clock shows midnight again an hour later, within the first slot.
     ("America/Havana", "2026-11-01T05:00:00Z", "2026-11-01T04:00:00Z", "2026-11-01T08:00:00Z"),
-    // The clock shows the evening before once more.
+    // The clock goes back to the evening before.
     ("America/St_Johns", "2010-11-07T03:00:00Z", "2010-11-07T02:30:00Z", "2010-11-07T06:30:00Z"),
     ("Asia/Kathmandu", "2026-11-22T18:15:00Z", "2026-11-22T18:15:00Z", "2026-11-22T22:15:00Z"),
     // The leap day.

@@ -4,7 +4,7 @@ import Gate
 import TestSupport
 import Testing
 
-/// What a refusal tells of waiting, over random policies of rules that time can change.
+/// The wait in a refusal, over random policies whose verdicts can change with time.
 struct WaitingTests {
   private let zones = ["UTC", "America/New_York", "Europe/Lisbon", "Australia/Lord_Howe", "Asia/Kathmandu"]
 
@@ -61,7 +61,7 @@ struct WaitingTests {
           now.seconds += [0, 0, 1, 5, 600].randomElement(using: &random) ?? 0
           continue
         }
-        // Schedules that exclude each other never open: nobody is told to wait.
+        // Schedules that exclude each other never open, so there is no wait.
         guard let wait = denial.retryAfter else { break }
         refusals += 1
         #expect(wait >= 1)
@@ -74,7 +74,7 @@ struct WaitingTests {
           answer.denial == nil, "\(denial) was told \(wait) s, and then \(String(describing: answer.denial))")
       }
     }
-    // Both kinds of waits were seen.
+    // Both kinds of waits occurred.
     #expect(refusals > 2000 && longer > 100, "\(refusals) \(longer)")
   }
 

@@ -1,4 +1,4 @@
-// Tests of how the files of time zones are read: against Python's zoneinfo over all zones, and by files made by hand.
+// Tests of reading time zone files: all zones compared with Python's zoneinfo, and files made by hand.
 
 import Documents
 import Foundation
@@ -29,23 +29,24 @@ struct ZoneFileTests {
     URL.temporaryDirectory.appending(path: "zones-\(UUID().uuidString)")
   }
 
-  /// Fat files have the changes until 2037.
+  /// Fat files list all changes until 2037.
   @Test func `all zones of this machine agree with Python's zoneinfo from 1970 to 2099`() throws {
     #expect(try compare(ZoneFolder.system.path).isEmpty)
   }
 
-  /// Slim files have none of the changes that the footer gives.
+  /// Slim files omit the changes that follow from the footer.
   @Test func `all zones in slim files agree with Python's zoneinfo from 1970 to 2099`() throws {
     let folder = Self.scratch()
     defer { try? FileManager.default.removeItem(at: folder) }
     _ = try Self.output(of: ["zic", "-b", "slim", "-d", folder.path(), "\(ZoneFolder.system.path)/tzdata.zi"])
     #expect(try Data(contentsOf: folder.appending(path: "Europe/Lisbon")).count < 2000)
-    // In a file that zic wrote before 2023 the footer contradicts the last transition: Python goes by the footer one second later.
-    // Here the transition stays until the footer's next one, which is right in this case.
+    // In a file that zic wrote before 2023, the footer contradicts the last transition: Python follows the
+    // footer one second later. The server keeps the transition until the footer's next one, which is right in
+    // this case.
     #expect(try compare(folder.path()).allSatisfy { $0 == "America/Ojinaga" })
   }
 
-  /// The zones of a folder that Python reads otherwise.
+  /// The zones in a folder for which Python gets another result.
   private func compare(_ folder: String) throws -> [String] {
     var (different, zones, spans) = ([String](), 0, [Substring: Substring]())
     let command = ["python3", fixture("hours/offsets.py").path(), folder, "\(spacing(8))"]
@@ -107,12 +108,12 @@ struct ZoneFileTests {
   }
 
   @Test func `the footer counts after the last transition only`() throws {
-    // Two changes in 1970, of which one is before the transition.
+    // The footer gives two changes in 1970. One of them is before the transition.
     let file = Self.file(
       times: [(9_000_000, 1)], offsets: [7200, 3600], footer: "AAA-1BBB,M3.5.0,M10.5.0/3")
     let year = try [at("1970-10-25T01:00:00Z"), at("1971-03-28T01:00:00Z")].map(\.seconds)
     #expect(spans(file, 0..<year[1] + 1) == ["0:7200", "9000000:3600", "\(year[1]):7200"])
-    // Without any transition it counts from the beginning.
+    // Without any transition, the footer counts from the beginning.
     #expect(
       spans(Self.file(offsets: [5], footer: "AAA-1BBB,M3.5.0,M10.5.0/3"), year[0]..<year[1] + 1)
         == ["\(year[0]):3600", "\(year[1]):7200"])
@@ -176,7 +177,7 @@ struct ZoneFileTests {
     #expect(spans(whole) != nil)
     for length in whole.indices { #expect(spans(Array(whole[..<length])) == nil) }
     var read = 0
-    // The header, and some of what follows.
+    // The header, and a sample of the bytes after it.
     for index in whole.indices where index < 64 || index.isMultiple(of: spacing(7)) {
       for value: UInt8 in [0, 1, 0x7F, 0x80, 0xFF] {
         var changed = whole

@@ -5,7 +5,7 @@ import HTTP
 import Testing
 import Upstream
 
-/// What a transport sends, and how it reads good answers.
+/// The requests that a transport sends, and how it reads good responses.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct AnswerTests {
   @Test func `an answer's status, fields and content come back`() async throws {
     try await withUpstream(
@@ -40,7 +40,7 @@ import Upstream
         #expect(timing.firstByte >= .milliseconds(60))
         #expect(timing.handshake == .zero, "plain http")
         #expect(timing.connecting < .seconds(10) && timing.nameResolution < .seconds(10))
-        // Where only the head came whole, too.
+        // The timing is also known if only the head arrives completely.
         let error = await transport.failure(.post(url))
         #expect(try #require(error?.head?.timing).firstByte >= .milliseconds(60))
       }

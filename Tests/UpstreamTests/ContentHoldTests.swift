@@ -1,4 +1,4 @@
-// Tests of a response that its reader holds up.
+// Tests of a response whose reader pauses it.
 
 import HTTP
 import Synchronization
@@ -36,7 +36,7 @@ import Testing
         let request = Self.request(Int(upstream.port), hold) { bytes in
           taken.withLock { taken in
             taken.octets += bytes.count
-            // Eight times on the way.
+            // Pauses at each MiB, at most seven times.
             guard taken.octets > (taken.holds + 1) << 20, taken.holds < 7 else { return }
             taken.holds += 1
             hold.hold()
@@ -80,7 +80,7 @@ import Testing
         try await eventually { hold.isHeld }
         task.cancel()
         #expect(await task.value?.reason == .cancelled)
-        // The transfer is gone.
+        // Releasing is harmless although the transfer is gone.
         hold.release()
       }
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Upstream
 
-/// The table from libcurl's evidence to the check that failed, where no real failure is at hand.
+/// The table from libcurl's evidence to the failed check, for failures that tests cannot cause.
 @Suite struct CurlDiagnosisTests {
   private func diagnosis(
     _ code: CURLcode, sent: Bool = false, connected: Bool = false, proxied: Bool = false,

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Upstream
 
-/// The table of codes, where no real failure is at hand. What the codes mean is tested by real failures elsewhere.
+/// The table of codes, for failures that tests cannot cause. Other tests check the codes by real failures.
 @Suite struct CurlFailureTests {
   @Test
   func `no code that libcurl has or will have means something else before and after sending than it can`() {

@@ -6,8 +6,7 @@ import TestSupport
 import Testing
 import Upstream
 
-/// Time that runs out, tasks that are cancelled, transports that are shut down: every caller is answered,
-/// once, in time.
+/// Timeouts, cancelled tasks and transports that shut down: every caller gets exactly one answer, in time.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct DeadlineTests {
   /// How much later than its deadline an answer may come on a busy machine.
   private let slack = Duration.seconds(5)
@@ -51,7 +50,7 @@ import Upstream
   @Test func `an upstream that does not read is given up at the deadline`() async throws {
     try await withUpstream(Script { try $0.waitForOther() }) { upstream in
       try await withTransport { transport in
-        // More than the sockets on both sides hold.
+        // More than the socket buffers on both sides can hold.
         let content = [UInt8](repeating: 0x78, count: 16_000_000)
         let start = ContinuousClock.now
         let error = await transport.failure(

@@ -4,9 +4,9 @@ import HTTP
 import Testing
 import Upstream
 
-/// How broken and hostile answers end: the reason, and whether the request may have arrived.
+/// How broken and hostile responses are reported: the reason, and whether the request may have arrived.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct FailureTests {
-  /// Reads the request, says something and closes.
+  /// The error for an upstream that reads the request, sends `answer` and closes.
   private func failure(
     after answer: String, method: Method = .get, limit: Int = 256 * 1024
   ) async throws -> TransportError? {
@@ -168,7 +168,7 @@ import Upstream
       try await withTransport { transport in
         let content = String(repeating: "x", count: 1_000_000)
         let error = await transport.failure(.post("http://127.0.0.1:\(upstream.port)/", content))
-        // The reset may even come before the connection is seen to stand.
+        // The reset may even come before libcurl sees the connection as established.
         if error?.sent == true {
           expect(error, .connectionLost, sent: true)
         } else {

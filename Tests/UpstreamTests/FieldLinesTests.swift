@@ -1,4 +1,4 @@
-// Tests of the header lines that libcurl is given.
+// Tests of the header lines that are passed to libcurl.
 
 import HTTP
 import Testing

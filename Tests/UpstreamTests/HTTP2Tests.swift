@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import Upstream
 
-/// Requests that share one HTTP/2 connection, against a server in a process of its own.
+/// Requests on one HTTP/2 connection to a server in its own process.
 @Suite(
   .serialized, .timeLimit(.minutes(5)),
   .enabled(if: HTTP2Server.isAvailable, "script/bootstrap test installs the HTTP/2 library"))
@@ -19,7 +19,7 @@ struct HTTP2Tests {
 
   init() { identity = TestIdentity("DNS:localhost,IP:127.0.0.1", issuer: authority) }
 
-  /// A server and a transport that believes it.
+  /// Runs a body with a server and a transport that trusts it.
   private func with(
     streams: Int = 1000, _ multiplexing: Multiplexing = Multiplexing(),
     _ body: (HTTP2Server, CurlTransport, String) async throws -> Void
@@ -36,7 +36,7 @@ struct HTTP2Tests {
     }
   }
 
-  /// Sends requests to different paths at once; their statuses.
+  /// Sends requests to different paths at once, and returns their statuses.
   private func sendAll(
     _ count: Int, _ transport: CurlTransport, _ url: String,
     reuse: OutboundRequest.ConnectionReuse = .allowedAndRepeatable
@@ -107,7 +107,7 @@ struct HTTP2Tests {
       for _ in 1...5 { try await server.send(["hold": true]) }
       async let statuses = sendAll(30, transport, url)
       try await server.wait { server.requests.count == 6 }
-      // What could arrive in this time has arrived: the server answers an order only after it.
+      // The server answers a command only after it has read all requests so far, so no other has been sent.
       try await server.send(["order": "ping"])
       try await server.wait { !server.events("acknowledged").isEmpty }
       #expect(server.requests.count == 6)
@@ -204,7 +204,7 @@ struct HTTP2Tests {
       expect(
         await transport.failure(.post(url, reuse: .allowed, timeout: .milliseconds(200))), .timedOut,
         sent: true)
-      // The server learns of it with the next request at the latest.
+      // The server gets the reset with the next request at the latest.
       try await transport.expectOK(.post(url, reuse: .allowed))
       try await server.wait { !server.events("reset").isEmpty }
       #expect(server.events("connection").count == 1)

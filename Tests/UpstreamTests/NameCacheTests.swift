@@ -15,7 +15,7 @@ import Testing
     MonotonicTime(nanoseconds: Int64(seconds * 1_000_000_000))
   }
 
-  /// A cache that learned a name's address at 0.
+  /// A cache that learned a name's address at time 0.
   private func filled() -> NameCache {
     var cache = NameCache()
     _ = cache.ask("a", now: at(0))
@@ -113,7 +113,7 @@ import Testing
     _ = cache.ask("a", now: at(5))
     #expect(cache.takeLookups(now: at(5)) == ["a"])
     cache.finish("a", .success(new), now: at(6))
-    // The stuck one fails at last, which harms nobody.
+    // The stuck lookup fails at last, which changes nothing.
     cache.finish("a", .failure(noAnswer), now: at(30))
     #expect(cache.ask("a", now: at(31)) == .addresses(new))
   }

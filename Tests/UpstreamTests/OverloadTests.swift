@@ -7,7 +7,8 @@ import Testing
 
 @testable import Upstream
 
-/// More requests than can be made: those that are made come to something, the others are told at once.
+/// More requests than the upstream can serve: those that are sent succeed, and the others are refused at
+/// once.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct OverloadTests {
   private struct Counts {
     var answered = 0
@@ -58,7 +59,7 @@ import Testing
               } catch {
                 result = .failure(error)
               }
-              // The first second is for learning.
+              // The first second does not count, while the transport measures the upstream.
               if Double(number) >= rate { tally.note(result) }
             }
           }
@@ -74,15 +75,15 @@ import Testing
   ) async throws {
     var (last, connections) = try await offer(multiple)
     #expect(last.overloaded > 0)
-    // A busy machine delays single requests. A transport that lets requests wait in vain fails each time.
+    // A busy machine delays some requests. A transport that lets requests wait for nothing fails every time.
     for _ in 0..<3 where !Self.isServed(last) { (last, connections) = try await offer(multiple) }
     #expect(
       Self.isServed(last), "\(last.answered) answered, \(last.others.count) others: \(last.others.prefix(3))")
     #expect(connections <= 8, "what is refused costs no connection")
   }
 
-  /// Whether nearly all that the upstream could serve was answered, and all else was refused at once.
-  /// Eight places and 0.4 s are 20 a second, in four seconds.
+  /// Whether the upstream answered nearly as many requests as it can, and all others were refused at once.
+  /// Eight places and 0.4 s make 20 a second, for four seconds.
   private static func isServed(_ counts: Counts) -> Bool { counts.answered >= 64 && counts.others.isEmpty }
 
   @Test func `the process goes on when libcurl runs out of memory, and ends on a mistake`() {

@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  /// A proxy that takes every CONNECT for a name to one port, whatever the name.
+  /// A proxy that connects every CONNECT to one port, whatever name it asks for.
   private let proxy = { @Sendable (port: Int) in
     Script { connection in
       guard let request = try connection.readRequest(), request.requestLine.hasPrefix("CONNECT ") else {

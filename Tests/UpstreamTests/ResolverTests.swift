@@ -11,8 +11,8 @@ import Testing
 
 @testable import Upstream
 
-/// Names on their way to addresses, and what a resolver that misbehaves may do to a request: nothing past
-/// its deadline, and nothing to others.
+/// Name lookups. A resolver that misbehaves may not delay a request past its deadline, and may not affect
+/// other requests.
 @Suite(.serialized, .timeLimit(.minutes(5))) final class ResolverTests {
   private let authority = TestIdentity("", isAuthority: true)
   private let caFile: String
@@ -101,7 +101,7 @@ import Testing
         await withTaskGroup { group in
           for number in 0..<200 {
             group.addTask {
-              // Those that outnumber the slots time out where they wait, or get the slot of one that failed.
+              // Requests beyond the slots time out while waiting, or get the slot of a request that failed.
               let error = await transport.failure(
                 .post("https://upstream.test/\(number)", timeout: .seconds(3)))
               #expect(error?.sent == false)
@@ -185,8 +185,8 @@ import Testing
     return await ChildProcess.run(arguments) == 0
   }
 
-  /// Makes this very test program run one test where /etc/resolv.conf names a server that takes queries and
-  /// is silent.
+  /// Runs one test of this test program in another process, where /etc/resolv.conf names a server that
+  /// accepts queries and never answers.
   @Test(.enabled("a mount namespace is needed to give a process a resolv.conf of its own", isMountingAllowed))
   func `with a dead name server every request is answered in time and others are not held up`() async throws {
     let server = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Upstream
 
-/// What the tests with a real upstream do not reach, above all the limits at n and n + 1.
+/// Cases that tests with a real upstream do not reach, above all the limits at n and n + 1.
 @Suite struct ResponseCollectorTests {
   private func collector(_ lines: [String], header: Int = 1000, content: Int = 10) throws -> ResponseCollector
   {

@@ -8,7 +8,7 @@ import Upstream
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ReuseTests {
   private let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-  /// Answers the first request of a connection, reads the second and closes without a word.
+  /// Answers the first request on a connection, reads the second, and closes without answering it.
   private let closesSecond: Script = Script { connection in
     guard try connection.readRequest() != nil else { return }
     try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
@@ -45,7 +45,7 @@ import Upstream
       try await withTransport { transport in
         let url = "http://127.0.0.1:\(upstream.port)/"
         _ = try await transport.send(.post(url, reuse: .allowed))
-        // The pooled connection is there and would carry it; a fresh one answers it.
+        // A pooled connection exists, but a new one carries this request.
         _ = try await transport.send(.post(url, reuse: .never))
         #expect(upstream.arrivals == 2)
       }

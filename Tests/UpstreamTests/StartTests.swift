@@ -1,4 +1,4 @@
-// Tests that a request whose time to start is over is never sent.
+// Tests that a request whose time to start has passed is never sent.
 
 import Glibc
 import HTTP
@@ -73,7 +73,7 @@ import Testing
   {
     let loopback = [try #require(IPAddress("127.0.0.1"))]
     try await withUpstream(answering) { upstream in
-      // It holds the transfer thread up, as a stopped process would.
+      // The lookup blocks the transfer thread, as if the process were suspended.
       let transport = try CurlTransport(TransportSettings(proxies: .direct), names: NameCache()) { _, done in
         usleep(400_000)
         done(.success(loopback))
@@ -81,7 +81,7 @@ import Testing
       let error = await transport.failure(
         post("https://upstream.test:\(upstream.port)/", within: .milliseconds(200)))
       expect(error, .timedOut, sent: false)
-      // Connections are accepted in their order: this one would be the second.
+      // Connections are accepted in order, so this one would be the second.
       #expect(try await transport.send(.post("http://127.0.0.1:\(upstream.port)/")).status == 200)
       #expect(upstream.connections == 1)
       await transport.shutdown()
@@ -111,7 +111,7 @@ import Testing
         #expect(isLate)
         expect(error, .timedOut, sent: false)
       }
-      // The connection stood, and is closed again.
+      // The connection was established, and is closed again.
       try await upstream.waitForEnds(1)
       #expect(upstream.arrivals == (isLate ? 0 : 1))
     }

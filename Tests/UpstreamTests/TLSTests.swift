@@ -10,8 +10,8 @@ import TestSupport
 import Testing
 import Upstream
 
-/// Who is believed to be the upstream: one good chain is, and everything else fails closed before a byte is
-/// sent.
+/// Which server is trusted as the upstream: one with a valid chain is, and everything else fails before a
+/// byte is sent.
 @Suite(.serialized, .timeLimit(.minutes(5))) final class TLSTests {
   private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
   private static let names = "DNS:localhost,DNS:upstream.test,IP:127.0.0.1"
@@ -22,14 +22,14 @@ import Upstream
   init() { caFile = authority.writeCertificate() }
   deinit { unlink(caFile) }
 
-  /// Which handshakes resumed a session.
+  /// Records which handshakes resumed a session.
   private final class Resumptions: Sendable {
     private let seen = Mutex<[Bool]>([])
     var all: [Bool] { seen.withLock { $0 } }
     func append(_ isResumed: Bool) { seen.withLock { $0.append(isResumed) } }
   }
 
-  /// An upstream that answers everything over TLS.
+  /// An upstream that answers every request over TLS.
   private func script(_ context: TLSContext, _ resumptions: Resumptions? = nil) -> Script {
     Script { connection in
       try connection.startTLS(context)
@@ -55,7 +55,7 @@ import Upstream
           #expect(error?.diagnosis == TransportDiagnosis(.server, failure), sourceLocation: sourceLocation)
         }
         #expect(upstream.arrivals == 0, sourceLocation: sourceLocation)
-        // The client may have given up before the other side's thread has accepted.
+        // The client may give up before the server's thread accepts the connection.
         try await eventually { upstream.connections > 0 }
         #expect(upstream.connections == 1, "a second try was made", sourceLocation: sourceLocation)
       }
@@ -100,7 +100,7 @@ import Upstream
     }
   }
 
-  /// Whoever may not share a connection shares the cost of the first handshake all the same.
+  /// Requests that may not share a connection still share the cost of the first handshake.
   @Test(arguments: [Int(TLS1_2_VERSION), Int(TLS1_3_VERSION)])
   func `connections of their own resume the session of an earlier one, with the same host only`(
     version: Int
@@ -157,7 +157,7 @@ import Upstream
     try await eventually { filesInMemory(authority.certificatePEM) == 0 }
   }
 
-  /// How many files without a name hold this content in this process.
+  /// Number of unnamed files in this process that have this content.
   private func filesInMemory(_ content: [UInt8]) -> Int {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
     return names.count { name in
@@ -180,7 +180,8 @@ import Upstream
     #expect(resumptions.all == [false, false])
   }
 
-  /// The name is compared when the session can be resumed already, and it would be compared with the same certificate again.
+  /// libcurl checks the name after the session can already be resumed. A resumed session would be checked
+  /// against the same wrong certificate again.
   @Test(arguments: [Int(TLS1_2_VERSION), Int(TLS1_3_VERSION)])
   func `a server that shows a wrong certificate for a moment is reached again after it`(version: Int)
     async throws
@@ -307,8 +308,8 @@ import Upstream
     }
   }
 
-  /// libcurl takes any end for the end of such content. A refusal here would make an unknown outcome of a
-  /// success whose content nobody needs, and truncated JSON is refused by its parser.
+  /// libcurl accepts any end as the end of such content. Refusing it here would turn a success whose content
+  /// nobody needs into an unknown outcome, and truncated JSON is refused by its parser.
   @Test func `an answer without a length is taken even if TLS does not end properly`() async throws {
     let context = TLSContext(TestIdentity(Self.names, issuer: authority))
     try await withUpstream(
@@ -384,7 +385,7 @@ import Upstream
         #expect(response.text == "ok")
       }
     }
-    // Not even one that is believed otherwise.
+    // Not even a certificate that would otherwise be trusted.
     let other = TestIdentity(Self.names, issuer: authority)
     try await withUpstream(script(TLSContext(other))) { upstream in
       try await withTransport(settings) { transport in

@@ -49,7 +49,7 @@ import Testing
     "ftp://example.com/", "file:///etc/passwd", "gopher://127.0.0.1/", "javascript:alert(1)",
     " https://example.com/",
     "https ://example.com/", "https:\\\\example.com/",
-    // Plain http beyond this machine.
+    // Plain HTTP to other machines.
     "http://example.com/", "http://128.0.0.1/", "http://10.0.0.1/", "http://169.254.169.254/",
     "http://0.0.0.0/",
     "http://[::]/", "http://[::2]/", "http://[::ffff:10.0.0.1]/", "http://localhost.example.com/",
@@ -70,7 +70,7 @@ import Testing
     "https://example.com:/", "https://example.com:0/", "https://example.com:65536/",
     "https://example.com:+443/",
     "https://example.com:443x/", "https://example.com:99999999999999999999/", "https://example.com:4:5/",
-    // Octets that must be escaped, and fragments.
+    // Characters that must be escaped, and fragments.
     "https://example.com/#fragment", "https://example.com#", "https://example.com/a b",
     "https://example.com/\r\nX: y",
     "https://example.com/\\", "https://example.com/\u{e9}", "https://example.com/\"<>`{|}^",

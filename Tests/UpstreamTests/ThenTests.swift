@@ -7,9 +7,9 @@ import Testing
 
 @testable import Upstream
 
-/// Requests without a task: each is answered exactly once, on whichever of its ways it ends.
+/// Requests without a task: each is answered exactly once, however it ends.
 @Suite(.timeLimit(.minutes(2))) struct ThenTests {
-  /// What came of one request, as often as it was said.
+  /// The results reported for one request, including repeated ones.
   private final class Said: Sendable {
     private let results = Mutex<[Result<InboundResponse, TransportError>]>([])
     var all: [Result<InboundResponse, TransportError>] { results.withLock { $0 } }
@@ -18,7 +18,7 @@ import Testing
       transport.send(request) { result in self.results.withLock { $0.append(result) } }
     }
 
-    /// The one answer, after time for a second one.
+    /// The only answer, after enough time for a second one.
     func one() async throws -> Result<InboundResponse, TransportError> {
       try await eventually { !all.isEmpty }
       try await Task.sleep(for: .milliseconds(20))
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  /// The last of a crowd have no place for libcurl's own words; what failed is told all the same.
+  /// The last requests of many have no room for libcurl's own text, but their failures are still reported.
   @Test func `in a crowd, each with what went wrong`() async throws {
     let listener = try FullListener()
     let settings = TransportSettings(

@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  /// What libcurl is given.
+  /// The lines passed to libcurl.
   private func lines(_ route: TransferRoute) -> [String] {
     var lines: [String] = []
     var node = route.fields.head

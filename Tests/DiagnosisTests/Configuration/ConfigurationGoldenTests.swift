@@ -25,7 +25,7 @@ import Upstream
 @testable import Records
 @testable import RoomSupport
 
-/// A file that says everything a file can say.
+/// A configuration file with every key.
 @Suite struct ConfigurationGoldenTests {
   private static let digest = String(repeating: "0a", count: 32)
   private static let identity = TestIdentity("DNS:api.example", validUntil: 86_400 * 90)

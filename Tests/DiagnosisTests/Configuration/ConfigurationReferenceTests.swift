@@ -8,10 +8,10 @@ import Testing
 @testable import Diagnosis
 @testable import RoomSupport
 
-/// The documents say what the declarations say.
+/// The documents agree with the declarations.
 @Suite struct ConfigurationReferenceTests {
   private func text(_ path: String) -> String? {
-    // A file that is not there has no text: the callers say what that means.
+    // A missing file has no text. The callers decide what that means.
     try? String(contentsOf: Checkout.root.appending(path: path), encoding: .utf8)
   }
 

@@ -10,7 +10,7 @@ import Testing
 @testable import Diagnosis
 @testable import RoomSupport
 
-/// app.json says what the declarations say, and what it fills in starts a server.
+/// app.json agrees with the declarations, and a server starts with the values that it fills in.
 @Suite struct HerokuManifestTests {
   @Test func `app.json is what callgate reference --heroku prints`() throws {
     let document = try String(contentsOf: Checkout.root.appending(path: "app.json"), encoding: .utf8)
@@ -57,7 +57,7 @@ import Testing
       } else if question.isRequired {
         environment[name] = question.setting.example
       } else {
-        // Heroku sends what was left empty as an empty variable.
+        // Heroku sets a variable that was left empty to the empty string.
         environment[name] = credential[name] ?? ""
       }
     }

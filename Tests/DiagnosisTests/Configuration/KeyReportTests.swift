@@ -154,7 +154,7 @@ import Testing
   }
 
   private func removeDirectory() {
-    // Left behind at worst, in the directory for such things.
+    // At worst, the folder stays behind in the temporary directory.
     try? FileManager.default.removeItem(at: directory)
   }
 }

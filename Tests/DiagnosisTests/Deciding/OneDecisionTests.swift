@@ -17,9 +17,9 @@ import Testing
 @testable import Diagnosis
 @testable import RoomSupport
 
-/// Every way to a verdict says the same, to the byte, over random rules, requests and clocks.
+/// Every way to a verdict gives the same result, to the byte, over random rules, requests and clocks.
 @Suite struct OneDecisionTests {
-  /// Answers for remote policies as they are told to.
+  /// Answers in place of remote policies, as a case says.
   private final class Policies: HTTPTransport {
     let answers = Mutex<[String: RemoteAnswer]>([:])
 
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  /// One request, and what is known of it.
+  /// One request, with the allowances used and the answers of remote policies.
   private struct Case {
     let request: RandomRequest
     let counts: [String: Int64]
@@ -74,14 +74,14 @@ import Testing
       default: break
       }
     }
-    // Brakes are counted like rules; what their figures allow is far more than `counts` of rules.
+    // Brakes are counted like rules, but their limits are far higher than the counts of rules.
     for brake in Brake.allCases where brake != .lookups && dice.chance(20) {
       counts[brake.ruleName] = Int64(dice.below(brake == .number ? 9 : 1100))
     }
     return Case(request: RandomRequest(&dice), counts: counts, remotes: remotes)
   }
 
-  /// What a request that an authenticator has let in is decided by; its allowances are used as far as the case says.
+  /// The decider for an authenticated request. The store contains the allowances that the case has used.
   private func decider(_ configuration: Configuration, _ store: any Store) -> Decider {
     Decider(
       apps: AppRegistry(configuration.servedApps), policy: configuration.policy,
@@ -117,7 +117,7 @@ import Testing
     Found(code: explanation.code, rule: explanation.rule, verdicts: Array(explanation.verdicts))
   }
 
-  /// The way of a request: the app, the rules, and its allowances, taken or not.
+  /// Decides as for a real request: the app, the rules, and the allowances, taken or not.
   private func live(_ a: Case, _ configuration: Configuration, _ store: any Store, taking: Bool) async throws
     -> Found
   {
@@ -138,7 +138,7 @@ import Testing
       verdicts: Array(ruling.verdicts))
   }
 
-  /// Writes down what a request's party has used.
+  /// Saves the allowances that a request's party has used.
   private func use(
     _ counts: [String: Int64], of policy: Policy, _ facts: Facts, _ store: any Store
   ) async throws {
@@ -158,7 +158,7 @@ import Testing
     question[.subject] = a.request.subject
     question[.app] = a.request.app
     question[.address] = a.request.address
-    // A request for access brings no number; a question may.
+    // An access request has no number, but a question may have one.
     question[.phone] = a.request.phone ?? "+14155550100"
     question[.at] = a.request.instant.rfc3339
     question.fields = a.request.fields
@@ -167,7 +167,7 @@ import Testing
     return question
   }
 
-  /// The case as a line of a table of tests, which expects what was found.
+  /// The case as a line in a table of rule tests, which expects the decision found.
   private func test(_ a: Case, _ found: Found) -> String {
     let request = a.request
     func text(_ value: String) -> String {
@@ -217,11 +217,12 @@ import Testing
         let probe = try await live(a, configuration, memoryStore(), taking: false)
         let distantProbe = try await live(a, configuration, ScriptedStore(sharing: .instances), taking: false)
         let explained = try await offline.explain(try question(a, counts: true))
-        // As an operator asks a running server: once with counts, once with what is used there.
+        // As an operator asks a running server: once about the allowances used there, and once with counts in
+        // the question.
         let store = memoryStore()
         let running = decider(configuration, store)
         var (facts, caller) = try facts(a.request, configuration.policy)
-        // Where the app is refused, no allowance is looked at.
+        // If the app is refused, no allowance is looked up.
         let name = a.request.app.map { Request.QueryItem.value($0) } ?? .absent
         facts.appID = try? running.admit(Applicant(caller), to: facts.action, app: name)?.id
         try await use(a.counts, of: configuration.policy, facts, store)
@@ -232,13 +233,13 @@ import Testing
         for other in [distant, probe, distantProbe, self.found(explained)] {
           #expect(other == found, "\(a) of \(yaml)")
         }
-        // With the same reasons, too.
+        // The reasons are the same, too.
         for other in [used, told] { #expect(other.json == explained.json, "\(a) of \(yaml)") }
         table += test(a, found)
       }
       try expect(table: table, of: configuration)
     }
-    // SeededGenerator that always fall on one side prove nothing.
+    // Random cases that all end alike would prove nothing.
     #expect(outcomes["allow", default: 0] > 20 && outcomes["denied", default: 0] > 10, "\(outcomes)")
     #expect(outcomes.count >= 6, "\(outcomes)")
   }

@@ -17,7 +17,7 @@ import Testing
 @testable import Diagnosis
 @testable import RoomSupport
 
-/// A transport that answers what a test says and remembers what it was asked.
+/// A transport with scripted answers that records its requests.
 private final class Scripted: HTTPTransport {
   let requests = Mutex<[OutboundRequest]>([])
   private let answer: @Sendable (Int) throws(TransportError) -> InboundResponse
@@ -167,7 +167,7 @@ private final class Scripted: HTTPTransport {
     #expect(try await ruling(Scripted(answer), onFailure: "allow").grant != nil)
   }
 
-  /// What is judged when an appointment of these facts is due.
+  /// The ruling when an appointment with these facts is due.
   private func rulingWhenDue(_ transport: Scripted, deadline: MonotonicTime? = nil) async throws -> Ruled {
     let store = memoryStore()
     let decider = Decider(
@@ -178,7 +178,7 @@ private final class Scripted: HTTPTransport {
     facts.fields = []
     facts.at = Instant(seconds: facts.instant.seconds)
     let ruled = Ruled(try await decider.ruleAgain(facts, asking: .whenDue, deadline: deadline))
-    // The quota of one a day is left as it was.
+    // The quota of one per day is untouched.
     #expect(try await decider.ruled(self.facts, taking: true).grant?.receipts.count ?? 4 == 4)
     return ruled
   }
@@ -230,7 +230,7 @@ private final class Scripted: HTTPTransport {
     #expect(ruling.reason == "the policy gave no decision: \(cause)")
   }
 
-  /// What a caller is told instead of a decision.
+  /// The problem that a caller gets instead of a decision.
   private func problem(
     _ transport: Scripted, onFailure: String, store: any Store = memoryStore(),
     deadline: MonotonicTime? = nil
@@ -326,7 +326,7 @@ private final class Scripted: HTTPTransport {
     let transport = Scripted("true")
     #expect(try await problem(transport, onFailure: onFailure, deadline: time.now).code == .upstreamTimeout)
     #expect(transport.requests.withLock { $0 }.isEmpty, "there was no time to ask")
-    // With all of its own time, the policy's silence is its own.
+    // If the policy had its full time, a timeout is the policy's failure.
     let whole = try await ruling(
       failing(.timedOut), onFailure: onFailure, deadline: time.now + .milliseconds(250))
     #expect((whole.grant != nil) == (onFailure == "allow"))
@@ -348,7 +348,7 @@ private final class Scripted: HTTPTransport {
   @Test func `a denial takes nothing, and later policies get no query`() async throws {
     let store = memoryStore()
     #expect(try await ruling(Scripted("false"), store: store).denial != nil)
-    // The one of the day is still there.
+    // The day's one request is still available.
     #expect(try await ruling(Scripted("true"), store: store).grant != nil)
     let transport = Scripted("true")
     #expect(try await ruling(transport, store: store).denial?.code == .quotaExhausted)
@@ -357,7 +357,7 @@ private final class Scripted: HTTPTransport {
 
   @Test func `what is taken while a policy thinks is not taken twice`() async throws {
     let store = memoryStore()
-    // The quota of one: both requests pass the quota rule before either takes.
+    // The quota is one. Several requests pass its rule before any of them takes it.
     let rulings = try await withThrowingTaskGroup(of: Ruled.self) { group in
       for _ in 0..<8 { group.addTask { try await ruling(Scripted("true"), store: store) } }
       return try await group.reduce(into: []) { $0.append($1) }
@@ -368,7 +368,7 @@ private final class Scripted: HTTPTransport {
 }
 
 extension E164 {
-  /// A number nobody has.
+  /// A number that nobody has.
   fileprivate static var example: E164? {
     do { return try E164("+14155550100") } catch { return nil }
   }

@@ -18,8 +18,8 @@ import Upstream
 @testable import Diagnosis
 @testable import RoomSupport
 
-/// What a diagnosis says of each kind of reply and of each kind of silence. The network here is a script; the commands'
-/// own tests use real sockets.
+/// What a diagnosis says about each kind of response, and about each kind of missing response. The network
+/// here is a script; the commands' own tests use real sockets.
 @Suite struct DoctorTests {
   private final class Network: HTTPTransport {
     typealias Answer = @Sendable (OutboundRequest) throws(TransportError) -> InboundResponse
@@ -61,7 +61,7 @@ import Upstream
   }
 
   private func worst(_ report: DoctorReport, _ check: String) -> DoctorReport.Finding? {
-    // The gravest of a check counts.
+    // The worst finding of a check counts.
     let all = report.findings.filter { $0.check == check }
     return all.first { $0.status == .fail } ?? all.first { $0.status == .warn } ?? all.first
   }
@@ -121,7 +121,7 @@ import Upstream
 
   @Test(
     arguments: [
-      // What the next key gets, what the current one gets (0: no answer), the finding's words, and the end.
+      // Status for the next key, status for the current one (0: no answer), the finding, and the verdict.
       (401, 503, "credential", "fail", "the current key key-1 could not be checked", "refused"),
       (401, 429, "credential", "fail", "the current key key-1 could not be checked", "refused"),
       (401, 0, "credential", "fail", "the current key key-1 could not be checked", "refused"),
@@ -336,7 +336,8 @@ import Upstream
     #expect(report.verdict == .refused)
   }
 
-  /// What is said where the account's scope is another than that of callbacks, which is answered with `reply`.
+  /// The report on an account whose scope differs from that of callbacks, for which Talkdesk ID responds with
+  /// `reply`.
   private func reportOnCallbacks(
     _ yaml: String? = nil, reply: InboundResponse
   ) async throws -> (report: DoctorReport, network: Network) {
@@ -496,7 +497,7 @@ import Upstream
     #expect(TalkdeskHost(url: url) == host)
   }
 
-  // MARK: Everything beside Talkdesk
+  // MARK: Everything besides Talkdesk
 
   @Test func `the key sets of issuers are fetched, and one that cannot be had is named`() async throws {
     let yaml = """

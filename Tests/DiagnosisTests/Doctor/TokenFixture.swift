@@ -23,7 +23,7 @@ struct TokenFixture {
     self.key = jwk
   }
 
-  /// What it answers with keys, its own one last.
+  /// A provider that publishes the given keys, and its own key last.
   func publishing(_ others: [JSONValue] = [], _ members: JSONObject = [:]) -> KeyProvider {
     var own = key
     for (name, value) in members.members { own[name] = value }
@@ -31,7 +31,7 @@ struct TokenFixture {
     return KeyProvider([.success(InboundResponse(status: 200, fields: [:], content: set.serialized()))])
   }
 
-  /// A token of these claims, from a minute ago and for an hour.
+  /// A token with these claims, issued a minute ago and valid for an hour.
   func token(
     header: JSONObject = ["kid": "k1", "typ": "JWT"], _ claims: JSONObject, at clock: ManualTime
   ) throws -> [UInt8] {
@@ -52,6 +52,6 @@ struct TokenFixture {
 }
 
 extension DoctorReport {
-  /// The checks that failed, in their order.
+  /// The checks that failed, in order.
   var failed: [String] { findings.filter { $0.status == .fail }.map(\.check) }
 }

@@ -8,9 +8,9 @@ import Testing
 @testable import Diagnosis
 @testable import RoomSupport
 
-/// docs/build/rules.md and Examples/samples/rules do what they say.
+/// The policies in docs/build/rules.md and Examples/samples/rules pass their own tests.
 @Suite struct DocumentedRulesTests {
-  /// A configuration of the page and the tests below it.
+  /// A configuration from the page, and the tests below it.
   struct Policy: Sendable, CustomTestStringConvertible {
     var heading: String
     var configuration: String
@@ -35,7 +35,7 @@ import Testing
           policies.append(Policy(heading: heading, configuration: configuration ?? "", tests: yaml))
           configuration = nil
         } else {
-          // One without tests stays here and makes the last test fail.
+          // A configuration without tests stays here and makes the last test fail.
           configuration = (configuration ?? "") + yaml
         }
         block = nil

@@ -12,12 +12,12 @@ import Testing
 @testable import Diagnosis
 @testable import RoomSupport
 
-/// The sample for the part "Your identity provider" of docs/build/integrate.md. The tokens have the form that each provider's
-/// documentation shows; the keys are made here.
+/// The sample for the section "Your identity provider" of docs/build/integrate.md. The tokens have the form
+/// that each provider documents; the keys are generated here.
 @Suite struct IdentityProviderTests {
   /// A provider's token.
   struct Shape: Sendable, CustomTestStringConvertible {
-    /// The id of its caller in the sample.
+    /// The provider's caller ID in the sample.
     let provider: String
     /// Members of the header beside `alg`.
     let header: JSONObject

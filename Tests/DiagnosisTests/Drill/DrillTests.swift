@@ -14,11 +14,12 @@ import Upstream
 @testable import RoomSupport
 @testable import Sandbox
 
-/// What a drill sends, what it makes of each answer, and what it keeps. The network here is a script, but for the last tests.
+/// What a test call sends, how it judges each response, and what it saves. The network here is a script,
+/// except in the last tests.
 @Suite struct DrillTests {
   private static let contact = "+14155550123"
   private static let own = "+18005550199"
-  /// As a token that some account might give: a header's, a claim's and a signature's worth of Base64.
+  /// Shaped like an account's token: the Base64 of a header, a claim and a signature.
   private static let token = "eyJhbGciOiJFUzI1NiJ9.eyJjaWQiOiJjYW5hcnkifQ.c2lnbmF0dXJlLWNhbmFyeQ"
 
   private final class Network: HTTPTransport {
@@ -55,7 +56,7 @@ import Upstream
     try Fixture.load(yaml, environment: Fixture.changed(changes), for: .token).configuration
   }
 
-  /// A drill against an account that answers callbacks like this.
+  /// A test call to an account that responds to callbacks like this.
   private func drill(
     _ yaml: String? = nil, token: InboundResponse = tokenReply(), answer: @escaping Network.Answer
   ) async throws -> (report: DrillReport, network: Network) {
@@ -264,7 +265,7 @@ import Upstream
     #expect(text(report).contains(words) && text(report).contains("No callback was sent"), "\(text(report))")
   }
 
-  // MARK: What is printed and kept
+  // MARK: What is printed and saved
 
   @Test func `the facts are what the account answered`() async throws {
     let (report, _) = try await drill(token: Self.tokenReply(1799, scope: "callback:write contacts:read")) {
@@ -409,7 +410,7 @@ import Upstream
 
   @Test(
     arguments: [
-      // Content, and what is kept of it.
+      // The response's content, and the part of it that is saved.
       (#"{"to":"+14155550123","of":"+18005550199"}"#, #"{"to":"+*********23","of":"+*********99"}"#),
       (#"{"to":"\u002B1415555\u0030123"}"#, #"{"to":"+*********23"}"#),
       (#"{"to":14155550123,"n":1,"f":0.25}"#, #"{"to":99999999923,"n":1,"f":0.25}"#),
@@ -454,11 +455,11 @@ import Upstream
   }
 }
 
-/// A drill over real sockets against the emulator: one request arrives, whatever becomes of it.
+/// A test call over real sockets to the emulator: exactly one request arrives, whatever the response.
 @Suite(.serialized) struct DrillArrivalTests {
   private static let contact = "+14155550123"
 
-  /// Runs a test with an emulator and a drill against it.
+  /// Runs a test with an emulator and a test call to it.
   private func emulated(
     facts: AccountFacts? = nil, timeout: String = "20s",
     _ body: (LocalTalkdesk, CurlTransport, Drill) async throws -> Void

@@ -171,7 +171,7 @@ import Testing
       #expect(mistakes.list.map(\.member) == ["action", "caller", "address", "phone", "at", "counts.daly"])
       #expect(mistakes.list[1].description.contains("did you mean ios-app?"))
       #expect(mistakes.list[5].description.contains("did you mean \"daily\"?"))
-      // A number that is none may still be somebody's.
+      // An invalid number may still be somebody's, so it is not repeated.
       #expect(!mistakes.list[3].description.contains("999"))
     }
   }

@@ -1,4 +1,4 @@
-// Tests of how rules are explained and tested for installations, and for requests to enrol them.
+// Tests of how rules are explained and tested for installations, and for enrollment requests.
 
 import API
 import Documents
@@ -113,7 +113,7 @@ import Testing
     #expect(try await decision(onlyUsers, "app-users") == "decision: allow")
     for caller in [nil, "partner", "installation"] {
       #expect(try await decision(onlyUsers, caller) == "decision: deny unauthenticated -")
-      // The app lists its users only, and an operator's enrolment has no caller.
+      // The app lists only its users, and an operator's enrollment has no caller.
       #expect(try await decision(Self.yaml, caller) == "decision: allow")
     }
     let unlisted = onlyUsers.replacing(

@@ -8,7 +8,7 @@ import Synchronization
 @testable import Diagnosis
 @testable import RoomSupport
 
-/// Somebody who types lines, in their order, and reads what is shown.
+/// A person who types the given lines and reads the output.
 final class TypingPerson: SetupDialog {
   private struct State {
     var lines: [String]
@@ -16,14 +16,14 @@ final class TypingPerson: SetupDialog {
     var prompts: [String] = []
     var hidden: [String] = []
     var said: [String] = []
-    /// Whether what is typed is shown, and how often that changed.
+    /// Whether typed text is shown, and how often that changed.
     var echoes = true
     var changes = 0
   }
 
   private let state: Mutex<State>
 
-  /// - Parameter lines: What is typed; then the input ends.
+  /// - Parameter lines: the lines typed; after them the input ends.
   init(_ lines: [String]) { state = Mutex(State(lines: lines)) }
 
   func ask(_ prompt: String) -> String? {
@@ -53,13 +53,13 @@ final class TypingPerson: SetupDialog {
   var hidden: [String] { state.withLock { $0.hidden } }
   var said: [String] { state.withLock { $0.said } }
   var echoes: Bool { state.withLock { $0.echoes } }
-  /// How often hiding began or ended.
+  /// How often hidden input started or ended.
   var changes: Int { state.withLock { $0.changes } }
-  /// What is left untyped.
+  /// The lines not typed yet.
   var rest: [String] { state.withLock { $0.lines } }
 }
 
-/// Answers, and what came of them.
+/// Files and flags for `callgate init`, and the answers or mistakes that result from them.
 enum SetupFixture {
   static let rsaKey: String = pem(for: .PS256)
   static let edwardsKey: String = pem(for: .EdDSA)
@@ -79,7 +79,7 @@ enum SetupFixture {
     "short.txt": Fixture.content("short\n"),
   ]
 
-  /// The flags that are needed without a terminal, with a secret.
+  /// The flags required without a terminal, with a client secret.
   static var flags: SetupFlags {
     var flags = SetupFlags()
     flags.account = "acme"
@@ -92,7 +92,7 @@ enum SetupFixture {
     SetupInterview(flags, files: Fixture.reader(files), home: "/home/ann")
   }
 
-  /// The answers of flags alone.
+  /// The answers that result from flags alone.
   static func answers(_ change: (inout SetupFlags) -> Void = { _ in }) throws(SetupFailure) -> SetupAnswers {
     var flags = flags
     change(&flags)
@@ -100,7 +100,7 @@ enum SetupFixture {
     return try interview.answers(asking: nil)
   }
 
-  /// What is wrong with flags.
+  /// The mistakes found in flags.
   static func mistakes(_ change: (inout SetupFlags) -> Void) -> [String] {
     do throws(SetupFailure) {
       _ = try answers(change)

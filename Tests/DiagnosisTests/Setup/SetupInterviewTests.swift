@@ -9,7 +9,7 @@ import Testing
 @testable import Diagnosis
 @testable import RoomSupport
 
-/// What `callgate init` asks, takes and refuses.
+/// What `callgate init` asks, accepts and refuses.
 @Suite struct SetupInterviewTests {
   private let secretLines = ["acme", "", "client-1", "canary-client-secret", "", "", ""]
 
@@ -78,7 +78,7 @@ import Testing
     #expect(person.rest == [])
   }
 
-  /// A wrong answer, where it is given, and what is said of it.
+  /// A wrong answer, the question that gets it, and the reply.
   struct WrongAnswer: Sendable, CustomTestStringConvertible {
     var place: Int
     var text: String
@@ -135,7 +135,7 @@ import Testing
       separator: " ")
     #expect(said.contains(wrong.said), "\(said)")
     #expect(answers.hours?.timezone == "Europe/Lisbon")
-    // A secret that was taken for a path, and a number, are not repeated on the screen.
+    // A secret mistaken for a path, and a phone number, are not repeated on the screen.
     if wrong.place == 3 || wrong.place == 6, !wrong.text.isEmpty {
       #expect(!said.contains("\"\(wrong.text)\"") || wrong.text == "empty.txt")
     }
@@ -297,7 +297,7 @@ import Testing
       ])
   }
 
-  /// A wrong flag and its line.
+  /// A wrong flag, and the line printed about it.
   struct WrongFlag: Sendable, CustomTestStringConvertible {
     var change: @Sendable (inout SetupFlags) -> Void
     var line: String

@@ -22,7 +22,7 @@ import Testing
     try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
   }
 
-  /// What a folder holds: each path below it with its mode.
+  /// The contents of a folder: each path below it, with its mode.
   private func content(of folder: String) -> [String: Int] {
     var content: [String: Int] = [:]
     let files = FileManager.default
@@ -39,7 +39,7 @@ import Testing
   }
 
   private func removeParent() {
-    // Left behind at worst, in the directory for such things.
+    // At worst, the folder stays behind in the temporary directory.
     try? FileManager.default.removeItem(at: parent)
   }
 
@@ -111,7 +111,7 @@ import Testing
       #expect(result.passed >= 4)
     }
     #expect(try text("\(folder)/secrets/app-password") == answers.password.exposedString() + "\n")
-    // Digits, words and marks that YAML would take for something else stand in quotation marks.
+    // Digits, words and marks that YAML would read as something else are quoted.
     let yaml = try text("\(folder)/callgate.yaml")
     #expect(!yaml.contains("key_id: 123") && !yaml.contains("account: true"))
     for line in yaml.split(separator: "\n") where !line.contains(parent.path) {
@@ -125,7 +125,7 @@ import Testing
       let documents = SetupDocuments(answers: try SetupFixture.answers(change), folder: parent.path)
       let yaml = documents.configuration.split(separator: "\n", omittingEmptySubsequences: false).map {
         line in
-        // A comment that begins like a key or an item of a list; sentences do not.
+        // Uncomments lines that begin like a key or a list item. Sentences do not.
         line.replacing(/^( *)# ( *(?:- )?[a-z_]+:(?: |$))/) { "\($0.output.1)\($0.output.2)" }
       }.joined(separator: "\n")
       let files = [
@@ -195,7 +195,7 @@ import Testing
       #expect(content(of: folder).keys.sorted() == [name])
       try files.removeItem(atPath: "\(folder)/\(name)")
     }
-    // A link in the place of a file gives way, and what it leads to stays.
+    // A link in place of a file is replaced, and its target stays.
     try files.createSymbolicLink(
       atPath: "\(folder)/callgate.yaml", withDestinationPath: "\(parent.path)/elsewhere/mine")
     #expect(throws: Setup.Failure.exists(["\(folder)/callgate.yaml"])) { try setup().checkFolder([]) }
@@ -242,7 +242,7 @@ import Testing
       try setup("file").checkFolder([])
     }
     #expect(throws: Setup.Failure.self) { try setup("file/below").checkFolder([]) }
-    // Nobody makes a file there, root neither.
+    // Nobody can create a file there, not even root.
     #expect(throws: Setup.Failure.self) { try setup("/proc/callgate").checkFolder([]) }
     let ignored = "\(setup().folder)/.gitignore"
     try FileManager.default.createDirectory(atPath: ignored, withIntermediateDirectories: true)
@@ -369,7 +369,7 @@ import Testing
     defer { removeParent() }
     let answers = try SetupFixture.answers()
     let folder = setup().folder
-    // The last of the files to be put in its place cannot be: a folder that is not empty has its name.
+    // The last file cannot be put in place, because a folder that is not empty has its name.
     try FileManager.default.createDirectory(atPath: "\(folder)/secrets", withIntermediateDirectories: true)
     try "mine".write(toFile: "\(folder)/callgate.yaml", atomically: false, encoding: .utf8)
     try "/mine\n".write(toFile: "\(folder)/.gitignore", atomically: false, encoding: .utf8)
@@ -381,7 +381,7 @@ import Testing
     #expect(throws: SetupFiles.Failure.self) { try SetupFiles.write([first, further, limit], to: folder) }
     #expect(content(of: folder) == before)
     #expect(try text("\(folder)/callgate.yaml") == "mine")
-    // And where the failure comes when some are in their places already.
+    // Everything is also undone if the failure comes after some files are in place.
     let blocked = SetupFiles.File(name: "callgate.yaml/below", bytes: [], mode: nil, replaces: true)
     #expect(throws: SetupFiles.Failure.self) { try SetupFiles.write([first, blocked], to: folder) }
     #expect(content(of: folder) == before)

@@ -16,7 +16,8 @@ import Testing
     "sendbird unknown_user": "the user is created next", "sendbird known_user": "the user exists already",
   ]
 
-  /// Each `upstream outcome` that an alert selects. A selector of `success` does not count: the alert is silent then.
+  /// Each `upstream outcome` that an alert selects. Selectors of `success` do not count: they silence an
+  /// alert.
   private func alerted() throws -> Set<String> {
     let text = try String(
       contentsOf: Checkout.root.appending(path: "deploy/prometheus/alerts.yml"), encoding: .utf8)

@@ -5,8 +5,7 @@ import Glibc
 
 /// Runs a command to its end.
 enum ChildProcess {
-  /// Runs a command that is looked up in PATH; returns its exit status, or nil where it did not start or was
-  /// killed.
+  /// Runs a command found in PATH. Returns its exit status; nil if it did not start or was killed.
   static func run(_ arguments: [String], environment: [String: String] = [:]) async -> Int32? {
     await withCheckedContinuation { continuation in
       DispatchQueue(label: "child process").async {

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// A loopback port whose queue of connections is full: further ones hang, as if packets were lost on the way.
+/// A loopback port whose connection queue is full: new connections hang, as if their packets were lost.
 final class FullListener {
   let port: Int
   private var descriptors: [Int32] = []
@@ -29,7 +29,7 @@ final class FullListener {
     }
     guard isListening else { throw RawUpstream.Failure(call: "listen", errno: errno) }
     port = Int(UInt16(bigEndian: address.sin_port))
-    // The queue is full once the one connection that has room in it stands.
+    // The queue is full once the only connection that fits is established.
     var entry = pollfd(fd: fillers[0], events: Int16(POLLOUT), revents: 0)
     poll(&entry, 1, 1000)
   }

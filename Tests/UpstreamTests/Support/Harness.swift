@@ -21,12 +21,12 @@ func withTransport<Result>(
 }
 
 extension OutboundRequest {
-  /// A GET with much time.
+  /// A GET with a long timeout.
   static func get(_ url: String, timeout: Duration = .seconds(20)) -> OutboundRequest {
     OutboundRequest(method: .get, url: url, timeout: timeout)
   }
 
-  /// A POST of JSON with much time.
+  /// A POST of JSON with a long timeout.
   static func post(
     _ url: String, _ content: String = "{}", reuse: ConnectionReuse = .never, timeout: Duration = .seconds(20)
   ) -> OutboundRequest {
@@ -48,7 +48,7 @@ extension CurlTransport {
     #expect(status == 200, sourceLocation: sourceLocation)
   }
 
-  /// Sends a request that must fail, and returns how.
+  /// Sends a request that must fail, and returns its error.
   func failure(
     _ request: OutboundRequest, sourceLocation: SourceLocation = #_sourceLocation
   ) async -> TransportError? {

@@ -3,15 +3,15 @@
 import COpenSSL
 import Glibc
 
-/// One accepted connection, for a script: blocking reads and writes, in the clear or through TLS. Used by
-/// one thread.
+/// One accepted connection, for a script: blocking reads and writes, in clear text or over TLS. Used by one
+/// thread.
 final class RawConnection {
   struct Closed: Error {}
 
   let fd: Int32
   /// 1 for the first connection the upstream accepted.
   let index: Int
-  /// Ends without TLS's closing message.
+  /// Whether the connection ends without TLS's closing message.
   var endsAbruptly = false
   private let upstream: RawUpstream
   private var ssl: OpaquePointer?
@@ -25,7 +25,7 @@ final class RawConnection {
     setsockopt(fd, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// Does the server's side of a TLS handshake; everything after it is encrypted.
+  /// Performs the server's side of a TLS handshake. Everything after it is encrypted.
   func startTLS(_ context: TLSContext) throws {
     ssl = SSL_new(context.pointer)
     SSL_set_fd(ssl, fd)
@@ -35,7 +35,7 @@ final class RawConnection {
   /// Whether the handshake resumed a session.
   var resumesSession: Bool { ssl.map { SSL_session_reused($0) == 1 } ?? false }
 
-  /// Reads one request, content included, and counts it. Nil when the other side closed before one began.
+  /// Reads one request with its content, and counts it; nil if the other side closed before a request began.
   func readRequest() throws -> RawRequest? {
     var end = headEnd()
     while end == nil {
@@ -57,7 +57,7 @@ final class RawConnection {
     return request
   }
 
-  /// Answers every request on the connection alike until the other side closes it.
+  /// Sends the same response to every request until the other side closes.
   func answerAll(_ answer: String) throws {
     while try readRequest() != nil { try write(answer) }
   }
@@ -95,14 +95,14 @@ final class RawConnection {
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
   }
 
-  /// Reads what is there and waits if there is nothing; false at the end.
+  /// Reads available bytes, and waits for some if there are none; nil at the end.
   func read() throws -> [UInt8]? {
     guard try fill() else { return nil }
     defer { buffer = [] }
     return buffer
   }
 
-  /// Carries octets both ways between this connection and a loopback port until one side ends.
+  /// Forwards bytes both ways between this connection and a loopback port until one side ends.
   func tunnel(to port: Int) throws {
     let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(other) }
@@ -168,7 +168,7 @@ struct RawRequest {
 
   var requestLine: String { lines.first ?? "" }
 
-  /// The first field of a name.
+  /// The first field with a name.
   func field(_ name: String) -> String? {
     for line in lines.dropFirst() where line.lowercased().hasPrefix(name.lowercased() + ":") {
       return String(line.dropFirst(name.count + 1).drop { $0 == " " })

@@ -12,8 +12,8 @@ struct Script: Sendable {
   init(_ run: @escaping @Sendable (RawConnection) throws -> Void) { self.run = run }
 }
 
-/// A server on a loopback port that does exactly what a test's script says, octet by octet: each connection
-/// runs the script once, on a thread of its own. Counts what arrives.
+/// A server on a loopback port that does exactly what a test's script says, byte by byte: each connection
+/// runs the script once, on its own thread. Counts connections and requests.
 final class RawUpstream: Sendable {
   struct Failure: Error {
     let call: String
@@ -75,10 +75,10 @@ final class RawUpstream: Sendable {
   /// How many requests arrived whole.
   var arrivals: Int { heads.count }
 
-  /// Returns when so many requests have arrived.
+  /// Returns when `count` requests have arrived.
   func waitForArrivals(_ count: Int) async throws { try await eventually { self.arrivals >= count } }
 
-  /// Returns when so many scripts have run and their connections are closed.
+  /// Returns when `count` scripts have run and their connections are closed.
   func waitForEnds(_ count: Int) async throws {
     try await eventually { self.state.withLock { $0.ends } >= count }
   }
@@ -108,7 +108,7 @@ final class RawUpstream: Sendable {
   }
 }
 
-/// Runs a test's body against an upstream and ends the upstream after it.
+/// Runs a test's body with an upstream, and stops the upstream afterwards.
 func withUpstream<Result>(
   _ script: Script, _ body: (RawUpstream) async throws -> Result
 ) async throws -> Result {

@@ -3,18 +3,20 @@
 import COpenSSL
 import Certificates
 
-/// A server-side TLS context that shows a certificate made for a test run.
+/// A server-side TLS context that presents a certificate made for a test run. `@unchecked Sendable`: the
+/// context is changed only while it is set up, and OpenSSL lets any number of threads start sessions from it.
 ///
 /// `@unchecked Sendable`: the context is changed only while it is made; OpenSSL lets any number of threads
 /// make sessions from it.
 final class TLSContext: @unchecked Sendable {
   let pointer: OpaquePointer
 
-  /// A server that shows a certificate. `onlyTLS11` makes it speak nothing newer, `only` that version of TLS alone.
+  /// A server that presents a certificate. With `onlyTLS11` it speaks TLS 1.1 at most, with `only` a single
+  /// version of TLS.
   init(_ identity: TestIdentity, onlyTLS11: Bool = false, only version: Int? = nil) {
     guard let context = SSL_CTX_new(TLS_server_method()) else { preconditionFailure("SSL_CTX_new") }
     pointer = context
-    // Keys and protocols that a client must refuse have to be shown first.
+    // The server must offer even the keys and protocols that a client has to refuse.
     SSL_CTX_set_security_level(context, 0)
     if onlyTLS11 {
       SSL_CTX_set_cipher_list(context, "ALL:@SECLEVEL=0")
@@ -28,10 +30,12 @@ final class TLSContext: @unchecked Sendable {
     show(identity)
   }
 
-  /// Saves no sessions, so that clients can only resume theirs by ticket. Most servers behind a load balancer do so.
+  /// Stops saving sessions, so that clients can only resume theirs by ticket, as with most servers behind a
+  /// load balancer.
   func forgetSessions() { SSL_CTX_ctrl(pointer, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil) }
 
-  /// Shows another certificate from now on, and knows its sessions still. While nobody makes a session from it.
+  /// Presents another certificate from now on, and still knows its sessions. Call it only while no session
+  /// starts.
   func show(_ identity: TestIdentity) {
     precondition(SSL_CTX_use_certificate(pointer, identity.certificate) == 1, "SSL_CTX_use_certificate")
     precondition(SSL_CTX_use_PrivateKey(pointer, identity.key) == 1, "SSL_CTX_use_PrivateKey")

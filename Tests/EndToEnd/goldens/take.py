@@ -5,8 +5,10 @@ import json
 import os
 import re
 import shutil
+import signal
 
 from harness import *
+from harness import processes
 from goldens import outcomes, shape
 from goldens.world import *
 
@@ -186,8 +188,15 @@ def commands():
     return files
 
 
+def stop(*_):
+    """Ends the servers and this program. An exit alone would wait for the threads."""
+    processes._end()
+    os._exit(143)
+
+
 def take():
     """The content of each golden file by its name."""
+    signal.signal(signal.SIGTERM, stop)
     os.chdir(SCRATCH)
     servers = (sandbox, unwell, served, hasty, away, strict)
     with concurrent.futures.ThreadPoolExecutor(len(servers)) as pool:

@@ -2,15 +2,13 @@
 
 /// One step of the schema.
 package struct Migration: Sendable {
-  /// Statements for SQLite.
   package let sqlite: [String]
-  /// Statements for PostgreSQL.
   package let postgres: [String]
 
   /// The version a store has after all steps.
   package static var latest: Int { all.count }
 
-  /// All steps; a store of version n has had the first n.
+  /// All steps. A store of version n has had the first n of them.
   package static let all: [Migration] = [
     Migration(
       sqlite: [
@@ -45,7 +43,8 @@ package struct Migration: Sendable {
         )
         """,
       ]),
-    // Callbacks. Times are nanoseconds since the epoch. The indexes for recovery hold only pending records.
+    // Callbacks. Times are nanoseconds since the epoch. The indexes for recovery contain only pending
+    // records.
     Migration(
       sqlite: [
         """
@@ -56,7 +55,8 @@ package struct Migration: Sendable {
           expires INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID
         """,
-        // With the status, though it is always the same: SQLite then answers from the index alone.
+        // The index includes the status, though it is always the same: SQLite then answers from the index
+        // alone.
         """
         CREATE INDEX callgate_callback_pending ON callgate_callback (instance, abandoned, status)
           WHERE status = 'pending'
@@ -89,7 +89,7 @@ package struct Migration: Sendable {
         CREATE INDEX callgate_callback_pending ON callgate_callback (instance, abandoned) WHERE status = 'pending'
         """,
         "CREATE INDEX callgate_callback_expires ON callgate_callback (expires)",
-        // A row without a callback was made to be locked.
+        // A row without a callback was made only to be locked.
         """
         CREATE TABLE callgate_callback_key (
           id uuid PRIMARY KEY, callback uuid, fingerprint uuid, answer_status integer, answer bytea,
@@ -99,15 +99,16 @@ package struct Migration: Sendable {
         "CREATE INDEX callgate_callback_key_expires ON callgate_callback_key (expires)",
         "CREATE TABLE callgate_callback_place (id uuid PRIMARY KEY, callback uuid, expires bigint NOT NULL)",
         "CREATE INDEX callgate_callback_place_expires ON callgate_callback_place (expires)",
-        // Who is alive, by the server's clock.
+        // The instances that are alive, by the server's clock.
         """
         CREATE TABLE callgate_instance (
           id bigint PRIMARY KEY, since timestamptz NOT NULL, alive_until timestamptz NOT NULL
         )
         """,
       ]),
-    // The last transaction of each connection, by which one is found whose COMMIT was not answered. A file's answers
-    // are not lost. Its row changes with every transaction: there is room on each page, and no other index.
+    // The last transaction of each connection. It shows whether a transaction was committed whose COMMIT got
+    // no response. A file always responds, so SQLite needs no such table. The row changes with every
+    // transaction, so there is room on each page and no other index.
     Migration(
       sqlite: [],
       postgres: [
@@ -117,8 +118,8 @@ package struct Migration: Sendable {
         ) WITH (fillfactor = 25)
         """
       ]),
-    // Stops with an end, in seconds since the epoch, and a reason; and what operators look for among callbacks. Nearly all
-    // callbacks are accepted: those are found by their ids.
+    // The end of a stop, in seconds since the epoch, and its reason. Also indexes for what operators look for
+    // among callbacks. Nearly all callbacks are accepted: those are found by their ids.
     Migration(
       sqlite: [
         "ALTER TABLE callgate_stop ADD COLUMN ends INTEGER",
@@ -141,8 +142,8 @@ package struct Migration: Sendable {
       postgres: [
         "CREATE TABLE callgate_store_key (id bytea PRIMARY KEY, check_value bytea NOT NULL, since bigint NOT NULL)"
       ]),
-    // Installations, the requests for them, and the codes of their callbacks. Times are nanoseconds since the epoch. A stop of all
-    // actions becomes one of the new actions, too.
+    // Installations, the requests for them, and the codes of their callbacks. Times are nanoseconds since the
+    // epoch. A stop of all actions now stops the new actions, too.
     Migration(
       sqlite: [
         stopNewActions,
@@ -215,8 +216,8 @@ package struct Migration: Sendable {
           WHERE verification_key IS NOT NULL
         """,
       ]),
-    // Appointments: columns of callbacks, all NULL for one that was made at once. Times and spans are nanoseconds, those of slots
-    // seconds. Each index holds appointments only.
+    // Appointments: columns of callbacks, all NULL for an immediate callback. Times and spans are
+    // nanoseconds, those of slots seconds. Each index contains appointments only.
     Migration(
       sqlite: [
         "ALTER TABLE callgate_callback ADD COLUMN at INTEGER",
@@ -267,8 +268,8 @@ package struct Migration: Sendable {
           WHERE content_key IS NOT NULL
         """,
       ]),
-    // Devices and claims. Times are nanoseconds since the epoch. The name is a digest of platform and token, since a token may be too
-    // long for an index. A device goes with its installation.
+    // Devices and claims. Times are nanoseconds since the epoch. The name is a digest of platform and token,
+    // because a token may be too long for an index. A device is deleted with its installation.
     Migration(
       sqlite: [
         """
@@ -277,7 +278,7 @@ package struct Migration: Sendable {
           registered INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID
         """,
-        // Fires where an installation is forgotten, and not where its row is replaced.
+        // Fires when an installation is deleted, not when its row is replaced.
         """
         CREATE TRIGGER callgate_installation_forgotten AFTER DELETE ON callgate_installation
         BEGIN DELETE FROM callgate_device WHERE installation = old.id; END
@@ -309,8 +310,9 @@ package struct Migration: Sendable {
         "CREATE INDEX callgate_claim_expires ON callgate_claim (expires) WHERE state = 'live'",
         "CREATE INDEX callgate_claim_created ON callgate_claim (created)",
       ]),
-    // Notices of callbacks: columns that are NULL where no installation gets any, and the notices that were taken for sending. Times
-    // are nanoseconds since the epoch. The indexes hold only callbacks whose notice waits.
+    // Notifications of callbacks: columns that are NULL if no installation gets any, and the notifications
+    // that were taken for sending. Times are nanoseconds since the epoch. The indexes contain only callbacks
+    // whose notification waits.
     Migration(
       sqlite: [
         "ALTER TABLE callgate_callback ADD COLUMN notifies BLOB",
@@ -335,7 +337,7 @@ package struct Migration: Sendable {
         ) STRICT, WITHOUT ROWID
         """,
         "CREATE INDEX callgate_notice_created ON callgate_notice (created)",
-        // Claims that are over keep no receipts.
+        // Claims that have ended keep no receipts.
         "UPDATE callgate_claim SET receipts = x'' WHERE state <> 'live'",
         "CREATE INDEX callgate_claim_installation ON callgate_claim (installation, created)",
       ],
@@ -363,12 +365,13 @@ package struct Migration: Sendable {
         "UPDATE callgate_claim SET receipts = '' WHERE state <> 'live'",
         "CREATE INDEX callgate_claim_installation ON callgate_claim (installation, created)",
       ]),
-    // Tickets are kept as callbacks are, without a number. The column is null for a callback.
+    // Tickets are saved like callbacks, without a number. The column is NULL for a callback.
     Migration(
       sqlite: ["ALTER TABLE callgate_callback ADD COLUMN ticket TEXT"],
       postgres: ["ALTER TABLE callgate_callback ADD COLUMN ticket text"]),
-    // The generations of installations, and who made a callback: 0 with no installation for another caller, NULL in rows of earlier
-    // releases. Who used the name of a hook, and when last, in nanoseconds since the epoch.
+    // The generations of installations, and the installation that made a callback: generation 0 and no
+    // installation for another caller, NULL in rows of earlier releases. Also the installation that used the
+    // name of a hook, and when last, in nanoseconds since the epoch.
     Migration(
       sqlite: [
         "ALTER TABLE callgate_installation ADD COLUMN operator_deliveries INTEGER",
@@ -409,11 +412,13 @@ package struct Migration: Sendable {
           WHERE subject IS NOT NULL AND revoked IS NOT NULL
         """,
       ]),
-    // The ids of forgotten installations that an operator had approved: their names belong to nobody else.
+    // The ids of deleted installations that an operator had approved: a new installation must not get their
+    // names.
     Migration(
       sqlite: ["CREATE TABLE callgate_spent_id (id BLOB PRIMARY KEY NOT NULL) STRICT, WITHOUT ROWID"],
       postgres: ["CREATE TABLE callgate_spent_id (id uuid PRIMARY KEY)"]),
-    // Names of callbacks in another interface. All three columns are NULL for callbacks that this server's own interface made.
+    // Names of callbacks in another interface. All three columns are NULL for callbacks made through this
+    // server's own interface.
     Migration(
       sqlite: [
         "ALTER TABLE callgate_callback ADD COLUMN alias BLOB",
@@ -436,7 +441,8 @@ package struct Migration: Sendable {
           WHERE alias_number IS NOT NULL
         """,
       ]),
-    // Outcomes of calls. The first two columns are NULL for callbacks of releases that saved them only where outcomes were configured.
+    // Outcomes of calls. The first two columns are NULL for callbacks of releases that saved them only if
+    // outcomes were configured.
     Migration(
       sqlite: [
         "ALTER TABLE callgate_callback ADD COLUMN numbers BLOB",
@@ -454,7 +460,8 @@ package struct Migration: Sendable {
           WHERE numbers IS NOT NULL
         """,
       ]),
-    // The devices that requests for callbacks name, sealed. All columns are NULL where none is named, and once the last notice is over.
+    // The devices that requests for callbacks name, sealed. All columns are NULL if the request names none,
+    // and after the last notification.
     Migration(
       sqlite: [
         "ALTER TABLE callgate_callback ADD COLUMN device BLOB",
@@ -494,7 +501,7 @@ package struct Migration: Sendable {
           WHERE attested_key IS NOT NULL
         """,
       ]),
-    // The thumbprints of phones' keys. NULL for phones without one.
+    // The thumbprints of phones' keys. The column is NULL for phones without one.
     Migration(
       sqlite: [
         "ALTER TABLE callgate_installation ADD COLUMN jkt BLOB",
@@ -506,10 +513,19 @@ package struct Migration: Sendable {
         "ALTER TABLE callgate_enrolment ADD COLUMN jkt bytea",
         "CREATE INDEX callgate_installation_jkt ON callgate_installation (jkt) WHERE jkt IS NOT NULL",
       ]),
-    // Where callers' passwords were right, as keyed digests. Times are nanoseconds since the epoch. And callbacks that may have a call,
-    // but were saved without the hash of its numbers (`CallbackStatements.lastWithoutNumbers`). And until
-    // when a revocation may be repeated. And the key of phone numbers' hashes, and the numbers that operators have blocked. And indexes for what the server reads at its start and at regular times, so that it takes no
-    // longer with more rows. And who paused, approved or denied: NULL for rows of releases that did not store it. And the conversations of AI agents, as digests: NULL for other clients.
+    // The last step, with times in nanoseconds since the epoch:
+    //
+    // - where callers have logged in, as keyed digests
+    // - the key for hashes of phone numbers, the numbers that operators have blocked, verdicts on numbers, and
+    //   numbers that users have proven
+    // - until when a revocation may be repeated
+    // - the consent to a callback
+    // - who paused, approved or denied: NULL in rows of releases that did not save it
+    // - the conversations of AI agents, as digests: NULL for other clients
+    // - an index for callbacks that may have a call, but were saved without the hash of its numbers
+    //   (`CallbackStatements.lastWithoutNumbers`)
+    // - indexes for what the server reads at its start and at regular times, so that these reads take no longer
+    //   with more rows
     Migration(
       sqlite: [
         """
@@ -548,7 +564,7 @@ package struct Migration: Sendable {
         "ALTER TABLE callgate_enrolment ADD COLUMN operator_by TEXT",
         "ALTER TABLE callgate_installation ADD COLUMN operator TEXT",
         "ALTER TABLE callgate_installation ADD COLUMN operator_by TEXT",
-        // With the time, which is always NULL: SQLite then counts from the index alone.
+        // The index includes `revoked`, which is always NULL: SQLite then counts from the index alone.
         "CREATE INDEX callgate_installation_live ON callgate_installation (id, revoked) WHERE revoked IS NULL",
         "ALTER TABLE callgate_callback ADD COLUMN conversation BLOB",
       ] + lookupIndexes,
@@ -590,7 +606,7 @@ package struct Migration: Sendable {
       ] + lookupIndexes),
   ]
 
-  /// The indexes of the last step that both databases have.
+  /// The indexes of the last step, the same in both databases.
   private static let lookupIndexes = [
     "CREATE INDEX callgate_login_last ON callgate_login (last, id)",
     "CREATE INDEX callgate_blocked_number_serial ON callgate_blocked_number (serial)",
@@ -641,7 +657,7 @@ package struct Migration: Sendable {
     ON CONFLICT DO NOTHING
     """
 
-  /// Why a store of some version cannot be used, for operators.
+  /// The reason, for operators, why a store of a version cannot be used.
   package static func mismatch(_ version: Int) -> String {
     version > latest
       ? "version \(version) is of a newer release; this one knows \(latest)"
@@ -657,6 +673,7 @@ package struct Migration: Sendable {
 
 /// The schema that this release knows.
 public enum StoreSchema {
-  /// Its version. A store of a smaller one is brought up to date by `migrate`, one of a greater one is refused.
+  /// The version of the schema. `migrate` upgrades a store with an older version. A store with a newer
+  /// version is refused.
   public static var latest: Int { Migration.latest }
 }

@@ -1,21 +1,21 @@
-// Plans how the steps of the schema are run beside instances that serve.
+// Plans how the steps of the schema run while other instances serve requests.
 
-/// What brings a store with tables from one version to the latest.
+/// The statements that bring an existing store from its version to the latest.
 ///
 /// | part | how |
 /// |---|---|
-/// | changes | in one short transaction, which first locks every table that they change |
-/// | indexes of tables that were there | one by one, beside requests, since a table may be large |
-/// | the version | after both, so that instances of the release before may connect until then |
+/// | changes | in one short transaction, which first locks every table that the changes affect |
+/// | indexes of existing tables | one by one, while requests continue, because a table may be large |
+/// | the version | after both, so that instances of the previous release can connect until then |
 ///
 /// A table of a new step is empty, so its indexes belong to the changes.
 package struct SchemaUpgrade: Sendable {
-  /// An index of a table that was there.
+  /// An index of a table that existed before the upgrade.
   package struct Index: Sendable, Equatable {
     package let name: String
     package let sql: String
 
-    /// The same for PostgreSQL, without a lock that stops writing.
+    /// The statement for PostgreSQL, without a lock that stops writes.
     package var concurrently: String {
       sql.replacing("CREATE INDEX", with: "CREATE INDEX CONCURRENTLY", maxReplacements: 1)
     }
@@ -26,8 +26,8 @@ package struct SchemaUpgrade: Sendable {
   package let changes: [String]
   package let indexes: [Index]
 
-  /// The statements of a new SQLite file. The statement that makes a table has the columns of all steps: SQLite would read the whole
-  /// schema again for each ALTER TABLE, which took four fifths of the time.
+  /// The statements for a new SQLite file. They create each table with the columns of all steps: for each
+  /// ALTER TABLE, SQLite would read the whole schema again, which took four fifths of the time.
   package static let newFile: [String] = {
     var statements: [String] = []
     var columns: [String: String] = [:]
@@ -51,10 +51,11 @@ package struct SchemaUpgrade: Sendable {
     }
   }()
 
-  /// The name, in `callgate_meta`, of the version up to which an upgrade that has not ended has made the changes.
+  /// The name in `callgate_meta` under which an unfinished upgrade saves the version up to which it has made
+  /// the changes.
   package static let mark = "upgrade"
 
-  /// The order in which transactions of requests first meet the tables.
+  /// The order in which transactions of requests first use the tables.
   static let order = [
     "callgate_commit", "callgate_installation", "callgate_callback_key", "callgate_callback_place",
     "callgate_callback", "callgate_notice", "callgate_allowance", "callgate_spent_id", "callgate_enrolment",
@@ -64,9 +65,9 @@ package struct SchemaUpgrade: Sendable {
   ]
 
   /// - Parameters:
-  ///   - version: The store's, at least 1.
+  ///   - version: The version of the store, at least 1.
   ///   - prepared: The version up to which the changes have been made.
-  ///   - statements: Those of the store's kind.
+  ///   - statements: The statements of a step for this kind of store.
   package init(
     from version: Int, prepared: Int, _ statements: KeyPath<Migration, [String]>,
     steps: [Migration] = Migration.all
@@ -88,21 +89,21 @@ package struct SchemaUpgrade: Sendable {
   }
 }
 
-/// What a statement of the schema is about.
+/// A statement of the schema, with the table and the index that it affects.
 struct MigrationStatement {
   let sql: String
-  /// The table that it makes, changes or gives an index.
+  /// The table that the statement creates, changes or gives an index.
   let table: String
-  /// Whether it makes the table.
+  /// Whether the statement creates the table.
   private let createsTable: Bool
-  /// The name of the index that it makes.
+  /// The name of the index that the statement creates; nil for other statements.
   let index: String?
-  /// A table that its foreign key names.
+  /// The table that a foreign key of the statement refers to.
   let referencedTable: String?
 
   var createdTable: String? { createsTable ? table : nil }
 
-  /// Reads the first words. Stops on a statement of another form: say here what that one locks.
+  /// Reads the first words. Traps on a statement of an unknown form: then add here which table it locks.
   init(_ sql: String) {
     let words = sql.split(whereSeparator: \.isWhitespace).map(String.init)
     let verb = words.prefix(2).joined(separator: " ")
@@ -120,11 +121,12 @@ struct MigrationStatement {
   }
 }
 
-/// How long an upgrade of the schema waits for other sessions, and who is told.
+/// How long an upgrade of the schema waits for other sessions, and who gets its reports.
 public struct MigrationWait: Sendable {
   /// The longest wait; nil for as long as it takes.
   public let limit: Duration?
-  /// Gets a sentence for operators whenever the upgrade begins to wait for something else, or to build an index.
+  /// Called with a sentence for operators whenever the upgrade starts to wait for something else, or to build
+  /// an index.
   public let report: @Sendable (String) -> Void
 
   public init(_ limit: Duration?, report: @escaping @Sendable (String) -> Void = { _ in }) {

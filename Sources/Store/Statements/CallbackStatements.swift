@@ -1,4 +1,4 @@
-// The statements on callbacks and appointments that every database takes.
+// The SQL statements on callbacks and appointments that SQLite and PostgreSQL share.
 
 import Gate
 import JOSE
@@ -17,7 +17,8 @@ package enum CallbackStatements {
   package static let ofCall = Records(
     "of_call",
     where: "numbers IS NOT NULL AND numbers = $1 AND handed_over BETWEEN $2 AND $3 LIMIT $4")
-  /// The last callback that may have a call, of a release that did not save the hash of its numbers: when it was settled, or is due.
+  /// The time at which the last callback without a hash of its numbers was settled or is due. A release that
+  /// did not save the hash made it, and it may have a call.
   static let lastWithoutNumbers = Query<Instant>(
     "last_without_numbers",
     """
@@ -27,7 +28,7 @@ package enum CallbackStatements {
     ORDER BY coalesce(settled, at, created) DESC LIMIT 1
     """, [.integer]
   ) { row throws(UnreadableValue) in Instant(nanosecondsSinceEpoch: try row.integer(0)) }
-  /// When the first callback with numbers was made, from an id on.
+  /// The creation time of the first callback after an id that has the hash of its numbers.
   static let firstWithNumbers = Query<Instant>(
     "first_with_numbers",
     "SELECT created FROM callgate_callback WHERE id > $1 AND numbers IS NOT NULL ORDER BY id LIMIT 1",
@@ -35,7 +36,7 @@ package enum CallbackStatements {
   ) { row throws(UnreadableValue) in Instant(nanosecondsSinceEpoch: try row.integer(0)) }
   package static let alias = Records("alias", where: "alias IS NOT NULL AND alias = $1")
 
-  /// Appointments that are found by their number in another interface, in the order of their ids.
+  /// Appointments that another interface finds by their number, in the order of their ids.
   static let numberedAliases = Records(
     "numbered_aliases",
     where:
@@ -55,7 +56,8 @@ package enum CallbackStatements {
       .bytes(appointment.content))
   }
 
-  /// A key with its record, in one statement: between two, another process could settle it.
+  /// A key with its record, in one statement: between two statements, another process could settle the
+  /// record.
   package static let key = Query<(row: CallbackBook.Row, key: CallbackBook.NamedKey)>(
     "key_standing",
     """
@@ -87,8 +89,9 @@ package enum CallbackStatements {
     "SELECT count(*) FROM callgate_callback WHERE status = 'pending' AND at IS NOT NULL", [.integer]
   ) { row throws(UnreadableValue) in Int(try row.integer(0)) }
 
-  /// Counts a portion of the scheduled appointments, in the order of their due times, after a due time. Those that are due together are
-  /// counted together. Then those of them that were due before another time, and the last due time of the portion.
+  /// Counts a portion of the scheduled appointments after a due time (`$2`), in the order of their due times.
+  /// Appointments with the same due time are counted together. `overdue` counts those due before `$1`, and
+  /// `last` is the last due time of the portion.
   static let scheduledAppointments = Query<(count: Int, overdue: Int, last: Int64?)>(
     "scheduled_appointments",
     """
@@ -101,9 +104,9 @@ package enum CallbackStatements {
     (Int(try row.integer(0)), Int(try row.integer(1)), try row.optionalInteger(2))
   }
 
-  /// What a purge deletes, in this order: rows that point to a record go before it. Codes and contents are columns of records.
-  /// Callgate wipes a content with the end of its appointment; an instance of an older release, which ends one that it does not
-  /// know, leaves the content.
+  /// The statements of a purge, in this order: rows that point to a record are deleted before it. Codes and
+  /// contents are columns of records. Callgate wipes a content at the end of its appointment. An instance of
+  /// an older release that ends an appointment does not know the content, and leaves it.
   static let purges = [
     Change(purging: "places", "callgate_callback_place", where: "kept.expires <= $1"),
     Change(

@@ -1,13 +1,13 @@
-// What a change of an installation reads and writes, the same for every database.
+// The statements with which a change of an installation reads and writes, the same for both databases.
 
 package import Gate
 import JOSE
 
 extension InstallationScope {
-  /// What a row that was read tells.
+  /// Adds what a row says to the view of an installation.
   package typealias Note = @Sendable (inout InstallationView) -> Void
 
-  /// What to read, under the locks of the scope.
+  /// The queries to run under the locks of the scope, with their parameters.
   package func reads(at now: Instant) -> [(query: Query<Note>, values: [ColumnValue])] {
     typealias Statements = InstallationStatements
     let (id, time) = (ColumnValue.id(id.id), ColumnValue.time(now))
@@ -47,7 +47,7 @@ extension InstallationScope {
 }
 
 extension Query {
-  /// The same, as what its rows tell of a view.
+  /// The same query, but each row becomes a change to the view.
   fileprivate func noting(
     _ note: @escaping @Sendable (Row, inout InstallationView) -> Void
   ) -> Query<InstallationScope.Note> {
@@ -59,7 +59,8 @@ extension Query {
 }
 
 extension InstallationChange {
-  /// What to write, but for the appointments of an installation that is over.
+  /// The statements that write the change, except those for the appointments of a revoked or replaced
+  /// installation.
   package func writes(after view: InstallationView, of id: InstallationID) -> [ChangeCall] {
     typealias Statements = InstallationStatements
     var calls: [ChangeCall] = []

@@ -1,11 +1,11 @@
-// The statements on installations and the requests for them that every database takes.
+// The SQL statements on installations and the requests for them that SQLite and PostgreSQL share.
 
 import Gate
 
 package enum InstallationStatements {
   package static let installation = Query<Installation>("installation", where: "id = $1")
 
-  /// An id whose installation was forgotten and that an operator had approved.
+  /// The id of a deleted installation that an operator had approved.
   static let spentID = Query<InstallationID>(
     "spent_id", "SELECT id FROM callgate_spent_id WHERE id = $1", [.id]
   ) { row throws(UnreadableValue) in InstallationID(try row.id(0)) }
@@ -15,7 +15,7 @@ package enum InstallationStatements {
     SELECT count(*) FROM callgate_installation
     WHERE subject = $1 AND caller = $2 AND app = $3 AND used >= $4 AND revoked IS NULL AND id <> $5
     """)
-  /// Another living installation that has a key of App Attest.
+  /// Another installation that has an App Attest key and is not revoked.
   static let withAttestedKey = Query<InstallationID>(
     "attested_key",
     "SELECT id FROM callgate_installation WHERE attested_key = $1 AND revoked IS NULL AND id <> $2 LIMIT 1",
@@ -23,7 +23,7 @@ package enum InstallationStatements {
   ) { row throws(UnreadableValue) in InstallationID(try row.id(0)) }
 
   static let withKey = Query<Installation>("installation_with_key", where: "jkt = $1 AND revoked IS NULL")
-  /// The installation other than this one that has a key.
+  /// Another installation that has a phone's key and is not revoked.
   static let otherWithKey = Query<InstallationID>(
     "other_installation_with_key",
     "SELECT id FROM callgate_installation WHERE jkt = $1 AND id <> $2 AND revoked IS NULL", [.id]
@@ -45,8 +45,8 @@ package enum InstallationStatements {
   static let confirmRevocation = Change(
     "confirm_revocation", "UPDATE callgate_installation SET unconfirmed = NULL WHERE id = $1 AND revoked = $2"
   )
-  /// Forgets the oldest revoked installations of a user, but those whose id an operator has approved. A user has never so many that the
-  /// limit counts: one of the databases takes no offset without it.
+  /// Deletes the oldest revoked installations of a user, except those whose id an operator has approved. The
+  /// LIMIT is never reached: SQLite accepts no OFFSET without one.
   static let forgetRevoked = Change(
     "forget_revoked",
     deleting: """
@@ -60,8 +60,8 @@ package enum InstallationStatements {
   // MARK: Requests
 
   static let enrolment = Query<Enrolment>("enrolment", where: "id = $1")
-  /// The request that waits under a user code. As an expression, the state is in no index: by the index of states SQLite would read all
-  /// requests that wait.
+  /// The open request with a user code. `state || ''` keeps SQLite from using the index of states, by which
+  /// it would read all requests that wait.
   package static let withCode = Query<Enrolment>(
     "enrolment_of_code",
     where: "code = $1 AND state || '' IN ('pending', 'approved', 'denied') AND expires > $2")
@@ -105,7 +105,7 @@ package enum InstallationStatements {
 
   // MARK: Counts
 
-  /// Each from an index alone.
+  /// The counts of requests, each from an index alone.
   static let enrolmentCounts = Query<InstallationCounts>(
     "enrolment_counts",
     """
@@ -121,7 +121,8 @@ package enum InstallationStatements {
     ])
   }
 
-  /// The last installation of a full portion after an id, in the order of ids. Then the number of those in a portion that is not full.
+  /// Two queries on installations after an id, in the order of ids: for the last id of a full portion, and
+  /// for the number of installations in a portion that is not full.
   static func portion(isRevoked: Bool) -> (last: Query<StoreID>, rest: Query<Int>) {
     let name = isRevoked ? "revoked" : "active"
     let found =

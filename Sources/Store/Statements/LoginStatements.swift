@@ -1,4 +1,4 @@
-// The statements on logins that every database takes.
+// The SQL statements on logins that SQLite and PostgreSQL share.
 
 enum LoginStatements {
   static let logins = Query<StoredLogin>("logins", where: "last >= $1 ORDER BY last DESC, id DESC LIMIT $2")
@@ -12,7 +12,7 @@ enum LoginStatements {
     WHERE kept.credential <> excluded.credential OR kept.last <= excluded.last - \(StoredLogin.grain)000000000
     """)
 
-  /// Removes all but the newest. `$1` is one less than the number that stays.
+  /// Removes all but the newest logins. `$1` is one less than the number of logins to keep.
   static let removeOldest = Change(
     "remove_oldest_logins",
     deleting: """

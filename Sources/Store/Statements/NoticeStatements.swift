@@ -1,4 +1,4 @@
-// The statements on notices, devices and claims that every database takes.
+// The SQL statements on notifications, devices and claims that SQLite and PostgreSQL share.
 
 import Gate
 import JOSE
@@ -9,7 +9,7 @@ package enum NoticeStatements {
   static let dueQuestions = due("questions", "settled IS NULL")
   static let dueNews = due("news", "settled IS NOT NULL")
 
-  /// The due notices of callbacks; the condition is the one of an index.
+  /// The due notifications of callbacks to registered devices. The condition is that of an index.
   private static func due(_ name: String, _ condition: String) -> Query<DueNotice?> {
     Query(
       "due_\(name)",
@@ -38,7 +38,7 @@ package enum NoticeStatements {
   static let givenQuestions = given("questions", "settled IS NULL")
   static let givenNews = given("news", "settled IS NOT NULL")
 
-  /// The same for callbacks with a device of their own.
+  /// The same for callbacks whose request named a device.
   private static func given(_ name: String, _ condition: String) -> Query<DueNotice?> {
     Query(
       "given_\(name)",
@@ -53,7 +53,7 @@ package enum NoticeStatements {
     }
   }
 
-  /// With its callback, which may be forgotten.
+  /// A notification with its callback, which may already be deleted.
   static let notice = Query<FoundNotice>(
     "notice",
     """
@@ -73,7 +73,7 @@ package enum NoticeStatements {
 
   // MARK: Devices and claims
 
-  /// The device of an installation, without it.
+  /// The device of an installation, without the installation.
   package static let device = Query<RegisteredDevice>(
     "device",
     """
@@ -84,8 +84,8 @@ package enum NoticeStatements {
     RegisteredDevice(platform: try row.text(0), token: try row.text(1), registered: try row.time(2))
   }
 
-  /// The installations of other ids that use the name of a hook since a time: by that name's row, and by their device, which a
-  /// release without these rows may have registered.
+  /// The installations with other ids that have used the name of a hook since a time. They are found by the
+  /// row of the name, and by their device, which a release without these rows may have registered.
   package static let usersOfName = Query<Installation>(
     "users_of_name",
     """
@@ -134,7 +134,7 @@ package enum NoticeStatements {
 
   static let claim = claims("claim", "id = $1")
 
-  /// Some claims, and whether each is live.
+  /// Claims that meet a condition, and whether each is live.
   package static func claims(_ name: String, _ condition: String) -> Query<ClaimStanding> {
     Query(
       name,
@@ -165,14 +165,15 @@ package struct RegisteredDevice: Sendable {
   let platform, token: String
   let registered: Instant
 
-  /// As the device of an installation.
+  /// The same device, with its installation.
   package func of(_ installation: InstallationIdentity) -> StoredDevice {
     StoredDevice(installation: installation, platform: platform, token: token, registered: registered)
   }
 }
 
 extension StoredDevice {
-  /// What registers it: it replaces the device of its installation, and any other one with its name.
+  /// The changes that register the device. It replaces the device of its installation, and any other device
+  /// with its name.
   package var registration: [ChangeCall] {
     let (id, name) = (ColumnValue.id(installation.id.id), ColumnValue.bytes(name.bytes))
     return [
@@ -181,7 +182,7 @@ extension StoredDevice {
     ]
   }
 
-  /// Forgets the names that its installation has not used for longest.
+  /// The change that deletes the names that the installation has not used for longest.
   package var forgettingNames: ChangeCall {
     ChangeCall(
       NoticeStatements.forgetOldNames, .id(installation.id.id), .integer(Int64(StoredDevice.mostNames)))
@@ -189,16 +190,17 @@ extension StoredDevice {
 }
 
 extension InstallationIdentity {
-  /// Removes the device of its installation.
+  /// The change that removes the device of the installation.
   package var removingDevice: ChangeCall { ChangeCall(NoticeStatements.removeDevice, .id(id.id)) }
-  /// Frees the names of hooks that it has used.
+  /// The change that frees the names of hooks that the installation has used.
   package var freeingNames: ChangeCall {
     ChangeCall(NoticeStatements.freeNames, .id(id.id), .integer(generation))
   }
 }
 
 extension StoredClaim {
-  /// What opens it, and forgets the oldest of its installation that are over.
+  /// The changes that open the claim, and delete the oldest claims of its installation that are no longer
+  /// live.
   package var opening: [ChangeCall] {
     let installationID = ColumnValue.id(installation.id.id)
     return [

@@ -1,4 +1,5 @@
-// Statements for blocked numbers and the key for hashes of phone numbers, for every database.
+// The SQL statements on blocked numbers, and on the key for hashes of phone numbers, that SQLite and
+// PostgreSQL share.
 
 import Gate
 
@@ -32,7 +33,7 @@ enum NumberStatements {
     ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(kept.value AS bigint) + 1 AS text)
     """)
 
-  /// `$9` is how many others may be blocked.
+  /// Blocks a number. `$9` is how many others may be blocked.
   static let block = Change(
     "block_number",
     """

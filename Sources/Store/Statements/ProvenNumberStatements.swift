@@ -1,4 +1,4 @@
-// Statements for proven numbers, for every database.
+// The SQL statements on proven numbers that SQLite and PostgreSQL share.
 
 package import Gate
 

@@ -1,8 +1,9 @@
-// A statement that every database takes, and how its rows are read.
+// An SQL statement that SQLite and PostgreSQL share, and how its rows are read.
 
-/// Reads rows. The parameters are `$1`, `$2`…; a database gives each the type of what it is compared with.
+/// A query. Its parameters are `$1`, `$2`…; the database infers the type of each from what it is compared
+/// with.
 package struct Query<Row: Sendable>: Sendable {
-  /// A name of its own.
+  /// A unique name, under which the statement is prepared.
   package let name: String
   package let sql: String
   /// The types of the columns of a row.
@@ -32,12 +33,12 @@ extension Query where Row: TableEntry {
   }
 }
 
-/// Changes rows. It has the same effect when it runs twice.
+/// A statement that changes rows. It has the same effect if it runs twice.
 package struct Change: Sendable {
-  /// A name of its own.
+  /// A unique name, under which the statement is prepared.
   package let name: String
   package let sql: String
-  /// What it locks while it looks for the rows, for a database with locks of rows.
+  /// Whether the statement skips rows that other transactions have locked, in a database with row locks.
   private let skipsLocked: Bool
 
   init(_ name: String, _ sql: String) {
@@ -46,7 +47,8 @@ package struct Change: Sendable {
     skipsLocked = false
   }
 
-  /// Writes a row of a table, in place of the one with the same first column. That one stays where none of its columns ever changes.
+  /// Inserts a row of a table, or replaces the one with the same first column. If none of the columns ever
+  /// changes, an existing row stays.
   init<Column: TableColumn>(putting _: Column.Type) {
     let table = Column.table
     let parameters = (1...table.count).map { "$\($0)" }.joined(separator: ", ")
@@ -55,7 +57,8 @@ package struct Change: Sendable {
       "INSERT INTO \(table.name) (\(table.list)) VALUES (\(parameters)) \(table.onConflict)")
   }
 
-  /// Deletes rows that a subquery finds, the last part of the statement, which stands here without its closing parenthesis.
+  /// Deletes rows that a subquery finds. The subquery ends the statement and is given without its closing
+  /// parenthesis.
   init(_ name: String, deleting sql: String) {
     self.name = name
     self.sql = sql
@@ -76,8 +79,8 @@ package struct Change: Sendable {
   /// Deletes a bounded number of rows: those up to `$1`, and at most `$2`.
   ///
   /// - Parameters:
-  ///   - action: What to do with them; the whole row goes where it is nil.
-  ///   - condition: What comes after WHERE, in the words of a table `kept`.
+  ///   - action: What to do with the rows; nil deletes them.
+  ///   - condition: What comes after WHERE, for a table called `kept`.
   init(
     purging name: String, _ table: String, key: String = "id", _ action: String? = nil,
     where condition: String
@@ -90,9 +93,10 @@ package struct Change: Sendable {
     skipsLocked = true
   }
 
-  /// For a database with locks of rows: passes over those that others lock, so that it never waits while it has locked some.
+  /// The SQL for a database with row locks. It skips rows that others have locked, so that it never waits
+  /// while it has locked some.
   package var withLocks: String { skipsLocked ? sql + " FOR UPDATE SKIP LOCKED)" : sql }
-  /// For a database in which one transaction writes at a time.
+  /// The SQL for a database in which one transaction writes at a time.
   package var withoutLocks: String { skipsLocked ? sql + ")" : sql }
 }
 

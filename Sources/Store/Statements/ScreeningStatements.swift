@@ -1,4 +1,4 @@
-// Statements for verdicts on numbers, for every database.
+// The SQL statements on verdicts on numbers that SQLite and PostgreSQL share.
 
 enum ScreeningStatements {
   static let verdict = Query<ScreeningVerdict>("screening", where: "id = $1")

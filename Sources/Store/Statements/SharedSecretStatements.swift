@@ -1,9 +1,9 @@
-// The statements on shared secrets that every database takes.
+// The SQL statements on shared secrets that SQLite and PostgreSQL share.
 
 import JOSE
 
 enum SharedSecretStatements {
-  /// What its name in `callgate_meta` begins with.
+  /// The start of a secret's name in `callgate_meta`.
   static let prefix = "secret "
   static let save = Change(
     "save_shared_secret",

@@ -1,4 +1,4 @@
-// The statements on stops and allowances that every database takes.
+// The SQL statements on stops and allowances that SQLite and PostgreSQL share.
 
 import Gate
 

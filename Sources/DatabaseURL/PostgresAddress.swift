@@ -4,23 +4,23 @@ import CLibPQ
 import Glibc
 package import Store
 
-/// A connection string, `postgres://user:password@host/database?sslmode=require` or libpq's `key=value` form. It
-/// holds a password: printing it shows none of it.
+/// A connection string: a URL such as `postgres://user:password@host/database?sslmode=require`, or libpq's
+/// `key=value` form. The string contains a password, so printing the address shows nothing of it.
 public struct PostgresAddress: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
   /// The connection string, word for word.
   package let text: String
-  /// Its values by libpq's keywords.
+  /// The values by libpq's keywords.
   private let options: [String: String]
 
-  /// Takes a connection string.
+  /// Parses a connection string.
   ///
-  /// libpq ends the user's part at the first `@` or `/`, so a password with one of them unencoded leaks into the host, the port, the
-  /// database name or the query. A string is refused if these show it. Otherwise a part of the password would be printed in error
-  /// messages and sent to DNS servers.
+  /// libpq ends the user's part at the first `@` or `/`. So if a password contains one of them unencoded, its
+  /// rest leaks into the host, the port, the database name or the query. A string that shows such a leak is
+  /// refused. Otherwise a part of the password would be printed in error messages and sent to DNS servers.
   ///
-  /// - Throws: `PostgresAddressProblem`. It never passes libpq's message on, which may quote the password.
+  /// - Throws: `PostgresAddressProblem`, which never contains libpq's message: that may quote the password.
   public init(_ text: String) throws(PostgresAddressProblem) {
     guard let options = Self.parse(text) else { throw Self.problem(ofUnreadable: text) }
     try Self.check(options)
@@ -33,9 +33,10 @@ public struct PostgresAddress: Sendable, CustomStringConvertible, CustomDebugStr
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-// MARK: Mistakes
+// MARK: Problems
 
-/// Why a connection string is refused, as half a sentence, and its fix. Of the string they show at most the name of a parameter.
+/// The reason why a connection string is refused, as half a sentence, and its fix. These texts quote at most
+/// the name of a parameter from the string.
 public enum PostgresAddressProblem: Error, Hashable, Sendable {
   /// The host contains `@`.
   case host
@@ -54,7 +55,7 @@ public enum PostgresAddressProblem: Error, Hashable, Sendable {
 
   private static let encode = "encode @ as %40 and / as %2F in the password"
 
-  /// What is wrong.
+  /// The end of a sentence that says what is wrong.
   public var message: String {
     switch self {
     case .host: "has a host with @"
@@ -67,7 +68,7 @@ public enum PostgresAddressProblem: Error, Hashable, Sendable {
     }
   }
 
-  /// What to do.
+  /// The fix.
   public var remedy: String {
     switch self {
     case .host, .port, .databaseName: Self.encode
@@ -83,7 +84,7 @@ public enum PostgresAddressProblem: Error, Hashable, Sendable {
 extension PostgresAddress {
   private static let sslModes: Set = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
 
-  /// Its values by libpq's keywords; nil if libpq cannot read it.
+  /// Returns the values by libpq's keywords; nil if libpq cannot read the string.
   private static func parse(_ text: String) -> [String: String]? {
     guard let found = PQconninfoParse(text, nil) else { return nil }
     defer { PQconninfoFree(found) }
@@ -115,7 +116,8 @@ extension PostgresAddress {
     if let mode = options["sslmode"], !sslModes.contains(mode) { throw .sslmode }
   }
 
-  /// The problem of a string that libpq cannot read: a parameter's name, if it is certain that no part of a password is taken for it.
+  /// The problem of a string that libpq cannot read. It names a parameter only if it is certain that the name
+  /// is no part of a password.
   private static func problem(ofUnreadable text: String) -> PostgresAddressProblem {
     // As libpq does: the user's part ends with the first `@`, if no `/` comes before it.
     guard let scheme = text.firstRange(of: "://") else { return .unreadable }
@@ -130,7 +132,7 @@ extension PostgresAddress {
     let known = keywords
     for parameter in query.split(separator: "&") {
       let name = parameter.prefix { $0 != "=" }
-      // What follows a password may be its second half, after an unencoded `&`.
+      // The text after a password may be its second half, after an unencoded `&`.
       guard !["password", "sslpassword"].contains(name) else { return .unreadable }
       if !known.contains(String(name)) {
         let isName =
@@ -144,7 +146,7 @@ extension PostgresAddress {
     return .unreadable
   }
 
-  /// The names of all parameters that libpq knows, and the one that it translates.
+  /// The names of all parameters that libpq knows, and `ssl`, which it translates.
   private static var keywords: Set<String> {
     guard let first = PQconndefaults() else { return [] }
     defer { PQconninfoFree(first) }
@@ -157,13 +159,14 @@ extension PostgresAddress {
     return names
   }
 
-  /// Checks what no waiting can change, and what libpq checks too late or not at all. Connects to no server.
+  /// Checks for mistakes that waiting does not fix, and that libpq finds too late or not at all. Connects to
+  /// no server.
   ///
   /// - Parameter home: The folder with the user's `.postgresql`; nil for that of the environment.
-  /// - Throws: `misconfigured` if a file of root certificates is missing that is named or that the `sslmode` needs, or libpq refuses a
-  ///   value.
+  /// - Throws: `misconfigured` if a file of root certificates is missing that the string names or the
+  ///   `sslmode` needs, or if libpq refuses a value.
   package func check(home: String? = nil) throws(StoreError) {
-    // With `require` libpq goes on without the file, and then accepts any certificate.
+    // With `require`, libpq continues without the file, and then accepts any certificate.
     if let file = rootFile, access(file, R_OK) != 0 {
       let reason =
         file == "system"
@@ -171,7 +174,7 @@ extension PostgresAddress {
         : "sslrootcert names the file \"\(file)\", which cannot be read: \(String(cString: strerror(errno)))"
       throw StoreError(.misconfigured, "database URL", reason)
     }
-    // libpq would advise to switch the verification off.
+    // libpq would advise switching the verification off.
     if let mode = lacksRoots(home: home ?? Self.variable("HOME")) {
       throw StoreError(
         .misconfigured, "database URL",
@@ -187,7 +190,8 @@ extension PostgresAddress {
       "libpq refuses the value of \(parameter ?? "a variable such as PGSSLMODE")")
   }
 
-  /// Whether libpq refuses a value before it connects. It checks all of them before it looks for the socket, which does not exist.
+  /// Whether libpq refuses a value before it connects. libpq checks all values before it looks for the
+  /// socket, which does not exist here.
   private static func isRefused(_ options: [String: String]) -> Bool {
     let nowhere = ["host": "/nonexistent", "hostaddr": "", "port": ""]
     let entries = Array(options.merging(nowhere) { $1 })
@@ -196,7 +200,7 @@ extension PostgresAddress {
     }
   }
 
-  /// Whether `sslrootcert=system` stands for the root certificates of the system.
+  /// Whether this libpq reads `sslrootcert=system` as the root certificates of the system.
   package static var knowsSystemRoots: Bool { PQlibVersion() >= 160_000 }
 
   private static var remedyForRoots: String {
@@ -207,19 +211,20 @@ extension PostgresAddress {
     getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// Root certificates, as the string or the environment names them.
+  /// The value of `sslrootcert` from the string or the environment; nil if neither names one.
   private var namedRoots: String? {
     if let stated = options["sslrootcert"] { return stated.isEmpty ? nil : stated }
     return Self.variable("PGSSLROOTCERT")
   }
 
-  /// The file of root certificates that the string or the environment names.
+  /// The file of root certificates that the string or the environment names; nil if there is none or it is
+  /// the system's.
   private var rootFile: String? {
     namedRoots.flatMap { $0 == "system" && Self.knowsSystemRoots ? nil : $0 }
   }
 
-  /// The `sslmode` that needs root certificates where there are none; nil if nothing is missing. Libpq uses TLS only over TCP. A
-  /// service's file may name what the string does not.
+  /// The `sslmode` that needs root certificates, if none are found; nil if nothing is missing. libpq uses TLS
+  /// only over TCP. A service file may name what the string does not.
   private func lacksRoots(home: String?) -> String? {
     guard let mode = options["sslmode"] ?? Self.variable("PGSSLMODE"), mode.hasPrefix("verify-"),
       namedRoots == nil, options["service"] == nil, Self.variable("PGSERVICE") == nil
@@ -240,15 +245,15 @@ extension PostgresAddress {
   }
 }
 
-// MARK: The servers it names
+// MARK: Servers
 
-/// One server of those an address names.
+/// One of the servers that an address names.
 package struct PostgresHost: Hashable, Sendable {
-  /// A name, an address or a socket's folder; nil for libpq's default.
+  /// The host name, address or folder of a socket; nil for libpq's default.
   package var name: String?
-  /// The numeric address to connect to; nil where libpq is to find it by the name.
+  /// The numeric address to connect to; nil if libpq is to look up the name.
   package var address: String?
-  /// Nil for libpq's default.
+  /// The port; nil for libpq's default.
   package var port: String?
 
   package init(name: String? = nil, address: String? = nil, port: String? = nil) {
@@ -270,7 +275,8 @@ extension PostgresAddress {
     ]
   }
 
-  /// How long each server may take, where the address says so (`connect_timeout`). libpq takes 1 for 2, and 0 for no limit.
+  /// The time that each server may take, if the address sets it (`connect_timeout`). libpq takes 1 for 2, and
+  /// 0 for no limit.
   package var timeout: Duration? {
     guard let seconds = options["connect_timeout"].flatMap({ Int64($0) }), seconds > 0 else { return nil }
     return .seconds(max(2, seconds))
@@ -292,10 +298,11 @@ extension PostgresAddress {
     }
   }
 
-  /// Whether it selects among several servers by their abilities (`target_session_attrs`). Then libpq refuses the others.
+  /// Whether the address selects among several servers by their abilities (`target_session_attrs`). Then
+  /// libpq refuses the others.
   package var saysWhichServer: Bool { options["target_session_attrs"] != nil }
 
-  /// The parameters for libpq to connect to one server; for nil to any of them.
+  /// The parameters with which libpq connects to one server; with nil, to any of them.
   package func parameters(for host: PostgresHost?) -> [(String, String)] {
     var options = options
     if let host {
@@ -310,7 +317,7 @@ extension PostgresAddress {
     return options.merging(standard, uniquingKeysWith: { stated, _ in stated }).map { ($0, $1) }
   }
 
-  /// The parts of a list; an empty part stands for libpq's default.
+  /// The parts of a list; nil for an empty part, which means libpq's default.
   private func list(_ keyword: String) -> [String?] {
     guard let text = options[keyword], !text.isEmpty else { return [] }
     return text.split(separator: ",", omittingEmptySubsequences: false).map { $0.isEmpty ? nil : String($0) }

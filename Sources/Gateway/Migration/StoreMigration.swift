@@ -1,4 +1,5 @@
-// Brings the configured store up to date, for `callgate migrate`.
+// Upgrades the schema of the configured store, and replaces its store key if asked to, for `callgate
+// migrate`.
 
 public import Configuration
 import Gate
@@ -10,22 +11,23 @@ import Store
 public import Stores
 import Synchronization
 
-/// The store of a configuration, without a server.
+/// Migrates the store of a configuration without starting a server.
 public enum StoreMigration {
-  /// What a store is after `run`.
+  /// The result of `run`.
   public struct Outcome: Sendable {
-    /// What kind of store it is: `memory`, `sqlite` or `postgres`.
+    /// The kind of the store: `memory`, `sqlite` or `postgres`.
     public let kind: String
-    /// The store keys, for operators; nil where there is none.
+    /// A text on the store keys, for operators; nil if none is configured.
     public let keys: String?
   }
 
-  /// Brings the schema up to date, under a lock, and looks at the store keys; doing it again changes nothing.
+  /// Brings the schema up to date, under a lock, and checks the store keys. A second run changes nothing.
   ///
   /// - Parameters:
-  ///   - reseals: Whether everything is sealed with the current store key, and the previous one, which must be configured, goes out
-  ///     of use.
-  ///   - report: Gets a sentence for operators whenever the upgrade begins to wait for something else. It waits as long as it takes.
+  ///   - reseals: Whether everything is sealed again with the current store key. The previous key, which must
+  ///     be configured, is then removed from use.
+  ///   - report: Called with a sentence for operators whenever the upgrade starts to wait for something else.
+  ///     The upgrade waits as long as it takes.
   public static func run(
     _ configuration: Configuration, reseals: Bool, report: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws(StoreFailure) -> Outcome {
@@ -38,11 +40,11 @@ public enum StoreMigration {
       let held = configuration.storeKeys
       let now = Instant(SystemClock().unixTime)
       if reseals {
-        // The current key is in use before it seals anything.
+        // Put the current key in use before it seals anything.
         let first = try await store.updateKeys(at: now) { KeyRuling($0, holding: held, at: now) }
         if case .usable = first, let held, let previous = held.previous {
           _ = try await store.reseal(previous.id) { held.resealed($0, noting: unreadable) }
-          // After the contents, which it opens and seals again.
+          // Renew the aliases after the contents, because this opens contents and seals them again.
           _ = try await store.renewAliases { GMSRenewal.renewal(of: $0, with: held) }
         }
         let made = try await store.updateKeys(at: now) {
@@ -69,13 +71,14 @@ public enum StoreMigration {
   }
 }
 
-/// The values that could not be opened when they were to be sealed again. They are removed: no key opens them.
+/// The values that could not be opened in order to be sealed again. They are removed, because no key opens
+/// them.
 private final class UnreadableValues: Sendable {
   private let ids = Mutex<Set<[UInt8]>>([])
 
   func note(_ id: [UInt8]) { ids.withLock { _ = $0.insert(id) } }
 
-  /// What operators are told of them; empty where there is none.
+  /// A text for operators on the number of these values; empty if there are none.
   var description: String {
     let count = ids.withLock { $0.count }
     return count == 0 ? "" : "; sealed values that were damaged and are removed: \(count)"
@@ -83,7 +86,7 @@ private final class UnreadableValues: Sendable {
 }
 
 extension StoreKeys {
-  /// A value sealed with the current key; nil where it cannot be opened.
+  /// Returns a value sealed with the current key; nil if it cannot be opened.
   fileprivate func resealed(_ value: SealedValue, noting unreadable: UnreadableValues) -> [UInt8]? {
     let plaintext: [UInt8]
     do throws(StoreKeys.Failure) {

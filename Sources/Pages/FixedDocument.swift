@@ -3,8 +3,8 @@
 package import HTTP
 import JOSE
 
-/// A document that is made once and sent many times. A client with the newest version gets 304 (RFC 9110
-/// §13.1.2).
+/// A document that is made once and sent many times. If a client already has the newest version, the answer
+/// is 304 (RFC 9110 §13.1.2).
 package struct FixedDocument: Sendable {
   let entityTag: String
   private let whole: PreparedResponse
@@ -13,7 +13,8 @@ package struct FixedDocument: Sendable {
   /// - Parameter fields: The fields of the whole response, without those about caching.
   package init(fields: Fields, content: [UInt8]) {
     entityTag = "\"\(Hex.encode(SHA256.digest(content)).prefix(32))\""
-    // Kept, but asked for each time: another version of the program, or another configuration, may describe itself otherwise.
+    // Browsers may store the document, but must ask each time whether it has changed: another version of the
+    // program, or another configuration, may describe itself differently.
     let keeping: Fields = ["Cache-Control": "no-cache", "ETag": entityTag]
     var all = fields
     for line in keeping.lines { all.append(line.name, line.value) }
@@ -31,7 +32,7 @@ package struct FixedDocument: Sendable {
   package func answer(to request: borrowing Request) -> PreparedResponse {
     for value in request.values(of: .ifNoneMatch) {
       for tag in request.head[value].elements() {
-        // The comparison is the weak one.
+        // If-None-Match uses the weak comparison.
         let strong = tag.starts(with: "W/".utf8) ? tag.dropFirst(2) : tag
         if tag.elementsEqual("*".utf8) || strong.elementsEqual(entityTag.utf8) { return unchanged }
       }

@@ -1,8 +1,9 @@
-// The operator's page: its style, its script, and the whole.
+// The operator's page at `/admin/`, with its style sheet and script.
 
-/// The page at `/admin/`: it shows how a server does, and acts on it, by the endpoints below `/admin/`. It holds no data itself.
+/// The page at `/admin/`. It shows the state of a server and lets operators act on it, through the endpoints
+/// below `/admin/`. The page itself contains no data.
 public enum OperatorPage {
-  /// The design, and what is this page's own: `/admin/operator.css`.
+  /// The shared design and this page's own style: `/admin/operator.css`.
   public static let style = PageFile.design.text + PageFile.operatorsStyle.text
   /// The page's script, `/admin/operator.js`. It writes text nodes only, so no fetched text can become markup.
   public static let script = PageFile.operatorsScript.text
@@ -12,6 +13,7 @@ public enum OperatorPage {
 
   /// The style of the page that says how to switch the operator's page on.
   public static let offStyle = PageFile.design.text + PageFile.noticeStyle.text
-  /// How to switch the operator's page on. It tells nothing about this server but that the page is off on this port.
+  /// The page that says how to switch the operator's page on. It reveals nothing about this server except
+  /// that the page is off on this port.
   public static let off = PageFile.operatorsOff.filled(["style": .markup("<style>\(offStyle)</style>")])
 }

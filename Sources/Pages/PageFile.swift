@@ -1,8 +1,8 @@
-// The pages' HTML, CSS and JavaScript, which are files in Sources/Pages/Files.
+// The HTML, CSS and JavaScript of the pages, which are files in Sources/Pages/Files.
 
 import CPages
 
-/// A file of a page, or several of one kind one after another. `CPages` embeds them at build.
+/// A file of a page, or several files of one kind joined together. `CPages` embeds them at build time.
 public struct PageFile: Sendable {
   public let octets: [UInt8]
 
@@ -14,10 +14,10 @@ public struct PageFile: Sendable {
     octets = unsafe Array(UnsafeBufferPointer(start: file.octets, count: file.count))
   }
 
-  /// The design of Sources/Pages/README.md as CSS: colours, type, spacing and components. A page adds its own layout, but no colour and no
-  /// component.
+  /// The design of Sources/Pages/README.md as CSS: colors, type, spacing and components. A page adds its own
+  /// layout, but no color and no component.
   public static let design = unsafe PageFile(callgate_design_css)
-  /// The layout of a page with one notice in its middle.
+  /// The layout of a page with one message in its middle.
   public static let noticeStyle = unsafe PageFile(callgate_notice_css)
   public static let landing = unsafe PageFile(callgate_landing_html)
 
@@ -31,12 +31,13 @@ public struct PageFile: Sendable {
 
   public static let runbook = unsafe PageFile(callgate_runbook_html)
   public static let runbookStyle = unsafe PageFile(callgate_runbook_css)
-  /// The markup of docs/operate/runbook.md, which `script/runbook` makes.
+  /// The HTML of docs/operate/runbook.md, which `script/runbook` generates.
   public static let runbookContent = unsafe PageFile(callgate_runbook_content_html)
 
   public static let operators = unsafe PageFile(callgate_operator_html)
   public static let operatorsStyle = unsafe PageFile(callgate_operator_css)
   public static let operatorsScript = unsafe PageFile(callgate_operator_js)
-  /// The page at `/admin/` of a server without an admin token. It tells how to switch the operator's page on, and nothing else.
+  /// The page at `/admin/` of a server without an admin token. It only says how to switch the operator's page
+  /// on.
   public static let operatorsOff = unsafe PageFile(callgate_operator_off_html)
 }

@@ -1,4 +1,4 @@
-// Puts values of the program into a page's file.
+// Fills values of the program into a page's file.
 
 extension PageFile {
   /// A value for a page's file.
@@ -9,9 +9,10 @@ extension PageFile {
     case markup(String)
   }
 
-  /// The page with `{{name}}` replaced by the value of that name. A value is not searched for names again.
+  /// The page with each `{{name}}` replaced by the value of that name. Values are not searched for names
+  /// again.
   ///
-  /// - Precondition: The page names no other values.
+  /// - Precondition: Every name in the page has a value.
   public func filled(_ values: [String: Value]) -> String {
     var result = ""
     var rest = text[...]
@@ -31,9 +32,9 @@ extension PageFile {
   }
 }
 
-/// Texts in HTML.
+/// Escapes texts for HTML.
 public enum HTMLEscaping {
-  /// A text between tags or in an attribute's quotes.
+  /// Escapes a text for use between tags or inside an attribute's quotes.
   public static func escaped(_ text: some StringProtocol) -> String {
     var result = ""
     result.reserveCapacity(text.utf8.count)

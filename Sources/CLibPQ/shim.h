@@ -1,12 +1,12 @@
 #pragma once
-// libpq, PostgreSQL's client library.
+// Imports libpq, PostgreSQL's client library.
 #include <libpq-fe.h>
 
 #ifndef LIBPQ_HAS_PIPELINING
 #error "libpq 14 or newer is needed: statements are sent in pipelines"
 #endif
 
-// For PQsetNoticeReceiver: notices are dropped, where libpq would print them on stderr.
+// Drops the server's notices, which libpq would print on stderr. For PQsetNoticeReceiver.
 static inline void callgate_pq_ignore_notice(void *context, const PGresult *result) {
   (void)context;
   (void)result;

@@ -1,2 +1,2 @@
-// The library is linked by its name; see include/CSQLite.h for what is used of it.
+// Makes a target for SQLite, which is linked by its name. include/CSQLite.h declares what Callgate uses.
 #include "CSQLite.h"

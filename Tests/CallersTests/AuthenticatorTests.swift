@@ -14,7 +14,7 @@ import Trust
 @testable import API
 @testable import Callers
 
-/// Who a whole request proves itself to be, with every kind of caller at once.
+/// The caller that a request authenticates as, with every kind of caller configured at once.
 @Suite struct AuthenticatorTests {
   private static let now = UnixTime(seconds: 1_795_000_000)
   private static let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
@@ -44,7 +44,7 @@ import Trust
     nonces: ProofNonces(keys: [Secret([1])]), externalURLs: [], isTLS: false,
     proxies: ClientAddress(trusted: [], hops: 0), throttle: LoginThrottle())
 
-  /// The issuer of the users' tokens, whose keys are there.
+  /// The issuer of the users' tokens, with its keys loaded.
   private static func users(_ keys: JWTAuthenticator.Keys, id: String = "users") -> JWTAuthenticator {
     JWTAuthenticator(issuers: [
       .init(
@@ -112,7 +112,7 @@ import Trust
     #expect(try outcome(basic("the.partner's.key:")) == "unauthenticated")
     #expect(try outcome("Authorization: Bearer right") == "invalid_token")
     #expect(try outcome("X-API-Key:") == "invalid_token")
-    // A wrong credential beside a right one of another kind stays wrong.
+    // A wrong credential is refused even next to a right one of another kind.
     #expect(try outcome(basic("app:wrong"), "X-API-Key: the.partner's.key") == "unauthenticated")
   }
 
@@ -150,11 +150,12 @@ import Trust
     let known = "Authorization: Bearer \(try token("ann"))"
     #expect(try outcome(known) == "users ann")
     for _ in 0..<10 { #expect(try outcome(basic("app:guess")) == "unauthenticated") }
-    // The name has to wait here, and would not be told that the password is right.
+    // The name has to wait at this address. Not even the right password gets another response.
     #expect(try outcome(basic("app:right")) == "rate_limited")
     #expect(try outcome(basic("other:right")) == "android")
     #expect(try outcome(basic("app:right"), from: "203.0.113.10") == "ios")
-    // A hundred failures, and the address has to wait as a whole, but for what was right there before.
+    // After a hundred failures the whole address has to wait, except for credentials that were right there
+    // before.
     for guess in 0..<90 { _ = try outcome("X-API-Key: guess-\(guess)") }
     #expect(try outcome(basic("other:wrong")) == "rate_limited")
     #expect(try outcome("X-API-Key: guess") == "rate_limited")
@@ -165,7 +166,7 @@ import Trust
   }
 
   @Test func `an encrypted token is no guess at a key`() throws {
-    // As Auth0 issues them where no audience is asked for.
+    // Such a token is what Auth0 issues if no audience is requested.
     let encrypted = "eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0..aXY.Y29udGVudA.dGFn"
     for _ in 0..<100 { #expect(try outcome("Authorization: Bearer \(encrypted)") == "invalid_token") }
     #expect(try outcome("Authorization: Bearer \(encrypted)") == "rate_limited")
@@ -179,7 +180,7 @@ import Trust
       let field = field.contains(":") ? field + " " : field + ": "
       let path = field.hasPrefix("apikey") ? "/genesys/1/service/a" : "/access"
       #expect(try outcome(field + "the.partner's.key", to: path) == "partner", "\(field)")
-      // What looks like a JWT is not a guess at a key.
+      // A credential that looks like a JWT does not count as a guessed key.
       let isToken = field.contains("Bearer")
       #expect(
         try outcome(field + "the.guessed.key", to: path) == (isToken ? "invalid_token" : "rate_limited"),
@@ -230,7 +231,7 @@ import Trust
     #expect(try outcome(basic("app:guess"), by: second) == "rate_limited")
     #expect(try outcome(basic("nobody:right"), by: second) == "unauthenticated")
     #expect(try outcome(basic("app:right"), by: second) == "ios")
-    // Elsewhere it has to wait as any guess.
+    // At another address the name has to wait like any guess.
     for _ in 0..<10 { _ = try outcome(basic("app:guess"), from: "203.0.113.10", by: second) }
     #expect(try outcome(basic("app:right"), from: "203.0.113.10", by: second) == "rate_limited")
     #expect(second.throttle.refusals == 2)
@@ -250,7 +251,7 @@ import Trust
     let authenticator = Authenticator(jwt: Self.users(.source(source)), proofs: Self.proofs)
     let ann = "Authorization: Bearer \(try token("ann"))"
     let bob = "Authorization: Bearer \(try token("bob"))"
-    // Verified at home, and only seen again at the address that is shared with whoever guesses.
+    // The token was verified at another address, and only seen again at the one shared with the guesser.
     #expect(try outcome(ann, from: "198.51.100.7", by: authenticator) == "users ann")
     #expect(try outcome(ann, by: authenticator) == "users ann")
     for guess in 0..<100 { _ = try outcome("X-API-Key: guess-\(guess)", by: authenticator) }
@@ -264,7 +265,7 @@ import Trust
     #expect(try outcome(bob, by: reloaded) == "users bob")
     #expect(try outcome(ann, by: reloaded) == "users ann")
 
-    // Being heard is not being believed: its key is gone.
+    // Passing the throttle does not make the token valid: its key is gone.
     await source.fetch()
     #expect(try outcome(ann, by: reloaded) == "fetch first")
     await source.fetchForUnknownKey()
@@ -284,7 +285,7 @@ import Trust
       #expect(try outcome("Authorization: Bearer \(forged)") == "rate_limited")
       #expect(try outcome("Authorization: Bearer \(try token("user-\(number)"))") == "users user-\(number)")
     }
-    // Elsewhere, and later.
+    // The token is checked again at another address, and later.
     #expect(try outcome("Authorization: Bearer \(forged)", from: "203.0.113.10") == "invalid_token")
     #expect(try outcome("Authorization: Bearer \(forged)", at: Self.start + .seconds(60)) == "invalid_token")
   }

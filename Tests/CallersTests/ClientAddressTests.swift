@@ -8,7 +8,7 @@ import Testing
 
 @testable import Callers
 
-/// Whose address a request has, whatever clients and proxies write into `X-Forwarded-For`.
+/// The address that a request is attributed to, whatever clients and proxies write into `X-Forwarded-For`.
 @Suite struct ClientAddressTests {
   private static let proxy = "10.0.0.7"
 
@@ -56,7 +56,8 @@ import Testing
 
   // MARK: Proxies that are not trusted
 
-  /// The proxies that are noticed after requests of some peers, each with these lines of `X-Forwarded-For`.
+  /// The untrusted proxies that are reported after requests from some peers, each with these lines of
+  /// `X-Forwarded-For`.
   private func untrusted(
     _ requests: [(peer: String, lines: [String])], trusted: [String] = ["10.0.0.0/8"], hops: Int = 1
   ) throws -> String? {
@@ -93,7 +94,8 @@ import Testing
       ]) == "192.168.1.2")
   }
 
-  /// It must not be taken from further left, where the client writes: that would choose what rules and limits see.
+  /// The address must not come from further left, which the client controls: it could choose what rules and
+  /// limits see.
   @Test(arguments: [
     "", "203.0.113.9,", "203.0.113.9, unknown", "203.0.113.9, _hidden", "203.0.113.9, 1.2.3",
     "203.0.113.9, 1.2.3.4.5", "203.0.113.9, 1.2.3.4:x", "203.0.113.9, 1.2.3.4:99999",
@@ -107,7 +109,8 @@ import Testing
     #expect(try resolve([]) == Self.proxy)
   }
 
-  /// Each of them makes one `Character` with the comma behind it (UAX #29, GB9b), or with the digits before it.
+  /// Each of these forms one `Character` with the comma after it (UAX #29, GB9b), or with the digits before
+  /// it.
   @Test(arguments: [
     "\u{600}", "\u{605}", "\u{6DD}", "\u{70F}", "\u{890}", "\u{8E2}", "\u{D4E}", "\u{110BD}", "\u{301}",
     "\u{200D}",
@@ -120,7 +123,7 @@ import Testing
     #expect(try resolve(["192.0.2.99,\(character)203.0.113.9"]) == Self.proxy)
   }
 
-  /// What a proxy may write, with the address that it means, and what a client may write.
+  /// Entries that a proxy or a client may write, and the address that each means; nil for none.
   private static let written: [(octets: [UInt8], address: String?)] = [
     ("203.0.113.9", "203.0.113.9"), ("203.0.113.10:80", "203.0.113.10"), ("2001:db8::5", "2001:db8::5"),
     ("[2001:db8::6]", "2001:db8::6"), ("[2001:db8::7]:443", "2001:db8::7"), ("unknown", nil), ("", nil),
@@ -129,13 +132,13 @@ import Testing
     ("::1]", nil), ("203.0.113.9 203.0.113.9", nil), ("\"203.0.113.9\"", nil),
   ].map { (Array($0.0.utf8), $0.1) }
 
-  /// Octets that are no ASCII, whole characters and parts of them.
+  /// Bytes beyond ASCII: complete characters and parts of them.
   private static let foreign: [[UInt8]] = [
     [0xD8, 0x80], [0xD8], [0x80], [0xFF], [0xF0, 0x9F, 0x87, 0xBA], [0xCC, 0x81], [0xE2, 0x80, 0x8D],
     [0xF0, 0x91, 0x82, 0xBD], [0xC2, 0xA0], [0xEF, 0xBC, 0x8C],
   ]
 
-  /// The oracle knows each entry's meaning because it wrote the entry; it splits nothing.
+  /// The test knows each entry's meaning because it wrote the entry. It does not parse anything.
   @Test func `whatever octets stand in the field, the entry counted from the right decides`() throws {
     var random = SeededGenerator(20_261_122)
     let peer = try #require(IPAddress(Self.proxy))
@@ -173,7 +176,7 @@ import Testing
     }
   }
 
-  /// A backward search by `Character` takes quadratic time here: 40 ms for each of them, or more.
+  /// A backward search by `Character` would take quadratic time here: at least 40 ms for each field.
   @Test func `a long field of flags takes no more time than other octets`() throws {
     let address = ClientAddress(trusted: [try CIDR("10.0.0.0/8")], hops: 1)
     let peer = try #require(IPAddress(Self.proxy))

@@ -172,7 +172,7 @@ import Testing
     #expect(
       outcome(authenticator, try token(header: ["alg": "ES256", "kid": "k2"]))
         == "unknown key")
-    // The public key as a shared secret.
+    // The public key, used as a shared secret.
     let secret = try SymmetricKey(Secret(key.publicKey.pem()), algorithm: .HS256)
     let claims: JSONObject = [
       "iss": "https://id.example", "aud": "callgate", "sub": "ann", "exp": 9_999_999_999,
@@ -386,7 +386,7 @@ import Testing
       Issue.record("never fetched again")
       return
     }
-    // And for one token never twice.
+    // A second fetch for the same token never happens.
     guard case .refused = authenticator.authenticate(unknown, fetched: true, now: Self.now, at: clock.now)
     else {
       Issue.record("fetched twice for one token")
@@ -419,7 +419,7 @@ import Testing
     let second = try PrivateKey.generate(for: .ES256)
     let provider = KeyProvider([.publishing(["k1": key.publicKey]), .publishing(["k2": second.publicKey])])
     let source = KeySource(url: "https://id.example/jwks", transport: provider, time: ManualTime()) { _ in }
-    // The keys of another caller, which stay, keep none of this one's tokens.
+    // Another caller's keys, which do not change, must not keep a token of this one valid.
     let other = JWTAuthenticator.Issuer(
       id: "others", issuer: "https://other.example", audience: "callgate", subjectClaim: "sub",
       keys: .set(try JWKSet(parsing: KeyProvider.set(["k1": second.publicKey]))))

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Callers
 
-/// When an issuer's keys are fetched, and when they count as others.
+/// When an issuer's keys are fetched, and when they count as changed.
 @Suite(.timeLimit(.minutes(2))) struct KeySourceTests {
   private let clock = ManualTime()
   private let first: PublicKey
@@ -62,7 +62,8 @@ import Testing
     #expect(lookUp("invented", in: source) == "fetch first")
     async let leader: Void = source.fetchForUnknownKey()
     try await eventually { provider.count == 1 }
-    // Two more come while the issuer thinks. The task of one joins; that of the other runs when all is over.
+    // Two more requests come before the issuer answers. One task joins the fetch; the other starts when it
+    // has ended.
     #expect(lookUp("another", in: source) == "fetch first")
     #expect(lookUp("k1", in: source) == "fetch first")
     async let joining: Void = source.fetchForUnknownKey()
@@ -72,7 +73,7 @@ import Testing
     await joining
     await source.fetchForUnknownKey()
     #expect(provider.count == 1)
-    // Whom the fetch brought the key is served, and the others are told.
+    // The request whose key was fetched is served, and the others are told so.
     #expect(lookUp("k1", in: source) == (succeeds ? "k1 of 1" : "unavailable for 30 s"))
     #expect(lookUp("another", in: source) == (succeeds ? "unknown" : "unavailable for 30 s"))
 
@@ -127,7 +128,8 @@ import Testing
     #expect(lookUp("k1", in: source) == "k1 of 1")
     await source.fetch()
     #expect(lookUp("k1", in: source) == "k1 of 1")
-    // The same name for another key, and back: what was verified in between is not to be believed.
+    // The name now means another key, and then the first again. Tokens verified in between must not stay
+    // valid.
     await source.fetch()
     #expect(lookUp("k1", in: source) == "k1 of 2")
     await source.fetch()

@@ -1,4 +1,4 @@
-// Tests of what the server remembers of passwords that were right at an address.
+// Tests of how the server remembers passwords that were right at an address.
 
 import Gate
 import JOSE
@@ -24,7 +24,7 @@ import Testing
       address: try #require(IPAddress(address)), time: Instant(time.unixTime))
   }
 
-  /// A start of the server.
+  /// The login memory after a start of the server.
   private func start(key: Secret? = key, over other: (any Store)? = nil) async -> LoginMemory {
     let memory = LoginMemory(store: other ?? store, key: key, clock: time)
     await memory.refresh()
@@ -73,7 +73,7 @@ import Testing
     memory.note(try login(at: "2001:db8::1"))
     #expect(try memory.knows(login(at: "2001:db8::ffff:1:2:3")))
     #expect(try !memory.knows(login(at: "2001:db8:0:1::1")))
-    // The octets of an IPv4 address are not those of a network.
+    // An IPv4 address must not be mistaken for an IPv6 network with the same bytes.
     memory.note(try login(at: "0.0.0.1"))
     #expect(try !memory.knows(login(at: "0:0:0:1::1")))
   }
@@ -87,7 +87,7 @@ import Testing
     #expect(Set(rows.map(\.id)).count == 5)
     #expect(Set(rows.map(\.credential)).count == 1)
     #expect(Set(rows.map(\.caller)) == ["app"])
-    // By another key nothing is the same.
+    // With another key, every ID and digest differs.
     let other = await start(key: Secret([UInt8](repeating: 2, count: 32)))
     #expect(try !other.knows(login(at: "203.0.113.1")))
     other.note(try login(at: "203.0.113.1"))

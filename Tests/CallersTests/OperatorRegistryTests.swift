@@ -1,4 +1,4 @@
-// Tests of who a token makes an operator.
+// Tests of which operator a token authenticates.
 
 import Gate
 import JOSE
@@ -48,7 +48,7 @@ import Testing
     ]
     for (name, value) in changes.members { claims[name] = value }
     for name in names { claims[name] = nil }
-    // The signature fits, whatever the header says.
+    // The signature is valid, whatever the header says.
     let input = JWS.signingInput(header: header, payload: claims.serialized())
     return JWS.token(input, signature: try signer.sign(input))
   }
@@ -150,7 +150,7 @@ import Testing
     #expect(outcome(registry(), try token(["iss": "https://other.example"])) == "guess")
     #expect(outcome(registry(), try token(["iss": "https://id.example/"])) == "guess")
     #expect(outcome(registry(), try token(without: ["iss"])) == "guess")
-    // A JavaScript time: its claims cannot be read.
+    // `exp` is in milliseconds, as JavaScript gives it, so the claims cannot be read.
     #expect(
       outcome(registry(), try token(["exp": .number(JSONNumber(Self.now.seconds * 1000))])) == "guess")
   }

@@ -118,7 +118,7 @@ import Trust
     return request
   }
 
-  /// A proof as the head of a request has it verified.
+  /// A proof verified from the head of a request.
   private func verified(_ field: String, by authenticator: Authenticator) throws -> VerifiedProof {
     let circumstances = Authenticator.Circumstances(
       address: try #require(IPAddress("203.0.113.9")), time: Self.now, now: Self.start, isEarly: true)
@@ -130,7 +130,7 @@ import Trust
     return proof
   }
 
-  /// The outcome and the result for the proof, after everything that the server has to wait for.
+  /// The outcome and the proof's result, after every wait that the server has to make.
   private func outcome(
     _ fields: String..., by authenticator: Authenticator? = nil, found: KnownInstallation? = nil,
     spending: ProofSpending = .spent, host: String = "calls.example.com", peer: String = "192.0.2.1",
@@ -177,7 +177,7 @@ import Trust
     #expect(replayed.outcome == "look spend invalid_proof" && replayed.proof == .failed(.replayed))
     let unavailable = try outcome(Self.basic, proof(), found: found, spending: .unavailable)
     #expect(unavailable.outcome == "look spend store_unavailable" && unavailable.proof == .unavailable)
-    // The binding stays when the app takes no more keys.
+    // An installation stays bound to its key even if its app no longer accepts keys.
     let left = try outcome(Self.basic, found: installation("plain", key: phone))
     #expect(left.outcome == "look invalid_proof" && left.proof == .missing)
   }
@@ -208,7 +208,7 @@ import Trust
       #expect(fields.values(of: "DPoP-Nonce") == [Self.nonces.nonce(now: Self.seconds)])
     }
     #expect(try outcome("Authorization: Basic x", proof()).outcome == "unauthenticated")
-    // A right proof is no password.
+    // A valid proof does not replace the password.
     let wrong = "Authorization: Basic " + Base64.encode(Array("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44:x".utf8))
     #expect(try outcome(wrong, proof(), found: found).outcome == "look unauthenticated")
   }
@@ -233,13 +233,13 @@ import Trust
     #expect(try outcome(proof(), found: bank, spending: .replayed).outcome == "look spend invalid_proof")
     #expect(try outcome(proof(), found: nil).proof == .failed(.otherKey))
     #expect(try outcome("DPoP: x", found: bank).proof == .failed(.malformed))
-    // Other credentials come first.
+    // Other credentials take precedence.
     #expect(try outcome(Self.basic, proof(), found: bank).outcome == "look spend installation")
     #expect(try outcome("X-API-Key: x", proof(), found: bank).outcome == "invalid_token")
-    // An app whose phones may go without keys.
+    // This app's phones do not need keys.
     #expect(try outcome(proof(), found: installation("shop", key: phone)).outcome == "look unauthenticated")
     #expect(try outcome(found: bank).outcome == "unauthenticated")
-    // A wrong proof is not none where strangers are served.
+    // An invalid proof is refused even if anonymous requests are allowed.
     let open = try authenticator(allowsAnonymous: true)
     #expect(try outcome("DPoP: x", by: open).outcome == "invalid_proof")
     #expect(try outcome(by: open).outcome == "anonymous")
@@ -368,7 +368,8 @@ import Trust
     #expect(try result(proof()) == "look spend installation -")
     let forger = try PrivateKey.generate(for: .ES256)
     let forged = try proof(by: forger)
-    // 1,000 at once, by the same clock: a stranger's right signature costs as much as a wrong one.
+    // A thousand verifications at the same time. A stranger's valid signature costs as much as an invalid
+    // one.
     let address = try #require(IPAddress("203.0.113.9"))
     let stranger = LoginThrottle.Credential(digest: SHA256Digest(of: []))
     for _ in 0..<997 {
@@ -376,9 +377,9 @@ import Trust
     }
     for _ in 0..<2 { #expect(try result(forged) == "look invalid_proof other_key") }
     #expect(try result(forged) == "look rate_limited -")
-    // A client that is known needs its own signature all the same.
+    // A known client still needs its own signature.
     #expect(try result(proof(by: forger, naming: phone)) == "look invalid_proof bad_signature")
-    // What costs no verification is told what is wrong.
+    // A fault found without verifying a signature is still reported.
     #expect(try result(proof(url: "https://b.example/access")).hasSuffix("wrong_url"))
     #expect(try result(proof()) == "look spend installation -")
   }
@@ -399,12 +400,12 @@ import Trust
     let whole = try outcome(
       proof(), by: authenticator, found: installation("bank", key: phone), after: holder, at: now)
     #expect(whole.outcome == (milliseconds < 1000 ? "spend installation" : "look spend installation"))
-    // Nobody is known by a proof of which nothing was looked up.
+    // A proof without a holder does not identify anybody, so the installation is looked up.
     let other = try outcome(
       proof(), by: authenticator, found: installation("bank", key: phone), after: .init(verified, nil),
       at: now)
     #expect(other.outcome == "look spend installation")
-    // Revoked since, here.
+    // The installation was revoked here meanwhile.
     directory.forget(bank.client.id)
     #expect(try outcome(proof(), by: authenticator, after: holder, at: now).outcome == "look invalid_proof")
   }

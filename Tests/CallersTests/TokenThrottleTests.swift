@@ -1,4 +1,4 @@
-// Tests of how many bad JWTs of an address are answered one by one.
+// Tests of how many bad JWTs from one address are answered before the address is throttled.
 
 import Platform
 import Testing

@@ -25,7 +25,7 @@ func `fields added to a response are on every response`(path: String) throws {
   responder.respond(Response(status: .accepted))
   let answer = try client.answer()
   #expect(answer.status == 202 && answer.fields["x-extra"] == "1")
-  // And with no other.
+  // The next response does not have the field.
   #expect(try client.answer().fields["x-extra"] == nil)
 }
 

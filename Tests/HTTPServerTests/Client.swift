@@ -3,7 +3,7 @@
 import Glibc
 import Platform
 
-/// A client that sends exactly what it is told to and understands just enough to tell answers apart.
+/// A client that sends exactly what it is told to, and parses just enough to tell responses apart.
 final class Client {
   struct Failure: Error, CustomStringConvertible { let description: String }
 
@@ -34,7 +34,7 @@ final class Client {
     }
   }
 
-  /// Sends as much as the other side takes without anybody reading; returns how much that was.
+  /// Sends until the buffers are full because nobody reads. Returns the number of bytes sent.
   func sendUntilBlocked(_ octets: [UInt8], attempts: Int) -> Int {
     var count = 0
     for _ in 0..<attempts {
@@ -54,7 +54,7 @@ final class Client {
     guard poll(&entry, 1, milliseconds) == 1 else { throw Failure(description: "the server keeps silent") }
   }
 
-  /// Reads once, waiting for it.
+  /// Reads once, and waits for bytes if there are none.
   func read() throws {
     try wait(POLLIN)
     switch socket.receive(into: &buffer) {
@@ -67,13 +67,13 @@ final class Client {
     }
   }
 
-  /// Whether anything has come or comes within some milliseconds; for showing that nothing does.
+  /// Whether bytes have arrived or arrive within some milliseconds. For showing that nothing does.
   func hears(within milliseconds: Int32) -> Bool {
     var entry = pollfd(fd: socket.descriptor.number, events: Int16(POLLIN), revents: 0)
     return !received.isEmpty || poll(&entry, 1, milliseconds) != 0
   }
 
-  /// Waits until the connection has ended and keeps what came; without holding the test's thread.
+  /// Waits until the connection has ended and saves what has arrived, without blocking the test's thread.
   func end() async throws {
     while !isEnded {
       if hearsNow { try read() } else { await Task.yield() }
@@ -92,14 +92,14 @@ final class Client {
     return String(decoding: received, as: UTF8.self)
   }
 
-  /// The same as octets.
+  /// Like `readToEnd`, as bytes.
   func octetsToEnd() throws -> [UInt8] {
     while !isEnded { try read() }
     defer { received = [] }
     return received
   }
 
-  /// One answer. An interim answer is one too.
+  /// One response. Interim responses count, too.
   func answer(toHead isHead: Bool = false) throws -> Answer {
     while true {
       if let answer = parse(isHead) { return answer }
@@ -129,7 +129,7 @@ final class Client {
 }
 
 extension String {
-  /// Where a text occurs first; the tests need no Foundation for it.
+  /// The first occurrence of a text, without Foundation.
   fileprivate func range(of text: String) -> Range<String.Index>? {
     let octets = Array(utf8)
     let wanted = Array(text.utf8)

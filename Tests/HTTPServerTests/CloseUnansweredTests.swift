@@ -5,7 +5,7 @@ import HTTPServer
 import Platform
 import Testing
 
-/// Closes instead of answering, or in the middle of it: at once, or from another thread.
+/// A handler that closes the connection before or during the response: at once, or from another thread.
 private final class Closes: RequestHandler {
   let later: Bool
 
@@ -24,7 +24,7 @@ private final class Closes: RequestHandler {
     }
     guard later else {
       exchange.closeUnanswered()
-      // The first word counts.
+      // Only the first call counts.
       return exchange.respond(Response(status: .ok))
     }
     let responder = exchange.deferred()
@@ -40,7 +40,7 @@ private final class Closes: RequestHandler {
 }
 
 @Suite(.serialized) struct CloseUnansweredTests {
-  /// Everything that comes back on one connection.
+  /// Everything that the server sends on one connection.
   private func send(_ text: String, to address: SocketAddress) throws -> String {
     let socket = try StreamSocket(connectedTo: address)
     #expect(socket.send(Array(text.utf8)) == .bytes(text.utf8.count))
@@ -62,7 +62,7 @@ private final class Closes: RequestHandler {
     let address = SocketAddress(IPAddress(v4: 0x7F00_0001), port: 0)
     let server = Server(address: address, loops: loops, handler: Closes(later: later))
     let bound = try server.start()
-    // What is pipelined behind is not answered either.
+    // A request pipelined after it is not answered either.
     let text = "GET /close HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"
     #expect(try send(text, to: bound) == "")
     let half = try send(text.replacing("/close", with: "/half"), to: bound)

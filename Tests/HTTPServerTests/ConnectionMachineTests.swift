@@ -14,7 +14,7 @@ private func machine() -> ConnectionMachine {
   ConnectionMachine(limits: .init(ServerLimits()), now: at(0))
 }
 
-/// One whole request and its answer.
+/// One complete request and its response.
 private func exchange(
   _ machine: inout ConnectionMachine, _ ending: ConnectionMachine.Ending = .keepAlive, at seconds: Double
 ) -> ConnectionMachine.Action {

@@ -22,7 +22,7 @@ import Testing
     let answer = try client.answer()
     #expect(answer.status == 401 && answer.content == "early")
     #expect(answer.fields["connection"] == "close")
-    // The client may send its content all the same.
+    // The client may still send its content.
     try client.send("ab")
     #expect(try client.readToEnd().isEmpty)
     #expect(!client.isReset)
@@ -52,7 +52,7 @@ import Testing
     for octet in ["a", "b"] { try client.send(octet) }
     #expect(try client.answer().content == "/a 2")
     #expect(server.handler.judged.load(ordering: .relaxed) == 1)
-    // The next request of the connection is judged anew.
+    // The head of the connection's next request is judged separately.
     try client.send(head("/refuse"))
     #expect(try client.answer().status == 401)
   }
@@ -65,7 +65,7 @@ import Testing
     try client.send("ab" + head("/b", expects: false) + "cd")
     #expect(try client.answer().content == "/a 2")
     #expect(try client.answer().content == "/b 2")
-    // Its head is judged, and nothing is found out.
+    // The head is judged, without a finding.
     try client.send(head("/succeed"))
     #expect(try client.answer().status == 100)
     try client.send("ef")
@@ -93,7 +93,7 @@ import Testing
     try client.send("ab")
     #expect(try client.answer().content == "/judge 2")
     #expect(server.handler.findings.withLock { $0 } == ["late"])
-    // Content that is there already waits meanwhile.
+    // Content that has already arrived waits meanwhile.
     try client.send(head("/judge", expects: false, length: 30_000) + String(repeating: "x", count: 20_000))
     try await server.handler.nextResponder().proceed()
     try client.send(String(repeating: "x", count: 10_000))

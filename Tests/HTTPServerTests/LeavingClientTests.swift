@@ -24,7 +24,7 @@ private let waiting = "GET /defer HTTP/1.1\r\nHost: a\r\n\r\n"
   try await eventually { server.server.connectionCount == 0 }
   server.settle()
   #expect(count.withLock { $0 } == 1)
-  // Asking later is no different.
+  // A callback that is registered later runs at once.
   responder.whenClientLeaves { count.withLock { $0 += 10 } }
   #expect(count.withLock { $0 } == 11)
   responder.respond(Response(status: .ok))
@@ -36,7 +36,7 @@ private let waiting = "GET /defer HTTP/1.1\r\nHost: a\r\n\r\n"
   let server = try TestServer()
   let hasLeft = Mutex(false)
   let client = try server.client()
-  // What is pipelined behind has no answer.
+  // A request pipelined after it gets no response.
   try client.send(waiting + waiting)
   let responder = try await server.handler.nextResponder()
   responder.whenClientFinishes { hasLeft.withLock { $0 = true } }
@@ -103,7 +103,7 @@ func
   try client.send(waiting)
   try await server.handler.nextResponder().respond(Response(status: .ok))
   #expect(try client.answer().status == 200)
-  // One that nobody ever answers counts no longer either.
+  // A deferred request that is dropped without a response no longer counts either.
   left = []
   for _ in 0..<2 {
     let other = try server.client()
@@ -129,7 +129,7 @@ func
   #expect(try second.answer().status == 200)
   #expect(!hasLeft.withLock { $0 })
   #expect(responder.mayClientHaveLeft)
-  // No room is left, and the second still writes: the first may have gone.
+  // There is no room left, and the second client still sends, so the first may have left.
   let third = try server.client()
   try third.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
   #expect(try third.answer().status == 200)
@@ -160,7 +160,7 @@ func `a request that waits learns once that its client has finished writing, or 
     client = nil
   }
   try await eventually { count.withLock { $0 } > 0 }
-  // Asking later is no different.
+  // A callback that is registered later runs at once.
   responder.whenClientFinishes { count.withLock { $0 += 10 } }
   #expect(count.withLock { $0 } == 11)
   responder.respond(Response(status: .ok))

@@ -28,7 +28,7 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
   #expect(refusal.fields["connection"] == "close")
   third.finish()
   #expect(try third.readToEnd() == "")
-  // Those that are in go on.
+  // Accepted connections stay open.
   try first.send(get)
   #expect(try first.answer().status == 200)
   second = nil
@@ -52,14 +52,14 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
   let before = server.processorTime
   #expect(!late.hears(within: 200))
   #expect(server.processorTime - before < .milliseconds(40))
-  // All that came before it are being refused.
+  // All connections before it are still being refused.
   try silent[127].send(get)
   #expect(try silent[127].answer().status == 503)
   silent.removeFirst()
   #expect(try late.answer().status == 503)
 }
 
-/// The limits of a listener for few.
+/// Limits of a listener with few connections.
 private func limits(_ connections: Int) -> ServerLimits {
   var limits = ServerLimits(connections: connections)
   limits.closesLongestSilent = true
@@ -168,7 +168,7 @@ private func limits(_ connections: Int) -> ServerLimits {
   let groups = try (0..<2).map { _ in try EventLoopGroup(count: 2) }
   defer { for group in groups { group.shutdown() } }
   let servers = groups.map {
-    // None of the clients says anything.
+    // The clients send nothing.
     Server(
       .inherited(descriptors: [dup(socket.descriptor.number)]),
       limits: ServerLimits(headerTimeout: .seconds(600)), loops: $0, handler: TestHandler())
@@ -176,7 +176,7 @@ private func limits(_ connections: Int) -> ServerLimits {
   for server in servers { try server.start() }
   servers[0].stopAccepting()
   for loop in groups[0].loops { loop.run {} }
-  // One by one: further clients would wake the successor for those before them.
+  // One at a time, because each new client would wake the successor for the clients before it.
   var clients: [Client] = []
   for number in 1...8 {
     clients.append(try Client(address))
@@ -241,7 +241,7 @@ private func limits(_ connections: Int) -> ServerLimits {
 @Test func `connections that wait in the kernel's queue when accepting stops are still served`() async throws
 {
   let server = try TestServer()
-  // The loop is held while clients connect, so that they can only wait in the queue.
+  // The loop is blocked while clients connect, so that they can only wait in the queue.
   let hold = DispatchSemaphore(value: 0)
   server.execute { hold.wait() }
   let clients = try (0..<20).map { _ in try server.client() }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Keeps everything it is told.
+/// An observer that records every report.
 private final class Notebook: ServerObserver {
   struct Entry: Equatable {
     var method: Method
@@ -44,7 +44,7 @@ private final class Notebook: ServerObserver {
     }
   }
 
-  /// Waits until something holds, for as long as the slowest machine may need.
+  /// Whether a condition becomes true within the time that the slowest machine may need.
   func waits(until condition: (Notebook) -> Bool) async -> Bool {
     for _ in 0..<2_000 {
       if condition(self) { return true }
@@ -54,7 +54,7 @@ private final class Notebook: ServerObserver {
   }
 }
 
-/// A server whose handler names routes and keeps what was refused.
+/// A handler that names routes and records refused requests.
 private final class Labelled: RequestHandler {
   struct Refusal: Equatable {
     var failure: RequestFailure
@@ -112,7 +112,7 @@ private final class Labelled: RequestHandler {
       try client.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")
       try await handler.inner.nextResponder().respond(Response(status: .accepted))
       _ = try client.answer()
-      // An answer that must not be written counts as what is written instead.
+      // A response that must not be sent counts as the one sent instead.
       try client.send("GET /split HTTP/1.1\r\nHost: a\r\n\r\n")
       #expect(try client.answer().status == 500)
     }
@@ -189,12 +189,12 @@ private final class Labelled: RequestHandler {
       for cut in ["POST /cut HTTP/1.1\r\n", "POST /cut HTTP/1.1\r\nHost", "POST /cut HTTP/1.1\r\nHost: a\r"] {
         let client = try Client(address)
         try client.send(cut)
-        // The rest comes in a segment of its own, and is wrong.
+        // The rest comes in a separate segment, and is malformed.
         try await Task.sleep(for: .milliseconds(20))
         try client.send("\n \r\n\r\n")
         #expect(try client.answer().status == 400)
       }
-      // Ends in the middle: of the content, of the fields, of the request line.
+      // The connection ends in the middle of the content, the fields or the request line.
       for (text, hasAnswer) in [
         ("POST /content HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc", true),
         ("POST /fields HTTP/1.1\r\nHost: a", true), ("POST /li", true),
@@ -249,7 +249,8 @@ private final class Labelled: RequestHandler {
       let client = try Client(address)
       try client.send("GET /a HTTP/1.1\r\nHost: a\r\nX-Request-Id: the-first\r\n\r\n")
       #expect(try client.answer().fields["x-request-id"] == "the-first")
-      // Neither an empty line nor a request; what is still there of the request before is not this one's.
+      // These bytes are neither an empty line nor a request. The ID of the previous request must not be used
+      // for them.
       try client.send("\rx")
       let refusal = try client.answer()
       #expect(refusal.status == 400)

@@ -29,7 +29,7 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
   #expect(try client.answer().fields["x-request-id"] == "my.id_1-2")
   try client.send("GET / HTTP/1.1\r\nHost: a\r\nX-Request-Id: a b\r\n\r\n")
   #expect(try client.answer().fields["x-request-id"]?.utf8.count == 32)
-  // Also where the request is refused after its head.
+  // The ID also comes back if the request is refused after its head.
   try client.send("POST / HTTP/1.1\r\nHost: a\r\nX-Request-Id: mine\r\nContent-Length: 99999999\r\n\r\n")
   let refusal = try client.answer()
   #expect(refusal.status == 413)
@@ -210,7 +210,7 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
   client?.resetOnClose()
   client = nil
   try await eventually { server.server.connectionCount == 0 }
-  // The place of the connection is taken by another one, which must not get the answer.
+  // Another connection gets the slot of the first, and must not get its response.
   let next = try server.client()
   try next.send(get)
   responder.respond(Response(status: .ok, content: Array("not yours".utf8)))
@@ -225,7 +225,7 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
   let request = Array("GET /large HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
   let burst = Array(repeatElement(request, count: 300).joined())
   var sent = 0
-  // Until both kernels' buffers are full the server answers; then it must leave the rest alone.
+  // The server responds until both kernels' buffers are full. Then it must leave the rest alone.
   var rounds = 0
   while rounds < 2000 {
     let count = client.sendUntilBlocked(burst, attempts: 1)
@@ -235,10 +235,11 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
     rounds += 1
   }
   let handled = server.handler.handled.load(ordering: .relaxed)
-  // 8 KiB each: what the server's send buffer and the client's receive buffer hold, and a little more.
+  // Responses of 8 KiB each: as many as the server's send buffer and the client's receive buffer hold, and a
+  // few more.
   #expect(handled < 200, "\(handled) answers made for a client that reads none")
   #expect(sent > handled * request.count)
-  // And it goes on as soon as the client reads.
+  // The server continues as soon as the client reads.
   for _ in 0..<(handled + 50) { #expect(try client.answer().status == 200) }
   #expect(server.handler.handled.load(ordering: .relaxed) >= handled + 50)
 }

@@ -1,4 +1,4 @@
-// Tests of how a filter such as TLS stands between a connection and its socket.
+// Tests of a filter, such as TLS, between a connection and its socket.
 
 import HTTP
 import Platform
@@ -8,7 +8,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// Turns every bit round, after a greeting; octet 0xFF on the wire is its end, 0xFE its failure, 0xFD a client without it.
+/// A filter that inverts every bit after a greeting. On the wire, byte 0xFF ends it, 0xFE makes it fail, and
+/// 0xFD is a client that does not use it.
 private final class Inverter: StreamFilter {
   private var isGreeted = false
   var isEstablished: Bool { isGreeted }
@@ -110,7 +111,7 @@ private func inverted(_ text: String) -> [UInt8] { text.utf8.map { ~$0 } }
   try client.send([0] + inverted("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n") + [0xFF])
   let responder = try await server.handler.nextResponder()
   responder.respond(Response(status: .ok, content: Array("late".utf8)))
-  // The client keeps its side of the connection open: the end is the filter's alone.
+  // The client keeps its side open, so only the filter ends the connection.
   let octets = try client.octetsToEnd()
   #expect(String(decoding: octets.dropFirst(5).dropLast(3).map { ~$0 }, as: UTF8.self).hasSuffix("late"))
   #expect(octets.suffix(3).elementsEqual("bye".utf8))
@@ -122,7 +123,8 @@ private func inverted(_ text: String) -> [UInt8] { text.utf8.map { ~$0 } }
   let count = 2_000
   let request = inverted("GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
   try client.send([0])
-  // Requests and the end behind them, far more answers than the kernel holds, and nothing read meanwhile.
+  // Requests followed by the end, with far more responses than the kernel can buffer, and nothing read
+  // meanwhile.
   var octets = Array(repeating: request, count: count).flatMap { $0 }
   octets.append(0xFF)
   try client.send(octets)
@@ -163,7 +165,7 @@ private func inverted(_ text: String) -> [UInt8] { text.utf8.map { ~$0 } }
   let server = try TestServer { _ in Inverter() }
   for _ in 0..<3 {
     let client = try server.client()
-    // The greeting is made, and the handler closes the connection before it is sent.
+    // The filter has made its greeting, but the handler closes the connection before it is sent.
     try client.send([0] + inverted("GET /abandon HTTP/1.1\r\nHost: a\r\n\r\n"))
     #expect(try client.octetsToEnd() == [])
   }
@@ -215,7 +217,8 @@ func `honest clients wait for each other's handshakes, and none is ended`(first:
   try late.send([0])
   #expect(!late.hears(within: 50), "there is room for one")
   #expect(!early.hears(within: 1), "and it is not ended")
-  // Agrees, speaks in the clear, or goes: the next one's turn.
+  // The first client completes the greeting, speaks without the filter, or leaves. Then the next has its
+  // turn.
   if first.isEmpty { early.finish() } else { try early.send(first) }
   late.finish()
   #expect(try late.octetsToEnd() == Array("hellobye".utf8))
@@ -223,7 +226,7 @@ func `honest clients wait for each other's handshakes, and none is ended`(first:
 
 @Test func `a shared document goes through a filter in pieces, whole and in order`() async throws {
   let server = try TestServer { _ in Inverter() }
-  // Each octet that a client may still read is turned round: 4 MB each.
+  // The filter processes only what a client may still read: 4 MB each.
   let clients = try (0..<4).map { _ in try server.client() }
   for client in clients {
     try client.send(

@@ -1,4 +1,4 @@
-// A server for the tests whose handler does as the request's path says.
+// A server for the tests, whose handler does what the request's path says.
 
 import Glibc
 import HTTP
@@ -30,7 +30,7 @@ final class TestServer: Sendable {
 
   func client() throws -> Client { try Client(address) }
 
-  /// Runs something on the first loop.
+  /// Runs a closure on the first loop.
   func execute(_ body: @escaping @Sendable () -> Void) { loops.loops[0].execute(body) }
 
   /// The processor time that the first loop has used.
@@ -42,7 +42,7 @@ final class TestServer: Sendable {
     }
   }
 
-  /// Returns once every loop has turned, and so has done what was sent to it before.
+  /// Returns once every loop has turned, and so has done everything sent to it before.
   func settle() { for loop in loops.loops { loop.run {} } }
 }
 
@@ -50,12 +50,12 @@ final class TestHandler: RequestHandler {
   let responders = Mutex<[Responder]>([])
   let handled = Atomic<Int>(0)
   let judged = Atomic<Int>(0)
-  /// What judging the heads of handled requests has found out.
+  /// The findings from judging the heads of handled requests.
   let findings = Mutex<[String]>([])
   let extra = PreparedFields(["X-Extra": "1"])
   let large = PreparedResponse(Response(status: .ok, content: Array(repeating: 0x78, count: 8192)))
 
-  /// More than the kernel's buffers hold; made only for the tests that ask for it.
+  /// A response larger than the kernel's buffers, created only for the tests that use it.
   static let document: PreparedResponse = {
     let piece = [UInt8](0..<251)
     var content: [UInt8] = []
@@ -98,7 +98,8 @@ final class TestHandler: RequestHandler {
     }
   }
 
-  /// Refuses `/refuse` at once, and judges `/judge` when the test says so; what it finds out of others is their path.
+  /// Refuses `/refuse` at once, and judges `/judge` when the test says so. For other paths, the finding is
+  /// the path.
   func judge(_ request: borrowing Request, _ exchange: inout Exchange) {
     judged.add(1, ordering: .relaxed)
     if request.pathIs("/refuse") {

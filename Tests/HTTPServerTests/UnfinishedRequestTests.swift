@@ -1,4 +1,5 @@
-// Tests of requests that clients do not finish: what they hold, and which connections are closed for them.
+// Tests of requests that clients do not finish: the memory they hold, and which connections are closed to
+// free it.
 
 import HTTP
 import Platform
@@ -9,12 +10,12 @@ import Testing
 @testable import HTTPServer
 
 @Suite(.serialized, .timeLimit(.minutes(2))) struct UnfinishedRequestTests {
-  /// A request but for its last octets.
+  /// A request without its last bytes.
   private func part(_ octets: Int) -> String {
     "POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n" + String(repeating: "x", count: octets)
   }
 
-  /// Waits until as many octets are held, and the loops have turned.
+  /// Waits until the number of held bytes satisfies a condition, and the loops have turned.
   private func settle(_ server: TestServer, until isDone: (Int) -> Bool) async throws {
     try await eventually {
       server.settle()
@@ -26,7 +27,7 @@ import Testing
     "GET /a HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 10_000))",
     "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 20000\r\n\r\n\(String(repeating: "x", count: 10_000))",
     "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n\(String(repeating: "x", count: 10_000))",
-    // Behind a request that waits.
+    // After a request that waits.
     "GET /defer HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 10_000))",
   ])
   func `heads, content, chunks and pipelined requests count until their client leaves`(text: String)
@@ -70,7 +71,7 @@ import Testing
       try await settle(server) { $0 >= 50_000 * (index + 1) }
     }
     #expect(server.server.connectionCount == 4)
-    // The first goes on, so the second has been silent longest.
+    // The first client continues, so the second has been silent the longest.
     try clients[0].send("x")
     let before = server.server.unfinishedOctets
     let late = try server.client()
@@ -78,7 +79,7 @@ import Testing
     try await clients[1].end()
     #expect(try clients[1].octetsToEnd().isEmpty)
     #expect(before <= limit && server.server.unfinishedOctets <= limit)
-    // The others are served once they finish.
+    // The other requests are served once they are complete.
     try clients[0].send(String(repeating: "x", count: 9_999))
     #expect(try clients[0].answer().content == "/p 60000")
     for client in [clients[2], clients[3], late] {
@@ -99,14 +100,14 @@ import Testing
     }
     try await clients[0].end()
     #expect(try server.client().answerOfOwn() == "/a 0")
-    // The last one was not closed for others.
+    // The last connection was not closed to free memory for others.
     try clients[99].send(String(repeating: "x", count: 10_000))
     #expect(try clients[99].answer().content == "/p 60000")
   }
 }
 
 extension Client {
-  /// The content of the response to a request of one segment.
+  /// The content of the response to a request that fits into one segment.
   fileprivate func answerOfOwn() throws -> String {
     try send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
     return try answer().content

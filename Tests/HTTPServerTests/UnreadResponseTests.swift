@@ -1,4 +1,5 @@
-// Tests of responses that clients do not read: what they cost, and which connections are closed for them.
+// Tests of responses that clients do not read: the memory they cost, and which connections are closed to free
+// it.
 
 import HTTP
 import Platform
@@ -14,13 +15,13 @@ import Testing
     "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\nGET /close HTTP/1.1\r\nHost: a\r\n\r\n"
   }
 
-  /// Waits until so many requests were handled, and their loops have turned.
+  /// Waits until `count` requests have been handled and their loops have turned.
   private func settle(_ server: TestServer, _ count: Int) async throws {
     try await eventually { server.handler.handled.load(ordering: .relaxed) >= count }
     server.settle()
   }
 
-  /// Whether a client gets the whole content, and the response after it.
+  /// Expects that a client gets the complete content, and the response after it.
   private func expectWhole(_ client: Client, _ content: [UInt8]) throws {
     let octets = try client.octetsToEnd()
     let head = try #require(octets.firstRange(of: Array("\r\n\r\n".utf8)))
@@ -38,7 +39,7 @@ import Testing
     for client in clients { try client.send(requests("/document")) }
     try await settle(server, clients.count)
     #expect(server.server.unsentOctets == 0)
-    // What follows it waits.
+    // The requests after these wait.
     #expect(server.handler.handled.load(ordering: .relaxed) == clients.count)
     try expectWhole(clients[0], TestHandler.document.content)
     try expectWhole(clients[19], TestHandler.document.content)

@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test func `two texts never decode to the same bytes`() {
-    // All 64 * 64 texts of two characters: only those with zero trailing bits are taken, 256 of them.
+    // All 64 * 64 texts of two characters: only the 256 with zero trailing bits are accepted.
     var seen: Set<[UInt8]> = []
     var taken = 0
     for first in Base64Codec.urlAlphabet {

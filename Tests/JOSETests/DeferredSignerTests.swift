@@ -1,4 +1,4 @@
-// Tests of a key that is made when something is first signed with it.
+// Tests of a key that is created when it first signs.
 
 import JOSE
 import Synchronization

@@ -84,7 +84,7 @@ import Testing
     #expect(try RandomBytes.make(0).isEmpty)
     #expect(try RandomBytes.make(16).count == 16)
     #expect(try RandomBytes.make(16) != RandomBytes.make(16))
-    // Each of 4096 bytes zero in one of 256 cases: none at all would be a buffer nobody filled.
+    // In 4096 random bytes nearly all 256 values occur. A buffer that was never filled has only one.
     #expect(try Set(RandomBytes.make(4096)).count > 200)
   }
 }

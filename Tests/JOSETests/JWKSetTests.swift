@@ -106,7 +106,7 @@ import Testing
     let token = try JWS.Compact(parsing: Array(try JWS.sign(header: [:], payload: [], with: signer).utf8))
     #expect(try token.verify(with: JWK(.object(padded))))
 
-    // Both spellings are one key.
+    // Both spellings are the same key.
     var plain = original.jwk()
     plain["kid"] = "a"
     padded["kid"] = "a"
@@ -282,7 +282,8 @@ import Testing
     #expect(throws: JWKSetError.mixedKeys) { try set([secret, Self.ec()], symmetric: true) }
   }
 
-  /// Checking a large modulus takes a tenth of a second, and whoever publishes a set may fill it with them.
+  /// Checking a large modulus takes a tenth of a second, and whoever publishes a set could fill it with such
+  /// keys.
   @Test func `an RSA key of more than 4096 bits is passed over without being looked at`() throws {
     func key(_ bits: Int, zeros: Int = 0) -> JSONValue {
       let front = [UInt8](repeating: 0, count: zeros)

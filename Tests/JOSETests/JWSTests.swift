@@ -138,7 +138,7 @@ private func encoded(_ text: String) -> String { Base64URL.encode(Array(text.utf
   }
 
   @Test func `keys in the header are never used`() throws {
-    // The attacker's key signs and travels along; the expected key says no.
+    // The attacker signs and sends the key along. Verification uses the expected key, and fails.
     let attacker = try PrivateKey.generate(for: .ES256)
     let signer = try Signer(key: attacker, algorithm: .ES256)
     let header: JSONObject = [
@@ -152,7 +152,7 @@ private func encoded(_ text: String) -> String { Base64URL.encode(Array(text.utf
   }
 
   @Test func `a token that names another algorithm than it was signed with is refused`() throws {
-    // Both signatures are right; what the header says is not what is expected.
+    // Both signatures are valid, but the header names another algorithm than expected.
     let input = encoded(#"{"alg":"RS256"}"#) + ".e30"
     let signer = try Signer(key: PrivateKey(KeyFixtures.rsa2048), algorithm: .PS256)
     let signed = try JWS.Compact(
@@ -177,7 +177,7 @@ private func encoded(_ text: String) -> String { Base64URL.encode(Array(text.utf
 }
 
 enum JSONErrorFixtures {
-  /// What the parser says of no bytes at all.
+  /// The parser's error for an empty text.
   static let empty: JSONError = {
     do throws(JSONError) {
       _ = try JSONValue(parsing: [])

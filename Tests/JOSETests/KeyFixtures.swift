@@ -56,7 +56,7 @@ enum KeyFixtures {
     -----END PUBLIC KEY-----
     """
 
-  /// The same key under a passphrase, PKCS#8.
+  /// The same key as PKCS#8, encrypted with a passphrase.
   static let p256Encrypted = """
     -----BEGIN ENCRYPTED PRIVATE KEY-----
     MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAhk1gcRm0QqGgICCAAw
@@ -67,7 +67,7 @@ enum KeyFixtures {
     -----END ENCRYPTED PRIVATE KEY-----
     """
 
-  /// The same key under a passphrase, with the headers of RFC 1421.
+  /// The same key, encrypted with a passphrase, with the headers of RFC 1421.
   static let p256EncryptedLegacy = """
     -----BEGIN EC PRIVATE KEY-----
     Proc-Type: 4,ENCRYPTED
@@ -104,7 +104,7 @@ enum KeyFixtures {
     -----END CERTIFICATE REQUEST-----
     """
 
-  /// Another P-256 key after a block that names its curve, as `openssl ecparam -genkey` writes it.
+  /// Another P-256 key, after a block that names its curve, as `openssl ecparam -genkey` writes it.
   static let withParameters = """
     -----BEGIN EC PARAMETERS-----
     BggqhkjOPQMBBw==
@@ -126,7 +126,7 @@ enum KeyFixtures {
     -----END PRIVATE KEY-----
     """
 
-  /// A key on a curve that JOSE has no use for here.
+  /// A key on a curve that this server does not support.
   static let secp256k1 = """
     -----BEGIN PRIVATE KEY-----
     MIGEAgEAMBAGByqGSM49AgEGBSuBBAAKBG0wawIBAQQgY4TZceXHEB+m629CjzwK
@@ -282,7 +282,7 @@ enum KeyFixtures {
     -----END PRIVATE KEY-----
     """
 
-  /// A key for key agreement, which signs nothing.
+  /// A key for key agreement, which cannot sign.
   static let x25519 = """
     -----BEGIN PRIVATE KEY-----
     MC4CAQAwBQYDK2VuBCIEIDjAy+qYeY699my5Zs7hDomj3eTqVHgPjOTYONABOJJk

@@ -1,4 +1,4 @@
-// Tests of how the written form of a key is recognised.
+// Tests of how the encoding of a key is recognized.
 
 import COpenSSL
 import Testing
@@ -40,7 +40,7 @@ import Testing
     }
     ERR_clear_error()
     let alone = words()
-    // Left in the queue of this thread by something that did not fetch it.
+    // An error left in this thread's queue by earlier code.
     broken.withUnsafeBufferPointer { octets in
       var cursor = octets.baseAddress
       _ = d2i_PUBKEY(nil, &cursor, octets.count)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import JOSE
 
-/// The `openssl` command as the other side: what it makes is read here, what is made here it accepts.
+/// The `openssl` command as the other side: keys and signatures from it are read here, and the reverse.
 enum OpenSSLCommand {
   static let path: String? = ["/usr/bin/openssl", "/usr/local/bin/openssl", "/opt/homebrew/bin/openssl"]
     .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -15,7 +15,7 @@ enum OpenSSLCommand {
     let description: String
   }
 
-  /// Runs it in a folder; standard output is returned. Nobody is there to type a passphrase.
+  /// Runs the command in a folder and returns its standard output. Nobody is there to type a passphrase.
   @discardableResult
   static func run(in folder: URL, _ arguments: [String]) throws -> [UInt8] {
     let process = Process()
@@ -36,12 +36,12 @@ enum OpenSSLCommand {
     return bytes
   }
 
-  /// Runs a body with a folder of its own, removed afterwards.
+  /// Runs a body with a new folder, and deletes the folder afterwards.
   static func withFolder(_ body: (URL) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("jose-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer {
-      // What cannot be removed is the system's to clean up.
+      // The system cleans up whatever cannot be deleted.
       try? FileManager.default.removeItem(at: folder)
     }
     try body(folder)
@@ -68,7 +68,7 @@ enum OpenSSLCommand {
     Side(algorithm: .EdDSA, generate: ["ED25519"]),
   ]
 
-  /// What `openssl pkeyutl` needs beside key and files.
+  /// Options of `openssl pkeyutl` besides key and files.
   private func options(_ algorithm: SignatureAlgorithm) -> [String] {
     guard let digest = algorithm.digest else { return ["-rawin"] }
     let common = ["-rawin", "-digest", digest.rawValue]
@@ -94,7 +94,7 @@ enum OpenSSLCommand {
       #expect(try key.publicKey == PublicKey(read("theirs.pub", in: folder)))
       #expect(try read("theirs.pub", in: folder) == Array(key.publicKey.pem().utf8))
 
-      // They sign.
+      // `openssl` signs.
       try OpenSSLCommand.run(
         in: folder,
         ["pkeyutl", "-sign", "-inkey", "theirs.pem", "-in", "message", "-out", "theirs.sig"]
@@ -107,7 +107,7 @@ enum OpenSSLCommand {
       signature[signature.count - 1] ^= 1
       #expect(!key.publicKey.verify(signature: signature, of: Self.message, algorithm: algorithm))
 
-      // We sign, with a key of ours they have only the public half of.
+      // JOSE signs, and `openssl` has only the public key.
       let ours = try PrivateKey.generate(for: algorithm)
       var made = try Signer(key: ours, algorithm: algorithm).sign(Self.message)
       if let size = ours.kind.coordinateBytes {
@@ -138,7 +138,7 @@ enum OpenSSLCommand {
     }
   }
 
-  /// The ways openssl writes one EC key, each with the arguments that make it from `key.pem`.
+  /// The forms in which openssl writes an EC key, each with the arguments that make it from `key.pem`.
   static let spellings: [[String]] = [
     ["pkey", "-in", "key.pem"], ["ec", "-in", "key.pem"], ["pkcs8", "-topk8", "-nocrypt", "-in", "key.pem"],
     ["ec", "-in", "key.pem", "-conv_form", "compressed"], ["ec", "-in", "key.pem", "-conv_form", "hybrid"],
@@ -156,7 +156,7 @@ enum OpenSSLCommand {
         for arguments in Self.spellings {
           let text = try OpenSSLCommand.run(in: folder, arguments)
           #expect(try PrivateKey(text).publicKey == key, "\(arguments)")
-          // The same on one line, as it stands in a variable.
+          // The same key on one line, as in an environment variable.
           let line = Base64.encode(text)
           #expect(try PrivateKey(line).publicKey == key, "Base64 of \(arguments)")
         }

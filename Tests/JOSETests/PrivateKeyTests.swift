@@ -4,7 +4,7 @@ import Testing
 
 @testable import JOSE
 
-/// The Base64 between the armour lines, on one line.
+/// The Base64 between the BEGIN and END lines, on one line.
 func body(of pem: String) -> String {
   pem.split(separator: "\n").filter { !$0.hasPrefix("-----") }.joined()
 }
@@ -35,7 +35,7 @@ private func failure(_ text: String) -> KeyError? { failure(Array(text.utf8)) }
   static let bag =
     "Bag Attributes\n    localKeyID: E0 ED \n    friendlyName: Schl\u{fc}ssel\nKey Attributes: <No Attributes>\n"
 
-  /// One key in every spelling that has been seen in a variable or a file.
+  /// One key in every form that has been seen in a variable or a file.
   static let spellings: [(String, [UInt8])] = [
     ("PEM PKCS#8", Array(pkcs8.utf8)),
     ("PEM SEC1", Array(sec1.utf8)),
@@ -104,7 +104,7 @@ private func failure(_ text: String) -> KeyError? { failure(Array(text.utf8)) }
     #expect(try PrivateKey(body(of: KeyFixtures.rsa2048PKCS1)).publicKey == publicKey)
   }
 
-  /// What else people paste, and the beginning of what they are told.
+  /// Other texts that people paste, and the beginning of the message for each.
   static let refusals: [(String, String)] = [
     ("", "there is no key"),
     (" \n\\n\"\" ", "there is no key"),

@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func `a modulus with the mark of the broken generator is found`() {
-    // 65537 to any power has the mark; one more than it does not.
+    // Any power of 65537 has the mark; 65538 does not.
     #expect(ROCA.marks([1, 0, 1]))
     #expect(ROCA.marks([1]))
     #expect(!ROCA.marks([1, 0, 2]))

@@ -6,9 +6,9 @@ import Testing
 
 @testable import JOSE
 
-/// The JOSE cookbook (RFC 7520), RFC 7515's appendix and the negative tokens made from it.
+/// Tokens of the JOSE cookbook (RFC 7520) and of RFC 7515's appendix, and invalid tokens made from these.
 @Suite struct PublishedTokenTests {
-  /// Verifies with a JWK whose algorithm may stand beside it instead of in it.
+  /// Verifies with a JWK whose algorithm may be in the table instead of in the JWK.
   private func verifies(_ token: JWS.Compact, _ vector: Vector) throws -> Bool {
     let jwk = try vector.json("key")
     let algorithm = try vector.text("algorithm")
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  /// HOTP of RFC 4226 is HMAC-SHA-1 cut short: a published check of the SHA-1 code.
+  /// HOTP (RFC 4226) is truncated HMAC-SHA-1, so its vectors check the SHA-1 code.
   @Test func `the one-time passwords of RFC 4226 come out of HMAC`() throws {
     let cases = try Vector.table("jose/rfc4226")
     #expect(cases.count == 10)

@@ -13,13 +13,13 @@ extension Vector {
   /// Whether its source calls it valid.
   func isValid() throws -> Bool { try text("verdict") == "valid" }
 
-  /// The vector that its source calls by this name.
+  /// The vector with this name in its source.
   static func one(_ name: String, of table: String) throws -> Vector {
     try #require(try Self.table(table).first { try $0.text("id") == name })
   }
 }
 
-/// What tests read from JSON Web Keys.
+/// Members that tests read from JSON Web Keys.
 enum KeyMembers {
   /// A key that lacks what a test reads from it.
   struct Missing: Error {}

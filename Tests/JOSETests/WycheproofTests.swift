@@ -6,10 +6,10 @@ import Testing
 
 @testable import JOSE
 
-/// Project Wycheproof's vectors: published attacks and edge cases, judged as their authors do.
+/// Project Wycheproof's vectors of attacks and edge cases, with the verdicts of their authors.
 @Suite struct WycheproofTests {
-  /// Compares the verdict on every case of a table with its authors'. What they call "acceptable" is refused here. Returns how many
-  /// there were.
+  /// Compares the verdict on every case of a table with its authors'. Cases that they call "acceptable" must
+  /// be refused here. Returns the number of cases.
   private func run(_ name: String, _ verdict: (Vector) throws -> Bool) throws -> Int {
     let vectors = try Vector.table("wycheproof/\(name)")
     for vector in vectors {
@@ -61,7 +61,7 @@ import Testing
     #expect(judged == count)
   }
 
-  /// Whether a token verifies against its keys by way of the strict set.
+  /// Whether a token verifies against its keys, read by the strict `JWKSet`.
   private func accepts(_ vector: Vector) throws -> Bool {
     let given = try vector.json("keys")
     let set: JSONValue = given["keys"] == nil ? ["keys": [given]] : given
@@ -75,11 +75,12 @@ import Testing
     }
   }
 
-  /// Two cases whose bytes are those of case 357, which is valid: the padding they are about was lost on the way.
+  /// Two cases with the same bytes as case 357, which is valid. The padding that they are meant to test was
+  /// lost.
   static let mislabelled: Set = [367, 370]
 
-  /// Cases their authors call valid and these rules refuse: keys whose `alg` is another than the token's (or the
-  /// misspelt `ES521`), and Base64url with a stray character.
+  /// Cases that their authors call valid and this server refuses: keys whose `alg` differs from the token's
+  /// (or is the misspelled `ES521`), and Base64url with a stray character.
   static let stricter: [Int: String] = [
     346: "alg PS256 and a PS384 token", 347: "alg ES521", 350: "alg PS256 and a PS384 token",
     351: "alg ES521",
@@ -113,7 +114,7 @@ import Testing
 
   @Test func `mixed JOSE objects are judged`() throws {
     let count = try run("json_web_crypto") { vector in
-      // Encrypted tokens have five parts; here they are refused one and all.
+      // Encrypted tokens have five parts. All of them are refused here.
       if try vector.text("form") == "jwe" {
         #expect(throws: JWSError.self) { try JWS.Compact(parsing: Array(try vector.text("token").utf8)) }
         return try vector.isValid()

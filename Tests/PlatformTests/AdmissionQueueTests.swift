@@ -13,7 +13,8 @@ import Testing
 
   private func at(_ seconds: Double) -> MonotonicTime { start + .seconds(seconds) }
 
-  /// A queue of one place in which an element takes six seconds, and one runs since the time returned.
+  /// A queue with one place whose elements take six seconds, and the time at which its current element
+  /// started.
   private func sixSeconds(_ limits: Queue.Limits = .init(running: 1, waiting: 100)) -> (Queue, MonotonicTime)
   {
     var queue = Queue(limits)
@@ -107,7 +108,8 @@ import Testing
 
   @Test func `what would come too late is refused at once, with the time after which it would not`() {
     var (queue, now) = sixSeconds()
-    // One takes 6 s, and 7.5 s are allowed for it: the second would start after 12 s, the third after 18.
+    // An element takes 6 s, and the queue allows 7.5 s for it: the second would start after 12 s, the third
+    // after 18 s.
     for id in 1...2 {
       #expect(queue.enter(id, deadline: now + .seconds(20), now: now) == .waits(until: now + .seconds(14)))
     }
@@ -133,7 +135,7 @@ import Testing
     #expect(queue.expire(now: now + .milliseconds(13_999)) == [])
     #expect(queue.expire(now: now + .seconds(14)) == [1])
     #expect(queue.nextExpiry == now + .seconds(24))
-    // Nobody has looked when a place becomes free.
+    // A place becomes free before the queue is checked again.
     queue.leave(-1, .finished, now: now + .seconds(25))
     #expect(queue.admit(now: now + .seconds(25)) == .init(late: [2]))
     #expect(queue.isEmpty && queue.nextExpiry == nil)
@@ -142,7 +144,7 @@ import Testing
   @Test func `what has become slow meanwhile starts nothing that cannot end`() {
     var queue = Queue(.init(running: 1, waiting: 10))
     _ = queue.enter(1, deadline: at(20), now: start)
-    // Nothing is known: it may wait until a second is left.
+    // No duration is known yet, so the element may wait until one second is left.
     #expect(queue.enter(2, deadline: at(20), now: start) == .waits(until: at(19)))
     queue.leave(1, .finished, now: at(15))
     #expect(queue.admit(now: at(15)) == .init(late: [2]))
@@ -155,20 +157,21 @@ import Testing
     #expect(queue.refusal(deadline: at(32), now: at(12)) != nil)
     queue.leave(1, .unused, now: at(12))
     #expect(queue.enter(2, deadline: at(32), now: at(12)) == .starts)
-    // What did not begin its work tells nothing.
+    // An element that never started its work does not count for the duration.
     #expect(queue.refusal(deadline: at(32), now: at(12)) == nil)
   }
 
   @Test func `a slow first one refuses nobody where the others may run together after it`() {
     var queue = Queue(.init(running: 1, later: 100, waiting: 1000))
     #expect(queue.enter(0, deadline: at(10), now: start) == .starts)
-    // For a second it has been alone. Of the 450 that now wait, the last starts in the fifth round after it.
+    // The first element has run alone for a second. Of the 450 that now wait, the last starts in the fifth
+    // round after it.
     for id in 1...450 { #expect(queue.enter(id, deadline: at(11), now: at(1)) == .waits(until: at(10))) }
     #expect(queue.enter(999, deadline: at(6), now: at(1)) == .refused(retryAfter: .seconds(1.75)))
     queue.limits.running = 100
     queue.leave(0, .finished, now: at(1))
     #expect(queue.admit(now: at(1)).starts == Array(1...100))
-    // Where only one may run, the same queue is too long.
+    // If only one may run, the same queue is too long.
     var alone = Queue(.init(running: 1, waiting: 1000))
     _ = alone.enter(0, deadline: at(10), now: start)
     let waiting = (1...450).count { alone.enter($0, deadline: at(11), now: at(1)) == .waits(until: at(10)) }
@@ -238,7 +241,7 @@ import Testing
     for id in 1...2 { _ = queue.enter(id, party: ann, deadline: at(10), now: start) }
     #expect(queue.refusal(ann, deadline: at(10), now: start) == .seconds(1))
     #expect(queue.refusal(bob, deadline: at(10), now: start) == nil)
-    // In time, too: five seconds of twenty are what one of bob's has to be over in.
+    // The share also applies to time: an element of bob's must end within five of the twenty seconds.
     var (timed, now) = sixSeconds()
     _ = timed.enter(1, party: ann, deadline: now + .seconds(20), now: now)
     #expect(timed.refusal(ann, deadline: now + .seconds(20), now: now) != nil)

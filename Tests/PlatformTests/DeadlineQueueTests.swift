@@ -29,7 +29,7 @@ private func due(_ queue: inout DeadlineQueue, _ now: Int64) -> [Int] {
   var queue = DeadlineQueue()
   queue.set(0, at(10))
   queue.set(0, at(50))
-  // The queue may look at the old point, and then finds nothing due.
+  // The queue may check at the old time. Nothing is due then.
   #expect(due(&queue, 49) == [])
   #expect(queue.earliest == at(50))
   #expect(due(&queue, 50) == [0])
@@ -82,7 +82,7 @@ private func due(_ queue: inout DeadlineQueue, _ now: Int64) -> [Int] {
       let expected = table.filter { $0.value <= now }
       let got = due(&queue, now)
       #expect(Set(got) == Set(expected.keys) && got.count == expected.count)
-      // In the order of their points.
+      // The deadlines come in order of time.
       #expect(got.map { expected[$0] ?? 0 } == expected.values.sorted())
       for slot in got { table[slot] = nil }
     default:

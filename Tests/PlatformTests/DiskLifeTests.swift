@@ -1,4 +1,4 @@
-// Tests of how the server recognises a disk that ends with its container.
+// Tests of how the server recognizes a disk that disappears with its container.
 
 import Foundation
 import Testing
@@ -8,7 +8,8 @@ import Testing
 struct DiskLifeTests {
   static let digits = "0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9"
 
-  /// A container: its own layer, a named volume, two without a name, a folder of the host, memory.
+  /// A container's mounts: its own layer, a named volume, two unnamed volumes, a folder of the host, and
+  /// memory.
   static let container = """
     612 587 0:51 / / rw,relatime master:1 - overlay overlay rw,lowerdir=/l,upperdir=/u,workdir=/w
     613 612 0:60 / /proc rw,nosuid - proc proc rw

@@ -6,7 +6,7 @@ import Platform
 import Synchronization
 import Testing
 
-/// Notes what its loop tells it. Its own state is the loop's; what the test reads goes through the mutex.
+/// Records its loop's events. Its own state belongs to the loop; what the test reads goes through the mutex.
 private final class Recorder: EventReceiver, @unchecked Sendable {
   let loop: EventLoop
   var token = EventToken.none
@@ -19,7 +19,7 @@ private final class Recorder: EventReceiver, @unchecked Sendable {
   func deadlinePassed() { onDeadline() }
   func loopEnded() { signal.signal() }
 
-  /// Ends the registration, and the cycles of closures that know their recorder.
+  /// Ends the registration, and breaks the reference cycles with closures that capture the recorder.
   func leave() {
     loop.unregister(token)
     onReady = { _ in }
@@ -97,7 +97,7 @@ private final class Pipe: Sendable {
     #expect(result == nil)
     #expect(write(pipe.writer.number, "a", 1) == 1)
     #expect(recorder.signal.wait(timeout: .now() + 10) == .success)
-    // Nothing was read, and still the loop turns without another event.
+    // Nothing was read, but the loop turns without another event.
     for _ in 0..<10 { loop.run {} }
     #expect(events.withLock { $0 } == 1)
     #expect(write(pipe.writer.number, "b", 1) == 1)

@@ -1,4 +1,4 @@
-// Tests of the end of what is good for a time, by two clocks.
+// Tests of expiry by two clocks.
 
 import Platform
 import TestSupport

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Platform
 
-/// What comes of an overload: more is asked for than there are places, for as long as one likes.
+/// Overload: more work is offered than the places can do, for any length of time.
 @Suite struct GoodputTests {
-  /// How long elements take.
+  /// The distribution of the elements' durations.
   enum Service: String, CaseIterable, Sendable {
     case constant, spread, twoKinds
 
@@ -22,9 +22,9 @@ import Testing
 
   struct Load: Sendable, CustomStringConvertible {
     var places: Int
-    /// What is offered, as a multiple of what the places can serve.
+    /// The work offered, as a multiple of the places' capacity.
     var offered: Double
-    /// In seconds.
+    /// The mean duration of an element, in seconds.
     var mean: Double
     var timeout: Double
     var service: Service
@@ -32,7 +32,7 @@ import Testing
     var description: String { "\(offered) × \(places) places, \(service.rawValue) \(mean) s of \(timeout) s" }
   }
 
-  /// What came to its end in one second.
+  /// The elements that ended in one second.
   struct Second {
     var succeeded = 0
     var failed = 0
@@ -40,8 +40,8 @@ import Testing
     var late = 0
   }
 
-  /// Runs a load with random arrivals for twice its timeout, and 20 s more, which are told of. What runs past its deadline is
-  /// given up then, and has held its place in vain.
+  /// Runs a load with random arrivals for twice its timeout, then for 20 more seconds, which are returned. An
+  /// element that reaches its deadline is given up and has used its place for nothing.
   private func run(_ load: Load, seed: UInt64 = 7) -> ArraySlice<Second> {
     struct Run {
       var id: Int

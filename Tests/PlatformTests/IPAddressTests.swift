@@ -24,7 +24,7 @@ import Testing
 @Test func `the longest run of zeros is shortened wherever it is`() throws {
   for zeros in 0..<256 {
     let groups = (0..<8).map { zeros >> $0 & 1 == 1 ? 0 : 0xA000 >> ($0 * 2) | 1 }
-    // RFC 5952 §4.2: at least two groups, the longest run, the first of equals.
+    // RFC 5952 §4.2: the longest run of at least two groups; the first, if several are equally long.
     let runs = (0..<8).flatMap { start in (start + 2..<10).map { start..<$0 } }
       .filter { $0.upperBound <= 8 && $0.allSatisfy { groups[$0] == 0 } }
     let best = runs.max { ($0.count, -$0.lowerBound) < ($1.count, -$1.lowerBound) }

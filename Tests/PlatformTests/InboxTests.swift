@@ -5,7 +5,7 @@ import Testing
 
 @testable import Platform
 
-/// Something whose end can be seen.
+/// An object whose release can be observed.
 private final class Token: Sendable {
   static let live = Atomic<Int>(0)
   let value: Int
@@ -28,7 +28,7 @@ private final class Shared: Sendable {
   var taken: [Int] = []
   inbox.drain { value in
     taken.append(value)
-    // What is added meanwhile waits for the next time.
+    // An element that is added meanwhile waits for the next round.
     if value == 1 { empty.append(inbox.add(3)) }
   }
   #expect(taken == [1, 2])
@@ -54,7 +54,7 @@ private final class Shared: Sendable {
       }
     }
     for writer in taken { #expect(writer == Array(0..<each)) }
-    // What nobody takes ends with the inbox.
+    // An element that nobody takes is released with the inbox.
     _ = shared.inbox.add(Token(0))
     _ = shared.inbox.add(Token(1))
     #expect(Token.live.load(ordering: .relaxed) == 2)

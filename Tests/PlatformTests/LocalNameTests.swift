@@ -1,4 +1,4 @@
-// Tests of which host names are sure to mean this machine.
+// Tests of which host names certainly mean this machine.
 
 import Platform
 import Testing

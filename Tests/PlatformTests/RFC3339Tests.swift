@@ -18,7 +18,7 @@ import Testing
     #expect(UnixTime(seconds: seconds, nanoseconds: nanoseconds).rfc3339 == text)
   }
 
-  /// What C's library writes for a time.
+  /// A time as the C library formats it.
   private static func written(_ seconds: Int64, _ milliseconds: Int) -> String {
     var (time, parts) = (time_t(seconds), tm())
     gmtime_r(&time, &parts)

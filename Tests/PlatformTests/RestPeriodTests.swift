@@ -1,4 +1,4 @@
-// Tests of the time during which a provider is left alone.
+// Tests of the period in which nothing is sent to a provider.
 
 import Platform
 import Testing
@@ -27,7 +27,7 @@ import Testing
     #expect(period.remaining(at: time(10)) == nil)
     period.extend(until: time(20))
     #expect(period.remaining(at: time(10)) == .seconds(10))
-    // The failure is still that of the start.
+    // The failure is still the one recorded at the start.
     #expect(!period.covers(time(0)))
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Platform
 
-/// A socket as systemd's: Unix datagrams.
+/// A socket for Unix datagrams, like systemd's.
 private final class Inbox {
   private let descriptor: Descriptor
 
@@ -24,7 +24,7 @@ private final class Inbox {
     guard result == 0 else { throw SystemError(operation: "bind", code: errno) }
   }
 
-  /// The next datagram; nil where there is none.
+  /// The next datagram; nil if there is none.
   func next() -> String? {
     var buffer = [UInt8](repeating: 0, count: 512)
     let count = recv(descriptor.number, &buffer, buffer.count, Int32(MSG_DONTWAIT))

@@ -86,7 +86,7 @@ private func read(_ socket: borrowing StreamSocket, _ buffer: inout [UInt8]) -> 
   #expect(SocketOption.get(number, SOL_SOCKET, SO_SNDBUF) == 262_144)
   #expect(fcntl(number, F_GETFL) & O_NONBLOCK != 0)
   #expect(fcntl(number, F_GETFD) & FD_CLOEXEC != 0)
-  // A connection that was not accepted has none of them.
+  // A connection that was not accepted does not have these options.
   #expect(SocketOption.get(client.descriptor.number, SOL_SOCKET, SO_KEEPALIVE) == 0)
 }
 

@@ -1,4 +1,4 @@
-// Tests of reading small files and of what a process was started with.
+// Tests of reading small files, and the arguments and environment of a process.
 
 import Glibc
 import Platform

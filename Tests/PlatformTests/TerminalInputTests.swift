@@ -4,9 +4,9 @@ import Glibc
 import Platform
 import Testing
 
-/// What a terminal shows and takes while something is typed unseen.
+/// A terminal's echo and keys while hidden input is typed.
 @Suite struct TerminalInputTests {
-  /// A pseudo-terminal: what a person sits at, and what a program reads from.
+  /// A pseudo-terminal: the person's side, and the side that a program reads.
   private final class Terminal {
     let person: Int32
     let program: Int32
@@ -34,10 +34,10 @@ import Testing
       return settings
     }
 
-    /// Whether what is typed is shown.
+    /// Whether typed text is shown.
     func echoes() throws -> Bool { try settings().c_lflag & tcflag_t(ECHO) != 0 }
 
-    /// A key that sends a signal; 0 where it sends none.
+    /// The key for a signal; 0 if there is none.
     func key(_ name: Int32) throws -> UInt8 {
       var settings = try settings()
       return withUnsafeBytes(of: &settings.c_cc) { $0[Int(name)] }
@@ -48,7 +48,7 @@ import Testing
       try #require(write(person, octets, octets.count) == octets.count)
     }
 
-    /// What is shown next.
+    /// The next output on the screen.
     func shown() -> String {
       var waiting = pollfd(fd: person, events: Int16(POLLIN), revents: 0)
       guard poll(&waiting, 1, 2000) == 1 else { return "" }

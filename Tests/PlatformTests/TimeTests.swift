@@ -1,4 +1,4 @@
-// Tests of arithmetic with times: whatever a clock, a row or an answer says, it ends no process.
+// Tests of arithmetic with times: no value from a clock, a row or a response may crash the process.
 
 import Platform
 import Testing

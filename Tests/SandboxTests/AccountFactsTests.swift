@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-/// What a file of facts has to hold, and how the emulator answers with it.
+/// The required contents of a facts file, and how the emulator responds with it.
 @Suite struct AccountFactsTests {
   static let text = """
     {"callback":{"status":202,"content_type":"application/json","content":"{\\"id\\":\\"a\\"}","fields":\

@@ -166,7 +166,7 @@ import Testing
     let client = try TestClient()
     let signed = try client.assertion(now: Self.now, header: ["alg": .string(name)])
     let parts = signed.split(separator: ".")
-    // Either the JWS reader or the verifier says no; what matters is that nobody says yes.
+    // Either the JWS reader or the verifier refuses. What matters is that neither accepts.
     #expect(throws: AssertionFailure.self) { try judge(signed, client).get() }
     #expect(throws: AssertionFailure.self) { try judge("\(parts[0]).\(parts[1]).", client).get() }
   }

@@ -12,8 +12,8 @@ import Upstream
 
 @testable import Sandbox
 
-/// The gateway's client of the Callback API over its own transport, against the emulator's every misbehaviour: what each
-/// fault becomes, and that a request never arrives twice.
+/// The gateway's Callback API client over its own transport, against every fault of the emulator: how each is
+/// reported, and that a request never arrives twice.
 @Suite(.serialized) struct CallbackClientTests {
   /// An emulator, the client under test and a token for it.
   private struct Link {

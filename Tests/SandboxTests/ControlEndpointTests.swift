@@ -10,11 +10,11 @@ import Testing
 
 @testable import Sandbox
 
-/// The controls of one emulator as a client sees them.
+/// One emulator's controls, as a client sees them.
 private final class Console {
   var state = EmulatorState(keyIDs: ["old", "new"])
   let clock = SandboxClock(ManualTime())
-  /// The gateway on the same port, where a test puts one.
+  /// The gateway on the same port, if a test sets one.
   var gateway: GatewayLink?
 
   private static let attesters: Attesters = {
@@ -40,7 +40,7 @@ private final class Console {
   }
 }
 
-/// A gateway that notes what the controls do with it.
+/// A gateway that records what the controls do with it.
 private final class LinkedGateway: Sendable {
   let clock = SandboxClock(ManualTime())
   let forgotten = Mutex(0)
@@ -241,7 +241,7 @@ private final class LinkedGateway: Sendable {
     #expect(gateway.clock.unixTime == console.clock.unixTime)
     #expect(try move(#"{"offset_seconds":-34560000,"everything":true}"#) == [-34_560_000, -34_560_000])
     #expect(try move(#"{"offset_seconds":-34560000,"everything":true}"#) == [-34_560_000, -34_560_000])
-    // Without it the gateway stays.
+    // Without `everything`, the gateway's clock does not move.
     #expect(try move(#"{"offset_seconds":86400}"#) == [86_400, -34_560_000])
     #expect(try move(#"{"offset_seconds":60,"everything":false}"#) == [60, -34_560_000])
     let shown = try JSONValue(parsing: console.ask(.get, "clock").content)

@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test func `the policy allows everything on the page`() {
-    // Without 'unsafe-inline' no script, style or handler may stand in the markup.
+    // Without 'unsafe-inline' the markup may not contain a script, style or handler.
     for forbidden in ["style=", "<style", " onclick", " onload", " onsubmit", "javascript:", "<script>"] {
       #expect(!PageFile.demo.text.contains(forbidden))
     }
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test func `the buttons' faults are faults`() throws {
-    // The table in the script is JSON but for its unquoted names.
+    // The table in the script is JSON except for its unquoted names.
     let faults = PageFile.demoScript.text.matches(of: /(\{ endpoint: .*\})\],/).map { String($0.1) }
     #expect(faults.count == 24)
     for fault in faults {

@@ -150,7 +150,7 @@ import Testing
       let token = try await emulator.token()
       async let dropped = emulator.askCallback(token)
       try await emulator.clock.untilSleepers(3)
-      // The late ones were acted on when they came.
+      // The delayed requests were processed on arrival.
       #expect(try await emulator.journal("exchanges")["count"] == 3)
       #expect(try await emulator.journal("callbacks")["count"] == 1)
 

@@ -11,7 +11,7 @@ import Testing
     try FaultParser.parse(JSONValue(parsing: Array(text.utf8)))
   }
 
-  /// The names of the members a refusal complains about.
+  /// The names of the members that a refusal reports.
   private func complaints(_ text: String) throws -> [String] {
     do {
       _ = try parse(text)

@@ -11,9 +11,10 @@ import Upstream
 
 @testable import Sandbox
 
-/// The gateway's own client of Talkdesk, over its own transport, against the emulator: what each takes the other to be.
+/// The gateway's own Talkdesk client, over its own transport, against the emulator: whether each understands
+/// the other.
 @Suite(.serialized) struct GatewayClientTests {
-  /// An emulator and the gateway's way to it, on the system's clock.
+  /// An emulator, and the gateway's client for it, on the system's clock.
   private struct Link {
     let server: SandboxServer
     let transport: CurlTransport

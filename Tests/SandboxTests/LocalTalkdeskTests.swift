@@ -36,7 +36,7 @@ import Testing
       #expect(talkdesk.shellLines == names.map { "\($0)=\(values[$0] ?? "")" })
       for line in talkdesk.shellLines { #expect(line.wholeMatch(of: /[A-Z_]+=[A-Za-z0-9:\/.+=_-]+/) != nil) }
 
-      // What the variables say is enough to get a token with.
+      // The variables are enough to get a token.
       let key = try PrivateKey(values["TD_PRIVATE_KEY"] ?? "")
       let algorithm = try #require(SignatureAlgorithm(rawValue: values["TD_KEY_ALGORITHM"] ?? ""))
       let now = SystemClock().unixTime.seconds

@@ -1,4 +1,4 @@
-// Tests of the emulated providers of notices, over HTTP.
+// Tests of the emulated push providers, over HTTP.
 
 import HTTP
 import JOSE
@@ -9,7 +9,7 @@ import Testing
 @testable import Sandbox
 
 @Suite(.serialized) struct NoticeProviderTests {
-  /// A gateway's half of both providers.
+  /// The gateway's side of both providers.
   private struct Sender {
     let emulator: RunningEmulator
     let providers: NoticeProviders
@@ -24,7 +24,7 @@ import Testing
       ]
     }
 
-    /// A service account's assertion; `claims` replace members, nil takes one away.
+    /// A service account's assertion. `claims` replaces members; nil removes one.
     func assertion(
       claims changed: [String: JSONValue?] = [:], header: JSONObject? = nil, key: PrivateKey? = nil
     ) throws -> String {
@@ -161,7 +161,7 @@ import Testing
       let stranger = try #require(try await sender.send(token: "x"))
       #expect(stranger.status == 401)
       #expect(try stranger.json["error"]?["status"] == "UNAUTHENTICATED")
-      // A token of the emulated Talkdesk is none of Google's.
+      // A token from the emulated Talkdesk is not one of Google's.
       #expect(try await sender.send(token: sender.emulator.token())?.status == 401)
       #expect(try await sender.send(token: token, project: "other")?.status == 403)
       sender.emulator.clock.advance(by: .seconds(3601))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sandbox
 
-/// Lets an expectation call what mutates.
+/// A wrapper that lets an expectation call mutating functions.
 private final class Subject {
   var subject: ReplayGuard
   init(_ subject: ReplayGuard) { self.subject = subject }

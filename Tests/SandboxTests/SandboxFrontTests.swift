@@ -9,7 +9,7 @@ import Testing
 
 @testable import Sandbox
 
-/// Stands where a gateway's handler would.
+/// A handler in place of a gateway's.
 private final class Gateway: RequestHandler {
   func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
     exchange.respond(Response(status: .ok, content: Array("gateway".utf8)))
@@ -43,14 +43,14 @@ private final class Gateway: RequestHandler {
       #expect(try await http.send("GET", "/_sandbox/nothing")?.status == 404)
       #expect(try await http.send("GET", " /")?.content == "refused by the gateway")
 
-      // A fault posted to the gateway's port hits the emulator's.
+      // A fault posted to the gateway's port reaches the emulator.
       let fault = try await http.send(
         "POST", "/_sandbox/faults", content: #"{"endpoint":"token","status":503}"#)
       #expect(fault?.status == 201)
       #expect(try await emulator.askToken()?.status == 503)
       #expect(try await http.send("GET", "/_sandbox/exchanges")?.json["count"] == 1)
 
-      // The gateway's clock moves from the gateway's port only.
+      // The gateway's clock can only be moved through the gateway's port.
       let move = #"{"offset_seconds":3600,"everything":true}"#
       #expect(try await emulator.http.send("POST", "/_sandbox/clock", content: move)?.status == 404)
       #expect(moves.withLock { $0 }.isEmpty)
@@ -58,7 +58,7 @@ private final class Gateway: RequestHandler {
       #expect(moves.withLock { $0 } == [3600])
       #expect(clock.offset == 3600)
 
-      // Only the gateway knows installations. The emulator judges where the request comes from.
+      // Only the gateway knows installations. The emulator checks the origin of the request.
       let path = "/_sandbox/installations/approve"
       #expect(try await http.send("POST", path, content: "asked")?.content == "asked")
       #expect(try await http.send("GET", path)?.status == 405)

@@ -53,7 +53,7 @@ import Testing
     "\"tcpa_blacklist\":false", "\"tcpa_blacklist\":1", "\"tcpa_blacklist\":\"Yes\"",
     "\"fraud_score\":84", "\"fraud_score\":\"84\"", "\"fraud_score\":\"N/A\"", "\"fraud_score\":\"high\"",
     "\"fraud_score\":null", "\"fraud_score\":[99]",
-    // What no setting asks for refuses nothing.
+    // Answers that no setting refers to refuse nothing.
     "\"status\":\"SAFE\",\"spammer\":\"True\",\"leaked\":\"True\",\"risky\":\"True\",\"risk\":\"True\",\"voip\":\"True\"",
   ]) func `a value that refuses nothing`(_ members: String) {
     #expect(validation(members) == .allowed)

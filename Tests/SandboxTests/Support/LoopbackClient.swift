@@ -5,8 +5,8 @@ import Glibc
 import HTTP
 import JSON
 
-/// A client on a plain socket: it sees exactly what the emulator sends, a connection closed unanswered included, and
-/// repeats nothing.
+/// A client on a plain socket, which sees exactly what the emulator sends, including a connection closed
+/// without a response, and never retries.
 struct LoopbackClient {
   struct Answer {
     var status: Int
@@ -25,7 +25,7 @@ struct LoopbackClient {
 
   let port: UInt16
 
-  /// Sends one request and reads to the end of the connection; nil when nothing came.
+  /// Sends one request and reads to the end of the connection; nil if nothing arrived.
   func send(
     _ method: String, _ path: String, fields: [(String, String)] = [], content: String = ""
   ) async throws -> Answer? {
@@ -34,7 +34,8 @@ struct LoopbackClient {
     if !content.isEmpty || method == "POST" { text += "Content-Length: \(content.utf8.count)\r\n" }
     let request = Array((text + "\r\n" + content).utf8)
     let port = port
-    // Blocking calls stay off the few threads that run tasks, one of which the emulator needs to answer late.
+    // Blocking calls must not use the few threads that run tasks: the emulator needs one of them to respond
+    // late.
     let answer: [UInt8] = try await withCheckedThrowingContinuation { continuation in
       DispatchQueue.global().async {
         continuation.resume(with: Result { try Self.exchange(request, port: port) })
@@ -47,7 +48,7 @@ struct LoopbackClient {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard descriptor >= 0 else { throw Failure.socket("socket", errno) }
     defer { close(descriptor) }
-    // Only so that a bug shows as a failure and not as a test that hangs.
+    // With a limit, a bug makes the test fail instead of hang.
     var limit = timeval(tv_sec: 30, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_in()

@@ -10,14 +10,14 @@ import Testing
 
 @testable import Sandbox
 
-/// An emulator on a loopback port with a client that is registered there, for one test.
+/// An emulator on a loopback port with a registered client, for one test.
 struct RunningEmulator {
   let client: TestClient
   let clock = ManualTime()
   let sandbox: SandboxServer
   let http: LoopbackClient
 
-  /// Runs a test against a new emulator and ends it.
+  /// Runs a test against a new emulator and stops the emulator afterwards.
   static func run(
     secret: String? = nil, scopes: [String] = ["callback:write", "visual-sessions:execute"],
     facts: AccountFacts? = nil, _ body: (RunningEmulator) async throws -> Void
@@ -46,7 +46,7 @@ struct RunningEmulator {
     try client.assertion(now: now, audience: sandbox.baseURL + "/oauth/token", jwtID: jwtID)
   }
 
-  /// Asks for a token; nil when the connection closed unanswered.
+  /// Requests a token; nil if the connection was closed without a response.
   func askToken(scope: String? = "callback:write", assertion: String? = nil) async throws -> LoopbackClient
     .Answer?
   {
@@ -56,13 +56,13 @@ struct RunningEmulator {
       fields: [("Content-Type", "application/x-www-form-urlencoded"), ("User-Agent", "test")], content: form)
   }
 
-  /// A token that works.
+  /// A valid token.
   func token(scope: String? = "callback:write") async throws -> String {
     let answer = try #require(try await askToken(scope: scope))
     return try #require(answer.json["access_token"]?.string)
   }
 
-  /// Asks for a callback; nil when the connection closed unanswered.
+  /// Requests a callback; nil if the connection was closed without a response.
   func askCallback(_ token: String, body: String = validCallback) async throws -> LoopbackClient.Answer? {
     try await http.send(
       "POST", "/calls/callback",
@@ -72,13 +72,13 @@ struct RunningEmulator {
       ], content: body)
   }
 
-  /// Posts a fault and expects it to be taken.
+  /// Posts a fault and expects that it is accepted.
   func fault(_ json: String) async throws {
     let answer = try await http.send("POST", "/_sandbox/faults", content: json)
     #expect(answer?.status == 201, "\(answer?.content ?? "closed")")
   }
 
-  /// What the journal says under a name.
+  /// The journal with this name.
   func journal(_ name: String) async throws -> JSONValue {
     try #require(try await http.send("GET", "/_sandbox/" + name)).json
   }

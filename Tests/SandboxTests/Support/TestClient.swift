@@ -7,7 +7,8 @@ import Platform
 
 @testable import Sandbox
 
-/// A client of the emulator as a test plays it: a key, and assertions that are right until the test changes them.
+/// A client of the emulator, played by a test: a key, and assertions that are valid until the test changes
+/// them.
 struct TestClient {
   static let id = "0123456789abcdef0123456789abcdef"
   static let tokenURL = "http://127.0.0.1:7000/oauth/token"
@@ -36,7 +37,7 @@ struct TestClient {
       phoneNumbers: phoneNumbers, facts: facts)
   }
 
-  /// A signed assertion. `header` and `claims` replace members; nil takes one away.
+  /// A signed assertion. `header` and `claims` replace members; nil removes one.
   func assertion(
     now: Int64, audience: String = tokenURL, jwtID: String = Identifier.random(),
     header changedHeader: [String: JSONValue?] = [:], claims changedClaims: [String: JSONValue?] = [:]
@@ -77,7 +78,7 @@ struct TestClient {
   }
 }
 
-/// A callback's body that satisfies everything.
+/// A valid callback body.
 let validCallback = """
   {"talkdesk_phone_number":"+18005550199","contact_phone_number":"+14155550100","context":{"fields":[\
   {"name":"issue","display_name":"Issue","tooltip_text":"Issue","data_type":"text","value":""}]}}

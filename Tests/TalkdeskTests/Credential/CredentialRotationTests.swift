@@ -12,7 +12,7 @@ import Testing
 
 /// Two keys of one client: the next one, which is tried first, and the current one.
 @Suite struct CredentialRotationTests {
-  /// What Talkdesk ID says to whom, which a test may change.
+  /// Talkdesk ID's response for each key, which a test may change.
   private final class Registry: Sendable {
     private let refused = Mutex<[String: ScriptedTransport.Answer]>([:])
 
@@ -190,7 +190,7 @@ import Testing
     #expect(source.status.hasRefusedCredential)
     #expect(source.status.isWell)
 
-    // The same keys once more: known as before, but the next is tried at once.
+    // The same keys again: their state is kept, but the next key is tried at once.
     source.reconfigure(
       issuer: try TalkdeskID.scripted(transport, time, credentials: id.credentials),
       policy: TokenPolicy(share: false))
@@ -199,7 +199,7 @@ import Testing
     registry.accept("next")
     #expect(try await source.token(scope).text == "from-next")
 
-    // The next one becomes the current one.
+    // The next key becomes the current one.
     source.reconfigure(
       issuer: try TalkdeskID.scripted(transport, time, credentials: [id.credentials[0]]),
       policy: TokenPolicy(share: false))

@@ -12,7 +12,7 @@ import Testing
 @Suite struct TalkdeskIDTests {
   private let time = ManualTime()
 
-  /// One exchange with the given deadline; the clock is moved whenever somebody sleeps.
+  /// One exchange with the given deadline. The clock moves whenever the exchange sleeps.
   private func exchange(
     _ id: TalkdeskID, scope: String = "callback:write", within: Duration = .seconds(10),
     _ recorder: Recorder = Recorder()
@@ -240,7 +240,7 @@ import Testing
   @Test func `no repetition begins that the deadline would cut off`() async throws {
     let transport = ScriptedTransport { _, _ in .status(500) }
     let id = try TalkdeskID.scripted(transport, time, retry: RetryPolicy(), unit: 0.5)
-    // The second repetition would begin at 1.7 s and needs a quarter of a second.
+    // The second retry would begin at 1.7 s and needs a quarter of a second.
     _ = await exchange(id, within: .milliseconds(1950))
     #expect(transport.count == 2)
     #expect(transport.requests[1].timeout == .milliseconds(1350))

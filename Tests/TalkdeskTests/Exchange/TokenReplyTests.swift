@@ -133,7 +133,7 @@ import Testing
         let reply = try TokenReply(parsing: Array(content.utf8), requestedScope: "a")
         #expect(reply.lifetime ?? .seconds(1) <= TokenReply.longestLife)
       } catch {
-        // Refused, as most are.
+        // Most of these replies are refused.
       }
     }
   }

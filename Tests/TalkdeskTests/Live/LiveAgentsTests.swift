@@ -1,4 +1,4 @@
-// Tests of the stream that tells how many agents are available: what it says, and what it never says.
+// Tests of the stream of available agents: what it reports, and what it never reports.
 
 import HTTP
 import Platform
@@ -61,7 +61,7 @@ private final class LiveFixture: Sendable {
   func sent(_ path: String) -> [OutboundRequest] { network.requests.filter { $0.url.contains(path) } }
   var streams: [OutboundRequest] { sent("/stream") }
 
-  /// The number of the request of the last stream, once there are so many.
+  /// The request number of the last stream, once `count` streams have been opened.
   func opened(_ count: Int) async throws -> Int {
     try await eventually { self.streams.count >= count && self.network.held.count == 1 }
     return try #require(network.held.first)
@@ -75,7 +75,7 @@ private final class LiveFixture: Sendable {
 
   func end(_ number: Int) async throws { try await network.answer(number, .status(200)) }
 
-  /// Lets time pass until something is so.
+  /// Lets time pass until a condition is true, at most for a span.
   func pass(upTo span: Duration, until condition: @escaping @Sendable () -> Bool) async throws {
     let end = time.now + span
     while !condition(), time.now < end {
@@ -120,7 +120,7 @@ private final class LiveFixture: Sendable {
     #expect(atOnce <= 100, "the others are skipped")
     try await live.pass(upTo: .seconds(1)) { live.current == 5000 }
     #expect(live.current == 5000)
-    // What comes later is never overruled by what was skipped before.
+    // A skipped result never replaces a later one.
     live.time.advance(by: .seconds(1))
     try live.send(results(1...200) + ": ping\n\nevent:ping\ndata:1\n\n")
     live.time.advance(by: .seconds(1))
@@ -221,7 +221,7 @@ private final class LiveFixture: Sendable {
     }
     #expect(live.sent("/live-queries").count == 2)
     #expect(live.time.now - start > .seconds(75_000) && live.time.now - start < .seconds(86_400))
-    // The stream is opened when the subscription is there.
+    // The stream is opened once the subscription exists.
     _ = try await live.opened(2)
   }
 

@@ -1,4 +1,5 @@
-// Tests of how a report of calls is had from Talkdesk: the job, the redirects, and what goes where.
+// Tests of how a report of calls is fetched from Talkdesk: the job, the redirects, and which credential is
+// sent where.
 
 import HTTP
 import JOSE
@@ -14,7 +15,7 @@ import Tokens
   private static let api = "https://api.example"
   private static let store = "https://reports.s3.us-east-1.amazonaws.com/file?X-Amz-Signature=canary"
 
-  /// A network whose file is at a place, in one piece.
+  /// A network that serves the report's file at one URL, in one piece.
   private func network(
     job: [ScriptedTransport.Answer] = [.status(200, #"{"job":{"id":"j1","status":"processing"}}"#)],
     end: ScriptedTransport.Answer = .status(303, fields: ["Location": "/data/reports/calls/files/j1"]),

@@ -323,7 +323,8 @@ extension Array {
       time.advance(by: .seconds(20))
       try await eventually { transport.logins == ["login"] + Array(repeating: "renew-self", count: renewals) }
     }
-    // In the last third it tries ever sooner, but not more than once a second, and not after the end.
+    // In the last third of the login's life, renewals are tried at ever shorter intervals, at most once a
+    // second and not after the end.
     isSealed.store(true, ordering: .relaxed)
     let (start, end) = (transport.logins.count, time.now + .seconds(30))
     for tries in 1...8 {
@@ -493,7 +494,7 @@ extension ScriptedTransport {
   }
 }
 
-/// Refuses the next request whose URL has a part.
+/// A switch that refuses the next request whose URL contains a text.
 private final class Switch: Sendable {
   private let part = Mutex<String?>(nil)
   func next(_ text: String) { part.withLock { $0 = text } }

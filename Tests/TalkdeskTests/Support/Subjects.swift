@@ -34,7 +34,7 @@ extension AccessToken {
   var text: String { secret.exposedString() }
 }
 
-/// Writes down what a token source tells.
+/// An observer that records the reports of a token source.
 final class Recorder: TokenSourceObserver {
   private struct State {
     var outcomes: [TokenCacheOutcome] = []
@@ -54,7 +54,7 @@ final class Recorder: TokenSourceObserver {
 }
 
 extension ScriptedTransport.Answer {
-  /// A token reply as Talkdesk's.
+  /// A token response like Talkdesk's.
   static func token(_ token: String, expiresIn: String? = "600", scope: String? = "callback:write") -> Self {
     var members = ["\"access_token\":\"\(token)\"", "\"token_type\":\"Bearer\""]
     if let expiresIn { members.append("\"expires_in\":\(expiresIn)") }

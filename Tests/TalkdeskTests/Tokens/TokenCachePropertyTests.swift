@@ -8,17 +8,17 @@ import Testing
 @testable import Talkdesk
 @testable import Tokens
 
-/// Walks the cache through random days and checks, with arithmetic of its own, what must hold on every one of them.
+/// Runs the cache through random days, and checks with separate arithmetic what must be true on each.
 @Suite struct TokenCachePropertyTests {
   private struct World {
     var dice: SeededGenerator
     var now = MonotonicTime(nanoseconds: 1_000_000_000)
     var cache: TokenCache
     let policy: TokenPolicy
-    /// Exchanges under way, with when each was begun.
+    /// Exchanges in progress, and the time at which each began.
     var flights: [(id: TokenCache.ExchangeID, begun: MonotonicTime)] = []
     var timer: MonotonicTime?
-    /// No exchange may begin before this point: a 429 asked for it.
+    /// No exchange may begin before this time, because of a 429.
     var silence = MonotonicTime(nanoseconds: .min)
     var vended = 0
     var renewed = 0
@@ -96,7 +96,7 @@ import Testing
     }
 
     mutating func step() {
-      // Mostly small steps, now and then a long one; never past a timer or a deadline without stopping at it.
+      // Mostly small steps, and some long ones. No step passes a timer or a deadline without stopping there.
       let long = dice.unit() < 0.05
       var next = now + .milliseconds(Int.random(in: 0...(long ? 400_000 : 20_000), using: &dice))
       if let timer, timer > now { next = min(next, timer) }
@@ -115,7 +115,7 @@ import Testing
       if dice.unit() < 0.5 || flights.first.map({ now >= $0.begun + policy.deadline }) == true { reply() }
       if dice.unit() < 0.6 { ask() }
       if dice.unit() < 0.01, let token = cache.hit(0, now: now)?.token {
-        // The exchange that the look may have begun is found by the next request.
+        // The cache hit may have begun an exchange, which the next request finds.
         flights = cache.exchanges.map { ($0.key, $0.value.startedAt) }
         _ = cache.invalidate(token, scope: 0, now: now)
       }

@@ -8,7 +8,7 @@ import Testing
 @testable import Talkdesk
 @testable import Tokens
 
-/// The cache by reference, so that an expectation may call what changes it.
+/// The cache in a class, so that an expectation may call mutating functions.
 private final class HeldCache {
   private var cache: TokenCache
 
@@ -75,7 +75,7 @@ extension TokenCache.Completion {
     return id
   }
 
-  /// A cache with a token of 600 s that nobody has used but who waited for it.
+  /// A cache with a token valid for 600 s, used only by the requests that waited for it.
   private func filled(unit: Double = 0.5, waiters: Int = 1, lifetime: Duration = .seconds(600)) throws
     -> HeldCache
   {
@@ -186,9 +186,9 @@ extension TokenCache.Completion {
       id, .success(token(Self.start, lifetime: .seconds(8))), waiters: 1, now: Self.start, unit: 0.9)
     let due = Self.start + .seconds(4)
     #expect(cache.hit(0, now: due - .nanoseconds(1)) != nil)
-    // A timer is never early and always a little late.
+    // The timer fires a little late, as timers do.
     guard case .begin = cache.renewalDue(0, now: due + .milliseconds(1)) else { throw NeverHappened() }
-    // Whoever comes meanwhile waits for that one.
+    // Requests that come meanwhile wait for that exchange.
     guard case .wait(_, _, begin: false, _) = cache.request(0, now: due + .milliseconds(2)) else {
       throw NeverHappened()
     }
@@ -315,7 +315,7 @@ extension TokenCache.Completion {
     }
     cache.changeCredential()
     _ = try begun(cache.request(other, now: Self.start))
-    // Kept, and the new policy vends it for longer.
+    // The token is kept, and the new policy vends it for longer.
     #expect(cache.hit(0, now: Self.start + .seconds(540)) != nil)
     cache.reconfigure(policy: TokenPolicy()) { _ in false }
     #expect(cache.hit(0, now: Self.start) == nil)
@@ -434,7 +434,7 @@ extension TokenCache.Completion {
     now = now + .seconds(5)
     #expect(try refresh())
     #expect(try !refresh())
-    // It takes one after all.
+    // The API accepts a token after all.
     cache.accepted(0)
     for _ in 0..<8 { #expect(try refresh()) }
     #expect(try !refresh())
@@ -474,7 +474,7 @@ extension TokenCache.Completion {
     let first = try begun(cache.request(0, now: Self.start))
     _ = cache.finished(
       first, .success(token(Self.start, lifetime: .seconds(600))), waiters: 1, now: four, unit: 0)
-    // One takes four seconds: the next but one would be over after twelve.
+    // An exchange takes four seconds, so the third would end after twelve.
     let second = try begun(cache.request(0, now: four))
     guard case .waitForTurn(let third, let until, let deadline) = cache.requestProbe(0, now: four),
       case .fail(.overloaded(let wait)) = cache.request(0, now: four)
@@ -489,7 +489,7 @@ extension TokenCache.Completion {
       throw NeverHappened()
     }
     #expect(cache.exchanges.isEmpty)
-    // What is refused is nobody's answer.
+    // A refused exchange does not answer later probes.
     #expect(try begun(cache.requestProbe(0, now: four + .seconds(9))) != third)
   }
 
@@ -532,7 +532,8 @@ extension TokenCache.Completion {
     _ = try begun(cache.request(0, now: Self.start))
   }
 
-  /// Talkdesk ID takes a second, sixteen at once; more is asked for, for as long as one likes.
+  /// Talkdesk ID takes a second per exchange and runs sixteen at once. More is requested, for any length of
+  /// time.
   @Test(arguments: [24, 32, 160]) func `more than Talkdesk ID can serve costs nothing of what it can`(
     perSecond: Int
   ) throws {
@@ -573,7 +574,7 @@ extension TokenCache.Completion {
   @Test func `a token that was had answers probes for a minute, and no longer than none is refused`() throws {
     let cache = cache(TokenPolicy(share: false))
     let first = try begun(cache.requestProbe(0, now: Self.start))
-    // Those who probe meanwhile wait for it, and those who want a token do not.
+    // Probes that come meanwhile wait for the exchange, and token requests do not.
     guard case .wait(let joined, _, false, false) = cache.requestProbe(0, now: Self.start), joined == first
     else { throw NeverHappened() }
     #expect(try begun(cache.request(0, now: Self.start)) != first)
@@ -583,7 +584,7 @@ extension TokenCache.Completion {
     #expect(cache.hit(0, now: Self.start + .seconds(1)) == nil)
     #expect(cache.isProven(0, now: Self.start + .seconds(59)))
     #expect(!cache.isProven(0, now: Self.start + .seconds(60)))
-    // One whom nobody waits for any longer is nobody's answer.
+    // An abandoned exchange does not answer later probes.
     let second = try begun(cache.requestProbe(0, now: Self.start + .seconds(60)))
     #expect(cache.abandoned(second))
     #expect(try begun(cache.requestProbe(0, now: Self.start + .seconds(60))) != second)

@@ -25,7 +25,7 @@ import Testing
     return (source, source.scopeID("callback:write"))
   }
 
-  /// What came of a wish for a token: its text, or the error.
+  /// Requests a token. Returns its text, or the error.
   private func ask(
     _ source: TokenSource, _ scope: TokenSource.ScopeID, deadline: MonotonicTime? = nil
   ) async -> Result<String, TokenError> {
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  /// Waits until so many wishes have been answered with a hit, an exchange or a place in one.
+  /// Waits until `count` requests have got a cached token, started an exchange or joined one.
   private func asked(_ count: Int) async throws {
     let recorder = recorder
     try await eventually { recorder.outcomes.count { [.hit, .miss, .joined].contains($0) } >= count }
@@ -253,7 +253,7 @@ import Testing
     var ages: [Duration] = []
     for life in 1...100 {
       let clock = time
-      // The last exchange's watchdog may still be there, or the timer not yet.
+      // The last exchange's watchdog may still exist, and the timer may not exist yet.
       let renewsIn = try #require(source.status.scopes.first?.renewsIn)
       let due = time.now + renewsIn
       try await eventually { clock.due == [due] }
@@ -307,7 +307,7 @@ import Testing
     while time.now < end {
       let next = try #require(source.status.scopes[0].renewsIn)
       time.advance(to: min(end, time.now + next))
-      // Begins the renewal that is due, unless the timer has.
+      // Starts the due renewal, unless the timer already has.
       #expect(source.cached(scope, now: time.now)?.text == "t-0")
       try await eventually { !source.status.scopes[0].isExchanging }
     }
@@ -409,7 +409,7 @@ import Testing
     let (source, scope) = try source(transport, retry: RetryPolicy())
     let clock = time
     async let answer = ask(source, scope)
-    // The watchdog sleeps besides.
+    // The watchdog sleeps, too.
     for attempt in 1...2 {
       try await eventually { transport.count == attempt && clock.due.count == 2 }
       time.advance(to: try #require(time.due.first))
@@ -460,7 +460,7 @@ import Testing
     for _ in 0..<20 { #expect(try await !source.probe(scope)) }
     #expect(transport.count == 1)
     #expect(text(await ask(source, scope)) == "t-1")
-    // The request's own exchange says it as well.
+    // The request's own exchange counts as a probe, too.
     time.advance(by: .seconds(59))
     #expect(try await !source.probe(scope))
     time.advance(by: .seconds(1))
@@ -610,7 +610,7 @@ import Testing
     try await transport.answer(0, .token("t-0"))
     _ = await running.value
     try await eventually { transport.held == [1] }
-    // Its turn had to come while three seconds were left.
+    // Its turn must come while at least three seconds are left.
     let (due, end) = (soon + .seconds(7), soon + .seconds(10))
     try await eventually { clock.due.contains(due) }
     time.advance(to: due)
@@ -716,7 +716,7 @@ import Testing
     try await eventually { transport.held == [0, 1] }
     try await transport.answer(0, .token("old"))
     try await transport.answer(1, .token("new"))
-    // Who asked the old one in time has its token, and nobody gets it afterwards.
+    // The request that used the old issuer in time gets its token, and nobody gets that token afterwards.
     #expect(try await before.text == "old")
     #expect(try await after.text == "new")
     #expect(source.cached(scope, of: second, now: time.now)?.text == "new")

@@ -8,7 +8,7 @@ import Testing
 @testable import Talkdesk
 @testable import Tokens
 
-/// Exchanges continue the trace of the one they are made for.
+/// Exchanges continue the trace of the request for which they are made.
 @Suite(.timeLimit(.minutes(1))) struct TracedExchangeTests {
   private let time = ManualTime()
   private let recorder = Recorder()
@@ -44,7 +44,7 @@ import Testing
     _ = try await (one, other)
     let carried = try #require(sent(transport, 0))
     #expect(carried.traceID == first.traceID)
-    // A span of its own, which the report names, too.
+    // The exchange has a span of its own, which is also in the report.
     #expect(carried.spanID != first.spanID)
     #expect(recorder.reports.map(\.trace) == [carried])
   }
@@ -76,7 +76,7 @@ import Testing
     let transport = ScriptedTransport()
     var policy = TokenPolicy()
     policy.share = false
-    // The second waits for its turn, and its trace with it.
+    // The second request waits for its turn and keeps its trace.
     policy.separateExchanges = 1
     let (source, scope) = try source(transport, policy: policy)
     let (first, second) = (try trace("d"), try trace("e"))
